@@ -1,0 +1,37 @@
+# Both commands do all of their own set-up: a virtual environment, the packages, and for the tests a broker.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check bench clean
+
+demo: $(VENV)/demo
+	$(BIN)/streamfs demo
+
+test: $(VENV)/dev check
+	@sh tests/install_broker.sh
+	$(BIN)/pytest
+
+check: $(VENV)/dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: $(VENV)/dev
+	$(BIN)/python examples/room_climate.py
+
+clean:
+	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "streamfs needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/demo: $(VENV)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[demo]'
+	touch $@
+
+$(VENV)/dev: $(VENV)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@ $(VENV)/demo

@@ -1,0 +1,162 @@
+"""Text names of features, a public contract, and the features that apply to some columns.
+
+A name is ``kind(column, ...; parameter=value, ...)``; a column may carry its report policy after ``@``, and one
+with any of ``(),;@"`` or white space in it stands in double quotes, a double quote within it doubled.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+from feature_extractors import moments, order, pair, trend, window
+from feature_extractors.base import Feature, Kind
+from feature_extractors.report import channel_name, split_channel
+
+KINDS: tuple[Kind, ...] = (
+    moments.COUNT,
+    moments.LAST,
+    moments.MEAN,
+    moments.VARIANCE,
+    order.MIN,
+    order.MAX,
+    order.RANGE,
+    trend.SLOPE,
+    trend.EXPONENTIAL_MEAN,
+    window.WINDOWED_MEAN,
+    window.WINDOWED_VARIANCE,
+    pair.CORRELATION,
+    pair.INCREMENT_CORRELATION,
+    pair.MEAN_ABSOLUTE_DIFFERENCE,
+    pair.FLAG_AGREEMENT,
+)
+
+FLAG_KINDS = (moments.LAST, moments.MEAN, pair.FLAG_AGREEMENT)
+"""The kinds that say something of a column that is only 0 or 1."""
+
+DEFAULT_WINDOW = 16
+
+_WORD = r'[^(),;@"\s]+'
+_CHANNEL = rf'(?:"(?:[^"]|"")*"|{_WORD})(?:@{_WORD})?'
+_NAME = re.compile(rf"\s*(\w+)\s*\(\s*({_CHANNEL}(?:\s*,\s*{_CHANNEL})*)?\s*(?:;\s*([^()]*?)\s*)?\)\s*")
+_ASSIGNMENT = re.compile(r"\s*(\w+)\s*=\s*([^=,\s]+)\s*")
+
+
+def get(name: str, kinds: Sequence[Kind] = KINDS) -> Feature:
+    """Make the feature of a text name.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``correlation(a.light, b.light)`` or ``mean(a.light@delta:0.5; window=32)``.
+    kinds : sequence of Kind, optional
+        The kinds to choose from; `KINDS` and one's own, where there are such.
+
+    Returns
+    -------
+    Feature
+        Its own `name` is the text in canonical form.
+
+    Raises
+    ------
+    ValueError
+        If the text is no feature's name.
+
+    Examples
+    --------
+    >>> get("correlation(a,b)").name
+    'correlation(a, b)'
+    """
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise ValueError(f"{name!r} is no feature, expected the form kind(column, ...; parameter=value, ...)")
+    word, columns_text, params_text = match.groups()
+    params: dict[str, float] = {}
+    for text in params_text.split(",") if params_text else ():
+        assignment = _ASSIGNMENT.fullmatch(text)
+        if assignment is None:
+            raise ValueError(f"{text.strip()!r} in {name!r} is no parameter, expected the form parameter=value")
+        if assignment[1] in params:
+            raise ValueError(f"{assignment[1]} comes twice in {name!r}")
+        try:
+            params[assignment[1]] = float(assignment[2])
+        except ValueError:
+            raise ValueError(f"{assignment[1]} is {assignment[2]!r} in {name!r}, expected a number") from None
+    columns = tuple(canonical(channel) for channel in re.findall(_CHANNEL, columns_text or ""))
+    try:
+        return Feature(_kind(word, params, kinds), columns, params)
+    except ValueError as error:
+        raise ValueError(f"{name!r}: {error}") from None
+
+
+def canonical(channel: str) -> str:
+    """Write a channel in its one form, so that two spellings of it are paid for once.
+
+    Raises
+    ------
+    ValueError
+        If the column is empty or the policy cannot be read.
+
+    Examples
+    --------
+    >>> canonical('"a"@delta:0.50'), canonical("a@every:1"), canonical("inlet north")
+    ('a@delta:0.5', 'a', '"inlet north"')
+    """
+    return channel_name(*split_channel(channel))
+
+
+def _kind(word: str, params: Iterable[str], kinds: Sequence[Kind]) -> Kind:
+    """Find the kind of that name which takes these parameters, or the first of that name."""
+    named = [kind for kind in kinds if kind.name == word]
+    if not named:
+        known = ", ".join(dict.fromkeys(kind.name for kind in kinds))
+        raise ValueError(f"{word} is no kind of feature, expected one of {known}")
+    return next((kind for kind in named if set(params) == {p.name for p in kind.parameters}), named[0])
+
+
+def catalogue(columns: Sequence[str]) -> tuple[Feature, ...]:
+    """List all features that apply to some columns.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Channels: columns, optionally with a report policy. Two of them make features of a pair where they are
+        the same quantity of two roles under one policy (``a.light``, ``b.light``), or where neither has a role.
+
+    Returns
+    -------
+    tuple of Feature
+        Columns that are flags get only what says something of a flag.
+
+    Examples
+    --------
+    >>> [feature.name for feature in catalogue(["a@flag:3", "b@flag:3"])][-3:]
+    ['last(b@flag:3)', 'mean(b@flag:3)', 'flag_agreement(a@flag:3, b@flag:3; threshold=0.5)']
+    """
+    columns = [canonical(column) for column in columns]
+    features = [Feature(moments.COUNT)]
+    for column in columns:
+        features += [_make(kind, column) for kind in KINDS if kind.n_columns == 1 and _applies(kind, column)]
+    for first, second in combinations(columns, 2):
+        if _pairs(first, second):
+            features += [
+                _make(kind, first, second) for kind in KINDS if kind.n_columns == 2 and _applies(kind, first)
+            ]
+    return tuple(features)
+
+
+def _make(kind: Kind, *columns: str) -> Feature:
+    params = {p.name: DEFAULT_WINDOW for p in kind.parameters if p is window.WINDOW}
+    return Feature(kind, columns, params)
+
+
+def _applies(kind: Kind, column: str) -> bool:
+    is_flag = split_channel(column)[1].kind == "flag"
+    return kind in FLAG_KINDS if is_flag else kind is not pair.FLAG_AGREEMENT
+
+
+def _pairs(first: str, second: str) -> bool:
+    (column, policy), (other, other_policy) = split_channel(first), split_channel(second)
+    role, dot, quantity = column.rpartition(".")
+    other_role, other_dot, other_quantity = other.rpartition(".")
+    same = quantity == other_quantity and role != other_role if dot and other_dot else not (dot or other_dot)
+    return same and policy == other_policy

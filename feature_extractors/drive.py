@@ -1,0 +1,168 @@
+"""The drivers that run steps: over every prefix of recorded streams, or over a batch of live samples.
+
+Steps are called by address, so that one compiled driver serves every set of features. A stream's row of state
+starts with the last value of each feature; the features' own states follow.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors._driver import run
+from feature_extractors.base import Array, Feature
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Program:
+    """The steps of some features, resolved and laid out for the compiled driver.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+        What to compute, in order.
+    columns : sequence of str
+        Names of the samples' columns.
+
+    Raises
+    ------
+    ValueError
+        If a feature reads a column that the samples do not have.
+
+    Notes
+    -----
+    Built anew in every process; addresses are never stored.
+    """
+
+    features: tuple[Feature, ...]
+    columns: tuple[str, ...]
+
+    def __init__(self, features: Sequence[Feature], columns: Sequence[str]) -> None:
+        set_field = object.__setattr__
+        set_field(self, "features", tuple(features))
+        set_field(self, "columns", tuple(columns))
+        where = {column: index for index, column in enumerate(self.columns)}
+        for feature in self.features:
+            for column in feature.columns:
+                if column not in where:
+                    raise ValueError(f"{feature.name} reads column {column!r}, expected one of {list(where)}")
+        sizes = [len(self.features), *(feature.state_size for feature in self.features)]
+        states = np.cumsum(sizes, dtype=np.int64)
+        params = [list(feature.params.values()) for feature in self.features]
+        set_field(self, "state_size", int(states[-1]))
+        layout = (
+            np.array([feature.kind.step.address for feature in self.features], dtype=np.int64),
+            states[:-1],
+            np.array([where[c] for feature in self.features for c in feature.columns], dtype=np.int64),
+            _starts([len(feature.columns) for feature in self.features]),
+            np.array([value for values in params for value in values] + [0.0]),
+            _starts([len(values) for values in params]),
+        )
+        set_field(self, "_layout", layout)
+
+    state_size: int = 0
+    _layout: tuple[Any, ...] = ()
+
+    def new_state(self, n_rows: int) -> Array:
+        """State of streams that have seen nothing, shape (n_rows, state_size)."""
+        state = np.zeros((n_rows, self.state_size))
+        state[:, : len(self.features)] = np.nan
+        return state
+
+    def advance(self, state: Array, rows: Integers, samples: Array, times: Array) -> Array:
+        """Move streams on by a batch of samples, and return the features' values after each.
+
+        Parameters
+        ----------
+        state : ndarray of shape (n_rows, state_size)
+            Changed in place.
+        rows : ndarray of shape (n_samples,)
+            The row of state of each sample's stream; a stream may come several times, in order.
+        samples : ndarray of shape (n_samples, n_columns)
+            Values in the order of the program's columns; what is not finite counts as missing.
+        times : ndarray of shape (n_samples,)
+            Seconds since the first sample of the sample's stream.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            NaN where a feature is not defined yet.
+        """
+        values = np.empty((len(rows), len(self.features)))
+        if len(rows) and not 0 <= rows.min() <= rows.max() < len(state):
+            raise ValueError(f"rows reach from {rows.min()} to {rows.max()}, expected 0 to {len(state) - 1}")
+        if samples.shape != (len(rows), len(self.columns)):
+            raise ValueError(f"samples have shape {samples.shape}, expected {(len(rows), len(self.columns))}")
+        if times.shape != rows.shape:
+            raise ValueError(f"times have shape {times.shape}, expected {rows.shape}")
+        if state.shape[1] != self.state_size:
+            raise ValueError(f"rows of state have {state.shape[1]} floats, expected {self.state_size}")
+        samples = np.ascontiguousarray(samples, dtype=np.float64)
+        times = np.ascontiguousarray(times, dtype=np.float64)
+        run(*self._layout, state, np.ascontiguousarray(rows, dtype=np.int64), samples, times, values)
+        return values
+
+
+def scan(
+    features: Sequence[Feature],
+    values: npt.ArrayLike,
+    times: npt.ArrayLike | None = None,
+    columns: Sequence[str] | None = None,
+) -> Array:
+    """Compute features of every prefix of recorded streams.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+        What to compute.
+    values : array_like of shape (n_streams, n_ticks, n_columns)
+        The recorded samples; what is not finite counts as missing.
+    times : array_like of shape (n_ticks,), optional
+        Seconds since the first tick; by default one second a tick.
+    columns : sequence of str, optional
+        Names of the columns; by default the features' own, in the order in which they first occur.
+
+    Returns
+    -------
+    ndarray of shape (n_streams, n_ticks, n_features)
+        The value at tick i is that of the prefix up to and including i; NaN where it is not defined.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or a feature reads a column that is not there.
+
+    Examples
+    --------
+    >>> import feature_extractors as fx
+    >>> fx.scan([fx.get("mean(a)"), fx.get("range(a)")], [[[1.0], [3.0], [float("nan")], [5.0]]])
+    array([[[1., 0.],
+            [2., 2.],
+            [2., 2.],
+            [3., 4.]]])
+    """
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    if values.ndim != 3:
+        raise ValueError(f"values have shape {values.shape}, expected (n_streams, n_ticks, n_columns)")
+    n_streams, n_ticks, n_columns = values.shape
+    if columns is None:
+        columns = list(dict.fromkeys(column for feature in features for column in feature.columns))
+    if len(columns) != n_columns:
+        raise ValueError(f"values have {n_columns} columns, expected {len(columns)}: {', '.join(columns)}")
+    times = np.arange(n_ticks, dtype=np.float64) if times is None else np.asarray(times, dtype=np.float64)
+    if times.shape != (n_ticks,):
+        raise ValueError(f"times have shape {times.shape}, expected {(n_ticks,)}")
+    program = Program(features, columns)
+    rows = np.repeat(np.arange(n_streams), n_ticks)
+    flat = values.reshape(n_streams * n_ticks, n_columns)
+    result = program.advance(program.new_state(n_streams), rows, flat, np.tile(times, n_streams))
+    return result.reshape(n_streams, n_ticks, len(program.features))
+
+
+def _starts(counts: Sequence[int]) -> Integers:
+    """Where each run of a flat list starts, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

@@ -1,0 +1,52 @@
+"""Links between nodes and gateway that lose transmissions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link that loses each transmission independently.
+
+    Parameters
+    ----------
+    loss : float
+        Probability that a transmission is lost.
+
+    Raises
+    ------
+    ValueError
+        If the loss is not a probability.
+
+    Examples
+    --------
+    >>> Link(loss=0.5).deliver(np.array([1.0, 2.0, 3.0, 4.0]), np.random.default_rng(0))
+    array([ 1., nan, nan, nan])
+    """
+
+    loss: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.loss <= 1:
+            raise ValueError(f"loss is {self.loss}, expected a probability")
+
+    def deliver(self, sent: Array, rng: np.random.Generator) -> Array:
+        """Return what arrives.
+
+        Parameters
+        ----------
+        sent : array of any shape
+            Transmitted values; NaN where nothing is transmitted.
+        rng : numpy.random.Generator
+            Decides what is lost.
+
+        Returns
+        -------
+        array of the same shape
+            NaN also where the transmission is lost.
+        """
+        return np.where(rng.random(sent.shape) < self.loss, np.nan, sent)

@@ -1,0 +1,285 @@
+"""Nodes that measure a physical process imperfectly, and send what they are asked for while the battery lasts."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from feature_extractors.report import split_channel
+from sensors_sim.links import Link
+from streamfs.energy import EnergyMeter
+
+Array = npt.NDArray[np.float64]
+
+
+class Readings(NamedTuple):
+    """What nodes have measured: values and true sampling times in seconds, both (n_nodes, n_ticks)."""
+
+    values: Array
+    times: Array
+
+
+@dataclass(frozen=True)
+class NodeModel:
+    """How nodes differ from each other and from the truth; each spread is a standard deviation over nodes.
+
+    Parameters
+    ----------
+    gain_spread : float
+        Of the factor by which a node multiplies the truth, around 1.
+    offset_spread : float
+        Of the constant that a node adds, in the quantity's unit.
+    noise : float
+        Standard deviation of the noise of each sample, in the quantity's unit.
+    quantum : float
+        Step of the converter, in the quantity's unit; 0 for none.
+    clock_offset_spread : float
+        Seconds.
+    clock_drift_spread : float
+        Parts per million.
+
+    Raises
+    ------
+    ValueError
+        If any of them is negative.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> NodeModel(quantum=0.5).sense(np.array([[20.1, 20.2, 20.3]]), 1.0, rng).values
+    array([[20. , 20. , 20.5]])
+    """
+
+    gain_spread: float = 0.0
+    offset_spread: float = 0.0
+    noise: float = 0.0
+    quantum: float = 0.0
+    clock_offset_spread: float = 0.0
+    clock_drift_spread: float = 0.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not value >= 0:
+                raise ValueError(f"{field.name} is {value}, expected at least 0")
+
+    def sampling_times(self, n_nodes: int, n_ticks: int, period: float, rng: np.random.Generator) -> Array:
+        """Return the true times in seconds, (n_nodes, n_ticks), at which nodes sample by their own clocks."""
+        offset = self.clock_offset_spread * rng.standard_normal((n_nodes, 1))
+        drift = 1e-6 * self.clock_drift_spread * rng.standard_normal((n_nodes, 1))
+        return offset + (1 + drift) * period * np.arange(n_ticks)
+
+    def sense(
+        self, physical: Array, period: float, rng: np.random.Generator, times: Array | None = None
+    ) -> Readings:
+        """Measure physical processes, one node a row.
+
+        Parameters
+        ----------
+        physical : array of shape (n_nodes, n_ticks)
+            The truth at multiples of the period; linear in between, constant before and after.
+        period : float
+            Seconds.
+        rng : numpy.random.Generator
+            Source of the nodes' differences and of the noise.
+        times : array of shape (n_nodes, n_ticks), optional
+            True sampling times in seconds, where they are known from another quantity of the same nodes. None
+            draws them with `sampling_times`.
+
+        Returns
+        -------
+        Readings
+        """
+        n_nodes, n_ticks = physical.shape
+        if times is None:
+            times = self.sampling_times(n_nodes, n_ticks, period, rng)
+        gain = 1 + self.gain_spread * rng.standard_normal((n_nodes, 1))
+        offset = self.offset_spread * rng.standard_normal((n_nodes, 1))
+        noise = self.noise * rng.standard_normal(times.shape)
+        values = gain * _interpolate(physical, times / period) + offset + noise
+        if self.quantum > 0:
+            values = np.round(values / self.quantum) * self.quantum
+        return Readings(values, times)
+
+
+class Battery:
+    """Joules that a node has left (or transmissions, under the profile that counts those).
+
+    Parameters
+    ----------
+    capacity_joules : float
+        Joules at the start.
+
+    Raises
+    ------
+    ValueError
+        If the capacity is negative.
+
+    Examples
+    --------
+    >>> battery = Battery(capacity_joules=2.0)
+    >>> [battery.spend(1.5), battery.spend(1.5), battery.remaining]
+    [True, False, 0.0]
+    """
+
+    def __init__(self, capacity_joules: float) -> None:
+        if not capacity_joules >= 0:
+            raise ValueError(f"capacity_joules is {capacity_joules}, expected at least 0")
+        self.remaining = capacity_joules
+
+    def spend(self, joules: float) -> bool:
+        """Take joules from the battery and return whether the node survives.
+
+        A battery that holds less is emptied, and False says that the node died of it.
+
+        Raises
+        ------
+        ValueError
+            If joules is negative.
+        """
+        if not joules >= 0:
+            raise ValueError(f"joules is {joules}, expected at least 0")
+        enough = joules <= self.remaining
+        self.remaining = self.remaining - joules if enough else 0.0
+        return enough
+
+
+class Transmission(NamedTuple):
+    """A message that a node has paid for: its channel, its payload, and whether the link delivers it."""
+
+    channel: str
+    payload: bytes
+    delivered: bool
+
+
+class Node:
+    """A node that sends channels of its recorded columns, and pays for each message.
+
+    Parameters
+    ----------
+    name : str
+        The node.
+    columns : mapping of str to array of shape (n_ticks,)
+        What it measures; NaN where there is no sample.
+    meter : EnergyMeter
+        Counts the messages.
+    battery : Battery
+        Pays for them; the message that it cannot pay is not sent and is the node's end.
+    link : Link
+        Decides which messages arrive.
+    max_silence : int, optional
+        Ticks after which a channel that sends on change repeats its value.
+    seed : int
+        Decides which messages are lost, together with the names of node and channel.
+
+    Raises
+    ------
+    ValueError
+        If a column is not one-dimensional.
+
+    Examples
+    --------
+    >>> from streamfs.energy import profile
+    >>> meter = EnergyMeter(profile("transmissions"))
+    >>> node = Node("n1", {"light": np.array([280.0, 290.0, 310.0])}, meter, Battery(10.0))
+    >>> node.obey(["light@flag:300"], tick=0)
+    >>> [node.transmit(tick, time=float(tick)) for tick in range(3)][2]
+    [Transmission(channel='light@flag:300', payload=b'{"t":2.0,"v":1.0,"seq":1}', delivered=True)]
+    """
+
+    def __init__(
+        self,
+        name: str,
+        columns: Mapping[str, Array],
+        meter: EnergyMeter,
+        battery: Battery,
+        link: Link | None = None,
+        *,
+        max_silence: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.name = name
+        self.alive = True
+        self._columns = {column: np.asarray(values, dtype=np.float64) for column, values in columns.items()}
+        for column, values in self._columns.items():
+            if values.ndim != 1:
+                raise ValueError(f"column {column} of {name} has shape {values.shape}, expected (n_ticks,)")
+        self._meter = meter
+        self._battery = battery
+        self._link = Link() if link is None else link
+        self._max_silence = max_silence
+        self._seed = seed
+        self._channels: dict[str, _Schedule] = {}
+        self._sequence: Counter[str] = Counter()  # channel -> messages so far
+
+    @property
+    def n_ticks(self) -> int:
+        """Ticks of the longest column."""
+        return max((len(values) for values in self._columns.values()), default=0)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the node is dead, or silent after having sent."""
+        return not self.alive or (not self._channels and bool(self._sequence))
+
+    def obey(self, channels: Iterable[str], tick: int) -> None:
+        """Send these channels from a tick on, and no others.
+
+        The report policy of a channel that was not sent before begins at this tick.
+
+        Raises
+        ------
+        ValueError
+            If a channel cannot be read, or is of a column that the node does not have; the node then goes on as
+            before.
+        """
+        self._channels = {
+            channel: self._channels.get(channel) or self._schedule(channel, tick) for channel in channels
+        }
+
+    def transmit(self, tick: int, time: float) -> list[Transmission]:
+        """Return the messages of a tick, stamped with its time in seconds; each is paid and counted."""
+        messages = []
+        for channel, schedule in self._channels.items():
+            index = tick - schedule.first_tick
+            if not self.alive or index >= len(schedule.sent) or np.isnan(schedule.sent[index]):
+                continue
+            reading = {"t": time, "v": float(schedule.sent[index]), "seq": self._sequence[channel]}
+            payload = orjson.dumps(reading)
+            self.alive = self._battery.spend(self._meter.message_joules(len(payload)))
+            if self.alive:
+                self._sequence[channel] += 1
+                self._meter.count(self.name, len(payload))
+                messages.append(Transmission(channel, payload, bool(schedule.delivered[index])))
+        return messages
+
+    def _schedule(self, channel: str, tick: int) -> "_Schedule":
+        column, policy = split_channel(channel)
+        if column not in self._columns:
+            raise ValueError(f"node {self.name} has no column {column!r}, only {', '.join(self._columns)}")
+        sent = policy.sent(self._columns[column][tick:], self._max_silence)
+        rng = np.random.default_rng([self._seed, crc32(self.name.encode()), crc32(channel.encode()), tick])
+        return _Schedule(tick, sent, np.isfinite(self._link.deliver(sent, rng)))
+
+
+class _Schedule(NamedTuple):
+    """What a channel sends at each tick since its first, and whether that arrives."""
+
+    first_tick: int
+    sent: Array
+    delivered: npt.NDArray[np.bool_]
+
+
+def _interpolate(physical: Array, ticks: Array) -> Array:
+    """Return each row of physical at its own fractional ticks."""
+    n_ticks = physical.shape[-1]
+    within = np.clip(ticks, 0, n_ticks - 1)
+    before = np.floor(within).astype(np.int64)
+    after = np.minimum(before + 1, n_ticks - 1)
+    earlier, later = (np.take_along_axis(physical, index, axis=-1) for index in (before, after))
+    return earlier + (within - before) * (later - earlier)

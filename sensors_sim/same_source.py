@@ -1,0 +1,199 @@
+"""Same-source detection: labelled pairs of nodes that sense one source or two."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sensors_sim.nodes import NodeModel
+from sensors_sim.sources import Autoregressive, EventBursts, Source, Sum
+
+Array = npt.NDArray[np.float64]
+
+_ROLES = ("a", "b")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A column that nodes measure.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    level : float
+        Added to the source, in the quantity's unit.
+    source : Source
+        The law of the quantity at one place.
+    node : NodeModel
+        How nodes measure it. The clock of a node is that of its first quantity.
+    """
+
+    name: str
+    level: float
+    source: Source
+    node: NodeModel
+
+
+class Pairs(NamedTuple):
+    """Recorded pairs of nodes.
+
+    ``values`` has shape (n_pairs, n_ticks, n_columns), ``labels`` are "same" or "different", ``columns`` are named
+    like ``a.temperature``, ``period`` is in seconds, and ``names`` has one name a pair.
+    """
+
+    values: Array
+    labels: npt.NDArray[np.str_]
+    columns: tuple[str, ...]
+    period: float
+    names: tuple[str, ...]
+
+
+def _building() -> tuple[Quantity, ...]:
+    """Return the quantities of one building; `SameSource` gives the reasons."""
+    clock = {"clock_offset_spread": 0.2, "clock_drift_spread": 50.0}
+    return (
+        Quantity(
+            "temperature",
+            level=21.0,
+            source=Autoregressive(deviation=1.2, memory=60.0),
+            node=NodeModel(gain_spread=0.002, offset_spread=0.1, noise=0.15, quantum=0.0625, **clock),
+        ),
+        Quantity(
+            "humidity",
+            level=45.0,
+            source=Autoregressive(deviation=5.0, memory=60.0),
+            node=NodeModel(gain_spread=0.005, offset_spread=0.4, noise=0.6, quantum=0.1, **clock),
+        ),
+        Quantity(
+            "light",
+            level=230.0,
+            source=Sum((Autoregressive(60.0, memory=60.0), EventBursts(rate=0.025, height=80.0, decay=20.0))),
+            node=NodeModel(gain_spread=0.02, offset_spread=7.0, noise=11.0, quantum=1.0, **clock),
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class SameSource:
+    """A law of pairs of nodes in one building, which sense the same place or two different ones.
+
+    A place is ``sqrt(common) * building + sqrt(1 - common) * own``, where the building and the place's own part
+    both follow the quantity's source. So the two nodes of a "different" pair see the same law and to some extent
+    rise and fall together, as in one building; those of a "same" pair differ by their sensors only.
+
+    The defaults are rooms of one building under calibrated sensors: two places lie about a degree, six per cent of
+    humidity and a hundred lux apart, a sensor's offset and noise are about a tenth of that. So a first tick mostly
+    tells two places, but pairs of places that happen to be alike look like one until they have drifted apart: with
+    a memory of a minute they do so while one watches.
+
+    Parameters
+    ----------
+    quantities : tuple of Quantity
+        The columns of each node.
+    common : float
+        Share of the variance that all places of a pair's building have in common.
+    share_same : float
+        Share of the pairs that are labelled "same".
+
+    Raises
+    ------
+    ValueError
+        If there are no quantities, or a share is not within 0 and 1.
+
+    Examples
+    --------
+    >>> pairs = SameSource().sample(n_pairs=4, n_ticks=60, seed=1)
+    >>> pairs.values.shape, pairs.columns[:2], pairs.names[0]
+    ((4, 60, 6), ('a.temperature', 'b.temperature'), 'pair-0000')
+    """
+
+    quantities: tuple[Quantity, ...] = field(default_factory=_building)
+    common: float = 0.3
+    share_same: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not self.quantities:
+            raise ValueError("quantities is empty, expected at least one")
+        for name in ("common", "share_same"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)}, expected 0 to 1")
+
+    def sample(
+        self, n_pairs: int, n_ticks: int, period: float = 1.0, seed: int | np.random.Generator = 0
+    ) -> Pairs:
+        """Record pairs.
+
+        Parameters
+        ----------
+        n_pairs, n_ticks : int
+            At least 1.
+        period : float
+            Seconds between ticks.
+        seed : int or numpy.random.Generator
+            Decides everything that is random.
+
+        Returns
+        -------
+        Pairs
+
+        Raises
+        ------
+        ValueError
+            If the number of pairs or ticks is below 1, or the period is not positive.
+        """
+        for name, number in (("n_pairs", n_pairs), ("n_ticks", n_ticks)):
+            if number < 1:
+                raise ValueError(f"{name} is {number}, expected at least 1")
+        if not period > 0:
+            raise ValueError(f"period is {period}, expected seconds, more than 0")
+        rng = np.random.default_rng(seed)
+        same = rng.permutation(n_pairs) < round(self.share_same * n_pairs)
+        clock = self.quantities[0].node
+        times = [clock.sampling_times(n_pairs, n_ticks, period, rng) for _ in _ROLES]
+        columns = []
+        for quantity in self.quantities:
+            places = self._places(quantity, same, n_ticks, period, rng)
+            for place, sampled in zip(places, times, strict=True):
+                columns.append(quantity.node.sense(place, period, rng, sampled).values)
+        return Pairs(
+            np.stack(columns, axis=-1),
+            np.where(same, "same", "different"),
+            tuple(f"{role}.{quantity.name}" for quantity in self.quantities for role in _ROLES),
+            period,
+            tuple(f"pair-{index:04d}" for index in range(n_pairs)),
+        )
+
+    def _places(
+        self,
+        quantity: Quantity,
+        same: npt.NDArray[np.bool_],
+        n_ticks: int,
+        period: float,
+        rng: np.random.Generator,
+    ) -> tuple[Array, Array]:
+        """Return the truth at both nodes of each pair, each (n_pairs, n_ticks)."""
+        building, own, other = (quantity.source.sample(len(same), n_ticks, period, rng) for _ in range(3))
+        other = np.where(same[:, np.newaxis], own, other)
+        shared = quantity.level + np.sqrt(self.common) * building
+        return shared + np.sqrt(1 - self.common) * own, shared + np.sqrt(1 - self.common) * other
+
+
+def nodes_of(pairs: Pairs) -> dict[str, dict[str, Array]]:
+    """Return what each node of the pairs has recorded: node, then column, then values (n_ticks,).
+
+    The nodes of ``pair-0007`` are ``pair-0007-a`` and ``pair-0007-b``; the column of ``a.light`` is ``light``.
+
+    Examples
+    --------
+    >>> nodes = nodes_of(SameSource().sample(n_pairs=1, n_ticks=5))
+    >>> list(nodes), list(nodes["pair-0000-a"])
+    (['pair-0000-a', 'pair-0000-b'], ['temperature', 'humidity', 'light'])
+    """
+    nodes: dict[str, dict[str, Array]] = {f"{name}-{role}": {} for name in pairs.names for role in _ROLES}
+    for index, text in enumerate(pairs.columns):
+        role, _, column = text.partition(".")
+        for name, values in zip(pairs.names, pairs.values[..., index], strict=True):
+            nodes[f"{name}-{role}"][column] = values
+    return nodes

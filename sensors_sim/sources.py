@@ -1,0 +1,179 @@
+"""Physical processes that sensors measure: each samples many independent sources at once."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.signal import lfilter
+
+Array = npt.NDArray[np.float64]
+
+
+class Source(Protocol):
+    """A law of physical processes."""
+
+    def sample(self, n_sources: int, n_ticks: int, period: float, rng: np.random.Generator) -> Array:
+        """Return independent sources, shape (n_sources, n_ticks), one tick every `period` seconds."""
+
+
+@dataclass(frozen=True)
+class Autoregressive:
+    """A Gaussian process of first order, stationary from its first tick.
+
+    Parameters
+    ----------
+    deviation : float
+        Standard deviation at any tick.
+    memory : float
+        Seconds after which the autocorrelation has fallen to 1/e.
+
+    Raises
+    ------
+    ValueError
+        If the deviation is negative or the memory not positive.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> Autoregressive(deviation=1.0, memory=60.0).sample(2, 3, 1.0, rng).shape
+    (2, 3)
+    """
+
+    deviation: float
+    memory: float
+
+    def __post_init__(self) -> None:
+        if self.deviation < 0:
+            raise ValueError(f"deviation is {self.deviation}, expected at least 0")
+        if self.memory <= 0:
+            raise ValueError(f"memory is {self.memory}, expected seconds, more than 0")
+
+    def sample(self, n_sources: int, n_ticks: int, period: float, rng: np.random.Generator) -> Array:
+        """Return independent sources, shape (n_sources, n_ticks), one tick every `period` seconds."""
+        kept = np.exp(-period / self.memory)
+        shocks = self.deviation * rng.standard_normal((n_sources, n_ticks))
+        shocks[:, 1:] *= np.sqrt(1 - kept**2)
+        return _filter(shocks, kept)
+
+
+@dataclass(frozen=True)
+class DailyCycle:
+    """A sine of one day; each source begins at a random phase and has its own amplitude.
+
+    Parameters
+    ----------
+    amplitude : float
+        Mean amplitude.
+    amplitude_spread : float
+        Standard deviation of a source's amplitude, as a share of the mean.
+    day : float
+        Seconds of one cycle.
+
+    Raises
+    ------
+    ValueError
+        If the amplitude or its spread is negative, or the day not positive.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> cycle = DailyCycle(amplitude=5.0, amplitude_spread=0.0, day=4.0).sample(1, 8, 1.0, rng)
+    >>> bool(np.allclose(cycle[:, :4], cycle[:, 4:]))
+    True
+    """
+
+    amplitude: float
+    amplitude_spread: float = 0.1
+    day: float = 86400.0
+
+    def __post_init__(self) -> None:
+        if self.amplitude < 0 or self.amplitude_spread < 0:
+            raise ValueError(
+                f"amplitude and its spread are {self.amplitude} and {self.amplitude_spread}, expected at least 0"
+            )
+        if self.day <= 0:
+            raise ValueError(f"day is {self.day}, expected seconds, more than 0")
+
+    def sample(self, n_sources: int, n_ticks: int, period: float, rng: np.random.Generator) -> Array:
+        """Return independent sources, shape (n_sources, n_ticks), one tick every `period` seconds."""
+        phase = rng.uniform(size=(n_sources, 1))
+        amplitude = self.amplitude * (1 + self.amplitude_spread * rng.standard_normal((n_sources, 1)))
+        return amplitude * np.sin(2 * np.pi * (period / self.day * np.arange(n_ticks) + phase))
+
+
+@dataclass(frozen=True)
+class EventBursts:
+    """Events at random times, each a jump of random height that decays; stationary from the first tick.
+
+    Onsets are a Poisson process and heights are exponential, so that the level at any tick has the gamma
+    distribution of shape ``rate * decay`` and scale ``height``.
+
+    Parameters
+    ----------
+    rate : float
+        Events a second.
+    height : float
+        Mean height of a jump.
+    decay : float
+        Seconds after which a jump has fallen to 1/e.
+
+    Raises
+    ------
+    ValueError
+        If the rate or the height is negative, or the decay not positive.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> bool((EventBursts(rate=0.1, height=50.0, decay=20.0).sample(2, 60, 1.0, rng) >= 0).all())
+    True
+    """
+
+    rate: float
+    height: float
+    decay: float
+
+    def __post_init__(self) -> None:
+        if self.rate < 0 or self.height < 0:
+            raise ValueError(f"rate and height are {self.rate} and {self.height}, expected at least 0")
+        if self.decay <= 0:
+            raise ValueError(f"decay is {self.decay}, expected seconds, more than 0")
+
+    def sample(self, n_sources: int, n_ticks: int, period: float, rng: np.random.Generator) -> Array:
+        """Return independent sources, shape (n_sources, n_ticks), one tick every `period` seconds."""
+        shape = rng.poisson(self.rate * period, (n_sources, n_ticks)).astype(np.float64)
+        shape[:, :1] = self.rate * self.decay
+        return _filter(rng.gamma(shape, self.height), np.exp(-period / self.decay))
+
+
+@dataclass(frozen=True)
+class Sum:
+    """The sum of independent processes.
+
+    Parameters
+    ----------
+    parts : tuple of Source
+        The processes to add.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> light = Sum((Autoregressive(deviation=40.0, memory=30.0), EventBursts(rate=0.02, height=80.0, decay=20.0)))
+    >>> light.sample(3, 60, 1.0, rng).shape
+    (3, 60)
+    """
+
+    parts: tuple[Source, ...]
+
+    def sample(self, n_sources: int, n_ticks: int, period: float, rng: np.random.Generator) -> Array:
+        """Return independent sources, shape (n_sources, n_ticks), one tick every `period` seconds."""
+        total = np.zeros((n_sources, n_ticks))
+        for part in self.parts:
+            total += part.sample(n_sources, n_ticks, period, rng)
+        return total
+
+
+def _filter(shocks: Array, kept: float) -> Array:
+    """Add to each tick's shock the kept share of the tick before."""
+    return np.asarray(lfilter([1.0], [1.0, -kept], shocks, axis=-1), dtype=np.float64)

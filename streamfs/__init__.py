@@ -1,0 +1,57 @@
+"""Decide early and cheaply what a stream of sensor readings is."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from streamfs.classifiers.c45 import C45Classifier
+    from streamfs.costs import Costs
+    from streamfs.engine import Engine
+    from streamfs.evaluation import Evaluation, evaluate
+    from streamfs.procedure import Decision, Procedure
+    from streamfs.relief import Relief, StreamRelief
+    from streamfs.streams import StreamSet
+    from streamfs.tables import FeatureTable, tabulate
+    from streamfs.training import train
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "C45Classifier": "streamfs.classifiers.c45",
+    "Costs": "streamfs.costs",
+    "Decision": "streamfs.procedure",
+    "Engine": "streamfs.engine",
+    "Evaluation": "streamfs.evaluation",
+    "FeatureTable": "streamfs.tables",
+    "Procedure": "streamfs.procedure",
+    "Relief": "streamfs.relief",
+    "StreamRelief": "streamfs.relief",
+    "StreamSet": "streamfs.streams",
+    "evaluate": "streamfs.evaluation",
+    "tabulate": "streamfs.tables",
+    "train": "streamfs.training",
+}
+"""Where each public name lives: imported on first use, so that what serves does not load what learns."""
+
+__all__ = [
+    "C45Classifier",
+    "Costs",
+    "Decision",
+    "Engine",
+    "Evaluation",
+    "FeatureTable",
+    "Procedure",
+    "Relief",
+    "StreamRelief",
+    "StreamSet",
+    "evaluate",
+    "tabulate",
+    "train",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name on first use."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'streamfs' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

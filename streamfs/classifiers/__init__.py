@@ -1,0 +1,1 @@
+"""Classifiers that decide which class a stream belongs to."""

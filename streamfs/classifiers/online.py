@@ -1,0 +1,103 @@
+"""River's classifiers in a procedure."""
+
+import copy
+import pickle
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from river.base import Classifier
+
+from feature_extractors.base import Array
+from streamfs.container import digest
+from streamfs.errors import ModelError
+
+
+class OnlineClassifier:
+    """A River classifier that reads rows of features and answers with probabilities.
+
+    Parameters
+    ----------
+    model : river.base.Classifier
+        Any River classifier or pipeline; it is copied, not changed.
+    feature_names : sequence of str
+        Keys of the dicts that the model is given.
+    classes : sequence of str
+        The classes, in the order of the answers.
+
+    Notes
+    -----
+    An undefined feature (NaN) is left out of the dict, as River expects of missing values: one NaN would poison
+    its scalers for good. Rows go one by one, so this is slower than a tree.
+
+    Examples
+    --------
+    >>> from river.naive_bayes import GaussianNB
+    >>> classifier = OnlineClassifier(GaussianNB(), ["x"], ["low", "high"])
+    >>> _ = classifier.learn([[0.0], [0.1], [1.0], [1.1]], ["low", "low", "high", "high"])
+    >>> classifier.probabilities(np.array([[1.05]])).round(2)
+    array([[0., 1.]])
+    """
+
+    def __init__(self, model: Classifier, feature_names: Sequence[str], classes: Sequence[str]) -> None:
+        if not isinstance(model, Classifier):
+            raise TypeError(f"model is a {type(model).__name__}, expected a River classifier")
+        self.model = copy.deepcopy(model)
+        self.feature_names = tuple(feature_names)
+        self.classes = tuple(classes)
+
+    def learn(self, values: npt.ArrayLike, labels: Sequence[str]) -> Self:
+        """Learn from rows in order.
+
+        Parameters
+        ----------
+        values : array_like of shape (n_rows, n_features)
+            NaN is undefined.
+        labels : sequence of str
+            The class of each row.
+        """
+        for row, label in zip(np.asarray(values, dtype=np.float64), labels, strict=True):
+            self.model.learn_one(self._dict(row), str(label))
+        return self
+
+    def probabilities(self, values: Array) -> Array:
+        """Probability of each class, shape (n_rows, n_classes); equal ones where the model has none to give."""
+        result = np.empty((len(values), len(self.classes)))
+        for out, row in zip(result, values, strict=True):
+            answer = self.model.predict_proba_one(self._dict(row))
+            out[:] = [answer.get(c, 0.0) for c in self.classes]
+            total = out.sum()
+            out[:] = out / total if np.isfinite(total) and total > 0 else 1.0 / len(self.classes)
+        return result
+
+    def features_tested(self) -> tuple[int, ...]:
+        """All features: what a River model reads is its own affair."""
+        return tuple(range(len(self.feature_names)))
+
+    def dump(self) -> bytes:
+        """Pickle the model."""
+        return pickle.dumps(self.model)
+
+    @classmethod
+    def load(cls, data: bytes, identity: str, feature_names: Sequence[str], classes: Sequence[str]) -> Self:
+        """Unpickle a model that the caller trusts.
+
+        Raises
+        ------
+        ModelError
+            If the bytes are not those of that identity, or hold no River classifier.
+        """
+        if digest(data) != identity:
+            raise ModelError(f"the River model is damaged: its digest is {digest(data)}, expected {identity}")
+        model: Any = pickle.loads(data)  # noqa: S301 - the caller has said that the file is to be trusted
+        if not isinstance(model, Classifier):
+            raise ModelError(f"the pickled model is a {type(model).__name__}, expected a River classifier")
+        return cls(model, feature_names, classes)
+
+    def _dict(self, row: Array) -> dict[str, float]:
+        return {
+            name: value
+            for name, value in zip(self.feature_names, row.tolist(), strict=True)
+            if value == value  # noqa: PLR0124 - only NaN differs from itself
+        }

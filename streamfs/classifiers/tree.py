@@ -1,0 +1,218 @@
+"""A fitted decision tree as flat tables: what a model file holds and a gateway evaluates."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from streamfs.classifiers import _evaluate
+from streamfs.classifiers._evaluate import Array, Flags, Indices
+from streamfs.classifiers._tree_json import read_tables
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A decision tree with one row a node; parents stand before their children, the root first.
+
+    The children of a node stand side by side. A numeric test sends values not above the threshold to the first
+    child and larger ones to the second; a nominal test sends a value to the child that bears its code.
+
+    Parameters
+    ----------
+    feature : ndarray of int64, shape (n_nodes,)
+        The feature that the node tests; -1 at a leaf.
+    nominal : ndarray of bool, shape (n_nodes,)
+        Whether the node's test is nominal.
+    threshold : ndarray, shape (n_nodes,)
+        The largest value of the first branch of a numeric test; 0 elsewhere.
+    first_child : ndarray of int64, shape (n_nodes,)
+        The first child; 0 at a leaf.
+    n_children : ndarray of int64, shape (n_nodes,)
+        The number of children; 0 at a leaf.
+    code : ndarray, shape (n_nodes,)
+        The nominal value that leads to the node from its parent; 0 where the parent's test is not nominal.
+    share : ndarray, shape (n_nodes,)
+        The share of its parent's known training weight that went to the node: what it takes of a row whose
+        value is missing. An empty branch has share 0.
+    counts : ndarray, shape (n_nodes, n_classes)
+        Training weight of each class; at an empty leaf, that of its parent.
+    laplace : bool
+        Whether leaves say (n_c + 1) / (N + C) or n_c / N.
+
+    Examples
+    --------
+    >>> tree = Tree.from_json({
+    ...     "feature": [1, -1, -1], "nominal": [False, False, False], "threshold": [0.5, 0.0, 0.0],
+    ...     "first_child": [1, 0, 0], "n_children": [2, 0, 0], "code": [0.0, 0.0, 0.0],
+    ...     "share": [1.0, 0.75, 0.25], "counts": [[3.0, 1.0], [3.0, 0.0], [0.0, 1.0]], "laplace": False,
+    ... })
+    >>> tree.probabilities(np.array([[7.0, 0.1], [7.0, np.nan]]))
+    array([[1.  , 0.  ],
+           [0.75, 0.25]])
+    >>> print(tree.text(("light", "sound"), ("quiet", "loud")))
+    sound <= 0.5: quiet (3.0)
+    sound > 0.5: loud (1.0)
+    """
+
+    feature: Indices
+    nominal: Flags
+    threshold: Array
+    first_child: Indices
+    n_children: Indices
+    code: Array
+    share: Array
+    counts: Array
+    laplace: bool
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, leaves included."""
+        return len(self.feature)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.counts.shape[1])
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves, empty ones included."""
+        return int(np.count_nonzero(self.feature < 0))
+
+    @cached_property
+    def confidence(self) -> Array:
+        """Class probabilities that each node would state as a leaf, shape (n_nodes, n_classes)."""
+        counts = self.counts + 1.0 if self.laplace else self.counts
+        shares: Array = counts / counts.sum(axis=1, keepdims=True)
+        return shares
+
+    def features_tested(self) -> tuple[int, ...]:
+        """Return the features that the tree tests, ascending."""
+        return tuple(np.unique(self.feature[self.feature >= 0]).tolist())
+
+    def with_features(self, mapping: Mapping[int, int]) -> Self:
+        """Return the same tree over renumbered features.
+
+        Parameters
+        ----------
+        mapping : mapping of int to int
+            The new number of each feature that the tree tests.
+
+        Raises
+        ------
+        ValueError
+            If a tested feature has no new number, or a negative one.
+        """
+        for tested in self.features_tested():
+            if mapping.get(tested, -1) < 0:
+                raise ValueError(f"mapping gives {mapping.get(tested)} for feature {tested}, expected at least 0")
+        feature = [mapping[tested] if tested >= 0 else -1 for tested in self.feature.tolist()]
+        return replace(self, feature=np.array(feature, dtype=np.int64))
+
+    def probabilities(self, X: Array) -> Array:
+        """Return the probability of each class for each row.
+
+        Parameters
+        ----------
+        X : ndarray, shape (n, n_features)
+            Feature values; NaN is missing. A nominal value not seen in training counts as missing.
+
+        Returns
+        -------
+        ndarray, shape (n, n_classes)
+            Each row sums to 1.
+
+        Raises
+        ------
+        ValueError
+            If X is not a matrix, or lacks a feature that the tree tests.
+        """
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        if X.ndim != 2:
+            raise ValueError(f"X has {X.ndim} dimensions, expected 2")
+        n_needed = int(self.feature.max()) + 1
+        if X.shape[1] < n_needed:
+            raise ValueError(f"X has {X.shape[1]} features, expected at least {n_needed}")
+        result: Array = _evaluate.probabilities(
+            self.feature,
+            self.nominal,
+            self.threshold,
+            self.first_child,
+            self.n_children,
+            self.code,
+            self.share,
+            self.confidence,
+            X,
+        )
+        return result
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the tables as plain lists, which JSON keeps exactly."""
+        return {
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in ((name, getattr(self, name)) for name in self.__dataclass_fields__)
+        }
+
+    @classmethod
+    def from_json(cls, tables: Any) -> Self:
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        streamfs.errors.ModelError
+            If a field is missing, unknown or of the wrong kind, or the fields together are not a tree.
+        """
+        return cls(**read_tables(tables))
+
+    def text(self, feature_names: Sequence[str] | None = None, class_names: Sequence[str] | None = None) -> str:
+        """Return the tree as J48 prints it: one line a branch, a leaf with its weight and its errors.
+
+        Parameters
+        ----------
+        feature_names : sequence of str, optional
+            Names of the features; `x0`, `x1`, ... where none are given.
+        class_names : sequence of str, optional
+            Names of the classes; their numbers where none are given.
+
+        Raises
+        ------
+        ValueError
+            If names are fewer than the tree needs.
+        """
+        n_needed = int(self.feature.max()) + 1
+        features = [f"x{i}" for i in range(n_needed)] if feature_names is None else feature_names
+        classes = [str(i) for i in range(self.n_classes)] if class_names is None else class_names
+        if len(features) < n_needed:
+            raise ValueError(f"feature_names has {len(features)} names, expected at least {n_needed}")
+        if len(classes) != self.n_classes:
+            raise ValueError(f"class_names has {len(classes)} names, expected {self.n_classes}")
+        if self.n_nodes == 1:
+            return self._leaf_text(0, classes)
+        lines = []
+        pending = [(child, 0, test) for child, test in self._branches(0, features)]
+        while pending:
+            node, depth, test = pending.pop()
+            leaf = self._leaf_text(node, classes) if self.feature[node] < 0 else ""
+            lines.append("|   " * depth + test + leaf)
+            pending += [(child, depth + 1, test) for child, test in self._branches(node, features)]
+        return "\n".join(lines)
+
+    def _branches(self, node: int, features: Sequence[str]) -> list[tuple[int, str]]:
+        """Return the children of a node with the tests that lead to them, last child first."""
+        if self.feature[node] < 0:
+            return []
+        name, first = features[self.feature[node]], int(self.first_child[node])
+        if self.nominal[node]:
+            children = range(first + int(self.n_children[node]) - 1, first - 1, -1)
+            return [(child, f"{name} = {self.code[child]:.10g}") for child in children]
+        threshold = f"{self.threshold[node]:.10g}"
+        return [(first + 1, f"{name} > {threshold}"), (first, f"{name} <= {threshold}")]
+
+    def _leaf_text(self, node: int, classes: Sequence[str]) -> str:
+        counts = self.counts[node]
+        weight = float(counts.sum()) if self.share[node] > 0 else 0.0
+        wrong = float(counts.sum() - counts.max()) if self.share[node] > 0 else 0.0
+        errors = f"/{round(wrong, 2)}" if wrong > 1e-6 else ""
+        return f": {classes[int(counts.argmax())]} ({round(weight, 2)}{errors})"

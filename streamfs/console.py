@@ -1,0 +1,57 @@
+"""What a person sees at the terminal: progress and tables on standard error, results on standard output."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+import orjson
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from streamfs.evaluation import Progress as Report
+
+talk = Console(stderr=True)
+"""Where progress and messages go."""
+
+
+def say(text: str) -> None:
+    """Tell the person something that is no result."""
+    talk.print(text, highlight=False, markup=False)
+
+
+def print_json(result: object) -> None:
+    """Print a result for machines: one line of JSON; what is not a number is null."""
+    click.echo(orjson.dumps(result, option=orjson.OPT_SERIALIZE_NUMPY))
+
+
+def print_table(rows: Sequence[Mapping[str, Any]], title: str | None = None) -> None:
+    """Print a result as a table, one row a mapping."""
+    table = Table(title=title, title_justify="left")
+    for name in rows[0]:
+        table.add_column(name.replace("_", " "), justify="left" if isinstance(rows[0][name], str) else "right")
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row.values()))
+    Console().print(table)
+
+
+@contextmanager
+def progress() -> Iterator[Report]:
+    """Show bars on standard error for the work that is reported inside."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=talk) as bars:
+        tasks: dict[str, Any] = {}
+
+        def report(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total)
+            bars.update(tasks[what], completed=done, total=total)
+
+        yield report
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return "-" if value != value else f"{value:.4g}"  # noqa: PLR0124 - only NaN differs from itself
+    return "-" if value is None else str(value)

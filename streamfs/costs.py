@@ -1,0 +1,123 @@
+"""What features cost: equations 1 and 4 of StreamRelief, and costs had from recorded streams."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.base import Array, Feature
+from feature_extractors.report import split_channel
+from streamfs.energy import Profile
+
+if TYPE_CHECKING:
+    from streamfs.streams import StreamSet
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Each-time and one-time costs of features, with the user's weights of the two.
+
+    Parameters
+    ----------
+    each : array_like of shape (n_features,)
+        C_each: cost a tick, in joules or in transmissions.
+    once : array_like of shape (n_features,), optional
+        C_int: cost of setting the feature up, in the same unit; by default nothing.
+    a, b : float
+        Weights of the each-time and the one-time costs in equations 1 and 4.
+
+    Raises
+    ------
+    ValueError
+        If a cost or a weight is negative or not finite, or the shapes differ.
+
+    References
+    ----------
+    Gao and Wang, Feature Selection for Building Cost-Effective Data Stream Classifiers, ICDM 2005.
+
+    Examples
+    --------
+    >>> costs = Costs([1.0, 0.2], [0.0, 3.0], a=1.0, b=0.5)
+    >>> costs.classification(10)
+    13.5
+    """
+
+    each: Array
+    once: Array = field(default_factory=lambda: np.zeros(0))
+    a: float = 1.0
+    b: float = 1.0
+
+    def __init__(
+        self, each: npt.ArrayLike, once: npt.ArrayLike | None = None, a: float = 1.0, b: float = 1.0
+    ) -> None:
+        each = np.array(each, dtype=np.float64)
+        once = np.zeros(each.shape) if once is None else np.array(once, dtype=np.float64)
+        if each.ndim != 1 or once.shape != each.shape:
+            raise ValueError(f"costs have shapes {each.shape} and {once.shape}, expected (n_features,) twice")
+        for name, value in (("each", each), ("once", once), ("a", np.array(a)), ("b", np.array(b))):
+            wrong = value[~((value >= 0) & np.isfinite(value))]
+            if wrong.size:
+                raise ValueError(f"{name} has the value {wrong.flat[0]:g}, expected a finite number not below 0")
+        for name, number in (("each", each), ("once", once), ("a", float(a)), ("b", float(b))):
+            object.__setattr__(self, name, number)
+
+    def __len__(self) -> int:
+        return len(self.each)
+
+    def take(self, indices: npt.ArrayLike) -> "Costs":
+        """Costs of some of the features."""
+        index = np.asarray(indices, dtype=np.intp)
+        return Costs(self.each[index], self.once[index], self.a, self.b)
+
+    def classification(self, ticks: float) -> float:
+        """Cost of a classification that ends after some ticks: ``a t sum C_each + b sum C_int`` (equation 1)."""
+        return float(self.a * ticks * self.each.sum() + self.b * self.once.sum())
+
+    def score(self, expected_each: Array) -> Array:
+        """What each feature adds to the expected cost: ``a C_F + b C_int`` (equation 4), shape (n_features,)."""
+        return self.a * np.asarray(expected_each) + self.b * self.once
+
+    @classmethod
+    def estimate(
+        cls,
+        streams: "StreamSet",
+        features: Sequence[Feature],
+        profile: Profile,
+        *,
+        message_bytes: int = 40,
+        a: float = 1.0,
+        b: float = 1.0,
+    ) -> "Costs":
+        """Take the mean cost a tick of the transmissions of each feature's channels on recorded streams.
+
+        Parameters
+        ----------
+        streams : StreamSet
+            The recorded streams.
+        features : sequence of Feature
+            Whose costs; a feature that reads no column is free, and one that reads a channel twice pays it once.
+        profile : Profile
+            What a message costs.
+        message_bytes : int
+            Payload of a message, bytes.
+        a, b : float
+            Weights, as in the class.
+
+        Returns
+        -------
+        Costs
+            One-time costs are zero.
+        """
+        joules = profile.message_joules(message_bytes)
+        channels = dict.fromkeys(channel for feature in features for channel in feature.columns)
+        rate = {channel: joules * _messages_a_tick(streams, channel) for channel in channels}
+        return cls([sum(rate[c] for c in dict.fromkeys(f.columns)) for f in features], a=a, b=b)
+
+
+def _messages_a_tick(streams: "StreamSet", channel: str) -> float:
+    """Mean number of transmissions of a channel in a tick of the streams."""
+    column, policy = split_channel(channel)
+    n_sent = np.count_nonzero(~np.isnan(policy.sent(streams.column(column))))
+    return n_sent / max(1, int(streams.lengths.sum()))

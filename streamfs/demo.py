@@ -1,0 +1,193 @@
+"""The whole road in a minute: simulate, train, follow a fleet of nodes over MQTT, and account for the energy."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from math import inf
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from feature_extractors.base import Array
+from sensors_sim.fleet import Fleet
+from sensors_sim.nodes import Battery, Node
+from sensors_sim.same_source import SameSource, nodes_of
+from streamfs import console
+from streamfs.energy import EnergyMeter, profile
+from streamfs.errors import MissingExtraError
+from streamfs.evaluation import Evaluation, evaluate
+from streamfs.gateway.bindings import Bindings
+from streamfs.gateway.service import Gateway, Summary
+from streamfs.gateway.transport import Transport
+from streamfs.procedure import Procedure
+from streamfs.streams import StreamSet
+from streamfs.training import train
+
+N_TRAINING_PAIRS = 240
+N_TICKS = 60
+TICK_SECONDS = 0.2  # a simulated second passes in this many
+CONFIDENCE = 0.95
+
+_BROKER = """
+id = 0
+[router]
+id = 0
+max_connections = 100
+max_outgoing_packet_count = 200
+max_segment_size = 104857600
+max_segment_count = 10
+[v5.1]
+name = "demo"
+listen = "127.0.0.1:{port}"
+next_connection_delay_ms = 1
+[v5.1.connections]
+connection_timeout_ms = 60000
+max_payload_size = 20480
+max_inflight_count = 100
+"""
+
+
+def run_demo(out: Path, n_pairs: int, profile_name: str, seed: int) -> dict[str, Any]:
+    """Train, serve and measure, with everything on this machine.
+
+    Parameters
+    ----------
+    out : path
+        Folder for the model, the energy log and the plots; made where it is not there.
+    n_pairs : int
+        Pairs of nodes that are followed.
+    profile_name : str
+        Radio of the nodes.
+    seed : int
+        Seeds everything random.
+
+    Returns
+    -------
+    dict
+        Completeness, accuracy, ticks, and the energy spent beside that of sending every column at every tick.
+
+    Raises
+    ------
+    MissingExtraError
+        If the packages of the extra ``demo`` are not installed.
+    """
+    from streamfs import plots  # noqa: PLC0415 - fails early where the extra is missing
+
+    out.mkdir(parents=True, exist_ok=True)
+    radio = profile(profile_name)
+    recorded = StreamSet(*SameSource().sample(N_TRAINING_PAIRS, N_TICKS, seed=seed))
+    with console.progress() as report:
+        procedure = train(recorded, confidence=CONFIDENCE, energy_profile=radio, seed=seed, progress=report)
+    procedure.save(out / "model.streamfs")
+    console.say(procedure.text())
+
+    live = SameSource().sample(n_pairs, N_TICKS, seed=seed + 1)
+    fleet = Fleet(nodes_of(live), live.period, radio, seed=seed)
+    spent = np.zeros(N_TICKS)
+    summary = follow(procedure, fleet, live.names, profile_name, out / "energy.jsonl", spent)
+    spent = np.maximum.accumulate(spent)
+
+    streams = StreamSet(*live)
+    offline = evaluate(procedure, streams)
+    decided = {decision.stream: decision for decision in summary.decisions}
+    online = Evaluation(
+        tuple(decided[name] for name in live.names), streams.labels, procedure.confidence, offline.offered_cost
+    )
+    everything = energy_of_everything(nodes_of(live), live.period, profile_name)
+    plots.save(plots.demo_figure(online, spent, everything, radio.unit), out / "demo.png")
+    console.say(f"the model, the energy log and the plot are in {out}")
+    return {
+        "pairs": n_pairs,
+        "completeness": online.completeness,
+        "accuracy": online.accuracy,
+        "mean_ticks": online.ticks,
+        "messages": summary.meter.messages,
+        f"{radio.unit}_spent": summary.meter.joules,
+        f"{radio.unit}_of_all_features_all_the_time": float(everything[-1]),
+        "share_spent": summary.meter.joules / float(everything[-1]),
+        "same_decisions_offline": sum(a == b for a, b in zip(online.decisions, offline.decisions, strict=True)),
+    }
+
+
+def follow(
+    procedure: Procedure, fleet: Fleet, pairs: tuple[str, ...], profile_name: str, log: Path, spent: Array
+) -> Summary:
+    """Run a gateway and a fleet against a broker of their own, showing how far they are.
+
+    `spent` is filled with the fleet's energy after each tick.
+    """
+    bindings = Bindings.pairs(procedure.channels, {pair: {"a": f"{pair}-a", "b": f"{pair}-b"} for pair in pairs})
+    log.unlink(missing_ok=True)
+    with embedded_broker() as port, console.progress() as report, ThreadPoolExecutor(1) as pool:
+        done = 0
+
+        def count(_decision: object) -> None:
+            nonlocal done
+            done += 1
+            report("streams decided", done, len(pairs))
+
+        def tick(index: int) -> None:
+            spent[index] = fleet.meter.joules
+            report("seconds of the nodes' time", index + 1, len(spent))
+
+        gateway = Gateway(
+            procedure,
+            bindings,
+            Transport(f"mqtt://127.0.0.1:{port}"),
+            profile=profile_name,
+            energy_log=log,
+            on_decision=count,
+        )
+        report("streams decided", 0, len(pairs))
+        stop = threading.Event()
+        running = pool.submit(gateway.run, stop, until_decided=True)
+        try:
+            while not gateway.ready.wait(0.1) and not running.done():
+                pass
+            if not running.done():
+                fleet.run("127.0.0.1", port, TICK_SECONDS, on_tick=tick)
+            return running.result(timeout=60)
+        finally:
+            stop.set()
+
+
+def energy_of_everything(readings: Any, period: float, profile_name: str) -> Array:
+    """Energy up to each tick if every node sent every column at every tick: what all features would need."""
+    meter = EnergyMeter(profile(profile_name))
+    nodes = [Node(name, columns, meter, Battery(inf)) for name, columns in readings.items()]
+    for node in nodes:
+        node.obey(readings[node.name], 0)
+    energy = np.zeros(N_TICKS)
+    for tick in range(N_TICKS):
+        for node in nodes:
+            node.transmit(tick, tick * period)
+        energy[tick] = meter.joules
+    return energy
+
+
+@contextmanager
+def embedded_broker() -> Iterator[int]:
+    """Run an MQTT broker on this machine only, and tell its port.
+
+    Raises
+    ------
+    MissingExtraError
+        If iotcore is not installed.
+    """
+    try:
+        from iotcore import Broker  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise MissingExtraError("iotcore", "demo") from error
+
+    with socket.socket() as free, TemporaryDirectory() as folder:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        free.close()
+        config = Path(folder) / "broker.toml"
+        config.write_text(_BROKER.format(port=port), encoding="utf-8")
+        with Broker(config_path=str(config)):
+            yield port

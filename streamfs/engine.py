@@ -1,0 +1,350 @@
+"""Many streams at once, each followed until it is decided: no clock, no threads, no input or output.
+
+The state of all streams stands in arrays, one row a stream. Driven by grid ticks, it is the same engine under a
+gateway, a replay of a file and a test.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors import Program
+from feature_extractors.base import Array
+from streamfs import container
+from streamfs.errors import ModelError
+from streamfs.procedure import Decision, Procedure
+
+KIND, VERSION = "snapshot", 1
+
+FREE, WAITING, OPEN, DECIDED = range(4)
+"""What a row holds: no stream; one whose episode has not begun; one that is followed; one that is decided."""
+
+Rows = npt.NDArray[np.int64]
+
+_COLUMNS: dict[str, tuple[Any, float]] = {
+    "start": (np.float64, np.nan),
+    "tick": (np.int64, 0),
+    "episode": (np.int64, 1),
+    "confidence": (np.float64, np.nan),
+    "status": (np.int8, FREE),
+}
+"""What is kept of a stream beside its features' state: dtype, and the value in a new row."""
+
+
+class Engine:
+    """Follow streams through a classification procedure.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        What to run.
+
+    Attributes
+    ----------
+    counters : collections.Counter
+        ``samples`` taken; ``before_opening`` (incomplete samples of a stream whose episode has not begun),
+        ``late``, ``duplicate`` and ``after_decision`` samples, which change nothing; ``not_finite`` readings,
+        taken as missing.
+
+    Notes
+    -----
+    An episode opens at the first sample with a value in every column. A sample belongs to the tick nearest to its
+    time, counted in periods from there; ticks may be missing, but time goes on: the time limit counts them. A
+    sample of a tick that has passed is late, one of the newest tick a duplicate.
+
+    Examples
+    --------
+    >>> import feature_extractors as fx
+    >>> from streamfs import Costs, Procedure
+    >>> from streamfs.classifiers.tree import Tree
+    >>> tree = Tree.from_json({
+    ...     "feature": [0, -1, -1], "nominal": [False] * 3, "threshold": [0.5, 0.0, 0.0],
+    ...     "first_child": [1, 0, 0], "n_children": [2, 0, 0], "code": [0.0] * 3, "share": [1.0, 0.5, 0.5],
+    ...     "counts": [[20.0, 20.0], [12.0, 8.0], [0.0, 19.0]], "laplace": True,
+    ... })
+    >>> procedure = Procedure((fx.get("mean(light)"),), tree, ("off", "on"), Costs([1.0]), 0.9, time_limit=60)
+    >>> engine = Engine(procedure)
+    >>> engine.push("desk", 0.0, [0.3])
+    >>> engine.push("desk", 1.0, [0.9]).label
+    'on'
+    """
+
+    def __init__(self, procedure: Procedure) -> None:
+        self.procedure = procedure
+        self.counters: Counter[str] = Counter()
+        self._program = Program(procedure.features, procedure.channels)
+        self._row_of: dict[str, int] = {}
+        self._names: list[str] = []
+        self._free: list[int] = []
+        self._left: dict[str, int] = {}
+        self._state = self._program.new_state(0)
+        self._columns = {name: np.empty(0, dtype) for name, (dtype, _) in _COLUMNS.items()}
+
+    @property
+    def n_open(self) -> int:
+        """Streams that are being followed."""
+        return int(np.count_nonzero(self._columns["status"] == OPEN))
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """Names of the streams that are known, decided ones among them."""
+        return tuple(self._row_of)
+
+    def is_decided(self, stream: str) -> bool:
+        """Whether the stream's episode has ended."""
+        row = self._row_of.get(stream)
+        return row is not None and bool(self._columns["status"][row] == DECIDED)
+
+    def push(self, stream: str, time: float, sample: npt.ArrayLike) -> Decision | None:
+        """Take one sample of one stream.
+
+        Parameters
+        ----------
+        stream : str
+            Its name; a new name is a new stream.
+        time : float
+            Event time, seconds.
+        sample : array_like of shape (n_channels,)
+            Values in the order of the procedure's channels; NaN is missing.
+
+        Returns
+        -------
+        Decision or None
+            Where this sample ends the episode.
+        """
+        decisions = self.push_batch([stream], [time], np.asarray(sample, dtype=np.float64)[np.newaxis])
+        return decisions[0] if decisions else None
+
+    def push_batch(self, streams: Sequence[str], times: npt.ArrayLike, samples: npt.ArrayLike) -> list[Decision]:
+        """Take a batch of samples, in order.
+
+        Parameters
+        ----------
+        streams : sequence of str
+            The stream of each sample; one may come several times.
+        times : array_like of shape (n_samples,)
+            Event times, seconds.
+        samples : array_like of shape (n_samples, n_channels)
+            Values in the order of the procedure's channels; NaN is missing.
+
+        Returns
+        -------
+        list of Decision
+            Of the episodes that these samples end.
+
+        Raises
+        ------
+        ValueError
+            If shapes do not fit, or a time is not finite; nothing is taken then.
+        """
+        times = np.asarray(times, dtype=np.float64)
+        samples = np.array(samples, dtype=np.float64, order="C", ndmin=2)
+        shape = (len(streams), len(self.procedure.channels))
+        samples = samples.reshape(shape) if samples.size == 0 == shape[0] * shape[1] else samples
+        if samples.shape != shape:
+            raise ValueError(f"samples have shape {samples.shape}, expected {shape}: {self.procedure.channels}")
+        if times.shape != shape[:1]:
+            raise ValueError(f"times have shape {times.shape}, expected {shape[:1]}")
+        if not np.isfinite(times).all():
+            wrong = int(np.argmin(np.isfinite(times)))
+            raise ValueError(f"time of a sample of stream {streams[wrong]!r} is {times[wrong]}")
+        infinite = np.isinf(samples)
+        self.counters["samples"] += len(streams)
+        self.counters["not_finite"] += int(np.count_nonzero(infinite))
+        samples[infinite] = np.nan
+        rows = np.fromiter((self._row(stream) for stream in streams), dtype=np.int64, count=len(streams))
+        decisions: list[Decision] = []
+        for turn in _turns(rows):
+            decisions += self._take(rows[turn], times[turn], samples[turn])
+        return decisions
+
+    def expire(self, now: float) -> list[Decision]:
+        """Time out the streams whose time limit has passed.
+
+        Parameters
+        ----------
+        now : float
+            Event time up to which all samples have come (the watermark), seconds.
+        """
+        limit = self.procedure.time_limit * self.procedure.period
+        open_rows = np.flatnonzero(self._columns["status"] == OPEN)
+        overdue = open_rows[self._columns["start"][open_rows] + limit <= now]
+        return self._time_out(overdue)
+
+    def close(self, stream: str) -> Decision | None:
+        """Forget a stream that has left; if it was not decided, that is its decision.
+
+        Raises
+        ------
+        ValueError
+            If the stream is not known.
+        """
+        row = self._known(stream)
+        undecided = self._columns["status"][row] != DECIDED
+        decision = self._decide(row, None, "closed") if undecided else None
+        self._left[stream] = int(self._columns["episode"][row])
+        self._columns["status"][row] = FREE
+        del self._row_of[stream]
+        self._free.append(row)
+        return decision
+
+    def reopen(self, stream: str) -> None:
+        """Let a decided stream begin its next episode with its next complete sample.
+
+        Raises
+        ------
+        ValueError
+            If the stream is not known, or not decided.
+        """
+        row = self._known(stream)
+        if self._columns["status"][row] != DECIDED:
+            raise ValueError(f"stream {stream!r} is not decided yet")
+        self._reset(row, int(self._columns["episode"][row]) + 1)
+
+    def snapshot(self) -> bytes:
+        """Everything that the engine knows of its streams; `restore` goes on from it bit for bit."""
+        used = len(self._names)
+        header = {
+            "procedure": self.procedure.digest,
+            "state_versions": [feature.state_version for feature in self.procedure.features],
+            "streams": self._row_of,
+            "names": self._names,
+            "free": self._free,
+            "left": self._left,
+            "counters": self.counters,
+        }
+        arrays = {name: column[:used] for name, column in self._columns.items()} | {"state": self._state[:used]}
+        return container.pack(KIND, VERSION, header, arrays)
+
+    @classmethod
+    def restore(cls, procedure: Procedure, snapshot: bytes) -> Self:
+        """Go on from a snapshot.
+
+        Raises
+        ------
+        ModelError
+            If the snapshot is damaged, or was taken under another procedure or other versions of its features.
+        """
+        header, arrays, _ = container.unpack(snapshot, KIND, VERSION, "the snapshot")
+        if header["procedure"] != procedure.digest:
+            raise ModelError(f"the snapshot belongs to procedure {header['procedure']}, not to {procedure.digest}")
+        versions = [feature.state_version for feature in procedure.features]
+        if header["state_versions"] != versions:
+            raise ModelError(f"the snapshot has state versions {header['state_versions']}, expected {versions}")
+        engine = cls(procedure)
+        engine._row_of = header["streams"]
+        engine._names = header["names"]
+        engine._free = header["free"]
+        engine._left = header["left"]
+        engine.counters = Counter(header["counters"])
+        engine._state = arrays["state"]
+        engine._columns = {name: arrays[name] for name in _COLUMNS}
+        return engine
+
+    def _take(self, rows: Rows, times: Array, samples: Array) -> list[Decision]:
+        """Take samples of as many different streams."""
+        column = self._columns
+        complete = np.isfinite(samples).all(axis=1)
+        opening = (column["status"][rows] == WAITING) & complete
+        column["start"][rows[opening]] = times[opening]
+        column["status"][rows[opening]] = OPEN
+        status = column["status"][rows]
+        self.counters["before_opening"] += int(np.count_nonzero(status == WAITING))
+        self.counters["after_decision"] += int(np.count_nonzero(status == DECIDED))
+        is_open = np.flatnonzero(status == OPEN)
+        rows, times, samples = rows[is_open], times[is_open], samples[is_open]
+        ticks = np.floor((times - column["start"][rows]) / self.procedure.period + 0.5).astype(np.int64) + 1
+        overdue = ticks > self.procedure.time_limit
+        decisions = self._time_out(rows[overdue])
+        self.counters["after_decision"] += len(decisions)
+        self.counters["duplicate"] += int(np.count_nonzero(ticks == column["tick"][rows]))
+        self.counters["late"] += int(np.count_nonzero(ticks < column["tick"][rows]))
+        new = (ticks > column["tick"][rows]) & ~overdue
+        return decisions + self._classify(rows[new], ticks[new], samples[new])
+
+    def _classify(self, rows: Rows, ticks: Rows, samples: Array) -> list[Decision]:
+        """Move streams on by a tick each, and decide those whose confidence suffices or whose time is up."""
+        if not len(rows):
+            return []
+        seconds = (ticks - 1).astype(np.float64) * self.procedure.period
+        values = self._program.advance(self._state, rows, np.ascontiguousarray(samples), seconds)
+        probabilities = self.procedure.classifier.probabilities(values)
+        best = probabilities.argmax(axis=1)
+        confidence = probabilities[np.arange(len(rows)), best]
+        self._columns["tick"][rows] = ticks
+        self._columns["confidence"][rows] = confidence
+        decisions = []
+        for i in np.flatnonzero((confidence >= self.procedure.confidence) | (ticks == self.procedure.time_limit)):
+            confident = confidence[i] >= self.procedure.confidence
+            label = self.procedure.classes[best[i]] if confident else None
+            decisions.append(self._decide(int(rows[i]), label, "confident" if confident else "timeout"))
+        return decisions
+
+    def _time_out(self, rows: Iterable[int]) -> list[Decision]:
+        decisions = []
+        for row in rows:
+            self._columns["tick"][row] = self.procedure.time_limit
+            decisions.append(self._decide(int(row), None, "timeout"))
+        return decisions
+
+    def _decide(self, row: int, label: str | None, reason: str) -> Decision:
+        self._columns["status"][row] = DECIDED
+        tick = int(self._columns["tick"][row])
+        return Decision(
+            stream=self._names[row],
+            episode=int(self._columns["episode"][row]),
+            label=label,
+            confidence=float(self._columns["confidence"][row]),
+            tick=tick,
+            cost=self.procedure.cost(tick),
+            reason=reason,
+            time=float(self._columns["start"][row] + (tick - 1) * self.procedure.period),
+        )
+
+    def _known(self, stream: str) -> int:
+        if stream not in self._row_of:
+            raise ValueError(f"stream {stream!r} is not known")
+        return self._row_of[stream]
+
+    def _row(self, stream: str) -> int:
+        """The row of a stream, a new one where the stream is new."""
+        row = self._row_of.get(stream)
+        if row is None:
+            row = self._free.pop() if self._free else len(self._names)
+            if row == len(self._names):
+                self._names.append(stream)
+                self._grow()
+            self._names[row] = stream
+            self._row_of[stream] = row
+            self._reset(row, self._left.pop(stream, 0) + 1)
+        return row
+
+    def _reset(self, row: int, episode: int) -> None:
+        for name, (_, value) in _COLUMNS.items():
+            self._columns[name][row] = value
+        self._columns["episode"][row] = episode
+        self._columns["status"][row] = WAITING
+        self._state[row] = self._program.new_state(1)[0]
+
+    def _grow(self) -> None:
+        """Make room for the newest row, doubling."""
+        capacity = len(self._state)
+        if len(self._names) > capacity:
+            more = max(16, capacity)
+            self._state = np.concatenate([self._state, self._program.new_state(more)])
+            for name, (dtype, value) in _COLUMNS.items():
+                self._columns[name] = np.concatenate([self._columns[name], np.full(more, value, dtype)])
+
+
+def _turns(rows: Rows) -> list[npt.NDArray[np.intp]]:
+    """Split a batch so that no stream comes twice in a turn, and each stream's samples keep their order."""
+    order = np.argsort(rows, kind="stable")
+    ordered = rows[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(rows) else np.zeros(0, np.intp)
+    if len(starts) == len(rows):
+        return [np.arange(len(rows))]
+    turn = np.arange(len(rows)) - np.repeat(starts, np.diff(np.r_[starts, len(rows)]))
+    return [np.sort(order[turn == k]) for k in range(turn.max() + 1)]

@@ -1,0 +1,169 @@
+"""How a procedure does on labelled streams: completeness, accuracy and cost, as the paper defines them."""
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from streamfs.engine import Engine
+from streamfs.errors import DataError
+from streamfs.procedure import Decision, Procedure
+from streamfs.streams import Labels, StreamSet
+
+Progress = Callable[[str, int, int], None]
+"""Told what is going on, how much of it is done, and how much there is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """The decisions of a procedure on labelled streams, and what they are worth.
+
+    Parameters
+    ----------
+    decisions : tuple of Decision
+        One a stream, in the streams' order.
+    labels : ndarray of shape (n_streams,)
+        The true classes.
+    confidence : float
+        The threshold that was used.
+    offered_cost : float
+        Mean cost over the features that were offered to the classifier (equation 1).
+    """
+
+    decisions: tuple[Decision, ...]
+    labels: Labels
+    confidence: float
+    offered_cost: float
+
+    @property
+    def completeness(self) -> float:
+        """Share of the streams that were given a label; NaN without streams."""
+        return _mean([d.label is not None for d in self.decisions])
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the labelled streams whose label is right; NaN where none was labelled."""
+        pairs = zip(self.decisions, self.labels, strict=True)
+        return _mean([d.label == truth for d, truth in pairs if d.label is not None])
+
+    @property
+    def cost(self) -> float:
+        """Mean classification cost of all streams, timed-out ones included (equation 1)."""
+        return _mean([d.cost for d in self.decisions])
+
+    @property
+    def ticks(self) -> float:
+        """Mean number of ticks spent."""
+        return _mean([d.tick for d in self.decisions])
+
+    def summary(self) -> dict[str, Any]:
+        """The figures by name."""
+        return {
+            "confidence": self.confidence,
+            "streams": len(self.decisions),
+            "completeness": self.completeness,
+            "accuracy": self.accuracy,
+            "ticks": self.ticks,
+            "cost": self.cost,
+            "offered_cost": self.offered_cost,
+        }
+
+
+def evaluate(procedure: Procedure, streams: StreamSet) -> Evaluation:
+    """Run a procedure over labelled streams, tick by tick, as a gateway would.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        What to run.
+    streams : StreamSet
+        Recorded streams with the columns of the procedure's channels.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, the period is another, or a label is none of the procedure's classes.
+    """
+    require_fit(procedure, streams)
+    decided = {decision.stream: decision for decision in replay(procedure, streams)}
+    decisions = tuple(decided[name] for name in streams.names)
+    offered = _mean([procedure.offered_cost(d.tick) for d in decisions])
+    return Evaluation(decisions, streams.labels, procedure.confidence, offered)
+
+
+def replay(procedure: Procedure, streams: StreamSet, start: float = 0.0) -> Iterator[Decision]:
+    """Push recorded streams through an engine, and yield each decision as it is made.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        What to run.
+    streams : StreamSet
+        Recorded streams; a stream that ends undecided is closed.
+    start : float
+        Event time of the first tick, seconds.
+    """
+    seen = streams.seen_through(procedure.channels)
+    engine = Engine(procedure)
+    going = np.ones(len(seen), dtype=bool)
+    place = {name: index for index, name in enumerate(seen.names)}
+    for tick in range(seen.n_ticks):
+        now = np.flatnonzero(going & (tick < seen.lengths))
+        time = start + tick * seen.period
+        names = [seen.names[i] for i in now]
+        for decision in engine.push_batch(names, np.full(len(now), time), seen.values[now, tick]):
+            going[place[decision.stream]] = False
+            yield decision
+    for index in np.flatnonzero(going):
+        yield _close(engine, seen.names[index], procedure)
+
+
+def _close(engine: Engine, stream: str, procedure: Procedure) -> Decision:
+    """Close a stream that was not decided; one that never had a sample is closed at tick 0."""
+    decision = engine.close(stream) if stream in engine.streams else None
+    return decision or Decision(stream, 1, None, np.nan, 0, procedure.cost(0), "closed", np.nan)
+
+
+def sweep(
+    procedure: Procedure, streams: StreamSet, thresholds: Sequence[float], progress: Progress | None = None
+) -> list[Evaluation]:
+    """Evaluate a procedure at several confidence thresholds."""
+    evaluations = []
+    for index, threshold in enumerate(thresholds):
+        evaluations.append(evaluate(procedure.with_confidence(threshold), streams))
+        if progress is not None:
+            progress("thresholds", index + 1, len(thresholds))
+    return evaluations
+
+
+def write_csv(evaluations: Sequence[Evaluation], path: str | Path) -> None:
+    """Write the figures of several evaluations, a line each."""
+    rows = [evaluation.summary() for evaluation in evaluations]
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def require_fit(procedure: Procedure, streams: StreamSet) -> None:
+    """Refuse streams that a procedure cannot judge.
+
+    Raises
+    ------
+    DataError
+        Naming the period or the label that does not fit.
+    """
+    if streams.period != procedure.period:
+        raise DataError(
+            f"the streams have a tick of {streams.period:g} s, the model one of {procedure.period:g} s"
+        )
+    unknown = set(streams.classes) - set(procedure.classes)
+    if unknown:
+        raise DataError(f"label {min(unknown)!r} is none of the model's classes {', '.join(procedure.classes)}")
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if len(values) else float("nan")

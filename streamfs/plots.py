@@ -1,0 +1,119 @@
+"""Figures; the only file that imports matplotlib."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from feature_extractors.base import Array
+from streamfs.errors import MissingExtraError
+from streamfs.evaluation import Evaluation
+
+try:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+except ImportError as error:
+    raise MissingExtraError("matplotlib", "plot") from error
+
+if TYPE_CHECKING:
+    from streamfs.relief import StreamRelief
+
+BLUE, ORANGE, GREY = "#1f5a99", "#d9730d", "#8a8a8a"
+
+
+def figure_1(selector: "StreamRelief", feature: int, name: str) -> Figure:
+    """Draw Figure 1 of the paper: (a) weight and its lower bound, (b) probability and its extrapolation.
+
+    Parameters
+    ----------
+    selector : StreamRelief
+        Fitted.
+    feature : int
+        Index of the feature.
+    name : str
+        What to call it.
+    """
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    positions = selector.positions_
+    left.plot(positions, selector.weights_[:, feature], "o-", color=GREY, markersize=3, label="Relief weight")
+    left.plot(positions, selector.lower_bound_[:, feature], "-", color=BLUE, linewidth=2, label="lower bound")
+    if np.isfinite(selector.floor_):
+        left.axhline(selector.floor_, color=ORANGE, linestyle=":", label="relevance floor")
+    left.set(title="(a) lower bound", xlabel="tick", ylabel="weight")
+    by_tick = selector.probability_by_tick()[:, feature]
+    ticks = np.arange(1, len(by_tick) + 1)
+    seen = ticks <= positions[-1]
+    right.step(ticks[seen], by_tick[seen], where="post", color=BLUE, linewidth=2, label="from weights")
+    right.plot(ticks[~seen], by_tick[~seen], "--", color=BLUE, label="extrapolated")
+    right.axhline(selector.confidence, color=ORANGE, linestyle=":", label="confidence threshold")
+    right.set(title="(b) decision probability", xlabel="tick", ylabel="probability", ylim=(0, 1.05))
+    for axes in (left, right):
+        _finish(axes)
+    figure.suptitle(name)
+    return figure
+
+
+def sweep_figure(evaluations: Sequence[Evaluation]) -> Figure:
+    """Draw completeness, accuracy and cost over confidence thresholds."""
+    figure = Figure(figsize=(12, 3.6), layout="constrained")
+    thresholds = [evaluation.confidence for evaluation in evaluations]
+    for axes, what in zip(figure.subplots(1, 3), ("completeness", "accuracy", "cost"), strict=True):
+        axes.plot(thresholds, [getattr(e, what) for e in evaluations], "o-", color=BLUE, markersize=4)
+        axes.set(title=what, xlabel="confidence threshold")
+        if what == "cost":
+            axes.set_ylim(bottom=0)
+        else:
+            axes.set_ylim(-0.02, 1.02)
+        _finish(axes)
+    return figure
+
+
+def demo_figure(evaluation: Evaluation, spent: Array, all_the_time: Array, unit: str) -> Figure:
+    """Draw when streams were decided, and the energy spent beside that of sending everything.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        The decisions of the run.
+    spent, all_the_time : ndarray of shape (n_ticks,)
+        Energy up to and including each tick.
+    unit : str
+        Unit of the energy.
+    """
+    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    ticks = np.arange(1, len(spent) + 1)
+    right_ones = [
+        d.tick for d, truth in zip(evaluation.decisions, evaluation.labels, strict=True) if d.label == truth
+    ]
+    wrong = [
+        d.tick
+        for d, truth in zip(evaluation.decisions, evaluation.labels, strict=True)
+        if d.label not in (None, truth)
+    ]
+    shares = [
+        np.searchsorted(np.sort(t), ticks, side="right") / len(evaluation.decisions) for t in (right_ones, wrong)
+    ]
+    left.stackplot(ticks, shares, labels=["right", "wrong"], colors=[BLUE, ORANGE], step="post")
+    left.set(title="streams decided", xlabel="tick", ylabel="share of streams", ylim=(0, 1.02))
+    right.plot(ticks, all_the_time, color=GREY, label="every column at every tick")
+    right.plot(ticks, spent, color=BLUE, linewidth=2, label="spent")
+    right.set(title="energy of the nodes' radios", xlabel="tick", ylabel=unit)
+    right.set_ylim(bottom=0)
+    for axes in (left, right):
+        _finish(axes)
+    return figure
+
+
+def save(figure: Figure, path: str | Path) -> None:
+    """Write a figure as an image; the ending names the format."""
+    figure.savefig(path, dpi=120)
+
+
+def _finish(axes: Axes) -> None:
+    axes.grid(visible=True, alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, fontsize="small")

@@ -1,0 +1,272 @@
+"""A classification procedure: what training returns, a model file holds and a gateway runs."""
+
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+import feature_extractors as fx
+from feature_extractors.base import Array, Feature
+from streamfs import container
+from streamfs.classifiers.tree import Tree
+from streamfs.costs import Costs
+from streamfs.errors import ModelError
+
+KIND, VERSION = "model", 1
+RIVER = "river.pickle"
+
+
+class Classifier(Protocol):
+    """What a procedure asks of its classifier."""
+
+    def probabilities(self, values: Array) -> Array:
+        """Probability of each class, shape (n_rows, n_classes), of rows of features (NaN: undefined)."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What became of one episode of a stream.
+
+    Parameters
+    ----------
+    stream : str
+        Name of the stream.
+    episode : int
+        Which of the stream's episodes, from 1; with the stream's name, the decision's identity.
+    label : str or None
+        The class, or None where the confidence did not suffice in time.
+    confidence : float
+        Probability of the likeliest class at the last tick; NaN where none was classified.
+    tick : int
+        Ticks spent, from 1; 0 where the episode never opened.
+    cost : float
+        Equation 1, as if the stream were alone.
+    reason : str
+        ``confident``, ``timeout`` or ``closed``.
+    time : float
+        Event time of the last tick, seconds.
+    """
+
+    stream: str
+    episode: int
+    label: str | None
+    confidence: float
+    tick: int
+    cost: float
+    reason: str
+    time: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The decision as JSON can hold it, with its id; a confidence or time that is not known is null."""
+        known = {key: None if value != value else value for key, value in asdict(self).items()}  # noqa: PLR0124
+        return {"id": f"{self.stream}/{self.episode}", **known}
+
+
+@dataclass(frozen=True, eq=False)
+class Procedure:
+    """Features, a classifier, a confidence threshold and a time limit.
+
+    Parameters
+    ----------
+    features : tuple of Feature
+        What the classifier reads, in order.
+    classifier : Tree or OnlineClassifier
+        Rows of features to probabilities.
+    classes : tuple of str
+        In the order of the probabilities.
+    costs : Costs
+        Of the features: what equation 1 charges.
+    confidence : float
+        A stream is given a label as soon as a class is at least so probable.
+    time_limit : int
+        Ticks after which a stream gets no label.
+    period : float
+        Seconds from one tick to the next.
+    offered : Costs, optional
+        Of all features that the classifier could choose from; by default those of the features.
+    about : dict
+        How the procedure was made: versions, seed, what was left out.
+
+    Raises
+    ------
+    ValueError
+        If the confidence is not in (0, 1], the time limit below 1 tick, or sizes do not fit.
+    """
+
+    features: tuple[Feature, ...]
+    classifier: Classifier
+    classes: tuple[str, ...]
+    costs: Costs
+    confidence: float
+    time_limit: int
+    period: float = 1.0
+    offered: Costs | None = None
+    about: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.confidence <= 1:
+            raise ValueError(f"confidence is {self.confidence}, expected more than 0 and at most 1")
+        if self.time_limit < 1:
+            raise ValueError(f"time limit is {self.time_limit}, expected at least 1 tick")
+        if not (np.isfinite(self.period) and self.period > 0):
+            raise ValueError(f"period is {self.period}, expected a positive number of seconds")
+        if len(self.costs) != len(self.features):
+            raise ValueError(f"there are {len(self.costs)} costs, expected {len(self.features)}, one a feature")
+
+    @cached_property
+    def channels(self) -> tuple[str, ...]:
+        """The channels that the features read, each once: the columns of the samples."""
+        return tuple(dict.fromkeys(channel for feature in self.features for channel in feature.columns))
+
+    @cached_property
+    def digest(self) -> str:
+        """A short name for the whole content, which snapshots carry."""
+        return container.digest(self._packed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def with_confidence(self, confidence: float) -> "Procedure":
+        """The same procedure at another confidence threshold."""
+        return replace(self, confidence=confidence)
+
+    def cost(self, ticks: int) -> float:
+        """Cost of a classification that ends after some ticks (equation 1)."""
+        return self.costs.classification(ticks)
+
+    def offered_cost(self, ticks: int) -> float:
+        """The same over all features that were offered to the classifier."""
+        return (self.costs if self.offered is None else self.offered).classification(ticks)
+
+    def text(self) -> str:
+        """The procedure as a person reads it."""
+        lines = [
+            f"classes     {', '.join(self.classes)}",
+            f"confidence  {self.confidence:g}",
+            f"time limit  {self.time_limit} ticks of {self.period:g} s",
+            *(
+                f"{'features    ' if i == 0 else ' ' * 12}{feature.name}  (each-time cost {cost:.4g})"
+                for i, (feature, cost) in enumerate(zip(self.features, self.costs.each, strict=True))
+            ),
+        ]
+        if isinstance(self.classifier, Tree):
+            lines += ["", self.classifier.text([f.name for f in self.features], self.classes)]
+        return "\n".join(lines)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model file; whole, or not at all.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        container.write(Path(path), self._packed)
+
+    @cached_property
+    def _packed(self) -> bytes:
+        header: dict[str, Any] = {
+            "features": [feature.name for feature in self.features],
+            "classes": list(self.classes),
+            "confidence": self.confidence,
+            "time_limit": self.time_limit,
+            "period": self.period,
+            "about": self.about,
+        }
+        arrays = _cost_arrays("costs", self.costs)
+        if self.offered is not None:
+            arrays |= _cost_arrays("offered", self.offered)
+        if isinstance(self.classifier, Tree):
+            tables = self.classifier.to_json()
+            header |= {"classifier": "tree", "laplace": tables.pop("laplace")}
+            arrays |= {f"tree.{name}": np.array(table) for name, table in tables.items()}
+            return container.pack(KIND, VERSION, header, arrays)
+        model = self.classifier.dump()  # type: ignore[attr-defined]  # the other kind is an OnlineClassifier
+        header |= {"classifier": "river", "identity": container.digest(model)}
+        return container.pack(KIND, VERSION, header, arrays, **{RIVER: model})
+
+    @classmethod
+    def load(cls, path: str | Path, *, trust: bool = False) -> Self:
+        """Read a model file.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        trust : bool
+            Whether a pickled River model in it may be loaded: unpickling runs whatever code is in the file.
+
+        Raises
+        ------
+        ModelError
+            If the file cannot be read, is damaged, of another version, or holds a pickle and is not trusted.
+        """
+        try:
+            data = Path(path).read_bytes()
+        except OSError as error:
+            raise ModelError(f"{path} cannot be read: {error.strerror}") from error
+        header, arrays, sealed = container.unpack(data, KIND, VERSION, str(path))
+        try:
+            features = tuple(fx.get(name) for name in header["features"])
+            classes = tuple(str(c) for c in header["classes"])
+            if header["classifier"] == "river":
+                classifier = _load_river(header, sealed, path, classes, trust=trust)
+            else:
+                classifier = _load_tree(header, arrays, len(features), len(classes))
+            procedure = cls(
+                features,
+                classifier,
+                classes,
+                _read_costs("costs", arrays),
+                float(header["confidence"]),
+                int(header["time_limit"]),
+                float(header["period"]),
+                _read_costs("offered", arrays) if "offered.each" in arrays else None,
+                dict(header["about"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelError(f"{path} is damaged: {error}") from error
+        procedure.__dict__["_packed"] = data  # so that a loaded model has the digest of its file
+        return procedure
+
+
+def _load_tree(header: dict[str, Any], arrays: container.Arrays, n_features: int, n_classes: int) -> Tree:
+    tables: dict[str, Any] = {
+        name.removeprefix("tree."): array.tolist() for name, array in arrays.items() if name.startswith("tree.")
+    }
+    tree = Tree.from_json({**tables, "laplace": header["laplace"]})
+    if tree.n_classes != n_classes:
+        raise ModelError(f"the tree knows {tree.n_classes} classes, expected {n_classes}")
+    if max(tree.features_tested(), default=-1) >= n_features:
+        raise ModelError(
+            f"the tree tests feature {max(tree.features_tested())}, expected at most {n_features - 1}"
+        )
+    return tree
+
+
+def _load_river(
+    header: dict[str, Any], sealed: dict[str, bytes], path: str | Path, classes: tuple[str, ...], *, trust: bool
+) -> Classifier:
+    if not trust:
+        raise ModelError(
+            f"{path} holds a pickled River model, and unpickling runs whatever code is in it; "
+            "load it with trust=True (--trust) if you trust where the file came from"
+        )
+    from streamfs.classifiers.online import OnlineClassifier  # noqa: PLC0415 - River is loaded only where it serves
+
+    return OnlineClassifier.load(sealed[RIVER], header["identity"], header["features"], classes)
+
+
+def _cost_arrays(name: str, costs: Costs) -> dict[str, Array]:
+    return {
+        f"{name}.each": costs.each,
+        f"{name}.once": costs.once,
+        f"{name}.weights": np.array([costs.a, costs.b]),
+    }
+
+
+def _read_costs(name: str, arrays: container.Arrays) -> Costs:
+    a, b = arrays[f"{name}.weights"].tolist()
+    return Costs(arrays[f"{name}.each"], arrays[f"{name}.once"], a, b)

@@ -1,0 +1,174 @@
+"""From Relief weights to expected costs: equations 5 and 3 of StreamRelief, and ticks beyond the last position."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.base import Array
+from streamfs.streams import Integers
+
+
+def lower_bound(W: npt.ArrayLike) -> Array:
+    """Take the least of the present and all later weights (Figure 1a).
+
+    Parameters
+    ----------
+    W : array_like of shape (n_positions, ...)
+        Relief weights at the time positions.
+
+    Returns
+    -------
+    ndarray of the same shape
+        Not falling along the positions.
+
+    Examples
+    --------
+    >>> lower_bound([0.1, 0.3, 0.2]).tolist()
+    [0.1, 0.2, 0.2]
+    """
+    W = np.asarray(W, dtype=np.float64)
+    return np.asarray(np.minimum.accumulate(W[::-1])[::-1])
+
+
+def decision_probability(W: npt.ArrayLike) -> Array:
+    """Turn weights into the probability of having decided by then: ``(W + 1) / 2`` (equation 5)."""
+    return (np.asarray(W, dtype=np.float64) + 1.0) / 2.0
+
+
+def hold(P: Array, _positions: Array, ticks: Array) -> Array:
+    """Hold the last probability."""
+    return np.tile(P[-1], (len(ticks), 1))
+
+
+def linear(P: Array, positions: Array, ticks: Array) -> Array:
+    """Go on from the last probability with the slope of the least-squares line through all of them."""
+    centred = positions - positions.mean()
+    spread = (centred**2).sum()
+    slope = centred @ (P - P.mean(axis=0)) / spread if spread > 0 else np.zeros(P.shape[1])
+    return np.asarray(P[-1] + slope * (ticks - positions[-1])[:, np.newaxis])
+
+
+EXTRAPOLATIONS: dict[str, Callable[[Array, Array, Array], Array]] = {"none": hold, "linear": linear}
+"""Name to function of probabilities (n_positions, n_features), their positions, and the ticks beyond."""
+
+
+def probability_by_tick(
+    P: npt.ArrayLike, horizon: int, extrapolation: str = "linear", positions: npt.ArrayLike | None = None
+) -> Array:
+    """Spread the probabilities over every tick up to the horizon.
+
+    Parameters
+    ----------
+    P : array_like of shape (n_positions, n_features)
+        Probabilities of having decided, not falling along the positions.
+    horizon : int
+        Number of ticks.
+    extrapolation : str
+        ``"linear"`` or ``"none"``.
+    positions : array_like of int of shape (n_positions,), optional
+        The tick of each position, counted from 1; by default 1, 2, and so on.
+
+    Returns
+    -------
+    ndarray of shape (horizon, n_features)
+        Held between positions; beyond the last one extrapolated, and kept from falling and within
+        ``[P_last, 1]``.
+
+    Raises
+    ------
+    ValueError
+        If the extrapolation is unknown, the horizon is below 1, or the positions do not rise from 1.
+    """
+    P = np.asarray(P, dtype=np.float64)
+    if P.ndim != 2 or not len(P):
+        raise ValueError(f"P has shape {P.shape}, expected (n_positions, n_features) with at least one position")
+    if extrapolation not in EXTRAPOLATIONS:
+        raise ValueError(f"extrapolation is {extrapolation!r}, expected one of {', '.join(EXTRAPOLATIONS)}")
+    if horizon < 1:
+        raise ValueError(f"horizon is {horizon}, expected at least 1 tick")
+    grid = check_positions(np.arange(1, len(P) + 1) if positions is None else positions)
+    if len(grid) != len(P):
+        raise ValueError(f"there are {len(grid)} positions, expected {len(P)}, one for each row of P")
+    ticks = np.arange(1, horizon + 1)
+    held = P[np.searchsorted(grid, ticks, side="right") - 1]
+    beyond = ticks > grid[-1]
+    if beyond.any():
+        ahead = EXTRAPOLATIONS[extrapolation](P, grid.astype(np.float64), ticks[beyond].astype(np.float64))
+        held[beyond] = np.maximum.accumulate(np.clip(ahead, P[-1], np.maximum(P[-1], 1.0)))
+    return held
+
+
+def check_positions(positions: npt.ArrayLike) -> Integers:
+    """Return time positions as integers.
+
+    Raises
+    ------
+    ValueError
+        If they do not rise strictly from 1.
+    """
+    grid = np.asarray(positions)
+    if grid.ndim != 1 or not len(grid) or grid[0] != 1 or (np.diff(grid) <= 0).any() or (grid % 1).any():
+        raise ValueError(f"positions are {grid.tolist()}, expected whole ticks that rise from 1")
+    return grid.astype(np.int64)
+
+
+def expected_cost(
+    P: npt.ArrayLike,
+    each: npt.ArrayLike,
+    confidence: float,
+    horizon: int | None = None,
+    extrapolation: str = "linear",
+    first_tick: str = "counted",
+    positions: npt.ArrayLike | None = None,
+) -> Array:
+    """Expected each-time cost of classifying with each feature: ``C_each sum (1 - P_i)`` (equation 3).
+
+    Parameters
+    ----------
+    P : array_like of shape (n_positions, n_features)
+        Probabilities of having decided by each position.
+    each : array_like of shape (n_features,)
+        C_each, cost a tick.
+    confidence : float
+        From the first tick at which P reaches it on, a feature costs nothing more.
+    horizon : int, optional
+        Tick at which the sum stops; by default that of the last position.
+    extrapolation : str
+        ``"linear"`` or ``"none"``.
+    first_tick : str
+        ``"counted"`` adds the tick that every classification spends, as the mean of equation 1 demands;
+        ``"literal"`` is the sum as printed.
+    positions : array_like of int, optional
+        The tick of each position.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+
+    Raises
+    ------
+    ValueError
+        If `first_tick` or another argument is not one of those named.
+
+    Notes
+    -----
+    With ``P_i = Pr(T <= t_i)`` the mean number of ticks is ``1 + sum (1 - P_i)``: the print lacks the first tick,
+    so that a feature sure at once would cost nothing, however dear.
+
+    Examples
+    --------
+    >>> expected_cost([[0.5], [0.7], [0.95]], [2.0], confidence=0.9).tolist()
+    [3.6]
+    """
+    if first_tick not in ("counted", "literal"):
+        raise ValueError(f"first_tick is {first_tick!r}, expected 'counted' or 'literal'")
+    P = np.asarray(P, dtype=np.float64)
+    if horizon is None:
+        horizon = len(P) if positions is None else int(np.max(positions))
+    by_tick = probability_by_tick(P, horizon, extrapolation, positions)
+    decided = np.logical_or.accumulate(by_tick >= confidence)
+    ticks = np.where(decided, 0.0, 1.0 - by_tick).sum(axis=0)
+    if first_tick == "counted":
+        ticks = ticks + 1.0
+    return np.asarray(np.asarray(each, dtype=np.float64) * ticks)

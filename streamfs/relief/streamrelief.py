@@ -1,0 +1,290 @@
+"""StreamRelief: features in the order of what a decision with them is expected to cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+
+from feature_extractors.base import Array
+from streamfs.costs import Costs
+from streamfs.relief.extrapolation import (
+    check_positions,
+    decision_probability,
+    expected_cost,
+    lower_bound,
+    probability_by_tick,
+)
+from streamfs.relief.relief import make_rows, require_classes
+from streamfs.relief.rows import Rows, measure
+from streamfs.streams import Integers
+from streamfs.tables import FeatureTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NEIGHBOURS = ("other_streams", "any")
+
+
+@dataclass(frozen=True)
+class Probes:
+    """Relevance floor: what weight features reach that say nothing of the class.
+
+    A probe is a feature of the table whose whole trajectories are permuted among the streams; each is tried
+    alone at the end of the table.
+
+    Parameters
+    ----------
+    n : int
+        How many.
+    quantile : float
+        A feature is relevant where its weight exceeds this quantile of the probes'.
+    """
+
+    n: int = 100
+    quantile: float = 0.95
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise ValueError(f"number of probes is {self.n}, expected at least 1")
+        if not 0 <= self.quantile <= 1:
+            raise ValueError(f"quantile is {self.quantile}, expected 0 to 1")
+
+
+class StreamRelief(BaseEstimator):
+    """Order the features of streams by the cost that a decision with each is expected to have.
+
+    Parameters
+    ----------
+    costs : Costs
+        Each-time and one-time costs of the features, with the user's weights a and b.
+    confidence : float
+        Threshold that the probability of having decided must reach.
+    horizon : int, optional
+        Time limit, ticks; by default the ticks of the table.
+    positions : array_like of int, optional
+        Ticks at which weights are computed, rising from 1; by default all.
+    extrapolation : {"linear", "none"}
+        How the probability goes on beyond the last position.
+    neighbours : {"other_streams", "any"}
+        Whose instances may be a near hit or miss. Neighbouring ticks of one stream are almost equal, so its own
+        would crowd out the others; the paper does not exclude them.
+    first_tick : {"counted", "literal"}
+        Whether equation 3 counts the first tick, which the print misses.
+    floor : Probes, optional
+        Features no better than probes rank after all that are; None ranks by cost alone.
+    power : {1, 2}
+        Power of each difference.
+    nominal : sequence of int, optional
+        Indices of the features that are codes of categories.
+    random_state : int
+        Seeds the probes.
+
+    Attributes
+    ----------
+    positions_ : ndarray of shape (n_positions,)
+        The ticks of the weights.
+    weights_ : ndarray of shape (n_positions, n_features)
+        Relief weights of the training set at each position (equation 2).
+    lower_bound_ : ndarray of shape (n_positions, n_features)
+        The least of the present and all later weights (Figure 1a).
+    probability_ : ndarray of shape (n_positions, n_features)
+        Probability of having decided (equation 5).
+    expected_cost_ : ndarray of shape (n_features,)
+        C_F (equation 3).
+    score_ : ndarray of shape (n_features,)
+        What the feature adds to the cost of a classification (equation 4).
+    probe_weights_ : ndarray of shape (n_probes,)
+        Weights of the probes at the last position.
+    floor_ : float
+        The weight that a relevant feature exceeds; minus infinity without a floor.
+    relevant_ : ndarray of bool of shape (n_features,)
+        Which features do.
+    ranking_ : ndarray of int of shape (n_features,)
+        Indices of the features, best first.
+
+    References
+    ----------
+    Gao and Wang, Feature Selection for Building Cost-Effective Data Stream Classifiers, ICDM 2005, section 3.2.
+
+    Notes
+    -----
+    The training set at a position holds the instances of all positions up to it; differences are normalised by
+    the range over the whole table. On real streams weights lie near 0, probabilities near one half, and a useless
+    feature that costs nothing would come first: hence the floor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> labels = np.repeat(["calm", "busy"], 10)
+    >>> telling = np.where(labels == "calm", 0.0, 1.0)[:, None] + rng.normal(0, 0.2, (20, 5))
+    >>> values = np.stack([rng.normal(size=(20, 5)), telling], axis=2)
+    >>> selector = StreamRelief(Costs([0.0, 1.0])).fit(values, labels)
+    >>> selector.ranking_.tolist(), selector.relevant_.tolist()
+    ([1, 0], [False, True])
+    >>> StreamRelief.literal(Costs([0.0, 1.0])).fit(values, labels).ranking_.tolist()
+    [0, 1]
+    """
+
+    def __init__(
+        self,
+        costs: Costs,
+        confidence: float = 0.9,
+        horizon: int | None = None,
+        positions: npt.ArrayLike | None = None,
+        extrapolation: str = "linear",
+        neighbours: str = "other_streams",
+        first_tick: str = "counted",
+        floor: Probes | None = Probes(),
+        power: int = 1,
+        nominal: Sequence[int] | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.costs = costs
+        self.confidence = confidence
+        self.horizon = horizon
+        self.positions = positions
+        self.extrapolation = extrapolation
+        self.neighbours = neighbours
+        self.first_tick = first_tick
+        self.floor = floor
+        self.power = power
+        self.nominal = nominal
+        self.random_state = random_state
+
+    @classmethod
+    def literal(cls, costs: Costs, **parameters: Any) -> Self:
+        """Follow the paper to the letter: any neighbours, equation 3 as printed, no floor."""
+        return cls(costs, neighbours="any", first_tick="literal", floor=None, **parameters)
+
+    def fit(self, table: FeatureTable | npt.ArrayLike, labels: npt.ArrayLike | None = None) -> Self:
+        """Learn the order.
+
+        Parameters
+        ----------
+        table : FeatureTable or array_like of shape (n_streams, n_ticks, n_features)
+            Feature values of every prefix; NaN is undefined.
+        labels : array_like of shape (n_streams,), optional
+            Classes, where the table is an array.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range or does not fit the table.
+        DataError
+            If there are too few classes, or streams of one.
+        """
+        if not isinstance(table, FeatureTable):
+            table = _plain_table(table, labels)
+        self._check(table)
+        n_ticks = int(table.lengths.max(initial=0))
+        grid = np.arange(1, n_ticks + 1) if self.positions is None else check_positions(self.positions)
+        self.positions_ = grid[grid <= n_ticks]
+        streams, ticks = table.rows(self.positions_)
+        classes, codes = np.unique(table.labels, return_inverse=True)
+        require_classes(classes, np.bincount(codes[np.unique(streams)], minlength=len(classes)), self._least)
+        groups = streams if self.neighbours == "other_streams" else np.arange(len(streams))
+        values = table.values[streams, ticks - 1]
+        rows = make_rows(values, codes[streams], groups, self.power, self.nominal)
+        self.weights_ = rows.weights(np.searchsorted(ticks, self.positions_, side="right").tolist())
+        self.lower_bound_ = lower_bound(self.weights_)
+        self._fit_floor(table, rows, streams, ticks)
+        self._fit_costs(n_ticks)
+        return self
+
+    def _fit_floor(self, table: FeatureTable, rows: Rows, streams: Integers, ticks: Integers) -> None:
+        """Compare the weights at the last position with those of probes."""
+        self.floor_, self.probe_weights_ = -np.inf, np.zeros(0)
+        if self.floor is not None:
+            rng = np.random.default_rng(self.random_state)
+            n_streams, _, n_features = table.values.shape
+            self.probe_features_ = rng.integers(n_features, size=self.floor.n)
+            self.probe_permutations_ = np.array([rng.permutation(n_streams) for _ in range(self.floor.n)])
+            probes = np.empty((len(rows), self.floor.n))
+            for p, (feature, donors) in enumerate(
+                zip(self.probe_features_, self.probe_permutations_, strict=True)
+            ):
+                probes[:, p] = table.values[donors[streams], ticks - 1, feature]
+            nominal = np.isin(self.probe_features_, list(self.nominal or ()))
+            self.probe_weights_ = rows.probe_weights(probes, measure(probes, nominal))
+            self.floor_ = float(np.quantile(self.probe_weights_, self.floor.quantile))
+        self.relevant_ = self.lower_bound_[-1] > self.floor_
+
+    def _fit_costs(self, n_ticks: int) -> None:
+        """From weights to probabilities, costs, scores and the order."""
+        self.horizon_ = n_ticks if self.horizon is None else self.horizon
+        self.probability_ = decision_probability(self.lower_bound_)
+        self.expected_cost_ = expected_cost(
+            self.probability_,
+            self.costs.each,
+            self.confidence,
+            self.horizon_,
+            self.extrapolation,
+            self.first_tick,
+            self.positions_,
+        )
+        self.score_ = self.costs.score(self.expected_cost_)
+        self.ranking_ = np.lexsort((self.score_, ~self.relevant_))
+
+    def probability_by_tick(self) -> Array:
+        """Probability of having decided at every tick to the horizon, shape (horizon, n_features) (Figure 1b)."""
+        return probability_by_tick(self.probability_, self.horizon_, self.extrapolation, self.positions_)
+
+    def plot(self, feature: int, name: str | None = None) -> "Figure":
+        """Draw the paper's Figure 1 for one feature: (a) weight and lower bound, (b) extrapolated probability.
+
+        Parameters
+        ----------
+        feature : int
+            Index of the feature.
+        name : str, optional
+            What to call it.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        ValueError
+            If there is no such feature.
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        from streamfs.plots import figure_1  # noqa: PLC0415 - matplotlib is an extra
+
+        n_features = self.weights_.shape[1]
+        if not 0 <= feature < n_features:
+            raise ValueError(f"feature is {feature}, expected 0 to {n_features - 1}")
+        return figure_1(self, feature, name or f"feature {feature}")
+
+    @property
+    def _least(self) -> int:
+        """Streams that a class needs for its instances to have near hits."""
+        return 2 if self.neighbours == "other_streams" else 1
+
+    def _check(self, table: FeatureTable) -> None:
+        if self.neighbours not in NEIGHBOURS:
+            raise ValueError(f"neighbours is {self.neighbours!r}, expected one of {', '.join(NEIGHBOURS)}")
+        if not 0 < self.confidence <= 1:
+            raise ValueError(f"confidence is {self.confidence}, expected more than 0 and at most 1")
+        if len(self.costs) != table.values.shape[2]:
+            raise ValueError(f"there are {len(self.costs)} costs, expected {table.values.shape[2]}, one a feature")
+
+
+def _plain_table(values: npt.ArrayLike, labels: npt.ArrayLike | None) -> FeatureTable:
+    """A table of nameless features; a stream's length is its ticks up to the last with a value."""
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim != 3:
+        raise ValueError(f"values have shape {values.shape}, expected (n_streams, n_ticks, n_features)")
+    if labels is None:
+        raise ValueError("labels are missing: an array of feature values needs one label a stream")
+    labels = np.asarray(labels).astype(np.str_)
+    if labels.shape != (len(values),):
+        raise ValueError(f"labels have shape {labels.shape}, expected {(len(values),)}")
+    known = ~np.isnan(values).all(axis=2)
+    lengths = np.where(known.any(axis=1), values.shape[1] - known[:, ::-1].argmax(axis=1), 0)
+    return FeatureTable(values, labels, (), lengths)

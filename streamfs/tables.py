@@ -1,0 +1,106 @@
+"""Tables of feature values: one row a stream and tick, the form from which everything offline learns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors import scan
+from feature_extractors.base import Array, Feature
+from streamfs.streams import Integers, Labels, StreamSet
+
+
+@dataclass(frozen=True)
+class FeatureTable:
+    """Feature values of recorded streams at each tick of their episodes.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_streams, n_ticks, n_features)
+        NaN where a feature is undefined, and beyond a stream's length.
+    labels : ndarray of shape (n_streams,)
+        The class of each stream, as text.
+    features : tuple of Feature
+        What the last axis holds.
+    lengths : ndarray of shape (n_streams,)
+        Ticks of each stream's episode.
+    period : float
+        Seconds from one tick to the next.
+    """
+
+    values: Array
+    labels: Labels
+    features: tuple[Feature, ...]
+    lengths: Integers
+    period: float = 1.0
+
+    @property
+    def n_ticks(self) -> int:
+        """Ticks of the longest episode that the table can hold."""
+        return int(self.values.shape[1])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Text names of the features."""
+        return tuple(feature.name for feature in self.features)
+
+    def take(self, indices: npt.ArrayLike) -> "FeatureTable":
+        """The table of some of the streams."""
+        index = np.asarray(indices, dtype=np.intp)
+        return FeatureTable(
+            self.values[index], self.labels[index], self.features, self.lengths[index], self.period
+        )
+
+    def rows(self, positions: npt.ArrayLike | None = None) -> tuple[Integers, Integers]:
+        """Streams and ticks of the table's instances, by position, then by stream.
+
+        Parameters
+        ----------
+        positions : array_like of int, optional
+            Which ticks, counted from 1; by default all.
+
+        Returns
+        -------
+        streams, positions : ndarray of shape (n_rows,)
+            Row i is stream `streams[i]` at tick `positions[i]`; a stream has no rows beyond its length.
+        """
+        grid = np.arange(1, self.n_ticks + 1) if positions is None else np.asarray(positions, dtype=np.int64)
+        place, streams = np.nonzero(grid[:, np.newaxis] <= self.lengths)
+        return streams, grid[place]
+
+
+def tabulate(streams: StreamSet, features: Sequence[Feature]) -> FeatureTable:
+    """Compute features of every prefix of recorded streams, as a gateway would see them.
+
+    Parameters
+    ----------
+    streams : StreamSet
+        The recorded streams.
+    features : sequence of Feature
+        What to compute; their columns may carry report policies.
+
+    Returns
+    -------
+    FeatureTable
+        Tick 1 of a stream is the first at which every channel of the features has a value.
+
+    Raises
+    ------
+    DataError
+        If a feature reads a column that the streams do not have.
+
+    Examples
+    --------
+    >>> import feature_extractors as fx
+    >>> streams = StreamSet([[[20.0], [22.0]]], ["warm"], ["t"])
+    >>> tabulate(streams, [fx.get("mean(t)")]).values
+    array([[[20.],
+            [21.]]])
+    """
+    channels = list(dict.fromkeys(channel for feature in features for channel in feature.columns))
+    seen = streams.seen_through(channels).episodes()
+    times = np.arange(seen.n_ticks) * seen.period
+    values = scan(features, seen.values, times, channels)
+    values[np.arange(seen.n_ticks) >= seen.lengths[:, np.newaxis]] = np.nan
+    return FeatureTable(values, seen.labels, tuple(features), seen.lengths, seen.period)

@@ -1,0 +1,18 @@
+#!/bin/sh
+# A mosquitto for the MQTT tests: one that is there, else Debian's where we may install it, else none, said loudly.
+PATH="$PATH:/usr/sbin"
+command -v mosquitto >/dev/null && exit 0
+if command -v apt-get >/dev/null; then
+    if [ "$(id -u)" = 0 ]; then
+        become=""
+    elif sudo -n true 2>/dev/null; then
+        become="sudo -n"
+    else
+        become="false"
+    fi
+    $become apt-get update -qq && DEBIAN_FRONTEND=noninteractive $become apt-get install -y -qq mosquitto >/dev/null
+fi
+command -v mosquitto >/dev/null && exit 0
+echo "*******************************************************************************" >&2
+echo "* No mosquitto, and it cannot be installed: THE TESTS THAT NEED IT ARE SKIPPED *" >&2
+echo "*******************************************************************************" >&2

@@ -1,0 +1,199 @@
+"""The engine: episodes, time limits, late and duplicate samples, snapshots."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import classification_cost
+from numpy.testing import assert_array_equal
+from procedures import labelled_streams, mean_procedure
+
+from streamfs import Engine, evaluate, train
+from streamfs.errors import ModelError
+
+NAN = float("nan")
+
+
+def test_a_stream_is_decided_as_soon_as_its_confidence_suffices():
+    engine = Engine(mean_procedure())
+    assert engine.push("s", 0.0, [0.1]) is None
+    decision = engine.push("s", 1.0, [1.9])
+    assert (decision.label, decision.tick, decision.reason, decision.time) == ("on", 2, "confident", 1.0)
+    assert decision.confidence == 31 / 32
+    assert decision.episode == 1
+
+
+@pytest.mark.parametrize("a", [1.0, 0.25])
+def test_a_decision_costs_equation_1(a):
+    from streamfs import Costs  # noqa: PLC0415
+
+    engine = Engine(mean_procedure(costs=Costs([2.0], [3.0], a=a, b=0.5), time_limit=4))
+    assert engine.push("fast", 0.0, [1.0]).cost == a * 1 * 2.0 + 0.5 * 3.0
+    for tick in range(3):
+        assert engine.push("slow", float(tick), [0.0]) is None
+    timeout = engine.push("slow", 3.0, [0.0])
+    assert (timeout.label, timeout.reason, timeout.tick) == (None, "timeout", 4)
+    assert timeout.cost == classification_cost(4, np.array([2.0]), np.array([3.0]), a, 0.5) == a * 4 * 2.0 + 1.5
+
+
+def test_an_episode_opens_at_the_first_complete_sample():
+    engine = Engine(mean_procedure(time_limit=2))
+    assert engine.push("s", 0.0, [NAN]) is None
+    assert engine.push("s", 5.0, [0.0]) is None
+    assert engine.push("s", 6.0, [NAN]).tick == 2
+    assert engine.counters["before_opening"] == 1
+
+
+def test_late_and_duplicate_samples_change_nothing_and_are_counted():
+    engine, undisturbed = Engine(mean_procedure()), Engine(mean_procedure())
+    for time, value in ((0.0, 0.0), (1.0, 0.2), (2.0, 0.3), (3.0, 0.4)):
+        expected = undisturbed.push("s", time, [value])
+        assert engine.push("s", time, [value]) == expected
+        engine.push("s", time, [9.0])
+        engine.push("s", time - 1.0, [9.0])
+    assert engine.counters["duplicate"] == 4
+    assert engine.counters["late"] == 4
+    assert engine.counters["samples"] == 12
+    assert engine.snapshot() != undisturbed.snapshot()
+    decision = engine.push("s", 4.0, [2.0])
+    assert decision == undisturbed.push("s", 4.0, [2.0])
+    assert decision.label == "on"
+
+
+def test_samples_after_the_decision_are_ignored_until_reopened():
+    engine = Engine(mean_procedure())
+    assert engine.push("s", 0.0, [1.0]).label == "on"
+    assert engine.push("s", 1.0, [1.0]) is None
+    assert engine.counters["after_decision"] == 1
+    engine.reopen("s")
+    assert engine.push("s", 2.0, [0.0]) is None
+    assert engine.push("s", 3.0, [4.0]).episode == 2
+
+
+def test_the_time_limit_counts_ticks_that_never_came():
+    engine = Engine(mean_procedure(time_limit=5))
+    engine.push("s", 0.0, [0.0])
+    assert engine.push("s", 4.0, [0.0]).reason == "timeout"
+    engine.push("t", 10.0, [0.0])
+    decision = engine.push("t", 100.0, [5.0])
+    assert (decision.label, decision.tick, decision.time) == (None, 5, 14.0)
+
+
+def test_expire_times_out_by_event_time():
+    engine = Engine(mean_procedure(time_limit=5))
+    engine.push("s", 100.0, [0.0])
+    engine.push("t", 102.0, [0.0])
+    assert engine.expire(104.9) == []
+    (decision,) = engine.expire(105.0)
+    assert (decision.stream, decision.reason, decision.tick, decision.cost) == ("s", "timeout", 5, 11.5)
+    assert engine.n_open == 1
+    assert engine.push("s", 106.0, [9.0]) is None
+
+
+def test_close_ends_an_episode_and_forgets_the_stream():
+    engine = Engine(mean_procedure())
+    engine.push("s", 0.0, [0.0])
+    engine.push("s", 1.0, [0.0])
+    decision = engine.close("s")
+    assert (decision.reason, decision.label, decision.tick, decision.cost) == ("closed", None, 2, 5.5)
+    assert engine.streams == ()
+    assert engine.push("s", 9.0, [5.0]).episode == 2
+    assert engine.close("s") is None
+    with pytest.raises(ValueError, match="'nobody' is not known"):
+        engine.close("nobody")
+
+
+def test_infinite_readings_are_missing_and_counted():
+    engine = Engine(mean_procedure())
+    engine.push("s", 0.0, [0.0])
+    assert engine.push("s", 1.0, [np.inf]) is None
+    assert engine.counters["not_finite"] == 1
+
+
+@pytest.mark.parametrize(
+    ("streams", "times", "samples", "message"),
+    [
+        (["s"], [0.0], [[1.0, 2.0]], r"shape \(1, 2\), expected \(1, 1\)"),
+        (["s"], [0.0, 1.0], [[1.0]], r"times have shape \(2,\)"),
+        (["s"], [NAN], [[1.0]], "time of a sample of stream 's' is nan"),
+    ],
+)
+def test_a_bad_batch_is_refused_whole(streams, times, samples, message):
+    engine = Engine(mean_procedure())
+    before = engine.snapshot()
+    with pytest.raises(ValueError, match=message):
+        engine.push_batch(streams, times, samples)
+    assert engine.snapshot() == before
+
+
+@pytest.fixture(scope="module")
+def trained():
+    streams = labelled_streams(gaps=0.05)
+    return train(streams, confidence=0.8, seed=1), streams
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_batches_and_single_samples_make_the_same_decisions(trained, seed):
+    """In any interleaving that keeps each stream's order, cut into any batches, through a snapshot at any time."""
+    procedure, streams = trained
+    rng = np.random.default_rng(seed)
+    seen = streams.seen_through(procedure.channels)
+    n_streams, n_ticks = len(seen), seen.n_ticks
+    order = rng.permutation(np.repeat(np.arange(n_streams), n_ticks))
+    tick = np.zeros(n_streams, dtype=int)
+    ticks = np.empty(len(order), dtype=int)
+    for index, stream in enumerate(order):
+        ticks[index] = tick[stream]
+        tick[stream] += 1
+    engine, decisions, at = Engine(procedure), [], 0
+    while at < len(order):
+        size = int(rng.choice([1, 7, 400]))
+        part = slice(at, at + size)
+        names = [seen.names[i] for i in order[part]]
+        decisions += engine.push_batch(names, ticks[part] * 1.0, seen.values[order[part], ticks[part]])
+        at += size
+        if rng.random() < 0.2:
+            engine = Engine.restore(procedure, engine.snapshot())
+    expected = evaluate(procedure, streams).decisions
+    assert sorted(decisions, key=lambda d: d.stream) == sorted(expected, key=lambda d: d.stream)
+    assert engine.counters["samples"] == len(order)
+
+
+def test_a_restored_engine_is_bit_identical(trained):
+    procedure, streams = trained
+    seen = streams.seen_through(procedure.channels)
+    engine = Engine(procedure)
+    for tick in range(3):
+        engine.push_batch(seen.names, np.full(len(seen), float(tick)), seen.values[:, tick])
+    engine.close(seen.names[0])
+    other = Engine.restore(procedure, engine.snapshot())
+    assert other.snapshot() == engine.snapshot()
+    for tick in range(3, 10):
+        batch = seen.names, np.full(len(seen), float(tick)), seen.values[:, tick]
+        assert other.push_batch(*batch) == engine.push_batch(*batch)
+        assert other.snapshot() == engine.snapshot()
+    assert_array_equal(other.streams, engine.streams)
+
+
+def test_a_snapshot_of_another_procedure_or_a_damaged_one_is_refused():
+    engine = Engine(mean_procedure())
+    engine.push("s", 0.0, [0.0])
+    snapshot = engine.snapshot()
+    with pytest.raises(ModelError, match="belongs to procedure"):
+        Engine.restore(mean_procedure(confidence=0.8), snapshot)
+    for at in range(0, len(snapshot), 97):
+        damaged = bytearray(snapshot)
+        damaged[at] ^= 0xFF
+        with pytest.raises(ModelError):
+            Engine.restore(mean_procedure(), bytes(damaged))
+
+
+def test_streams_come_and_go():
+    engine = Engine(mean_procedure())
+    for generation in range(50):
+        names = [f"s{generation}-{k}" for k in range(10)]
+        engine.push_batch(names, np.zeros(10), np.zeros((10, 1)))
+        for name in names:
+            assert engine.close(name).reason == "closed"
+    assert len(engine._state) <= 32
+    assert engine.n_open == 0

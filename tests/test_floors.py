@@ -1,0 +1,158 @@
+"""The architecture: what may import what. Imports point down only."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+LEARNING = {"streamfs.relief", "streamfs.training"}
+FLOORS = {
+    # each module or package may import those of ours that stand behind it, and what is below them in this table
+    "feature_extractors": set(),
+    "streamfs.errors": set(),
+    "streamfs.energy": {"streamfs.errors"},
+    "sensors_sim": {"feature_extractors.report", "streamfs.energy", "streamfs.errors"},
+    "streamfs.streams": {"feature_extractors", "streamfs.errors"},
+    "streamfs.costs": {"feature_extractors", "streamfs.energy", "streamfs.streams"},
+    "streamfs.tables": {"feature_extractors", "streamfs.streams"},
+    "streamfs.container": {"streamfs.errors"},
+    "streamfs.relief": {
+        "feature_extractors",
+        "streamfs.costs",
+        "streamfs.errors",
+        "streamfs.plots",
+        "streamfs.streams",
+        "streamfs.tables",
+    },
+    "streamfs.classifiers": {"feature_extractors", "streamfs.container", "streamfs.errors"},
+    "streamfs.procedure": {
+        "feature_extractors",
+        "streamfs.classifiers",
+        "streamfs.container",
+        "streamfs.costs",
+        "streamfs.errors",
+    },
+    "streamfs.engine": {"feature_extractors", "streamfs.container", "streamfs.errors", "streamfs.procedure"},
+    "streamfs.evaluation": {
+        "feature_extractors",
+        "streamfs.engine",
+        "streamfs.errors",
+        "streamfs.procedure",
+        "streamfs.streams",
+    },
+    "streamfs.plots": {"feature_extractors", "streamfs.errors", "streamfs.evaluation", "streamfs.relief"},
+    "streamfs.training": {
+        "feature_extractors",
+        "streamfs",
+        "streamfs.classifiers",
+        "streamfs.costs",
+        "streamfs.energy",
+        "streamfs.errors",
+        "streamfs.evaluation",
+        "streamfs.procedure",
+        "streamfs.relief",
+        "streamfs.streams",
+        "streamfs.tables",
+    },
+    "streamfs.gateway": {
+        "feature_extractors",
+        "streamfs.energy",
+        "streamfs.engine",
+        "streamfs.errors",
+        "streamfs.procedure",
+    },
+}
+ROOFS = {"streamfs", "streamfs.cli", "streamfs.console", "streamfs.demo"}  # these may import anything
+
+ONLY_HERE = {
+    "paho": {"streamfs/gateway/transport.py", "sensors_sim/_connection.py"},
+    "matplotlib": {"streamfs/plots.py"},
+    "polars": {"streamfs/streams.py"},
+    "river": {"streamfs/classifiers/online.py"},
+    "iotcore": {"streamfs/demo.py"},
+}
+
+
+def sources():
+    return [p for name in ("feature_extractors", "sensors_sim", "streamfs") for p in (ROOT / name).rglob("*.py")]
+
+
+def module_of(path):
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(path, *, typing_too=False):
+    """Modules that a file imports; those for type checking only are left out."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    skipped = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            skipped.update(ast.walk(node))
+    for node in ast.walk(tree):
+        if node in skipped and not typing_too:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (
+                f"{node.module}.{alias.name}" for alias in node.names if is_module(node.module, alias.name)
+            )
+
+
+def is_module(package, name):
+    return (ROOT / package.replace(".", "/") / f"{name}.py").exists()
+
+
+def floor_of(module, floors):
+    """The longest name in the table that a module lies under."""
+    under = [name for name in floors if module == name or module.startswith(f"{name}.")]
+    return max(under, key=len, default=None)
+
+
+def allowed(floor):
+    """Everything below a floor."""
+    below, waiting = set(), [floor]
+    while waiting:
+        for name in FLOORS.get(waiting.pop(), set()) - below:
+            below.add(name)
+            waiting.append(name)
+    return below
+
+
+@pytest.mark.parametrize("path", sources(), ids=module_of)
+def test_imports_point_down(path):
+    module = module_of(path)
+    if module in ROOFS:
+        return
+    floor = floor_of(module, FLOORS)
+    assert floor is not None, f"{module} stands on no floor of the table"
+    for name in imported(path):
+        if name.partition(".")[0] in ("feature_extractors", "sensors_sim", "streamfs"):
+            inside = name == floor or name.startswith(f"{floor}.")
+            package = name in {n.rpartition(".")[0] for n in allowed(floor)}
+            assert inside or package or floor_of(name, allowed(floor)), f"{module} imports {name}"
+
+
+@pytest.mark.parametrize(("library", "homes"), ONLY_HERE.items())
+def test_a_library_is_imported_in_its_own_file_only(library, homes):
+    users = {
+        str(path.relative_to(ROOT))
+        for path in sources()
+        if any(name.partition(".")[0] == library for name in imported(path))
+    }
+    assert users == homes
+
+
+def test_what_serves_does_not_load_what_learns():
+    code = (
+        "import sys, streamfs.gateway.service; "
+        "print([m for m in ('sklearn', 'polars', 'matplotlib', 'river', 'scipy.stats') if m in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

@@ -1,0 +1,198 @@
+"""Training and evaluation: from recorded streams to a procedure, and what it is worth."""
+
+import numpy as np
+import pytest
+from procedures import labelled_streams, mean_procedure
+from river.tree import HoeffdingTreeClassifier
+
+import feature_extractors as fx
+from streamfs import Costs, Engine, StreamRelief, StreamSet, evaluate, tabulate, train
+from streamfs.classifiers.tree import Tree
+from streamfs.errors import DataError, TrainingError
+from streamfs.evaluation import replay, sweep, write_csv
+from streamfs.training import cheapest_good, decide, default_channels, some_features, stratified_folds
+
+
+@pytest.fixture(scope="module")
+def streams():
+    return labelled_streams(n_streams=80)
+
+
+@pytest.fixture(scope="module")
+def procedure(streams):
+    return train(streams, confidence=0.85, seed=1)
+
+
+def test_training_finds_the_telling_columns(procedure):
+    assert all("level" in channel for channel in procedure.channels)
+    assert procedure.classes == ("busy", "calm")
+    assert isinstance(procedure.classifier, Tree)
+    assert procedure.classifier.features_tested() == tuple(range(len(procedure.features)))
+    assert procedure.about["seed"] == 1
+    assert set(f.name for f in procedure.features) <= set(procedure.about["offered"])
+
+
+def test_training_is_reproducible(procedure, streams):
+    assert train(streams, confidence=0.85, seed=1).digest == procedure.digest
+
+
+def test_evaluation_measures_what_the_paper_defines(procedure):
+    held_out = labelled_streams(n_streams=40, seed=9)
+    evaluation = evaluate(procedure, held_out)
+    labels = [decision.label for decision in evaluation.decisions]
+    labelled = [(label, truth) for label, truth in zip(labels, held_out.labels, strict=True) if label is not None]
+    assert evaluation.completeness == len(labelled) / 40
+    assert evaluation.accuracy == sum(label == truth for label, truth in labelled) / len(labelled)
+    assert evaluation.accuracy > 0.85
+    each, once = procedure.costs.each.sum(), procedure.costs.once.sum()
+    by_hand = [d.tick * each + once for d in evaluation.decisions]
+    assert evaluation.cost == pytest.approx(np.mean(by_hand))
+    assert evaluation.offered_cost >= evaluation.cost
+
+
+def test_the_table_decides_as_the_engine_does(streams):
+    """The fast way that chooses the number of features, against the engine."""
+    features = [fx.get(name) for name in ("mean(a.level)", "mean_absolute_difference(a.level, b.level)", "count()")]
+    trained = train(streams, features=features, select=None, confidence=0.8)
+    table = tabulate(streams, trained.features)
+    classes, ticks = decide(trained.classifier, table, 0.8, trained.time_limit)
+    for decision, found, tick in zip(evaluate(trained, streams).decisions, classes, ticks, strict=True):
+        assert decision.label == (None if found < 0 else trained.classes[found])
+        assert decision.tick == tick
+
+
+def test_a_river_classifier_serves(streams):
+    trained = train(streams, n_features=2, confidence=0.8, model=HoeffdingTreeClassifier(grace_period=20))
+    evaluation = evaluate(trained, labelled_streams(n_streams=40, seed=3))
+    assert evaluation.completeness > 0.5
+    assert evaluation.accuracy > 0.8
+
+
+@pytest.mark.parametrize("select", [StreamRelief, StreamRelief.literal, None])
+def test_every_way_to_select_trains(streams, select):
+    features = [fx.get(f"mean({column})") for column in streams.columns]
+    trained = train(streams, features=features, select=select, n_features=4, confidence=0.8)
+    assert {feature.name for feature in trained.features} <= {feature.name for feature in features}
+
+
+def test_costs_are_the_transmissions_of_the_channels(streams):
+    names = ("mean(a.level)", "correlation(a.level, b.level)", "correlation(a.level, a.level)", "count()")
+    costs = Costs.estimate(streams, [fx.get(name) for name in names], _transmissions())
+    assert costs.each.tolist() == [1.0, 2.0, 1.0, 0.0]
+    changes = Costs.estimate(streams, [fx.get("last(a.level@flag:1.5)")], _transmissions()).each[0]
+    flags = streams.column("a.level") > 1.5
+    assert changes == ((flags[:, 1:] != flags[:, :-1]).sum() + len(streams)) / flags.size
+
+
+def _transmissions():
+    from streamfs.energy import profile  # noqa: PLC0415
+
+    return profile("transmissions")
+
+
+def test_default_channels_share_their_steps_over_roles(streams):
+    channels = default_channels(streams)
+    assert channels[0] == "a.level"
+    assert [c.removeprefix("a.") for c in channels if c.startswith("a.")] == [
+        c.removeprefix("b.") for c in channels if c.startswith("b.")
+    ]
+
+
+def test_streams_of_unequal_length_and_with_gaps_train():
+    full = labelled_streams(n_streams=60, gaps=0.2)
+    lengths = np.random.default_rng(0).integers(3, 21, 60)
+    ragged = StreamSet(full.values, full.labels, full.columns, 1.0, full.names, lengths)
+    trained = train(ragged, confidence=0.8)
+    evaluation = evaluate(trained, ragged)
+    assert len(evaluation.decisions) == 60
+    for decision, length in zip(evaluation.decisions, lengths, strict=True):
+        assert decision.tick <= length
+        assert decision.reason in ("confident", "timeout", "closed")
+
+
+def test_a_stream_that_never_opens_is_closed_at_tick_0():
+    streams = StreamSet([[[np.nan], [np.nan]], [[1.0], [1.0]]], ["off", "on"], ["x"])
+    never, on = evaluate(mean_procedure(), streams).decisions
+    assert (never.reason, never.tick, never.label, never.cost) == ("closed", 0, None, 1.5)
+    assert on.label == "on"
+
+
+def test_a_sweep_gives_more_confidence_for_more_cost(procedure, streams, tmp_path):
+    thresholds = [0.6, 0.8, 0.95]
+    evaluations = sweep(procedure, streams, thresholds)
+    costs = [evaluation.cost for evaluation in evaluations]
+    assert costs == sorted(costs)
+    assert [evaluation.confidence for evaluation in evaluations] == thresholds
+    write_csv(evaluations, tmp_path / "sweep.csv")
+    lines = (tmp_path / "sweep.csv").read_text().splitlines()
+    assert lines[0].startswith("confidence,streams,completeness,accuracy,ticks,cost")
+    assert len(lines) == 4
+
+
+def test_replay_yields_every_stream_once(procedure, streams):
+    names = [decision.stream for decision in replay(procedure, streams)]
+    assert sorted(names) == sorted(streams.names)
+
+
+def test_folds_spread_every_class():
+    labels = np.array(["a"] * 20 + ["b"] * 10)
+    folds = stratified_folds(labels, 5, 0)
+    assert [((folds == f) & (labels == "b")).sum() for f in range(5)] == [2] * 5
+    with pytest.raises(DataError, match="class 'b' has only 3 streams"):
+        stratified_folds(["a"] * 20 + ["b"] * 3, 5, 0)
+
+
+def test_the_cheapest_of_the_good_is_taken():
+    completeness = np.array([0.5, 0.99, 1.0, 1.0])
+    accuracy = np.array([1.0, 0.98, 0.99, 0.90])
+    assert cheapest_good(completeness, accuracy, np.array([1.0, 3.0, 4.0, 2.0])) == 1
+    assert cheapest_good(np.array([1.0, 0.5]), np.array([0.5, 0.9]), np.array([1.0, 2.0])) == 0
+
+
+def test_bad_training_data_is_named(streams):
+    with pytest.raises(DataError, match="one class only"):
+        train(streams.take(np.flatnonzero(streams.labels == "calm")))
+    with pytest.raises(DataError, match="column 'z' is not there"):
+        train(streams, features=[fx.get("mean(z)")])
+    noise = [fx.get("mean(a.noise)"), fx.get("last(b.noise)")]
+    with pytest.raises(TrainingError, match="confidence 0.9"):
+        train(streams, features=noise, confidence=0.9)
+    with pytest.raises(TrainingError, match="tells the classes apart"):
+        train(streams, features=[fx.get("count()")], select=None)
+    with pytest.raises(ValueError, match="n_features is 9"):
+        train(streams, features=noise, n_features=9)
+
+
+def test_streams_that_do_not_fit_a_model_are_named(procedure, streams):
+    with pytest.raises(DataError, match=r"tick of 2 s, the model one of 1 s"):
+        evaluate(procedure, StreamSet(streams.values, streams.labels, streams.columns, 2.0))
+    with pytest.raises(DataError, match="label 'odd'"):
+        evaluate(procedure, StreamSet(streams.values, ["odd"] * len(streams), streams.columns))
+    with pytest.raises(DataError, match="is not there"):
+        evaluate(procedure, StreamSet(streams.values[:, :, :1], streams.labels, ["other"]))
+
+
+def test_some_features_keeps_the_rest_of_the_table(streams):
+    table = tabulate(streams, [fx.get("mean(a.level)"), fx.get("max(b.level)")])
+    assert some_features(table, [1]).names == ("max(b.level)",)
+    assert (some_features(table, [1]).values[:, :, 0] == table.values[:, :, 1]).all()
+
+
+def test_an_engine_needs_no_features_of_a_stump():
+    stump = Tree.from_json(
+        {
+            "feature": [-1],
+            "nominal": [False],
+            "threshold": [0.0],
+            "first_child": [0],
+            "n_children": [0],
+            "code": [0.0],
+            "share": [1.0],
+            "counts": [[1.0, 30.0]],
+            "laplace": True,
+        }
+    )
+    from streamfs import Procedure  # noqa: PLC0415
+
+    engine = Engine(Procedure((), stump, ("off", "on"), Costs([]), 0.9, 5))
+    assert engine.push("s", 0.0, []).label == "on"
