@@ -1,7 +1,9 @@
 """The gateway's other parts: bindings, control, ledger, the connection to the broker, and the loop itself."""
 
+import gc
 import logging
 import math
+import os
 import socket
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -283,6 +285,20 @@ def test_a_retained_message_is_marked(broker):
     with connected(broker) as receiver:
         receiver.subscribe(["sensors/n1/light"])
         assert receiver.receive(10.0).retained
+
+
+@pytest.mark.mqtt
+def test_a_closed_connection_leaves_no_socket_open(broker):
+    gc.collect()
+    gc.disable()  # closed, not collected
+    try:
+        n_open = len(os.listdir("/dev/fd"))
+        with connected(broker) as transport:
+            transport.subscribe(["sensors/+/light"])
+            assert len(os.listdir("/dev/fd")) > n_open
+        assert len(os.listdir("/dev/fd")) == n_open
+    finally:
+        gc.enable()
 
 
 @pytest.mark.mqtt

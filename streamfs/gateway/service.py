@@ -121,8 +121,8 @@ class Gateway:
     def run(self, stop: Event, idle_timeout: float | None = None, *, until_decided: bool = False) -> Summary:
         """Follow the streams until told to stop, and then close those that are open.
 
-        While no message comes, event time is taken to run on with the wall clock, so that the streams of nodes
-        that have fallen silent time out.
+        While no message brings event time forward, it is taken to run on with the wall clock, so that the streams
+        of nodes that have fallen silent time out.
 
         Parameters
         ----------
@@ -157,19 +157,17 @@ class Gateway:
         quiet_since = idle_since = monotonic()
         while not (stop.is_set() or (until_decided and self._is_all_decided())):
             message = self._transport.receive(_POLL)
-            now = monotonic()
+            now, newest = monotonic(), self._joiner.newest
             if message is not None:
                 self._take(message)
                 for waiting in self._transport.receive_all():
                     self._take(waiting)
-                self._advance(0.0)
-                quiet_since = idle_since = monotonic()
+                quiet_since = now
             elif idle_timeout is not None and now - quiet_since > idle_timeout:
                 return
-            elif self._transport.is_connected:
-                self._advance(now - idle_since)
-            else:
-                idle_since = now  # the messages of this time may still be delivered
+            if self._joiner.newest != newest or not self._transport.is_connected:
+                idle_since = now  # while there is no connection, messages of this time may still be delivered
+            self._advance(now - idle_since)
 
     def _take(self, message: Message) -> None:
         """Take one message: into the ledger, and on to the joiner."""

@@ -120,6 +120,7 @@ class Transport:
             raise ValueError(f"qos is {qos}, expected 0, 1 or 2")
         self.counters = Counter(reconnects=0)
         self._address = parse_url(url)
+        self._client_id = client_id or ""
         self._qos = qos
         self._keepalive = keepalive
         self._topics: dict[str, None] = {}
@@ -128,7 +129,7 @@ class Transport:
         self._reason: ReasonCode | None = None  # of the latest answer to a connection
         self._granted: dict[int, list[ReasonCode]] = {}  # by message id
         self._n_outstanding = 0
-        self._client = self._make_client(client_id)
+        self._client = self._make_client()
 
     @property
     def is_connected(self) -> bool:
@@ -230,11 +231,14 @@ class Transport:
         self._stop()
 
     def _stop(self) -> None:
+        self._client.disable_logger()  # paho's thread calls it an error that the socket goes away at this moment
         self._client.disconnect()
         self._client.loop_stop()
+        self._client = self._make_client()  # the old one closes its last sockets only when it is let go
+        self._n_outstanding = 0
 
-    def _make_client(self, client_id: str | None) -> Client:
-        client = Client(CallbackAPIVersion.VERSION2, client_id or "", protocol=MQTTProtocolVersion.MQTTv5)
+    def _make_client(self) -> Client:
+        client = Client(CallbackAPIVersion.VERSION2, self._client_id, protocol=MQTTProtocolVersion.MQTTv5)
         client.suppress_exceptions = True  # else one in a callback ends the network's thread without a word
         client.enable_logger(_log)
         client.username = self._address.user
