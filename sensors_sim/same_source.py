@@ -57,19 +57,19 @@ def _building() -> tuple[Quantity, ...]:
         Quantity(
             "temperature",
             level=21.0,
-            source=Autoregressive(deviation=1.2, memory=60.0),
+            source=Autoregressive(deviation=1.2, memory=1000.0),
             node=NodeModel(gain_spread=0.002, offset_spread=0.1, noise=0.15, quantum=0.0625, **clock),
         ),
         Quantity(
             "humidity",
             level=45.0,
-            source=Autoregressive(deviation=5.0, memory=60.0),
+            source=Autoregressive(deviation=5.0, memory=1000.0),
             node=NodeModel(gain_spread=0.005, offset_spread=0.4, noise=0.6, quantum=0.1, **clock),
         ),
         Quantity(
             "light",
             level=230.0,
-            source=Sum((Autoregressive(60.0, memory=60.0), EventBursts(rate=0.025, height=80.0, decay=20.0))),
+            source=Sum((Autoregressive(60.0, memory=1000.0), EventBursts(rate=0.025, height=80.0, decay=20.0))),
             node=NodeModel(gain_spread=0.02, offset_spread=7.0, noise=11.0, quantum=1.0, **clock),
         ),
     )
@@ -84,9 +84,10 @@ class SameSource:
     rise and fall together, as in one building; those of a "same" pair differ by their sensors only.
 
     The defaults are rooms of one building under calibrated sensors: two places lie about a degree, six per cent of
-    humidity and a hundred lux apart, a sensor's offset and noise are about a tenth of that. So a first tick mostly
-    tells two places, but pairs of places that happen to be alike look like one until they have drifted apart: with
-    a memory of a minute they do so while one watches.
+    humidity and a hundred lux apart, a sensor's offset and noise are about a tenth of that. The climate of a room
+    changes slowly, over a quarter of an hour; lamps and doors make short bursts of light. So a first tick tells most
+    places apart; time averages the noise out for those that are nearly alike, and brings bursts that only one of two
+    places has.
 
     Parameters
     ----------

@@ -3,10 +3,10 @@
 import gc
 import logging
 import math
-import os
 import socket
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from threading import Event, Thread
 
 import orjson
@@ -287,16 +287,20 @@ def test_a_retained_message_is_marked(broker):
         assert receiver.receive(10.0).retained
 
 
+def count_open_files():
+    return len(list(Path("/dev/fd").iterdir()))
+
+
 @pytest.mark.mqtt
 def test_a_closed_connection_leaves_no_socket_open(broker):
     gc.collect()
     gc.disable()  # closed, not collected
     try:
-        n_open = len(os.listdir("/dev/fd"))
+        n_open = count_open_files()
         with connected(broker) as transport:
             transport.subscribe(["sensors/+/light"])
-            assert len(os.listdir("/dev/fd")) > n_open
-        assert len(os.listdir("/dev/fd")) == n_open
+            assert count_open_files() > n_open
+        assert count_open_files() == n_open
     finally:
         gc.enable()
 
