@@ -1,4 +1,4 @@
-"""Same-source detection on real motes: were two of them in one room at one time?
+"""Same-source detection on real motes: tell whether two of them were in one room at one time.
 
 Four motes measured a room sixty times (Morgner and others, ESORICS 2017). A pair is two motes of one measurement,
 or of two. Each is followed for its first 20 minutes, 10 seconds a tick, on the four sensor columns alone: what
@@ -24,7 +24,7 @@ QUANTITIES = ("temp", "rh", "light1", "light2")
 
 
 def read_pairs(folder: Path, fold: str, every: int = 1) -> StreamSet:
-    """Read the labelled pairs of a fold (each `every`-th of them), aligned by the time since each one's first row."""
+    """Read each `every`-th labelled pair of a fold, aligned by the time since each measurement's first row."""
     names = {"measurement": pl.String, "measurement_a": pl.String, "measurement_b": pl.String}
     rows = pl.read_csv(folder / "room_climate_A.csv.gz", schema_overrides=names)
     pairs = pl.read_csv(folder / "pairs_A.csv", schema_overrides=names)

@@ -85,9 +85,9 @@ class SameSource:
 
     The defaults are rooms of one building under calibrated sensors: two places lie about a degree, six per cent of
     humidity and a hundred lux apart, a sensor's offset and noise are about a tenth of that. The climate of a room
-    changes slowly, over a quarter of an hour; lamps and doors make short bursts of light. So a first tick tells most
-    places apart; time averages the noise out for those that are nearly alike, and brings bursts that only one of two
-    places has.
+    changes slowly, over a quarter of an hour; lamps and doors make short bursts of light. So a first tick tells
+    most places apart; time averages the noise out for those that are nearly alike, and brings bursts that only one
+    of two places has.
 
     Parameters
     ----------

@@ -70,9 +70,7 @@ def simulate(out: Path, pairs: int, ticks: int, period: float, seed: int) -> Non
     "-o", "--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The model file."
 )
 @click.option("--confidence", default=0.9, show_default=True, help="A label is given once a class is so probable.")
-@click.option(
-    "--time-limit", help="Ticks (40) or seconds (600s); by default the longest stream."
-)
+@click.option("--time-limit", help="Ticks (40) or seconds (600s); by default the longest stream.")
 @click.option("--period", type=float, help="Seconds a tick; by default the smallest step in the file.")
 @click.option(
     "--feature", "feature_names", multiple=True, help="A feature to choose from, such as 'mean(a.light)'."

@@ -51,7 +51,9 @@ max_inflight_count = 100
 """
 
 
-def run_demo(out: Path, n_pairs: int, profile_name: str, seed: int) -> dict[str, Any]:
+def run_demo(
+    out: Path, n_pairs: int, profile_name: str, seed: int, n_training_pairs: int = N_TRAINING_PAIRS
+) -> dict[str, Any]:
     """Train, serve and measure, with everything on this machine.
 
     Parameters
@@ -64,6 +66,8 @@ def run_demo(out: Path, n_pairs: int, profile_name: str, seed: int) -> dict[str,
         Radio of the nodes.
     seed : int
         Seeds everything random.
+    n_training_pairs : int
+        Pairs that are learnt from.
 
     Returns
     -------
@@ -79,7 +83,7 @@ def run_demo(out: Path, n_pairs: int, profile_name: str, seed: int) -> dict[str,
 
     out.mkdir(parents=True, exist_ok=True)
     radio = profile(profile_name)
-    recorded = StreamSet(*SameSource().sample(N_TRAINING_PAIRS, N_TICKS, seed=seed))
+    recorded = StreamSet(*SameSource().sample(n_training_pairs, N_TICKS, seed=seed))
     with console.progress() as report:
         procedure = train(recorded, confidence=CONFIDENCE, energy_profile=radio, seed=seed, progress=report)
     procedure.save(out / "model.streamfs")

@@ -156,6 +156,10 @@ class Profile:
         _check_bytes(n_bytes)
         return self._receive_joules(n_bytes + self.framing_bytes)
 
+    def rest_joules(self, idle: float = 0.0, sleep: float = 0.0) -> float:
+        """Return what so many seconds of listening idly and of sleeping cost, in joules."""
+        return idle * self.idle + sleep * self.sleep
+
     def _transmit_joules(self, frame_bytes: float) -> float:
         return frame_bytes * self.transmit
 

@@ -96,7 +96,9 @@ def demo_figure(evaluation: Evaluation, spent: Array, all_the_time: Array, unit:
     shares = [
         np.searchsorted(np.sort(t), ticks, side="right") / len(evaluation.decisions) for t in (right_ones, wrong)
     ]
-    left.stackplot(ticks, shares, labels=["right", "wrong"], colors=[BLUE, ORANGE], step="post")
+    left.step(ticks, shares[0] + shares[1], where="post", color=GREY, label="decided")
+    left.step(ticks, shares[0], where="post", color=BLUE, linewidth=2, label="rightly")
+    left.step(ticks, shares[1], where="post", color=ORANGE, linewidth=2, label="wrongly")
     left.set(title="streams decided", xlabel="tick", ylabel="share of streams", ylim=(0, 1.02))
     right.plot(ticks, all_the_time, color=GREY, label="every column at every tick")
     right.plot(ticks, spent, color=BLUE, linewidth=2, label="spent")

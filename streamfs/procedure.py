@@ -24,6 +24,9 @@ class Classifier(Protocol):
     def probabilities(self, values: Array) -> Array:
         """Probability of each class, shape (n_rows, n_classes), of rows of features (NaN: undefined)."""
 
+    def features_tested(self) -> tuple[int, ...]:
+        """Indices of the features that it reads, rising."""
+
 
 @dataclass(frozen=True)
 class Decision:

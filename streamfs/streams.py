@@ -1,4 +1,4 @@
-"""Recorded, labelled streams, and the files that hold them."""
+"""Recorded, labelled streams on one grid of ticks."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,17 +6,14 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from feature_extractors.report import split_channel
+from streamfs import recordings
 from streamfs.errors import DataError
+from streamfs.recordings import Integers, check_names, check_period
 
 Array = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.str_]
-
-STREAM, TIME, LABEL = "stream", "time", "label"
-"""The columns of a file that are not readings: one row is one tick of one stream."""
 
 
 class StreamSet:
@@ -40,7 +37,7 @@ class StreamSet:
     Raises
     ------
     DataError
-        If shapes do not fit, names repeat, or a value is infinite.
+        If shapes do not fit, a name is empty or repeats, or a value is infinite.
 
     Examples
     --------
@@ -66,17 +63,14 @@ class StreamSet:
         self.columns = tuple(columns)
         self.period = float(period)
         self.names = tuple(names) if names is not None else tuple(f"stream-{i}" for i in range(n_streams))
-        self.lengths: Integers = np.asarray(
-            np.full(n_streams, n_ticks) if lengths is None else lengths, dtype=np.int64
-        )
+        self.lengths = np.full(n_streams, n_ticks) if lengths is None else _whole(lengths)
         _expect("labels", self.labels.shape, (n_streams,))
         _expect("columns", (len(self.columns),), (n_columns,))
         _expect("names", (len(self.names),), (n_streams,))
         _expect("lengths", self.lengths.shape, (n_streams,))
-        _reject_repeated("column", self.columns)
-        _reject_repeated("stream", self.names)
-        if not (np.isfinite(self.period) and self.period > 0):
-            raise DataError(f"period is {period}, expected a positive number of seconds")
+        check_names("column", self.columns)
+        check_names("stream", self.names)
+        check_period(self.period)
         if n_streams and not 0 <= self.lengths.min() <= self.lengths.max() <= n_ticks:
             wrong = self.lengths[(self.lengths < 0) | (self.lengths > n_ticks)][0]
             raise DataError(f"a length is {wrong}, expected 0 to {n_ticks} ticks")
@@ -109,15 +103,29 @@ class StreamSet:
         return tuple(str(c) for c in np.unique(self.labels))
 
     def take(self, indices: npt.ArrayLike) -> "StreamSet":
-        """Some of the streams, in the order asked for."""
-        index = np.asarray(indices, dtype=np.intp)
+        """Some of the streams, in the order asked for; `indices` may be a mask."""
+        index = np.arange(len(self))[np.asarray(indices, dtype=None if np.size(indices) else np.intp)]
         names = [self.names[i] for i in index]
         return StreamSet(
             self.values[index], self.labels[index], self.columns, self.period, names, self.lengths[index]
         )
 
     def split(self, share: float, seed: int) -> tuple["StreamSet", "StreamSet"]:
-        """Cut in two, class by class, at random: the first part holds that share of each class."""
+        """Cut in two, class by class, at random: the first part holds that share of each class.
+
+        Raises
+        ------
+        ValueError
+            If the share is not within 0 and 1.
+
+        Examples
+        --------
+        >>> streams = StreamSet(np.zeros((6, 1, 1)), ["a", "b", "a", "b", "a", "a"], ["t"])
+        >>> [part.labels.tolist() for part in streams.split(0.5, seed=0)]
+        [['b', 'a', 'a'], ['a', 'b', 'a']]
+        """
+        if not 0 <= share <= 1:
+            raise ValueError(f"share is {share}, expected 0 to 1")
         rng = np.random.default_rng(seed)
         first = np.zeros(len(self), dtype=bool)
         for label in self.classes:
@@ -191,52 +199,26 @@ class StreamSet:
         Parameters
         ----------
         path : path
-            The file; ``.csv``, ``.csv.gz`` or ``.parquet``. Rows of a stream are its ticks, in any order.
+            The file; ``.csv``, ``.csv.gz`` or ``.parquet``. Rows of a stream are its ticks, in any order; times
+            are in seconds, from any start.
         period : float, optional
             Seconds a tick; by default the smallest step of time in the file.
         labelled : bool
-            Whether the file must have labels; without them every label is the empty text.
+            Whether every stream must have a label; if not, one without has the empty text.
 
         Raises
         ------
         DataError
-            If the file cannot be read, a column is missing, a reading is no number, a stream has two labels, or
-            two rows of one stream fall on one tick.
+            If the file cannot be read, a column is missing, a reading is no number, a stream has two labels, two
+            rows of one stream fall on one tick, or the ticks would need more than 2 GiB. Rows are counted
+            from 1, after the header.
 
         Notes
         -----
-        A tick without a row is a missing sample. An empty cell is a missing reading.
+        A stream begins at its first row. A tick without a row is a missing sample. An empty cell is a missing
+        reading. A row without time and readings is a stream that has no ticks.
         """
-        table = _read_table(Path(path))
-        if not labelled and LABEL not in table.columns:
-            table = table.with_columns(pl.lit("").alias(LABEL))
-        for column in (STREAM, TIME, LABEL):
-            if column not in table.columns:
-                raise DataError(f"{path} has no column {column!r}, only {', '.join(table.columns)}")
-        columns = [c for c in table.columns if c not in (STREAM, TIME, LABEL)]
-        if table.is_empty() or not columns:
-            raise DataError(f"{path} holds no readings")
-        times = _numbers(table, TIME, path)
-        if not np.isfinite(times).all():
-            raise DataError(f"{path} has a row without a time: row {int(np.argmin(np.isfinite(times))) + 1}")
-        names, stream_of = _in_order(table[STREAM].cast(pl.String).fill_null("").to_numpy())
-        labels = _labels(table[LABEL], stream_of, names, path)
-        start = np.full(len(names), np.inf)
-        np.minimum.at(start, stream_of, times)
-        elapsed = times - start[stream_of]
-        if period is None:
-            period = _smallest_step(stream_of, times)
-        ticks = np.floor(elapsed / period + 0.5).astype(np.int64)
-        cells, counts = np.unique(np.stack([stream_of, ticks]), axis=1, return_counts=True)
-        if (counts > 1).any():
-            stream, tick = cells[:, counts > 1][:, 0]
-            raise DataError(f"stream {names[stream]} of {path} has two rows at tick {tick + 1} of {period:g} s")
-        values = np.full((len(names), int(ticks.max()) + 1, len(columns)), np.nan)
-        for index, column in enumerate(columns):
-            values[stream_of, ticks, index] = _numbers(table, column, path)
-        lengths = np.zeros(len(names), dtype=np.int64)
-        np.maximum.at(lengths, stream_of, ticks + 1)
-        return cls(values, labels, columns, period, names, lengths)
+        return cls(*recordings.read(Path(path), period, labelled=labelled))
 
     def write(self, path: str | Path) -> None:
         """Write streams to a CSV or Parquet file, as `read` reads them.
@@ -244,24 +226,15 @@ class StreamSet:
         Raises
         ------
         DataError
-            If the file's ending is neither ``.csv`` nor ``.parquet``.
+            If the file's ending is neither ``.csv`` nor ``.parquet``, or a column has a name that means
+            something else there.
+        OSError
+            If the file cannot be written.
         """
-        path = Path(path)
-        stream_of, ticks = np.nonzero(np.arange(self.n_ticks) < self.lengths[:, np.newaxis])
-        table = pl.DataFrame(
-            {
-                STREAM: np.asarray(self.names, dtype=np.str_)[stream_of],
-                TIME: ticks * self.period,
-                LABEL: self.labels[stream_of],
-                **{c: self.values[stream_of, ticks, i] for i, c in enumerate(self.columns)},
-            }
-        ).with_columns(pl.col(c).fill_nan(None) for c in self.columns)
-        if path.suffix == ".parquet":
-            table.write_parquet(path)
-        elif path.suffix == ".csv":
-            table.write_csv(path)
-        else:
-            raise DataError(f"{path} ends in {path.suffix!r}, expected .csv or .parquet")
+        recorded = recordings.Recorded(
+            self.values, self.labels.tolist(), self.columns, self.period, self.names, self.lengths
+        )
+        recordings.write(recorded, Path(path))
 
 
 def _expect(what: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
@@ -269,62 +242,9 @@ def _expect(what: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> Non
         raise DataError(f"{what} have shape {shape}, expected {expected}")
 
 
-def _reject_repeated(what: str, names: Sequence[str]) -> None:
-    if len(set(names)) < len(names):
-        repeated = next(name for index, name in enumerate(names) if name in names[:index])
-        raise DataError(f"{what} {repeated!r} occurs twice")
-
-
-def _read_table(path: Path) -> pl.DataFrame:
-    try:
-        if path.suffix == ".parquet":
-            return pl.read_parquet(path)
-        if path.name.endswith((".csv", ".csv.gz")):
-            return pl.read_csv(path, infer_schema=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise DataError(f"{path} cannot be read: {error}") from error
-    raise DataError(f"{path} ends in {path.suffix!r}, expected .csv, .csv.gz or .parquet")
-
-
-def _numbers(table: pl.DataFrame, column: str, path: str | Path) -> Array:
-    """A column of the table as floats, NaN where a cell is empty."""
-    text = table[column]
-    numbers = text.cast(pl.Float64, strict=False)
-    wrong = (numbers.is_null() & text.is_not_null()).arg_true()
-    if len(wrong):
-        raise DataError(f"{column} of {path} is {text[wrong[0]]!r} in row {wrong[0] + 1}, expected a number")
-    return numbers.fill_null(np.nan).to_numpy()
-
-
-def _in_order(rows: npt.NDArray[np.object_]) -> tuple[list[str], Integers]:
-    """Distinct values in the order in which they first occur, and which of them each row has."""
-    sorted_names, first, inverse = np.unique(rows.astype(np.str_), return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return [str(name) for name in sorted_names[order]], place[inverse]
-
-
-def _labels(column: pl.Series, stream_of: Integers, names: Sequence[str], path: str | Path) -> Labels:
-    text = column.cast(pl.String)
-    if text.null_count():
-        stream = int(stream_of[int(text.is_null().arg_max() or 0)])
-        raise DataError(f"stream {names[stream]} of {path} has a row without a label")
-    row_labels = text.to_numpy().astype(np.str_)
-    _, first = np.unique(stream_of, return_index=True)
-    labels = row_labels[first]
-    differs = np.flatnonzero(row_labels != labels[stream_of])
-    if len(differs):
-        stream = stream_of[differs[0]]
-        raise DataError(
-            f"stream {names[stream]} of {path} has two labels, {labels[stream]!r} and {row_labels[differs[0]]!r}"
-        )
-    return labels
-
-
-def _smallest_step(stream_of: Integers, times: Array) -> float:
-    """The smallest positive step of time within a stream; 1 s where no stream has two times."""
-    order = np.lexsort((times, stream_of))
-    steps = np.diff(times[order])[np.diff(stream_of[order]) == 0]
-    steps = steps[steps > 0]
-    return float(steps.min()) if len(steps) else 1.0
+def _whole(lengths: npt.ArrayLike) -> Integers:
+    asked = np.asarray(lengths)
+    whole: Integers = np.nan_to_num(asked).astype(np.int64)
+    if (whole != asked).any():
+        raise DataError(f"a length is {asked[whole != asked][0]}, expected a whole number of ticks")
+    return whole

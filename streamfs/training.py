@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 import feature_extractors as fx
 import streamfs
-from feature_extractors.base import Array, Feature
+from feature_extractors.base import Feature
 from feature_extractors.report import Policy, channel_name
+from streamfs.choosing import Trainer
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.costs import Costs
 from streamfs.energy import Profile, profile
@@ -28,84 +29,6 @@ if TYPE_CHECKING:
 MAX_POSITIONS = 12
 """Positions at most at which weights are computed, unless told otherwise: spread evenly over the ticks."""
 
-TOLERANCE = 0.02
-"""How much accuracy and completeness may stay behind the best for the sake of cost."""
-
-N_FOLDS = 5
-
-
-@dataclass(frozen=True, eq=False)
-class Trainer:
-    """What stays the same while tables, folds and numbers of features change.
-
-    Parameters
-    ----------
-    costs : Costs
-        Of all the features.
-    confidence : float
-        Threshold.
-    time_limit : int
-        Ticks.
-    select : callable or None
-        From costs to an unfitted selector with `fit` and `ranking_`; None keeps all features in order.
-    make : callable
-        From a table of the chosen features to a classifier.
-    """
-
-    costs: Costs
-    confidence: float
-    time_limit: int
-    select: Callable[[Costs], Any] | None
-    make: Callable[[FeatureTable, int], Classifier]
-
-    def rank(self, table: FeatureTable) -> tuple[Integers, int]:
-        """Indices of the features, best first, and how many of them may be offered: the relevant ones, if any."""
-        n_features = len(table.features)
-        if self.select is None:
-            return np.arange(n_features), n_features
-        selector = self.select(self.costs).fit(table)
-        n_relevant = int(getattr(selector, "relevant_", np.zeros(0)).sum())
-        return selector.ranking_, n_relevant or n_features
-
-    def choose_size(self, table: FeatureTable, seed: int, progress: Progress) -> int:
-        """The number of features whose out-of-fold cost is least, among those about as good as the best.
-
-        Raises
-        ------
-        TrainingError
-            If no number of features gives any stream a label.
-        """
-        folds = stratified_folds(table.labels, N_FOLDS, seed)
-        sizes = sizes_to_try(self.rank(table)[1])
-        figures = np.zeros((len(sizes), 3))
-        for fold in range(folds.max() + 1):
-            progress("choosing the number of features", fold, folds.max() + 1)
-            learning, testing = (table.take(np.flatnonzero(part)) for part in (folds != fold, folds == fold))
-            ranking, _ = self.rank(learning)
-            for index, size in enumerate(sizes):
-                figures[index] += self._judge(learning, testing, ranking[:size])
-        progress("choosing the number of features", folds.max() + 1, folds.max() + 1)
-        n_labelled, n_right, cost = figures.T
-        if not n_labelled.any():
-            raise TrainingError(
-                f"no number of features gives any held-out stream a label at confidence {self.confidence:g}: "
-                "lower the confidence, record more streams, or offer other features"
-            )
-        completeness = n_labelled / len(folds)
-        accuracy = np.divide(n_right, n_labelled, out=np.zeros(len(sizes)), where=n_labelled > 0)
-        return int(sizes[cheapest_good(completeness, accuracy, cost)])
-
-    def _judge(self, learning: FeatureTable, testing: FeatureTable, chosen: Integers) -> Array:
-        """Labelled streams, rightly labelled ones and summed cost of the features `chosen` on a fold."""
-        classifier = self.make(some_features(learning, chosen), self.time_limit)
-        classes = np.unique(learning.labels)
-        tested = list(classifier.features_tested())  # type: ignore[attr-defined]  # both kinds have it
-        costs = self.costs.take(chosen[tested])
-        found, ticks = decide(classifier, some_features(testing, chosen), self.confidence, self.time_limit)
-        labelled = found >= 0
-        right = labelled & (classes[found] == testing.labels)
-        return np.array([labelled.sum(), right.sum(), sum(costs.classification(t) for t in ticks)])
-
 
 def train(
     streams: StreamSet,
@@ -116,7 +39,7 @@ def train(
     a: float = 1.0,
     b: float = 1.0,
     confidence: float = 0.9,
-    time_limit: int | None = None,
+    time_limit: int | timedelta | None = None,
     select: Callable[..., Any] | None = StreamRelief,
     n_features: int | None = None,
     positions: npt.ArrayLike | None = None,
@@ -141,8 +64,8 @@ def train(
         Weights of each-time and one-time costs, where the costs are estimated.
     confidence : float
         Threshold at which a stream is given a label.
-    time_limit : int, optional
-        Ticks; by default those of the longest stream.
+    time_limit : int or timedelta, optional
+        In ticks, or in time; by default the ticks of the longest stream.
     select : callable, optional
         `StreamRelief`, `StreamRelief.literal`, or another that is called with the costs and the keywords
         `confidence`, `horizon`, `positions` and `random_state`; None offers all features to the classifier.
@@ -197,18 +120,19 @@ def train(
         used = profile(energy_profile) if isinstance(energy_profile, str) else energy_profile
         costs = Costs.estimate(streams, features, used, a=a, b=b)
     table = tabulate(streams, features)
-    limit = int(table.lengths.max()) if time_limit is None else time_limit
+    limit = _ticks(time_limit, table)
     trainer = Trainer(
         costs, confidence, limit, _selector(select, confidence, limit, positions, seed), _maker(model, min_leaf)
     )
-    size = n_features
-    if size is None:
-        size = len(features) if select is None else trainer.choose_size(table, seed, progress)
-    if not 1 <= size <= len(features):
-        raise ValueError(f"n_features is {size}, expected 1 to {len(features)}")
+    if n_features is not None and not 1 <= n_features <= len(features):
+        raise ValueError(f"n_features is {n_features}, expected 1 to {len(features)}")
     progress("ranking the features", 0, 1)
-    ranking, _ = trainer.rank(table)
+    ranking, n_relevant = trainer.rank(table)
     progress("ranking the features", 1, 1)
+    if n_features is not None:
+        size = n_features
+    else:
+        size = n_relevant if select is None else trainer.choose_size(table, n_relevant, seed, progress)
     chosen, classifier = _settle(streams, features, ranking[:size], trainer)
     return Procedure(
         tuple(features[i] for i in chosen),
@@ -249,84 +173,6 @@ def round_to(value: float, n_digits: int) -> float:
     return float(f"{value:.{n_digits}g}")
 
 
-def decide(
-    classifier: Classifier, table: FeatureTable, confidence: float, time_limit: int
-) -> tuple[Integers, Integers]:
-    """Decide the streams of a table: an engine's decisions, without the engine.
-
-    Returns
-    -------
-    classes : ndarray of shape (n_streams,)
-        Index of the class that is sure first; -1 where none is in time.
-    ticks : ndarray of shape (n_streams,)
-        Ticks spent.
-    """
-    n_streams, n_ticks, n_features = table.values.shape
-    n_ticks = min(n_ticks, time_limit)
-    rows = np.ascontiguousarray(table.values[:, :n_ticks]).reshape(n_streams * n_ticks, n_features)
-    probabilities = classifier.probabilities(rows).reshape(n_streams, n_ticks, -1)
-    inside = np.arange(n_ticks) < table.lengths[:, np.newaxis]
-    sure = inside & (probabilities.max(axis=2) >= confidence)
-    first = sure.argmax(axis=1)
-    labelled = sure.any(axis=1)
-    best = probabilities[np.arange(n_streams), first].argmax(axis=1)
-    return np.where(labelled, best, -1), np.where(labelled, first + 1, np.minimum(table.lengths, n_ticks))
-
-
-def cheapest_good(completeness: Array, accuracy: Array, cost: Array) -> int:
-    """Index of the least cost among those within 0.02 of the best accuracy and completeness.
-
-    Where none is within both, the one whose larger shortfall is least.
-    """
-    shortfall = np.maximum(completeness.max() - completeness, accuracy.max() - accuracy)
-    good = shortfall <= max(TOLERANCE, shortfall.min()) + 1e-12
-    return int(np.where(good, cost, np.inf).argmin())
-
-
-def sizes_to_try(n_features: int) -> Integers:
-    """Numbers of features to compare: each up to 12, then a third more each time, and all.
-
-    Examples
-    --------
-    >>> sizes_to_try(40).tolist()
-    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 16, 21, 28, 37, 40]
-    """
-    sizes = [1]
-    while sizes[-1] < n_features:
-        sizes.append(min(n_features, sizes[-1] + 1 if sizes[-1] < 12 else sizes[-1] * 4 // 3))
-    return np.array(sizes)
-
-
-def stratified_folds(labels: npt.ArrayLike, n_folds: int, seed: int) -> Integers:
-    """The fold of each stream, every class spread evenly.
-
-    Raises
-    ------
-    DataError
-        If a class has fewer than four streams, too few to learn from some and test on others.
-    """
-    labels = np.asarray(labels)
-    classes, counts = np.unique(labels, return_counts=True)
-    if counts.min() < 4:
-        label = str(classes[counts.argmin()])
-        raise DataError(
-            f"class {label!r} has only {counts.min()} streams, expected at least 4 to choose the number of "
-            "features; give the number (n_features) or record more"
-        )
-    rng = np.random.default_rng(seed)
-    folds = np.empty(len(labels), dtype=np.int64)
-    for label in classes:
-        members = rng.permutation(np.flatnonzero(labels == label))
-        folds[members] = np.arange(len(members)) % min(n_folds, int(counts.min()) // 2)
-    return folds
-
-
-def some_features(table: FeatureTable, chosen: Sequence[int] | Integers) -> FeatureTable:
-    """The table of some of the features."""
-    features = tuple(table.features[i] for i in chosen)
-    return FeatureTable(table.values[:, :, chosen], table.labels, features, table.lengths, table.period)
-
-
 def _settle(
     streams: StreamSet, features: Sequence[Feature], chosen: Integers, trainer: Trainer
 ) -> tuple[Integers, Classifier]:
@@ -337,7 +183,7 @@ def _settle(
     while True:
         table = tabulate(streams, [features[i] for i in chosen])
         classifier = trainer.make(table, trainer.time_limit)
-        tested = list(classifier.features_tested())  # type: ignore[attr-defined]  # both kinds have it
+        tested = list(classifier.features_tested())
         if not tested:
             raise TrainingError(
                 f"none of {', '.join(features[i].name for i in chosen)} tells the classes apart on "
@@ -346,6 +192,26 @@ def _settle(
         if len(tested) == len(chosen):
             return chosen, classifier
         chosen = chosen[tested]
+
+
+def _ticks(time_limit: int | timedelta | None, table: FeatureTable) -> int:
+    """Whole ticks of a time limit.
+
+    Raises
+    ------
+    ValueError
+        If it is shorter than a tick.
+    """
+    if time_limit is None:
+        return int(table.lengths.max())
+    if isinstance(time_limit, timedelta):
+        ticks = int(time_limit.total_seconds() / table.period + 1e-9)
+        if ticks < 1:
+            raise ValueError(f"time limit is {time_limit}, expected at least one tick of {table.period:g} s")
+        return ticks
+    if time_limit < 1:
+        raise ValueError(f"time limit is {time_limit}, expected at least 1 tick")
+    return time_limit
 
 
 def _maker(model: "RiverClassifier | None", min_leaf: float) -> Callable[[FeatureTable, int], Classifier]:

@@ -16,7 +16,8 @@ FLOORS = {
     "streamfs.errors": set(),
     "streamfs.energy": {"streamfs.errors"},
     "sensors_sim": {"feature_extractors.report", "streamfs.energy", "streamfs.errors"},
-    "streamfs.streams": {"feature_extractors", "streamfs.errors"},
+    "streamfs.recordings": {"streamfs.errors"},
+    "streamfs.streams": {"feature_extractors", "streamfs.errors", "streamfs.recordings"},
     "streamfs.costs": {"feature_extractors", "streamfs.energy", "streamfs.streams"},
     "streamfs.tables": {"feature_extractors", "streamfs.streams"},
     "streamfs.container": {"streamfs.errors"},
@@ -45,9 +46,19 @@ FLOORS = {
         "streamfs.streams",
     },
     "streamfs.plots": {"feature_extractors", "streamfs.errors", "streamfs.evaluation", "streamfs.relief"},
+    "streamfs.choosing": {
+        "feature_extractors",
+        "streamfs.costs",
+        "streamfs.errors",
+        "streamfs.evaluation",
+        "streamfs.procedure",
+        "streamfs.streams",
+        "streamfs.tables",
+    },
     "streamfs.training": {
         "feature_extractors",
         "streamfs",
+        "streamfs.choosing",
         "streamfs.classifiers",
         "streamfs.costs",
         "streamfs.energy",
@@ -71,7 +82,7 @@ ROOFS = {"streamfs", "streamfs.cli", "streamfs.console", "streamfs.demo"}  # the
 ONLY_HERE = {
     "paho": {"streamfs/gateway/transport.py", "sensors_sim/_connection.py"},
     "matplotlib": {"streamfs/plots.py"},
-    "polars": {"streamfs/streams.py"},
+    "polars": {"streamfs/recordings.py"},
     "river": {"streamfs/classifiers/online.py"},
     "iotcore": {"streamfs/demo.py"},
 }

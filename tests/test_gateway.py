@@ -144,7 +144,9 @@ def test_decisions_over_mqtt_are_those_of_evaluate(broker, recorded, live, model
     for decision in summary.decisions:
         assert wire.decisions[decision.stream] == decision.to_json()
         each, once = procedure.costs.each, procedure.costs.once
-        assert decision.cost == pytest.approx(naive.classification_cost(decision.tick, each, once, 1.0, 1.0), rel=1e-12)
+        assert decision.cost == pytest.approx(
+            naive.classification_cost(decision.tick, each, once, 1.0, 1.0), rel=1e-12
+        )
 
 
 def test_the_ledger_equals_the_messages_on_the_wire(broker, recorded, live, tmp_path):
@@ -155,7 +157,8 @@ def test_the_ledger_equals_the_messages_on_the_wire(broker, recorded, live, tmp_
     assert fleet.meter.nodes == summary.meter.nodes
     lines = [orjson.loads(line) for line in (tmp_path / "energy.jsonl").read_bytes().splitlines()]
     by_hand = sum(
-        wire.messages[node] * radio.message_joules(0) + wire.bytes[node] * (radio.message_joules(1) - radio.message_joules(0))
+        wire.messages[node] * radio.message_joules(0)
+        + wire.bytes[node] * (radio.message_joules(1) - radio.message_joules(0))
         for node in wire.messages
     )
     assert lines[-1]["kind"] == "total"
@@ -185,7 +188,18 @@ def test_lost_messages_lose_no_stream(broker, recorded, live):
 def test_garbage_on_the_wire_is_counted_and_harms_nobody(broker, recorded, live):
     procedure = learn(recorded)
     channel = procedure.channels[0].removeprefix("a.")
-    garbage = [b"", b"{", b"\xff\xfe", b"null", b'"20.5"', b"[1,2]", b'{"v":NaN}', b"1e400", b'{"t":1e18}', b"[" * 900]
+    garbage = [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b"null",
+        b'"20.5"',
+        b"[1,2]",
+        b'{"v":NaN}',
+        b"1e400",
+        b'{"t":1e18}',
+        b"[" * 900,
+    ]
     client = Client(CallbackAPIVersion.VERSION2, protocol=MQTTv5)
     client.connect(broker.host, broker.port)
     client.loop_start()

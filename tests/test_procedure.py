@@ -76,7 +76,9 @@ def test_a_damaged_model_is_a_clear_error(tree, tmp_path_factory, data):
         Procedure.load(path)
 
 
-@pytest.mark.parametrize("change", [{"features": ["mean(a"]}, {"classes": ["one"]}, {"time_limit": 0}, {"about": 3}])
+@pytest.mark.parametrize(
+    "change", [{"features": ["mean(a"]}, {"classes": ["one"]}, {"time_limit": 0}, {"about": 3}]
+)
 def test_a_header_that_does_not_fit_is_refused(tree, tmp_path, change):
     header, arrays, _ = container.unpack(tree._packed, "model", 1, "it")
     (tmp_path / "m.streamfs").write_bytes(container.pack("model", 1, {**header, **change}, arrays))
@@ -102,7 +104,11 @@ def test_other_files_are_refused(tmp_path, tree):
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"confidence": 0.0}, "confidence is 0"), ({"time_limit": 0}, "time limit is 0"), ({"period": -1.0}, "period")],
+    [
+        ({"confidence": 0.0}, "confidence is 0"),
+        ({"time_limit": 0}, "time limit is 0"),
+        ({"period": -1.0}, "period"),
+    ],
 )
 def test_a_procedure_names_what_is_out_of_range(change, message):
     with pytest.raises(ValueError, match=message):

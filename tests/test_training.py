@@ -1,5 +1,7 @@
 """Training and evaluation: from recorded streams to a procedure, and what it is worth."""
 
+from datetime import timedelta
+
 import numpy as np
 import pytest
 from procedures import labelled_streams, mean_procedure
@@ -7,10 +9,11 @@ from river.tree import HoeffdingTreeClassifier
 
 import feature_extractors as fx
 from streamfs import Costs, Engine, StreamRelief, StreamSet, evaluate, tabulate, train
+from streamfs.choosing import cheapest_good, decide, some_features, stratified_folds
 from streamfs.classifiers.tree import Tree
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation import replay, sweep, write_csv
-from streamfs.training import cheapest_good, decide, default_channels, some_features, stratified_folds
+from streamfs.training import default_channels
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +32,7 @@ def test_training_finds_the_telling_columns(procedure):
     assert isinstance(procedure.classifier, Tree)
     assert procedure.classifier.features_tested() == tuple(range(len(procedure.features)))
     assert procedure.about["seed"] == 1
-    assert set(f.name for f in procedure.features) <= set(procedure.about["offered"])
+    assert {f.name for f in procedure.features} <= set(procedure.about["offered"])
 
 
 def test_training_is_reproducible(procedure, streams):
@@ -52,7 +55,9 @@ def test_evaluation_measures_what_the_paper_defines(procedure):
 
 def test_the_table_decides_as_the_engine_does(streams):
     """The fast way that chooses the number of features, against the engine."""
-    features = [fx.get(name) for name in ("mean(a.level)", "mean_absolute_difference(a.level, b.level)", "count()")]
+    features = [
+        fx.get(name) for name in ("mean(a.level)", "mean_absolute_difference(a.level, b.level)", "count()")
+    ]
     trained = train(streams, features=features, select=None, confidence=0.8)
     table = tabulate(streams, trained.features)
     classes, ticks = decide(trained.classifier, table, 0.8, trained.time_limit)
@@ -73,6 +78,15 @@ def test_every_way_to_select_trains(streams, select):
     features = [fx.get(f"mean({column})") for column in streams.columns]
     trained = train(streams, features=features, select=select, n_features=4, confidence=0.8)
     assert {feature.name for feature in trained.features} <= {feature.name for feature in features}
+
+
+@pytest.mark.parametrize("limit", [7, timedelta(seconds=7.5)])
+def test_a_time_limit_is_in_ticks_or_in_time(streams, limit):
+    features = [fx.get("mean(a.level)")]
+    assert train(streams, features=features, n_features=1, time_limit=limit).time_limit == 7
+    for wrong in (0, timedelta(seconds=0.5)):
+        with pytest.raises(ValueError, match="time limit is 0"):
+            train(streams, features=features, n_features=1, time_limit=wrong)
 
 
 def test_costs_are_the_transmissions_of_the_channels(streams):
@@ -155,7 +169,7 @@ def test_bad_training_data_is_named(streams):
     with pytest.raises(DataError, match="column 'z' is not there"):
         train(streams, features=[fx.get("mean(z)")])
     noise = [fx.get("mean(a.noise)"), fx.get("last(b.noise)")]
-    with pytest.raises(TrainingError, match="confidence 0.9"):
+    with pytest.raises(TrainingError, match=r"confidence 0\.9"):
         train(streams, features=noise, confidence=0.9)
     with pytest.raises(TrainingError, match="tells the classes apart"):
         train(streams, features=[fx.get("count()")], select=None)
