@@ -30,7 +30,7 @@ from streamfs.training import train
 N_TRAINING_PAIRS = 240
 N_TICKS = 60
 TICK_SECONDS = 0.2  # a simulated second passes in this many
-CONFIDENCE = 0.95
+CONFIDENCE = 0.9
 
 _BROKER = """
 id = 0

@@ -141,7 +141,7 @@ class Engine:
             If shapes do not fit, or a time is not finite; nothing is taken then.
         """
         times = np.asarray(times, dtype=np.float64)
-        samples = np.array(samples, dtype=np.float64, order="C", ndmin=2)
+        samples = np.array(samples, dtype=np.float64, ndmin=2)
         shape = (len(streams), len(self.procedure.channels))
         samples = samples.reshape(shape) if samples.size == 0 == shape[0] * shape[1] else samples
         if samples.shape != shape:
@@ -151,10 +151,8 @@ class Engine:
         if not np.isfinite(times).all():
             wrong = int(np.argmin(np.isfinite(times)))
             raise ValueError(f"time of a sample of stream {streams[wrong]!r} is {times[wrong]}")
-        infinite = np.isinf(samples)
         self.counters["samples"] += len(streams)
-        self.counters["not_finite"] += int(np.count_nonzero(infinite))
-        samples[infinite] = np.nan
+        self.counters["not_finite"] += int(np.count_nonzero(np.isinf(samples)))
         rows = np.fromiter((self._row(stream) for stream in streams), dtype=np.int64, count=len(streams))
         decisions: list[Decision] = []
         for turn in _turns(rows):

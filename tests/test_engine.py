@@ -188,6 +188,14 @@ def test_a_snapshot_of_another_procedure_or_a_damaged_one_is_refused():
             Engine.restore(mean_procedure(), bytes(damaged))
 
 
+def test_decisions_come_in_the_order_of_the_samples():
+    names = ["c", "a", "b", "a"]
+    engine = Engine(mean_procedure())
+    engine.push_batch(["b", "a", "c"], np.zeros(3), np.zeros((3, 1)))
+    decisions = engine.push_batch(names, [1.0, 1.0, 1.0, 2.0], [[5.0], [0.0], [5.0], [5.0]])
+    assert [decision.stream for decision in decisions] == ["c", "b", "a"]
+
+
 def test_streams_come_and_go():
     engine = Engine(mean_procedure())
     for generation in range(50):

@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from streamfs import Costs, Relief, StreamRelief
 from streamfs.errors import DataError
 from streamfs.relief import Probes, decision_probability, expected_cost, lower_bound
+from streamfs.relief.extrapolation import probability_by_tick
 
 EXACT = {"rtol": 0, "atol": 1e-12}
 
@@ -37,6 +38,14 @@ def test_relief_equals_the_oracle(seed, power):
     X = np.round(values[:, 0], 1)
     weights = Relief(power=power, nominal=[1]).fit(X, classes).feature_importances_
     assert_allclose(weights, naive.relief_weights(X, classes, power=power, nominal=(1,)), **EXACT)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_among_equal_distances_the_lowest_index_wins(seed):
+    rng = np.random.default_rng(seed)
+    X, classes = rng.integers(0, 4, (40, 3)).astype(float), rng.integers(0, 2, 40)
+    weights = Relief().fit(X, classes).feature_importances_
+    assert_allclose(weights, naive.relief_weights(X, classes), **EXACT)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -95,6 +104,12 @@ def test_expected_cost_equals_the_oracle(column, confidence, horizon, extrapolat
     ours = expected_cost(P, [3.0], confidence, horizon, extrapolation, first_tick)
     theirs = naive.expected_cost(P, np.array([3.0]), confidence, horizon, extrapolation, first_tick)
     assert_allclose(ours, theirs, rtol=0, atol=1e-9)
+
+
+def test_extrapolated_probability_never_falls_nor_exceeds_one():
+    by_tick = probability_by_tick([[0.2, 0.5], [0.6, 0.5], [0.9, 0.5]], horizon=8)
+    assert_allclose(by_tick[:, 0], [0.2, 0.6, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0])
+    assert_array_equal(by_tick[:, 1], 0.5)
 
 
 @given(st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=9))
