@@ -25,7 +25,7 @@ clean:
 
 $(VENV)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "streamfs needs Python 3.11 or newer")'
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV) || { echo "no venv module: on Debian, apt-get install python3-venv" >&2; exit 1; }
 	touch $@
 
 $(VENV)/demo: $(VENV)/python pyproject.toml

@@ -6,7 +6,6 @@ STREAMFS_DATA=... python benchmarks/results.py
 import os
 import platform
 import sys
-import time
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -37,22 +36,20 @@ def measure(training: StreamSet, test: StreamSet, features: list[fx.Feature]) ->
     for name, select in SELECTIONS.items():
         for confidence in THRESHOLDS:
             say(f"{name} at {confidence}")
-            began = time.perf_counter()
             with progress() as report:
                 procedure = train(
                     training, features=features, select=select, confidence=confidence, seed=SEED, progress=report
                 )
-            seconds = time.perf_counter() - began
-            rows.append(row(name, procedure, test, seconds))
+            rows.append(row(name, procedure, test))
     return rows
 
 
-def row(name: str, procedure: Procedure, test: StreamSet, seconds: float) -> str:
+def row(name: str, procedure: Procedure, test: StreamSet) -> str:
     (e,) = sweep(procedure, test, [procedure.confidence])
     figures = [f"{x:.3f}" for x in (e.completeness, e.accuracy)] + [
         f"{x:.4g}" for x in (e.ticks, e.cost, e.offered_cost)
     ]
-    cells = [name, f"{procedure.confidence:g}", str(len(procedure.features)), *figures, f"{seconds:.1f}"]
+    cells = [name, f"{procedure.confidence:g}", str(len(procedure.features)), *figures]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -65,7 +62,6 @@ COLUMNS = (
     "ticks",
     "cost",
     "cost of all offered",
-    "training, s",
 )
 HEADER = f"\n| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|"
 

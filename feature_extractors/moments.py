@@ -42,7 +42,7 @@ def _variance(state, inputs, params, t):
 
 
 COUNT = Kind("count", 0, _count, sized(1))
-"""Ticks since the episode began; reads no column, so it costs nothing."""
+"""Samples since the episode began, missing readings among them; reads no column, so it costs nothing."""
 
 LAST = Kind("last", 1, _last, sized(0))
 """The newest value."""

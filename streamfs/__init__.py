@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from streamfs.tables import FeatureTable, tabulate
     from streamfs.training import train
 
-__version__ = "0.1.0"
-
 _HOMES = {
     "C45Classifier": "streamfs.classifiers.c45",
     "Costs": "streamfs.costs",
@@ -52,6 +50,8 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import a public name on first use."""
+    if name == "__version__":
+        return import_module("importlib.metadata").version("streamfs")
     if name not in _HOMES:
         raise AttributeError(f"module 'streamfs' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

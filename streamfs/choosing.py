@@ -54,10 +54,11 @@ class Trainer:
         n_relevant = int(getattr(selector, "relevant_", np.zeros(0)).sum())
         return selector.ranking_, n_relevant or n_features
 
-    def choose_size(self, table: FeatureTable, at_most: int, seed: int, progress: Progress) -> int:
+    def choose_size(self, table: FeatureTable, ranking: Integers, seed: int, progress: Progress) -> int:
         """The number of features whose out-of-fold cost is least, among those about as good as the best.
 
-        Every fold ranks the features anew.
+        The ranking is that of all streams, so that a number of features means the same ones in every fold; only
+        the classifiers are learnt without the streams that they are judged on.
 
         Raises
         ------
@@ -65,15 +66,14 @@ class Trainer:
             If no number of features gives any stream a label.
         """
         folds = stratified_folds(table.labels, N_FOLDS, seed)
-        sizes = sizes_to_try(at_most)
+        sizes = sizes_to_try(len(ranking))
+        n_folds = int(folds.max()) + 1
         figures = np.zeros((len(sizes), 3))
-        for fold in range(folds.max() + 1):
-            progress("choosing the number of features", fold, folds.max() + 1)
+        for fold in range(n_folds):
             learning, testing = (table.take(np.flatnonzero(part)) for part in (folds != fold, folds == fold))
-            ranking, _ = self.rank(learning)
             for index, size in enumerate(sizes):
                 figures[index] += self._judge(learning, testing, ranking[:size])
-        progress("choosing the number of features", folds.max() + 1, folds.max() + 1)
+                progress("choosing how many features", fold * len(sizes) + index + 1, n_folds * len(sizes))
         n_labelled, n_right, cost = figures.T
         if not n_labelled.any():
             raise TrainingError(

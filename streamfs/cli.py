@@ -4,55 +4,58 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from datetime import timedelta
+from math import isnan
 from pathlib import Path
 from typing import Any
 
 import click
 
-import streamfs
-from streamfs.errors import StreamfsError
-
-STREAMS = click.argument("streams", type=click.Path(dir_okay=False, path_type=Path))
-MODEL = click.argument("model", type=click.Path(dir_okay=False, path_type=Path))
-JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-TRUST = click.option(
-    "--trust", is_flag=True, help="Load a pickled River model: only from a source that you trust."
+from streamfs import arguments
+from streamfs.arguments import (
+    JSON,
+    MODEL,
+    NEW_FILE,
+    NOT_NEGATIVE,
+    OLD_FILE,
+    POSITIVE,
+    PROBABILITY,
+    SEED,
+    STREAMS,
+    TRUST,
+    Number,
+    Parsed,
+    examples,
+    profile_option,
 )
-PROFILE = click.option(
-    "--profile", default="transmissions", show_default=True, help="Radio whose energy is counted."
+from streamfs.errors import DataError, StreamfsError
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog=examples(
+        "streamfs simulate pairs.csv --pairs 300",
+        "streamfs train pairs.csv -o pairs.streamfs",
+        "streamfs simulate new.csv --pairs 100 --seed 1",
+        "streamfs evaluate pairs.streamfs new.csv",
+        "streamfs demo",
+    ),
 )
-SEED = click.option("--seed", default=0, show_default=True, help="Seeds everything random.")
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(streamfs.__version__, prog_name="streamfs")
+@click.version_option(package_name="streamfs", prog_name="streamfs")
 def cli() -> None:
-    r"""Decide early and cheaply what a stream of sensor readings is.
-
-    \b
-    A first tour:
-      streamfs simulate pairs.csv --pairs 300
-      streamfs train pairs.csv -o pairs.streamfs
-      streamfs simulate new.csv --pairs 100 --seed 1
-      streamfs evaluate pairs.streamfs new.csv
-      streamfs demo
-    """
+    """Decide early and cheaply what a stream of sensor readings is."""
 
 
-@cli.command()
-@click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--pairs", default=200, show_default=True, type=click.IntRange(1), help="How many pairs of nodes.")
-@click.option("--ticks", default=60, show_default=True, type=click.IntRange(1), help="Ticks of each.")
-@click.option(
-    "--period", default=1.0, show_default=True, type=click.FloatRange(0, min_open=True), help="Seconds a tick."
-)
+@cli.command(epilog=examples("streamfs simulate pairs.parquet --pairs 300 --ticks 60 --seed 1"))
+@click.argument("out", type=NEW_FILE)
+@click.option("--pairs", default=200, show_default=True, type=click.IntRange(1, 100_000), help="Pairs of nodes.")
+@click.option("--ticks", default=60, show_default=True, type=click.IntRange(1, 100_000), help="Ticks of each.")
+@click.option("--period", default=1.0, show_default=True, type=Number(1e-6, 1e6), help="Seconds a tick.")
 @SEED
 def simulate(out: Path, pairs: int, ticks: int, period: float, seed: int) -> None:
-    r"""Record simulated pairs of nodes, labelled by whether they sense the same source.
+    """Record simulated pairs of nodes that sense one source or two.
 
-    \b
-    Example:
-      streamfs simulate pairs.parquet --pairs 300 --ticks 60 --seed 1
+    OUT is a CSV or Parquet file. The labels are same and different.
     """
     from sensors_sim.same_source import SameSource  # noqa: PLC0415 - commands import what they use
     from streamfs.console import say  # noqa: PLC0415
@@ -61,22 +64,44 @@ def simulate(out: Path, pairs: int, ticks: int, period: float, seed: int) -> Non
     sampled = SameSource().sample(pairs, ticks, period, seed=seed)
     streams = StreamSet(*sampled)
     streams.write(out)
-    say(f"wrote {out}: {streams!r}")
+    say(f"wrote {out}: {streams!r}; next: streamfs train {out} -o MODEL")
 
 
-@cli.command()
+@cli.command(
+    epilog=examples(
+        "streamfs train pairs.csv -o pairs.streamfs --profile cc2420",
+        "streamfs train rooms.parquet -o rooms.streamfs --time-limit 600s",
+        "streamfs train pairs.csv -o nb.streamfs --river naive_bayes.GaussianNB",
+    )
+)
 @STREAMS
+@click.option("-o", "--out", required=True, type=NEW_FILE, help="The model file.")
 @click.option(
-    "-o", "--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The model file."
+    "--confidence",
+    default=0.9,
+    show_default=True,
+    type=PROBABILITY,
+    help="A label is given once a class is so probable.",
 )
-@click.option("--confidence", default=0.9, show_default=True, help="A label is given once a class is so probable.")
-@click.option("--time-limit", help="Ticks (40) or seconds (600s); by default the longest stream.")
-@click.option("--period", type=float, help="Seconds a tick; by default the smallest step in the file.")
 @click.option(
-    "--feature", "feature_names", multiple=True, help="A feature to choose from, such as 'mean(a.light)'."
+    "--time-limit",
+    type=Parsed("limit", arguments.time_limit),
+    help="Ticks (40) or seconds (600s) after which a stream gets no label; by default the longest stream.",
+)
+@click.option("--period", type=POSITIVE, help="Seconds a tick; by default the smallest step in the file.")
+@click.option(
+    "--feature",
+    "features",
+    multiple=True,
+    type=Parsed("name", arguments.feature),
+    help="A feature to choose from, such as 'mean(a.light)'; may be repeated.",
 )
 @click.option(
-    "--channel", "channels", multiple=True, help="A channel to make features of, such as a.light@delta:5."
+    "--channel",
+    "channels",
+    multiple=True,
+    type=Parsed("channel", arguments.channel),
+    help="A channel to make features of, such as a.light@delta:5; may be repeated.",
 )
 @click.option(
     "--select",
@@ -86,40 +111,47 @@ def simulate(out: Path, pairs: int, ticks: int, period: float, seed: int) -> Non
     help="How features are chosen: StreamRelief, the paper to the letter, or not at all.",
 )
 @click.option(
-    "--features", "n_features", type=click.IntRange(1), help="How many to offer; by default cross-validated."
+    "--features",
+    "n_features",
+    type=click.IntRange(1),
+    metavar="NUMBER",
+    help="How many features to offer to the classifier; by default cross-validated.",
 )
-@click.option("-a", "weight_each", default=1.0, show_default=True, help="Weight of each-time costs.")
-@click.option("-b", "weight_once", default=1.0, show_default=True, help="Weight of one-time costs.")
-@click.option("--river", help="A River classifier instead of C4.5, such as tree.HoeffdingTreeClassifier.")
-@PROFILE
+@click.option(
+    "-a", "weight_each", default=1.0, show_default=True, type=NOT_NEGATIVE, help="Weight of each-time costs."
+)
+@click.option(
+    "-b", "weight_once", default=1.0, show_default=True, type=NOT_NEGATIVE, help="Weight of one-time costs."
+)
+@click.option(
+    "--river",
+    type=Parsed("classifier", arguments.river_classifier),
+    help="A River classifier instead of C4.5, such as tree.HoeffdingTreeClassifier.",
+)
+@profile_option("transmissions")
 @SEED
 @JSON
 def train(
     streams: Path,
     out: Path,
     confidence: float,
-    time_limit: str | None,
+    time_limit: int | timedelta | None,
     period: float | None,
-    feature_names: Sequence[str],
+    features: Sequence[Any],
     channels: Sequence[str],
     select: str,
     n_features: int | None,
     weight_each: float,
     weight_once: float,
-    river: str | None,
+    river: Any,
     profile: str,
     seed: int,
     as_json: bool,
 ) -> None:
-    r"""Learn which features of labelled STREAMS are worth their cost, and build a classifier on them.
+    """Learn which features are worth their cost, and a classifier.
 
-    STREAMS is a CSV or Parquet file of the columns stream, time, label and the readings.
-
-    \b
-    Examples:
-      streamfs train pairs.csv -o pairs.streamfs --confidence 0.95
-      streamfs train rooms.parquet -o rooms.streamfs --time-limit 600s --profile cc2420
-      streamfs train pairs.csv -o nb.streamfs --river naive_bayes.GaussianNB
+    STREAMS is a CSV or Parquet file of the columns stream, time, label and the readings. Without --feature and
+    --channel, all features are tried on every column at every tick, on change, and as a flag.
     """
     import feature_extractors as fx  # noqa: PLC0415
     from streamfs import console, training  # noqa: PLC0415
@@ -133,91 +165,102 @@ def train(
         "literal": StreamRelief.literal,
         "none": None,
     }
-    features = [fx.get(name) for name in feature_names] + list(fx.catalogue(channels) if channels else ())
+    offered = dict.fromkeys([*features, *(fx.catalogue(channels) if channels else ())])
     with console.progress() as report:
         procedure = training.train(
             recorded,
-            features=features or None,
+            features=list(offered) or None,
             energy_profile=profile,
             a=weight_each,
             b=weight_once,
             confidence=confidence,
-            time_limit=_ticks(time_limit, recorded.period) if time_limit else None,
+            time_limit=time_limit,
             select=selectors[select],
             n_features=n_features,
-            model=_river(river) if river else None,
+            model=river,
             seed=seed,
             progress=report,
         )
     procedure.save(out)
     if as_json:
         console.print_json(
-            {"model": str(out), "features": [f.name for f in procedure.features], **procedure.about}
+            {
+                "model": str(out),
+                "classes": procedure.classes,
+                "features": [feature.name for feature in procedure.features],
+                "each_costs": procedure.costs.each,
+                "confidence": procedure.confidence,
+                "time_limit": procedure.time_limit,
+                "period": procedure.period,
+                **procedure.about,
+            }
         )
     else:
         click.echo(procedure.text())
     console.say(f"wrote {out}; next: streamfs evaluate {out} STREAMS")
 
 
-@cli.command()
+@cli.command(
+    epilog=examples(
+        "streamfs evaluate pairs.streamfs new.csv",
+        "streamfs evaluate pairs.streamfs new.csv --sweep 0.80:0.98:0.02 --png s.png",
+    )
+)
 @MODEL
 @STREAMS
-@click.option("--sweep", help="Several confidence thresholds, such as 0.8,0.9,0.95 or 0.80:0.99:0.01.")
 @click.option(
-    "--csv", "csv_path", type=click.Path(dir_okay=False, path_type=Path), help="Write the figures there."
+    "--sweep",
+    type=Parsed("thresholds", arguments.thresholds),
+    help="Confidence thresholds to try, such as 0.8,0.9,0.95 or 0.80:0.99:0.01.",
 )
-@click.option("--png", "png_path", type=click.Path(dir_okay=False, path_type=Path), help="Draw them there.")
+@click.option("--csv", "csv_path", type=NEW_FILE, help="Write the figures there.")
+@click.option("--png", "png_path", type=NEW_FILE, help="Draw them there.")
 @TRUST
 @JSON
 def evaluate(
     model: Path,
     streams: Path,
-    sweep: str | None,
+    sweep: list[float] | None,
     csv_path: Path | None,
     png_path: Path | None,
     trust: bool,
     as_json: bool,
 ) -> None:
-    r"""Measure completeness, accuracy and cost of MODEL on labelled STREAMS.
+    """Measure completeness, accuracy and cost on labelled STREAMS.
 
-    \b
-    Examples:
-      streamfs evaluate pairs.streamfs new.csv
-      streamfs evaluate pairs.streamfs new.csv --sweep 0.80:0.99:0.01 --csv sweep.csv --png sweep.png
+    Completeness is the share of the streams that MODEL gives a label in time, accuracy the share of those whose
+    label is right, cost the mean cost of a stream; offered cost is that of all features MODEL could choose from.
     """
     from streamfs import console, evaluation  # noqa: PLC0415
     from streamfs.procedure import Procedure  # noqa: PLC0415
     from streamfs.streams import StreamSet  # noqa: PLC0415
 
-    procedure = Procedure.load(model, trust=trust)
-    recorded = StreamSet.read(streams, procedure.period)
-    thresholds = _thresholds(sweep) if sweep else [procedure.confidence]
-    with console.progress() as report:
-        evaluations = evaluation.sweep(procedure, recorded, thresholds, report)
-    if csv_path:
-        evaluation.write_csv(evaluations, csv_path)
     if png_path:
         from streamfs import plots  # noqa: PLC0415 - matplotlib is an extra
-
-        plots.save(plots.sweep_figure(evaluations), png_path)
+    procedure = Procedure.load(model, trust=trust)
+    recorded = StreamSet.read(streams, procedure.period)
+    with console.progress() as report:
+        evaluations = evaluation.sweep(procedure, recorded, sweep or [procedure.confidence], report)
     rows = [each.summary() for each in evaluations]
     if as_json:
         console.print_json(rows if sweep else rows[0])
     else:
         console.print_table(rows)
+    if csv_path:
+        evaluation.write_csv(evaluations, csv_path)
+    if png_path:
+        plots.save(plots.sweep_figure(evaluations), png_path)
 
 
-@cli.command()
+@cli.command(epilog=examples("streamfs replay pairs.streamfs new.csv --json > decisions.jsonl"))
 @MODEL
 @STREAMS
 @TRUST
 @JSON
 def replay(model: Path, streams: Path, trust: bool, as_json: bool) -> None:
-    r"""Run MODEL over recorded STREAMS, labelled or not, and print each decision as it is made.
+    """Run MODEL over recorded STREAMS and print each decision.
 
-    \b
-    Example:
-      streamfs replay pairs.streamfs new.csv --json > decisions.jsonl
+    The streams need no labels. Decisions come in the order in which they are made.
     """
     from streamfs import console, evaluation  # noqa: PLC0415
     from streamfs.procedure import Procedure  # noqa: PLC0415
@@ -232,26 +275,43 @@ def replay(model: Path, streams: Path, trust: bool, as_json: bool) -> None:
             click.echo(_decision_line(decision))
 
 
-@cli.command()
+@cli.command(
+    epilog=examples(
+        "streamfs run rooms.streamfs --broker mqtt://localhost",
+        "streamfs run pairs.streamfs --broker mqtt://localhost --pairs nodes.csv",
+    )
+)
 @MODEL
-@click.option("--broker", required=True, help="Such as mqtt://localhost or mqtt://user:password@gateway:1883.")
 @click.option(
-    "--pairs", type=click.Path(dir_okay=False, path_type=Path), help="CSV of streams and their nodes: stream,a,b."
+    "--broker",
+    required=True,
+    type=Parsed("url", arguments.broker),
+    help="Such as mqtt://localhost or mqtt://user:password@gateway:1883.",
+)
+@click.option("--pairs", type=OLD_FILE, help="CSV of streams and their nodes by role: stream,a,b.")
+@click.option(
+    "--node",
+    "nodes",
+    multiple=True,
+    help="A node that is a stream; may be repeated; by default every node that is heard.",
 )
 @click.option(
-    "--node", "nodes", multiple=True, help="A node that is a stream; by default every node that is heard."
+    "--lateness", type=NOT_NEGATIVE, help="Seconds a reading may lag behind the newest; by default two ticks."
 )
-@click.option("--lateness", type=float, help="Seconds a reading may lag behind the newest; by default two ticks.")
 @click.option(
-    "--max-silence", type=float, help="Seconds for which a value sent on change is held; by default for ever."
+    "--max-silence", type=POSITIVE, help="Seconds for which a value sent on change is held; by default for ever."
 )
-@click.option("--energy-log", type=click.Path(dir_okay=False, path_type=Path), help="Append the energy log there.")
+@click.option("--energy-log", type=NEW_FILE, help="Append the energy log there.")
 @click.option(
-    "--prefix", default="streamfs", show_default=True, help="First part of the topics that are published to."
+    "--prefix",
+    default="streamfs",
+    show_default=True,
+    type=Parsed("topic", arguments.topic),
+    help="First part of the topics that are published to.",
 )
-@click.option("--idle", type=float, help="End after so many seconds without a message.")
+@click.option("--idle", type=POSITIVE, help="End after so many seconds without a message.")
 @click.option("--until-decided", is_flag=True, help="End once every stream is decided.")
-@PROFILE
+@profile_option("transmissions")
 @TRUST
 @JSON
 def run(
@@ -269,16 +329,13 @@ def run(
     trust: bool,
     as_json: bool,
 ) -> None:
-    r"""Follow the streams of an MQTT broker with MODEL until told to stop (Ctrl-C).
+    """Follow the streams of an MQTT broker until stopped (Ctrl-C).
 
-    Nodes publish to sensors/{node}/{channel}, JSON such as {"t": 12.0, "v": 20.5, "seq": 3}. Decisions go to
-    {prefix}/decision/{stream}; {prefix}/control/{node} tells a node which channels to send.
-
-    \b
-    Examples:
-      streamfs run rooms.streamfs --broker mqtt://localhost
-      streamfs run pairs.streamfs --broker mqtt://localhost --pairs pairs.csv --energy-log energy.jsonl
+    Nodes publish to sensors/{node}/{channel}, a number or JSON such as {"t": 12.0, "v": 20.5, "seq": 3}.
+    Decisions go to {prefix}/decision/{stream}; {prefix}/control/{node} tells a node which channels to send.
     """
+    if pairs and nodes:
+        raise click.UsageError("--pairs and --node exclude each other: the file names the nodes")
     from streamfs import console  # noqa: PLC0415
     from streamfs.gateway.bindings import Bindings, read_pairs  # noqa: PLC0415
     from streamfs.gateway.service import Gateway  # noqa: PLC0415
@@ -288,6 +345,8 @@ def run(
     procedure = Procedure.load(model, trust=trust)
     if pairs:
         bindings = Bindings.pairs(procedure.channels, read_pairs(pairs))
+        if not bindings.streams:
+            raise DataError(f"{pairs} names no stream")
     else:
         bindings = Bindings.single(procedure.channels, nodes)
     gateway = Gateway(
@@ -304,16 +363,18 @@ def run(
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    console.say(f"following {broker}; stop with Ctrl-C")
+    who = "; every node that is heard is a stream, unless --pairs or --node names them" * bindings.discovers
+    console.say(f"listening to {', '.join(bindings.topics)}{who}; stop with Ctrl-C")
     summary = gateway.run(stop, idle, until_decided=until_decided)
     meter = summary.meter
+    noted = [f"{name} {number}" for name, number in summary.counters.items() if number]
     console.say(
         f"{len(summary.decisions)} decisions, {meter.messages} messages of {len(meter.nodes)} nodes, "
-        f"{meter.joules:.4g} {meter.profile.unit}; {dict(summary.counters)}"
+        f"{meter.joules:.4g} {meter.profile.unit}; {', '.join(noted) or 'nothing was heard'}"
     )
 
 
-@cli.command()
+@cli.command(epilog=examples("streamfs demo --out my-demo --pairs 60"))
 @click.option(
     "--out",
     default="streamfs-demo",
@@ -324,15 +385,13 @@ def run(
 @click.option(
     "--pairs", default=40, show_default=True, type=click.IntRange(2), help="Pairs of nodes that are followed."
 )
-@click.option("--profile", default="cc2420", show_default=True, help="Radio whose energy is counted.")
+@profile_option("cc2420")
 @SEED
 @JSON
 def demo(out: Path, pairs: int, profile: str, seed: int, as_json: bool) -> None:
-    r"""Train on simulated streams, start a broker and a fleet of nodes, and follow them over MQTT.
+    """Train, then follow a fleet of simulated nodes over MQTT.
 
-    \b
-    Example:
-      streamfs demo --out my-demo --pairs 60
+    All runs on this machine, the broker included, and takes about a minute.
     """
     from streamfs import console  # noqa: PLC0415
     from streamfs.demo import run_demo  # noqa: PLC0415
@@ -344,68 +403,38 @@ def demo(out: Path, pairs: int, profile: str, seed: int, as_json: bool) -> None:
         console.print_table([{"figure": name.replace("_", " "), "value": value} for name, value in result.items()])
 
 
-def main() -> None:
-    """Run the command line: exit 0 if all went well, 1 on an error, 2 on wrong usage."""
+def main(args: Sequence[str] | None = None) -> None:
+    """Run the command line: exit 0 if all went well, 1 on an error, 2 on wrong usage.
+
+    Parameters
+    ----------
+    args : sequence of str, optional
+        By default those of the process.
+    """
     try:
-        cli(standalone_mode=False)
+        cli(args, standalone_mode=False)
     except click.exceptions.Abort:
         sys.exit(130)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except (StreamfsError, ValueError, OSError) as error:
-        click.echo(f"streamfs: {error}", err=True)
+    except (StreamfsError, ValueError, OSError, MemoryError) as error:
+        click.echo(f"streamfs: {_reason(error)}", err=True)
         sys.exit(1)
 
 
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory: {error}"
+    return str(error)
+
+
 def _decision_line(decision: Any) -> str:
-    label = decision.label if decision.label is not None else "-"
+    label = "-" if decision.label is None else decision.label
+    confidence = "-" if isnan(decision.confidence) else f"{decision.confidence:.3f}"
     return (
-        f"{decision.stream:<20} {label:<12} {decision.reason:<10} tick {decision.tick:<5d} "
-        f"confidence {decision.confidence:.3f}  cost {decision.cost:.4g}"
+        f"{decision.stream:<16} {label:<10} {decision.reason:<9} tick {decision.tick:<4d} "
+        f"confidence {confidence:<5} cost {decision.cost:.4g}"
     )
-
-
-def _ticks(text: str, period: float) -> int:
-    """Read a time limit: whole ticks (40), or seconds with an s behind them (600s)."""
-    try:
-        number = float(text.removesuffix("s"))
-    except ValueError:
-        number = 0.0
-    ticks = number / period + 1e-9 if text.endswith("s") else number
-    if not 1 <= ticks < 1e9 or (not text.endswith("s") and ticks != int(ticks)):
-        raise click.BadParameter(
-            f"{text!r}, expected whole ticks (40) or seconds, at least one tick (600s)", param_hint="--time-limit"
-        )
-    return int(ticks)
-
-
-def _thresholds(text: str) -> list[float]:
-    """Read thresholds: numbers between commas, or first:last:step."""
-    try:
-        if ":" in text:
-            first, last, step = (float(part) for part in text.split(":"))
-            values = [round(first + k * step, 10) for k in range(int((last - first) / step + 1e-9) + 1)]
-        else:
-            values = [float(part) for part in text.split(",")]
-    except (ValueError, ZeroDivisionError):
-        values = []
-    if not values or not all(0 < value <= 1 for value in values):
-        raise click.BadParameter(
-            f"{text!r}, expected numbers in (0, 1]: 0.8,0.9 or 0.80:0.99:0.01", param_hint="--sweep"
-        )
-    return values
-
-
-def _river(name: str) -> Any:
-    """Make a River classifier from its name within River."""
-    from importlib import import_module  # noqa: PLC0415
-
-    module, _, word = name.rpartition(".")
-    try:
-        return getattr(import_module(f"river.{module}"), word)()
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise click.BadParameter(
-            f"{name!r} cannot be made: {error}; expected a name such as naive_bayes.GaussianNB",
-            param_hint="--river",
-        ) from error

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 import orjson
-from rich.console import Console
+from rich import box
+from rich.console import Console, JustifyMethod
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -17,8 +18,8 @@ talk = Console(stderr=True)
 
 
 def say(text: str) -> None:
-    """Tell the person something that is no result."""
-    talk.print(text, highlight=False, markup=False)
+    """Tell the person something that is no result; its lines stay as they are."""
+    talk.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def print_json(result: object) -> None:
@@ -27,10 +28,11 @@ def print_json(result: object) -> None:
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], title: str | None = None) -> None:
-    """Print a result as a table, one row a mapping."""
-    table = Table(title=title, title_justify="left")
+    """Print a result as a table, one row a mapping, within 80 columns for some ten figures."""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in rows[0]:
-        table.add_column(name.replace("_", " "), justify="left" if isinstance(rows[0][name], str) else "right")
+        justify: JustifyMethod = "left" if isinstance(rows[0][name], str) else "right"
+        table.add_column(name.replace("_", " "), justify=justify, overflow="fold")
     for row in rows:
         table.add_row(*(_cell(value) for value in row.values()))
     Console().print(table)
@@ -40,15 +42,21 @@ def print_table(rows: Sequence[Mapping[str, Any]], title: str | None = None) -> 
 def progress() -> Iterator[Report]:
     """Show bars on standard error for the work that is reported inside."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=talk) as bars:
-        tasks: dict[str, Any] = {}
+    bars = Progress(*columns, console=talk)
+    tasks: dict[str, Any] = {}
 
-        def report(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total)
-            bars.update(tasks[what], completed=done, total=total)
+    def report(what: str, done: int, total: int) -> None:
+        if not tasks:
+            bars.start()
+        if what not in tasks:
+            tasks[what] = bars.add_task(what, total=total)
+        bars.update(tasks[what], completed=done, total=total)
 
+    try:
         yield report
+    finally:
+        if tasks:
+            bars.stop()
 
 
 def _cell(value: object) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from streamfs.streams import StreamSet
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Costs:
     """Each-time and one-time costs of features, with the user's weights of the two.
 

@@ -53,7 +53,8 @@ class Engine:
     -----
     An episode opens at the first sample with a value in every column. A sample belongs to the tick nearest to its
     time, counted in periods from there; ticks may be missing, but time goes on: the time limit counts them. A
-    sample of a tick that has passed is late, one of the newest tick a duplicate.
+    sample of a tick that has passed is late, one of the newest tick a duplicate. Of a stream that was closed the
+    name and the number of its episodes are kept, so that no two decisions bear one id.
 
     Examples
     --------
@@ -140,6 +141,9 @@ class Engine:
         ValueError
             If shapes do not fit, or a time is not finite; nothing is taken then.
         """
+        unnamed = next((stream for stream in streams if not isinstance(stream, str)), None)
+        if unnamed is not None:
+            raise TypeError(f"stream is {unnamed!r}, expected its name as text")
         times = np.asarray(times, dtype=np.float64)
         samples = np.array(samples, dtype=np.float64, ndmin=2)
         shape = (len(streams), len(self.procedure.channels))
@@ -254,8 +258,10 @@ class Engine:
         self.counters["after_decision"] += int(np.count_nonzero(status == DECIDED))
         is_open = np.flatnonzero(status == OPEN)
         rows, times, samples = rows[is_open], times[is_open], samples[is_open]
-        ticks = np.floor((times - column["start"][rows]) / self.procedure.period + 0.5).astype(np.int64) + 1
-        overdue = ticks > self.procedure.time_limit
+        limit = self.procedure.time_limit
+        elapsed = np.floor((times - column["start"][rows]) / self.procedure.period + 0.5)
+        ticks = np.clip(elapsed, -1, limit).astype(np.int64) + 1
+        overdue = ticks > limit
         decisions = self._time_out(rows[overdue])
         self.counters["after_decision"] += len(decisions)
         self.counters["duplicate"] += int(np.count_nonzero(ticks == column["tick"][rows]))
@@ -311,6 +317,7 @@ class Engine:
         """The row of a stream, a new one where the stream is new."""
         row = self._row_of.get(stream)
         if row is None:
+            stream = str(stream)  # a name of numpy's own kind is no JSON
             row = self._free.pop() if self._free else len(self._names)
             if row == len(self._names):
                 self._names.append(stream)

@@ -87,7 +87,7 @@ def evaluate(procedure: Procedure, streams: StreamSet) -> Evaluation:
     DataError
         If a column is missing, the period is another, or a label is none of the procedure's classes.
     """
-    require_fit(procedure, streams)
+    require_classes(procedure, streams)
     decided = {decision.stream: decision for decision in replay(procedure, streams)}
     decisions = tuple(decided[name] for name in streams.names)
     offered = _mean([procedure.offered_cost(d.tick) for d in decisions])
@@ -105,7 +105,13 @@ def replay(procedure: Procedure, streams: StreamSet, start: float = 0.0) -> Iter
         Recorded streams; a stream that ends undecided is closed.
     start : float
         Event time of the first tick, seconds.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, or the period is another.
     """
+    require_period(procedure, streams)
     seen = streams.seen_through(procedure.channels)
     engine = Engine(procedure)
     going = np.ones(len(seen), dtype=bool)
@@ -148,18 +154,28 @@ def write_csv(evaluations: Sequence[Evaluation], path: str | Path) -> None:
         writer.writerows(rows)
 
 
-def require_fit(procedure: Procedure, streams: StreamSet) -> None:
-    """Refuse streams that a procedure cannot judge.
+def require_period(procedure: Procedure, streams: StreamSet) -> None:
+    """Refuse streams on another grid than that of a procedure.
 
     Raises
     ------
     DataError
-        Naming the period or the label that does not fit.
+        Naming both periods.
     """
     if streams.period != procedure.period:
         raise DataError(
             f"the streams have a tick of {streams.period:g} s, the model one of {procedure.period:g} s"
         )
+
+
+def require_classes(procedure: Procedure, streams: StreamSet) -> None:
+    """Refuse streams with labels that a procedure does not know.
+
+    Raises
+    ------
+    DataError
+        Naming the label.
+    """
     unknown = set(streams.classes) - set(procedure.classes)
     if unknown:
         raise DataError(f"label {min(unknown)!r} is none of the model's classes {', '.join(procedure.classes)}")

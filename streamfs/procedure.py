@@ -27,6 +27,10 @@ class Classifier(Protocol):
     def features_tested(self) -> tuple[int, ...]:
         """Indices of the features that it reads, rising."""
 
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -115,8 +119,17 @@ class Procedure:
             raise ValueError(f"time limit is {self.time_limit}, expected at least 1 tick")
         if not (np.isfinite(self.period) and self.period > 0):
             raise ValueError(f"period is {self.period}, expected a positive number of seconds")
+        if self.time_limit != int(self.time_limit):
+            raise ValueError(f"time limit is {self.time_limit}, expected whole ticks")
+        for name, kind in (("confidence", float), ("time_limit", int), ("period", float)):
+            object.__setattr__(self, name, kind(getattr(self, name)))  # numpy's numbers are no JSON
         if len(self.costs) != len(self.features):
             raise ValueError(f"there are {len(self.costs)} costs, expected {len(self.features)}, one a feature")
+        if self.classifier.n_classes != len(self.classes):
+            raise ValueError(f"the classifier knows {self.classifier.n_classes} classes, expected {self.classes}")
+        tested = max(self.classifier.features_tested(), default=-1)
+        if tested >= len(self.features):
+            raise ValueError(f"the classifier tests feature {tested}, expected at most {len(self.features) - 1}")
 
     @cached_property
     def channels(self) -> tuple[str, ...]:
@@ -217,7 +230,7 @@ class Procedure:
             if header["classifier"] == "river":
                 classifier = _load_river(header, sealed, path, classes, trust=trust)
             else:
-                classifier = _load_tree(header, arrays, len(features), len(classes))
+                classifier = _load_tree(header, arrays)
             procedure = cls(
                 features,
                 classifier,
@@ -235,18 +248,11 @@ class Procedure:
         return procedure
 
 
-def _load_tree(header: dict[str, Any], arrays: container.Arrays, n_features: int, n_classes: int) -> Tree:
+def _load_tree(header: dict[str, Any], arrays: container.Arrays) -> Tree:
     tables: dict[str, Any] = {
         name.removeprefix("tree."): array.tolist() for name, array in arrays.items() if name.startswith("tree.")
     }
-    tree = Tree.from_json({**tables, "laplace": header["laplace"]})
-    if tree.n_classes != n_classes:
-        raise ModelError(f"the tree knows {tree.n_classes} classes, expected {n_classes}")
-    if max(tree.features_tested(), default=-1) >= n_features:
-        raise ModelError(
-            f"the tree tests feature {max(tree.features_tested())}, expected at most {n_features - 1}"
-        )
-    return tree
+    return Tree.from_json({**tables, "laplace": header["laplace"]})
 
 
 def _load_river(

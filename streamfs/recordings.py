@@ -33,7 +33,7 @@ class Recorded(NamedTuple):
     lengths: Integers
 
 
-def read(path: Path, period: float | None, *, labelled: bool) -> Recorded:
+def read_recorded(path: Path, period: float | None, *, labelled: bool) -> Recorded:
     """Read a file; `StreamSet.read` says how."""
     if period is not None:
         check_period(period)
@@ -52,7 +52,7 @@ def read(path: Path, period: float | None, *, labelled: bool) -> Recorded:
     return Recorded(values, labels, columns, period, names, lengths)
 
 
-def write(recorded: Recorded, path: Path) -> None:
+def write_recorded(recorded: Recorded, path: Path) -> None:
     """Write a file; `StreamSet.write` says how."""
     values, labels, columns, period, names, lengths = recorded
     if path.suffix not in (".csv", ".parquet"):

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.report import split_channel
-from streamfs import recordings
 from streamfs.errors import DataError
-from streamfs.recordings import Integers, check_names, check_period
+from streamfs.recordings import Recorded, check_names, check_period, read_recorded, write_recorded
 
 Array = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.str_]
 
 
@@ -120,9 +120,10 @@ class StreamSet:
 
         Examples
         --------
+        >>> import numpy as np
         >>> streams = StreamSet(np.zeros((6, 1, 1)), ["a", "b", "a", "b", "a", "a"], ["t"])
         >>> [part.labels.tolist() for part in streams.split(0.5, seed=0)]
-        [['b', 'a', 'a'], ['a', 'b', 'a']]
+        [['a', 'b', 'a'], ['b', 'a', 'a']]
         """
         if not 0 <= share <= 1:
             raise ValueError(f"share is {share}, expected 0 to 1")
@@ -175,7 +176,8 @@ class StreamSet:
         ticks = np.arange(self.n_ticks)
         inside = ticks < self.lengths[:, np.newaxis]
         complete = inside & ~np.isnan(self.values).any(axis=2)
-        first = np.where(complete.any(axis=1), complete.argmax(axis=1), self.lengths)
+        first = np.where(complete, ticks, self.n_ticks).min(axis=1, initial=self.n_ticks)
+        first = np.minimum(first, self.lengths)
         shifted = np.minimum(ticks + first[:, np.newaxis], max(self.n_ticks - 1, 0))
         moved = np.take_along_axis(self.values, shifted[:, :, np.newaxis], axis=1)
         return StreamSet(moved, self.labels, self.columns, self.period, self.names, self.lengths - first)
@@ -218,7 +220,7 @@ class StreamSet:
         A stream begins at its first row. A tick without a row is a missing sample. An empty cell is a missing
         reading. A row without time and readings is a stream that has no ticks.
         """
-        return cls(*recordings.read(Path(path), period, labelled=labelled))
+        return cls(*read_recorded(Path(path), period, labelled=labelled))
 
     def write(self, path: str | Path) -> None:
         """Write streams to a CSV or Parquet file, as `read` reads them.
@@ -231,10 +233,8 @@ class StreamSet:
         OSError
             If the file cannot be written.
         """
-        recorded = recordings.Recorded(
-            self.values, self.labels.tolist(), self.columns, self.period, self.names, self.lengths
-        )
-        recordings.write(recorded, Path(path))
+        recorded = Recorded(self.values, self.labels.tolist(), self.columns, self.period, self.names, self.lengths)
+        write_recorded(recorded, Path(path))
 
 
 def _expect(what: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:

@@ -11,7 +11,7 @@ from feature_extractors.base import Array, Feature
 from streamfs.streams import Integers, Labels, StreamSet
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FeatureTable:
     """Feature values of recorded streams at each tick of their episodes.
 

@@ -3,15 +3,15 @@
 import platform
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 import feature_extractors as fx
-import streamfs
 from feature_extractors.base import Feature
-from feature_extractors.report import Policy, channel_name
+from feature_extractors.report import Policy, channel_name, split_channel
 from streamfs.choosing import Trainer
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.costs import Costs
@@ -33,7 +33,7 @@ MAX_POSITIONS = 12
 def train(
     streams: StreamSet,
     *,
-    features: Sequence[Feature] | None = None,
+    features: Sequence[Feature | str] | None = None,
     costs: Costs | None = None,
     energy_profile: Profile | str = "transmissions",
     a: float = 1.0,
@@ -54,8 +54,8 @@ def train(
     ----------
     streams : StreamSet
         Labelled, recorded streams.
-    features : sequence of Feature, optional
-        What to choose from; by default the catalogue over `default_channels`.
+    features : sequence of Feature or str, optional
+        What to choose from, or its text names; by default the catalogue over `default_channels`.
     costs : Costs, optional
         Of the features; by default the mean cost a tick of their channels' transmissions on the streams.
     energy_profile : Profile or str
@@ -113,17 +113,22 @@ def train(
     progress = progress or _quiet
     if len(streams.classes) < 2:
         raise DataError(f"there is one class only, {list(streams.classes)}, expected at least two")
-    features = tuple(fx.catalogue(default_channels(streams)) if features is None else features)
-    if not features:
-        raise ValueError("there are no features to choose from")
+    if select is not None and not callable(select):
+        raise TypeError(f"select is {select!r}, expected StreamRelief, another such class, or None")
+    features = _offered(streams, features)
     if costs is None:
         used = profile(energy_profile) if isinstance(energy_profile, str) else energy_profile
         costs = Costs.estimate(streams, features, used, a=a, b=b)
+    if len(costs) != len(features):
+        raise ValueError(f"there are {len(costs)} costs, expected {len(features)}, one a feature")
     table = tabulate(streams, features)
+    _require_episodes(table, streams)
     limit = _ticks(time_limit, table)
-    trainer = Trainer(
-        costs, confidence, limit, _selector(select, confidence, limit, positions, seed), _maker(model, min_leaf)
-    )
+    if positions is None:
+        last = min(limit, int(table.lengths.max()))
+        positions = np.unique(np.linspace(1, last, min(last, MAX_POSITIONS)).round())
+    selector = _selector(select, confidence, limit, positions, seed)
+    trainer = Trainer(costs, confidence, limit, selector, _maker(model, min_leaf))
     if n_features is not None and not 1 <= n_features <= len(features):
         raise ValueError(f"n_features is {n_features}, expected 1 to {len(features)}")
     progress("ranking the features", 0, 1)
@@ -132,7 +137,7 @@ def train(
     if n_features is not None:
         size = n_features
     else:
-        size = n_relevant if select is None else trainer.choose_size(table, n_relevant, seed, progress)
+        size = n_relevant if select is None else trainer.choose_size(table, ranking[:n_relevant], seed, progress)
     chosen, classifier = _settle(streams, features, ranking[:size], trainer)
     return Procedure(
         tuple(features[i] for i in chosen),
@@ -151,26 +156,25 @@ def default_channels(streams: StreamSet) -> list[str]:
     """Channels worth trying on some streams: each column at every tick, on change, and as a flag.
 
     A column is reported on a change of half its standard deviation, and flagged above its median; columns that
-    are the same quantity of two roles (``a.light``, ``b.light``) share both figures, which are rounded.
+    are the same quantity of two roles (``a.light``, ``b.light``) share both figures, which are rounded. A column
+    without any reading has no channels.
     """
     channels = []
     for column in streams.columns:
+        if np.isnan(streams.column(column)).all():
+            continue
         quantity = column.rpartition(".")[2]
         readings = np.concatenate([streams.column(c) for c in streams.columns if c.rpartition(".")[2] == quantity])
         known = readings[~np.isnan(readings)]
         policies = [Policy()]
-        if len(known) and known.std() > 0:
-            policies += [
-                Policy("delta", round_to(known.std() / 2, 2)),
-                Policy("flag", round_to(np.median(known), 3)),
-            ]
+        if known.std() > 0:
+            step = float(f"{known.std() / 2:.2g}")
+            policies.append(Policy("delta", step))
+            threshold = float(f"{np.round(np.median(known) / step * 100) * step / 100:.12g}")
+            if known.min() <= threshold < known.max():
+                policies.append(Policy("flag", threshold))
         channels += [channel_name(column, policy) for policy in policies]
     return channels
-
-
-def round_to(value: float, n_digits: int) -> float:
-    """Round to some significant digits."""
-    return float(f"{value:.{n_digits}g}")
 
 
 def _settle(
@@ -209,9 +213,47 @@ def _ticks(time_limit: int | timedelta | None, table: FeatureTable) -> int:
         if ticks < 1:
             raise ValueError(f"time limit is {time_limit}, expected at least one tick of {table.period:g} s")
         return ticks
-    if time_limit < 1:
-        raise ValueError(f"time limit is {time_limit}, expected at least 1 tick")
-    return time_limit
+    if time_limit < 1 or time_limit != int(time_limit):
+        raise ValueError(f"time limit is {time_limit}, expected whole ticks, at least 1")
+    return int(time_limit)
+
+
+def _offered(streams: StreamSet, features: Sequence[Feature | str] | None) -> tuple[Feature, ...]:
+    """The features to choose from.
+
+    Raises
+    ------
+    DataError
+        If no column has a reading.
+    ValueError
+        If there is no feature, or a text is no feature's name.
+    """
+    if np.isnan(streams.values).all():
+        raise DataError(f"no stream has a reading in any column of {', '.join(streams.columns)}")
+    if features is None:
+        features = fx.catalogue(default_channels(streams))
+    if not features:
+        raise ValueError("there are no features to choose from")
+    return tuple(fx.get(feature) if isinstance(feature, str) else feature for feature in features)
+
+
+def _require_episodes(table: FeatureTable, streams: StreamSet) -> None:
+    """Refuse streams of which some class never has all its readings at once.
+
+    Raises
+    ------
+    DataError
+        Naming the class, and the column that has the fewest readings.
+    """
+    read = {split_channel(channel)[0] for feature in table.features for channel in feature.columns}
+    for label in streams.classes:
+        members = streams.labels == label
+        if not table.lengths[members].any():
+            n_known, rarest = min((int(np.isfinite(streams.column(c)[members]).sum()), c) for c in read)
+            raise DataError(
+                f"no stream of class {label!r} has a tick by which all columns of the features are known; "
+                f"{rarest} has {n_known} readings in all of them: leave it out"
+            )
 
 
 def _maker(model: "RiverClassifier | None", min_leaf: float) -> Callable[[FeatureTable, int], Classifier]:
@@ -230,22 +272,21 @@ def _maker(model: "RiverClassifier | None", min_leaf: float) -> Callable[[Featur
 
 
 def _selector(
-    select: Callable[..., Any] | None, confidence: float, limit: int, positions: npt.ArrayLike | None, seed: int
+    select: Callable[..., Any] | None, confidence: float, limit: int, positions: npt.ArrayLike, seed: int
 ) -> Callable[[Costs], Any] | None:
     if select is None:
         return None
-    grid = np.unique(np.linspace(1, limit, min(limit, MAX_POSITIONS)).round()) if positions is None else positions
 
     def make(costs: Costs) -> Any:
-        return select(costs, confidence=confidence, horizon=limit, positions=grid, random_state=seed)
+        return select(costs, confidence=confidence, horizon=limit, positions=positions, random_state=seed)
 
     return make
 
 
 def _about(seed: int, streams: StreamSet, offered: list[str]) -> dict[str, Any]:
     return {
-        "streamfs": streamfs.__version__,
-        "numpy": np.__version__,
+        "streamfs": version("streamfs"),
+        "numpy": version("numpy"),
         "python": platform.python_version(),
         "seed": seed,
         "streams": len(streams),

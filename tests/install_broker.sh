@@ -10,7 +10,8 @@ if command -v apt-get >/dev/null; then
     else
         become="false"
     fi
-    $become apt-get update -qq && DEBIAN_FRONTEND=noninteractive $become apt-get install -y -qq mosquitto >/dev/null
+    $become apt-get update -qq || true # one source that fails is no reason to give up
+    $become env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq mosquitto >/dev/null || true
 fi
 command -v mosquitto >/dev/null && exit 0
 echo "*******************************************************************************" >&2

@@ -79,6 +79,17 @@ def test_the_time_limit_counts_ticks_that_never_came():
     assert (decision.label, decision.tick, decision.time) == (None, 5, 14.0)
 
 
+def test_a_time_beyond_all_reason_is_a_time_out_and_one_before_is_late():
+    engine = Engine(mean_procedure(time_limit=5))
+    engine.push_batch(np.array(["s", "t"]), np.zeros(2), np.zeros((2, 1)))
+    assert engine.push("s", 1e300, [0.0]).reason == "timeout"
+    assert engine.push("t", -1e300, [0.0]) is None
+    assert engine.counters["late"] == 1
+    assert Engine.restore(engine.procedure, engine.snapshot()).snapshot() == engine.snapshot()
+    with pytest.raises(TypeError, match="stream is 7"):
+        engine.push(7, 0.0, [0.0])
+
+
 def test_expire_times_out_by_event_time():
     engine = Engine(mean_procedure(time_limit=5))
     engine.push("s", 100.0, [0.0])

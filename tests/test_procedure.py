@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from procedures import labelled_streams, mean_procedure
 from river.naive_bayes import GaussianNB
 
-from streamfs import Procedure, container, evaluate, train
+from streamfs import Costs, Procedure, container, evaluate, train
 from streamfs.errors import ModelError, StreamfsError
 
 
@@ -113,6 +114,22 @@ def test_other_files_are_refused(tmp_path, tree):
 def test_a_procedure_names_what_is_out_of_range(change, message):
     with pytest.raises(ValueError, match=message):
         mean_procedure(**change)
+
+
+def test_the_numbers_of_numpy_are_welcome(tmp_path):
+    procedure = mean_procedure(time_limit=np.int64(3), period=np.float32(2.0)).with_confidence(np.float64(0.8))
+    procedure.save(tmp_path / "m.streamfs")
+    assert Procedure.load(tmp_path / "m.streamfs").digest == procedure.digest
+
+
+def test_a_classifier_of_other_sizes_is_refused():
+    whole = mean_procedure()
+    with pytest.raises(ValueError, match="knows 2 classes"):
+        replace(whole, classes=("only",))
+    with pytest.raises(ValueError, match="tests feature 0"):
+        replace(whole, features=(), costs=Costs([]))
+    with pytest.raises(ValueError, match=r"time limit is 2\.5"):
+        replace(whole, time_limit=2.5)
 
 
 def test_two_saves_are_equal_bytes(tree, tmp_path):

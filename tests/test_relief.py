@@ -153,6 +153,7 @@ def test_sampled_instances_are_seeded():
         ({"extrapolation": "cubic"}, "'cubic'"),
         ({"first_tick": "free"}, "'free'"),
         ({"positions": [2, 3]}, r"\[2, 3\]"),
+        ({"positions": [1, 50]}, "position 50 lies beyond"),
         ({"horizon": 0}, "horizon is 0"),
         ({"power": 3}, "power is 3"),
         ({"nominal": [9]}, "feature 9"),

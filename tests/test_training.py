@@ -5,9 +5,12 @@ from datetime import timedelta
 import numpy as np
 import pytest
 from procedures import labelled_streams, mean_procedure
+from river.linear_model import LogisticRegression
+from river.preprocessing import StandardScaler
 from river.tree import HoeffdingTreeClassifier
 
 import feature_extractors as fx
+from sensors_sim.same_source import SameSource
 from streamfs import Costs, Engine, StreamRelief, StreamSet, evaluate, tabulate, train
 from streamfs.choosing import cheapest_good, decide, some_features, stratified_folds
 from streamfs.classifiers.tree import Tree
@@ -187,6 +190,12 @@ def test_bad_training_data_is_named(streams):
         train(streams, features=[fx.get("count()")], select=None)
     with pytest.raises(ValueError, match="n_features is 9"):
         train(streams, features=noise, n_features=9)
+    with pytest.raises(ValueError, match="1 costs, expected 2"):
+        train(streams, features=noise, costs=Costs([1.0]))
+    with pytest.raises(TypeError, match="select is 'streamrelief'"):
+        train(streams, select="streamrelief")
+    with pytest.raises(ValueError, match="whole ticks"):
+        train(streams, features=noise, time_limit=2.5)
 
 
 def test_streams_that_do_not_fit_a_model_are_named(procedure, streams):
@@ -196,6 +205,59 @@ def test_streams_that_do_not_fit_a_model_are_named(procedure, streams):
         evaluate(procedure, StreamSet(streams.values, ["odd"] * len(streams), streams.columns))
     with pytest.raises(DataError, match="is not there"):
         evaluate(procedure, StreamSet(streams.values[:, :, :1], streams.labels, ["other"]))
+
+
+def test_a_class_that_is_never_complete_is_named(streams):
+    values = streams.values.copy()
+    values[streams.labels == "calm", :, 1] = np.nan
+    gone = StreamSet(values, streams.labels, streams.columns)
+    with pytest.raises(DataError, match=r"class 'calm' .* b\.level has 0 readings"):
+        train(gone, n_features=2)
+
+
+def test_a_column_without_readings_is_left_out(streams):
+    dead = np.concatenate([streams.values, np.full((80, 20, 1), np.nan)], axis=2)
+    assert "dead" not in default_channels(StreamSet(dead, streams.labels, [*streams.columns, "dead"]))
+
+
+def test_default_flags_are_crossed_at_any_offset():
+    rng = np.random.default_rng(0)
+    for offset in (0.0, 1013.0, 1e9):
+        streams = StreamSet(offset + rng.normal(0, 0.3, (20, 30, 1)), ["x"] * 20, ["p"])
+        flag = next(channel for channel in default_channels(streams) if "flag" in channel)
+        assert 0.3 < streams.seen_through([flag]).values.mean() < 0.7
+
+
+@pytest.mark.parametrize(
+    "model", [LogisticRegression(), StandardScaler() | LogisticRegression()], ids=["bare", "piped"]
+)
+def test_a_river_model_of_two_classes_is_given_true_and_false(streams, model):
+    trained = train(streams, features=["mean(a.level)", "mean(b.level)"], select=None, confidence=0.7, model=model)
+    evaluation = evaluate(trained, labelled_streams(n_streams=40, seed=3))
+    assert evaluation.completeness > 0.8
+    assert evaluation.accuracy > 0.9
+    three = StreamSet(streams.values, np.resize(["a", "b", "c"], len(streams)), streams.columns)
+    with pytest.raises(TrainingError, match="two classes apart, not 3"):
+        train(three, features=["mean(a.level)"], select=None, model=model)
+
+
+def test_a_time_limit_beyond_the_recordings_changes_no_ranking(streams):
+    features = [f"mean({column})" for column in streams.columns]
+    one, other = (train(streams, features=features, confidence=0.8, time_limit=limit) for limit in (20, 5000))
+    assert [f.name for f in one.features] == [f.name for f in other.features]
+    assert other.time_limit == 5000
+
+
+def test_the_procedure_keeps_what_its_folds_promised():
+    """Completeness and accuracy on other pairs are near those of the training, for several seeds."""
+    for seed in (0, 1, 2):
+        learning, testing = (
+            StreamSet(*SameSource().sample(n, 40, seed=s)) for n, s in ((160, seed), (200, seed + 9))
+        )
+        trained = train(learning, confidence=0.85, seed=seed)
+        evaluation = evaluate(trained, testing)
+        assert evaluation.completeness > 0.85
+        assert evaluation.accuracy > 0.75
 
 
 def test_some_features_keeps_the_rest_of_the_table(streams):

@@ -11,7 +11,7 @@ from river.base import Classifier
 
 from feature_extractors.base import Array
 from streamfs.container import digest
-from streamfs.errors import ModelError
+from streamfs.errors import ModelError, TrainingError
 
 
 class OnlineClassifier:
@@ -28,8 +28,9 @@ class OnlineClassifier:
 
     Notes
     -----
-    An undefined feature (NaN) is left out of the dict, as River expects of missing values: one NaN would poison
-    its scalers for good. Rows go one by one, so this is slower than a tree.
+    A model that tells True from False is given these for the two classes. An undefined feature (NaN) is left out
+    of the dict, as River expects of missing values: one NaN would poison its scalers for good. Rows go one by one,
+    so this is slower than a tree.
 
     Examples
     --------
@@ -46,6 +47,14 @@ class OnlineClassifier:
         self.model = copy.deepcopy(model)
         self.feature_names = tuple(feature_names)
         self.classes = tuple(classes)
+        self._of_label: dict[str, Any] = {label: label for label in self.classes}
+        if not self.model._multiclass:  # noqa: SLF001 - River's own way to ask
+            if len(self.classes) != 2:
+                raise TrainingError(
+                    f"River's {type(self.model).__name__} tells two classes apart, not {len(self.classes)}: "
+                    f"{', '.join(self.classes)}"
+                )
+            self._of_label = dict(zip(self.classes, (False, True), strict=True))
 
     def learn(self, values: npt.ArrayLike, labels: Sequence[str]) -> Self:
         """Learn from rows in order.
@@ -56,9 +65,20 @@ class OnlineClassifier:
             NaN is undefined.
         labels : sequence of str
             The class of each row.
+
+        Raises
+        ------
+        TrainingError
+            If the model cannot learn from such rows: some take counts only, or no missing features.
         """
         for row, label in zip(np.asarray(values, dtype=np.float64), labels, strict=True):
-            self.model.learn_one(self._dict(row), str(label))
+            try:
+                self.model.learn_one(self._dict(row), self._of_label[str(label)])
+            except (TypeError, ValueError, ArithmeticError, LookupError) as error:
+                raise TrainingError(
+                    f"River's {type(self.model).__name__} cannot learn the label {str(label)!r} from these "
+                    f"features ({error}): take another, such as naive_bayes.GaussianNB"
+                ) from error
         return self
 
     def probabilities(self, values: Array) -> Array:
@@ -66,10 +86,15 @@ class OnlineClassifier:
         result = np.empty((len(values), len(self.classes)))
         for out, row in zip(result, values, strict=True):
             answer = self.model.predict_proba_one(self._dict(row))
-            out[:] = [answer.get(c, 0.0) for c in self.classes]
+            out[:] = [answer.get(self._of_label[c], 0.0) for c in self.classes]
             total = out.sum()
             out[:] = out / total if np.isfinite(total) and total > 0 else 1.0 / len(self.classes)
         return result
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
 
     def features_tested(self) -> tuple[int, ...]:
         """All features: what a River model reads is its own affair."""

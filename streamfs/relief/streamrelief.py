@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 
 from feature_extractors.base import Array
 from streamfs.costs import Costs
+from streamfs.errors import DataError
 from streamfs.relief.extrapolation import (
     check_positions,
     decision_probability,
@@ -181,8 +182,12 @@ class StreamRelief(BaseEstimator):
             table = _plain_table(table, labels)
         self._check(table)
         n_ticks = int(table.lengths.max(initial=0))
+        if not n_ticks:
+            raise DataError("the streams have no ticks")
         grid = np.arange(1, n_ticks + 1) if self.positions is None else check_positions(self.positions)
-        self.positions_ = grid[grid <= n_ticks]
+        if grid[-1] > n_ticks:
+            raise ValueError(f"position {grid[-1]} lies beyond the last tick of the streams, {n_ticks}")
+        self.positions_ = grid
         streams, ticks = table.rows(self.positions_)
         classes, codes = np.unique(table.labels, return_inverse=True)
         require_classes(classes, np.bincount(codes[np.unique(streams)], minlength=len(classes)), self._least)
@@ -271,6 +276,7 @@ class StreamRelief(BaseEstimator):
             raise ValueError(f"neighbours is {self.neighbours!r}, expected one of {', '.join(NEIGHBOURS)}")
         if not 0 < self.confidence <= 1:
             raise ValueError(f"confidence is {self.confidence}, expected more than 0 and at most 1")
+        expected_cost([[0.5]], [1.0], self.confidence, self.horizon, self.extrapolation, self.first_tick)
         if len(self.costs) != table.values.shape[2]:
             raise ValueError(f"there are {len(self.costs)} costs, expected {table.values.shape[2]}, one a feature")
 
@@ -285,6 +291,8 @@ def _plain_table(values: npt.ArrayLike, labels: npt.ArrayLike | None) -> Feature
     labels = np.asarray(labels).astype(np.str_)
     if labels.shape != (len(values),):
         raise ValueError(f"labels have shape {labels.shape}, expected {(len(values),)}")
+    if not values.shape[1]:
+        raise DataError("the streams have no ticks")
     known = ~np.isnan(values).all(axis=2)
     lengths = np.where(known.any(axis=1), values.shape[1] - known[:, ::-1].argmax(axis=1), 0)
     return FeatureTable(values, labels, (), lengths)

@@ -1,0 +1,173 @@
+"""How the command line reads its arguments: what is wrong with one is said before any work is done."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from importlib import import_module
+from math import floor, isfinite
+from pathlib import Path
+from typing import Any
+
+import click
+
+from streamfs.energy import PROFILES
+
+MAX_THRESHOLDS = 1000
+MAX_TICKS = 1_000_000
+
+
+class Parsed(click.ParamType[Any]):
+    """An argument that a function reads; its ValueError is wrong usage.
+
+    Parameters
+    ----------
+    name : str
+        What the help calls it.
+    parse : callable
+        From text.
+    """
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read a text."""
+        try:
+            return self._parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Number(click.FloatRange):
+    """A finite number in a range."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read a number."""
+        number = float(super().convert(value, param, ctx))
+        if not isfinite(number):
+            self.fail(f"{number} is not a finite number", param, ctx)
+        return number
+
+
+class NewFile(click.Path):
+    """A file that is to be written, in a folder that is there."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, writable=True, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Check the folder."""
+        path = Path(str(super().convert(value, param, ctx)))
+        if not path.parent.is_dir():
+            self.fail(f"{path} cannot be written: there is no folder {path.parent}", param, ctx)
+        return path
+
+
+def time_limit(text: str) -> int | timedelta:
+    """Read a time limit: whole ticks (40), or seconds with an s behind them (600s)."""
+    try:
+        if text.endswith("s"):
+            time = timedelta(seconds=float(text.removesuffix("s")))
+            if time > timedelta():
+                return time
+        elif 1 <= int(text) <= MAX_TICKS:
+            return int(text)
+    except (ValueError, OverflowError):
+        pass
+    raise ValueError(f"{text!r}, expected 1 to {MAX_TICKS} ticks (40), or seconds with an s (600s)")
+
+
+def thresholds(text: str) -> list[float]:
+    """Read thresholds: numbers between commas, or first:last:step."""
+    try:
+        if ":" in text:
+            first, last, step = (float(part) for part in text.split(":"))
+            n_steps = min(floor((last - first) / step + 1e-9), MAX_THRESHOLDS)
+            values = [round(first + k * step, 10) for k in range(n_steps + 1)]
+        else:
+            values = [float(part) for part in text.split(",")]
+    except (ValueError, ArithmeticError):
+        values = []
+    if not 0 < len(values) <= MAX_THRESHOLDS or not all(0 < value <= 1 for value in values):
+        raise ValueError(
+            f"{text!r}, expected at most {MAX_THRESHOLDS} numbers above 0 and up to 1: 0.8,0.9 or 0.80:0.99:0.01"
+        )
+    return values
+
+
+def feature(text: str) -> Any:
+    """Read a feature's name."""
+    import feature_extractors as fx  # noqa: PLC0415 - help shall not wait for numba
+
+    return fx.get(text)
+
+
+def channel(text: str) -> str:
+    """Read a channel, into its canonical form."""
+    from feature_extractors.catalogue import canonical  # noqa: PLC0415
+
+    return canonical(text)
+
+
+def broker(text: str) -> str:
+    """Read a broker's address, and hand it on as it is."""
+    from streamfs.gateway.transport import parse_url  # noqa: PLC0415
+
+    parse_url(text)
+    return text
+
+
+def topic(text: str) -> str:
+    """Read the first part of topics."""
+    if not text or any(character in text for character in "+#\0") or text.startswith("$") or "" in text.split("/"):
+        raise ValueError(f"{text!r}, expected a topic without + and #")
+    return text
+
+
+def river_classifier(text: str) -> Any:
+    """Make a River classifier from its name within River."""
+    module, _, word = text.rpartition(".")
+    try:
+        from streamfs.classifiers.online import OnlineClassifier  # noqa: PLC0415
+
+        model = getattr(import_module(f"river.{module}"), word)()
+        return OnlineClassifier(model, (), ("one", "other")).model
+    except (ImportError, AttributeError, TypeError, RuntimeError) as error:
+        raise ValueError(f"{text!r}: {error}; expected a name such as naive_bayes.GaussianNB") from error
+
+
+def examples(*commands: str) -> str:
+    """Write the end of a command's help; click does not wrap what stands behind the backspace."""
+    lines = "\n".join(f"  {command}" for command in commands)
+    return f"\b\n{'Examples' if len(commands) > 1 else 'Example'}:\n{lines}"
+
+
+OLD_FILE = click.Path(dir_okay=False, path_type=Path)
+NEW_FILE = NewFile()
+POSITIVE = Number(0, min_open=True)
+NOT_NEGATIVE = Number(0)
+PROBABILITY = Number(0, 1, min_open=True)
+
+STREAMS = click.argument("streams", type=OLD_FILE)
+MODEL = click.argument("model", type=OLD_FILE)
+JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+TRUST = click.option(
+    "--trust", is_flag=True, help="Load a pickled River model: only from a source that you trust."
+)
+SEED = click.option(
+    "--seed", default=0, show_default=True, type=click.IntRange(0), help="Seeds everything random."
+)
+
+
+def profile_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make the option of the radio."""
+    return click.option(
+        "--profile",
+        default=default,
+        show_default=True,
+        metavar="RADIO",
+        type=click.Choice(list(PROFILES)),
+        help=f"Radio whose energy is counted: {', '.join(PROFILES)}.",
+    )
