@@ -218,6 +218,21 @@ def channel_name(column: str, policy: Policy | None = None) -> str:
     return f"{column}@{name}" if name else column
 
 
+def silent_ticks(max_silence: float | None, period: float) -> int | None:
+    """Whole ticks of the longest silence of a channel; None where it may last for ever.
+
+    Raises
+    ------
+    ValueError
+        If the silence is shorter than a tick.
+    """
+    if max_silence is None:
+        return None
+    if not max_silence >= period:
+        raise ValueError(f"max_silence is {max_silence:g} s, expected at least a tick of {period:g} s")
+    return int(max_silence / period + 1e-9)
+
+
 def _finite_samples(values: npt.ArrayLike) -> Array:
     samples = np.asarray(values, dtype=np.float64)
     if samples.ndim == 0:

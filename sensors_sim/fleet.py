@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from math import floor, inf, isfinite
+from math import inf, isfinite
 from queue import Empty, SimpleQueue
 from threading import Event
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
+from feature_extractors.report import silent_ticks
 from sensors_sim._connection import Connection
 from sensors_sim.links import Link
 from sensors_sim.nodes import Battery, Node
@@ -93,7 +94,7 @@ class Fleet:
         self._prefix = prefix
         self._controls: SimpleQueue[tuple[str, bytes]] = SimpleQueue()
         capacity = inf if battery_joules is None else battery_joules
-        silence = None if max_silence is None else _ticks_of(max_silence, period)
+        silence = silent_ticks(max_silence, period)
         self._nodes = {}
         for name, columns in readings.items():
             for word in (name, *columns):
@@ -217,12 +218,6 @@ def _channels_told(payload: bytes) -> list[str]:
     if not isinstance(channels, list) or not all(isinstance(channel, str) for channel in channels):
         raise ValueError(f'control is {payload[:40]!r}, expected {{"channels": [...]}}')
     return channels
-
-
-def _ticks_of(max_silence: float, period: float) -> int:
-    if not max_silence >= period:
-        raise ValueError(f"max_silence is {max_silence}, expected seconds, at least the period of {period}")
-    return floor(max_silence / period + 1e-9)
 
 
 def _check_topic_level(word: str) -> None:

@@ -124,6 +124,11 @@ def simulate(out: Path, pairs: int, ticks: int, period: float, seed: int) -> Non
     "-b", "weight_once", default=1.0, show_default=True, type=NOT_NEGATIVE, help="Weight of one-time costs."
 )
 @click.option(
+    "--max-silence",
+    type=POSITIVE,
+    help="Seconds after which a channel that sends on change repeats its value; by default never.",
+)
+@click.option(
     "--river",
     type=Parsed("classifier", arguments.river_classifier),
     help="A River classifier instead of C4.5, such as tree.HoeffdingTreeClassifier.",
@@ -143,6 +148,7 @@ def train(
     n_features: int | None,
     weight_each: float,
     weight_once: float,
+    max_silence: float | None,
     river: Any,
     profile: str,
     seed: int,
@@ -177,6 +183,7 @@ def train(
             time_limit=time_limit,
             select=selectors[select],
             n_features=n_features,
+            max_silence=max_silence,
             model=river,
             seed=seed,
             progress=report,
@@ -298,9 +305,6 @@ def replay(model: Path, streams: Path, trust: bool, as_json: bool) -> None:
 @click.option(
     "--lateness", type=NOT_NEGATIVE, help="Seconds a reading may lag behind the newest; by default two ticks."
 )
-@click.option(
-    "--max-silence", type=POSITIVE, help="Seconds for which a value sent on change is held; by default for ever."
-)
 @click.option("--energy-log", type=NEW_FILE, help="Append the energy log there.")
 @click.option(
     "--prefix",
@@ -320,7 +324,6 @@ def run(
     pairs: Path | None,
     nodes: Sequence[str],
     lateness: float | None,
-    max_silence: float | None,
     energy_log: Path | None,
     prefix: str,
     idle: float | None,
@@ -354,7 +357,6 @@ def run(
         bindings,
         Transport(broker),
         lateness=lateness,
-        max_silence=max_silence,
         profile=profile,
         energy_log=energy_log,
         prefix=prefix,

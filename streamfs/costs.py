@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array, Feature
-from feature_extractors.report import split_channel
+from feature_extractors.report import silent_ticks, split_channel
 from streamfs.energy import Profile
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ class Costs:
         profile: Profile,
         *,
         message_bytes: int = 40,
+        max_silence: float | None = None,
         a: float = 1.0,
         b: float = 1.0,
     ) -> "Costs":
@@ -102,6 +103,8 @@ class Costs:
             What a message costs.
         message_bytes : int
             Payload of a message, bytes.
+        max_silence : float, optional
+            Seconds after which a channel that sends on change repeats its value; by default never.
         a, b : float
             Weights, as in the class.
 
@@ -112,12 +115,13 @@ class Costs:
         """
         joules = profile.message_joules(message_bytes)
         channels = dict.fromkeys(channel for feature in features for channel in feature.columns)
-        rate = {channel: joules * _messages_a_tick(streams, channel) for channel in channels}
+        rate = {channel: joules * _messages_a_tick(streams, channel, max_silence) for channel in channels}
         return cls([sum(rate[c] for c in dict.fromkeys(f.columns)) for f in features], a=a, b=b)
 
 
-def _messages_a_tick(streams: "StreamSet", channel: str) -> float:
+def _messages_a_tick(streams: "StreamSet", channel: str, max_silence: float | None) -> float:
     """Mean number of transmissions of a channel in a tick of the streams."""
     column, policy = split_channel(channel)
-    n_sent = np.count_nonzero(~np.isnan(policy.sent(streams.column(column))))
+    silence = silent_ticks(max_silence, streams.period)
+    n_sent = np.count_nonzero(~np.isnan(policy.sent(streams.column(column), silence)))
     return n_sent / max(1, int(streams.lengths.sum()))

@@ -112,7 +112,7 @@ def replay(procedure: Procedure, streams: StreamSet, start: float = 0.0) -> Iter
         If a column is missing, or the period is another.
     """
     require_period(procedure, streams)
-    seen = streams.seen_through(procedure.channels)
+    seen = streams.seen_through(procedure.channels, procedure.max_silence)
     engine = Engine(procedure)
     going = np.ones(len(seen), dtype=bool)
     place = {name: index for index, name in enumerate(seen.names)}

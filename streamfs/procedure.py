@@ -9,6 +9,7 @@ import numpy as np
 
 import feature_extractors as fx
 from feature_extractors.base import Array, Feature
+from feature_extractors.report import silent_ticks
 from streamfs import container
 from streamfs.classifiers.tree import Tree
 from streamfs.costs import Costs
@@ -91,6 +92,9 @@ class Procedure:
         Ticks after which a stream gets no label.
     period : float
         Seconds from one tick to the next.
+    max_silence : float, optional
+        Seconds after which a channel that sends on change repeats its value, and beyond which the gateway holds a
+        value no more; by default for ever.
     offered : Costs, optional
         Of all features that the classifier could choose from; by default those of the features.
     about : dict
@@ -109,6 +113,7 @@ class Procedure:
     confidence: float
     time_limit: int
     period: float = 1.0
+    max_silence: float | None = None
     offered: Costs | None = None
     about: dict[str, Any] = field(default_factory=dict)
 
@@ -121,8 +126,10 @@ class Procedure:
             raise ValueError(f"period is {self.period}, expected a positive number of seconds")
         if self.time_limit != int(self.time_limit):
             raise ValueError(f"time limit is {self.time_limit}, expected whole ticks")
-        for name, kind in (("confidence", float), ("time_limit", int), ("period", float)):
-            object.__setattr__(self, name, kind(getattr(self, name)))  # numpy's numbers are no JSON
+        silent_ticks(self.max_silence, self.period)
+        for name, kind in (("confidence", float), ("time_limit", int), ("period", float), ("max_silence", float)):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, kind(getattr(self, name)))  # numpy's numbers are no JSON
         if len(self.costs) != len(self.features):
             raise ValueError(f"there are {len(self.costs)} costs, expected {len(self.features)}, one a feature")
         if self.classifier.n_classes != len(self.classes):
@@ -189,6 +196,7 @@ class Procedure:
             "confidence": self.confidence,
             "time_limit": self.time_limit,
             "period": self.period,
+            "max_silence": self.max_silence,
             "about": self.about,
         }
         arrays = _cost_arrays("costs", self.costs)
@@ -239,6 +247,7 @@ class Procedure:
                 float(header["confidence"]),
                 int(header["time_limit"]),
                 float(header["period"]),
+                None if header["max_silence"] is None else float(header["max_silence"]),
                 _read_costs("offered", arrays) if "offered.each" in arrays else None,
                 dict(header["about"]),
             )

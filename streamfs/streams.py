@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.report import split_channel
+from feature_extractors.report import silent_ticks, split_channel
 from streamfs.errors import DataError
 from streamfs.recordings import Recorded, check_names, check_period, read_recorded, write_recorded
 
@@ -134,13 +134,16 @@ class StreamSet:
             first[members[: round(share * len(members))]] = True
         return self.take(np.flatnonzero(first)), self.take(np.flatnonzero(~first))
 
-    def seen_through(self, channels: Sequence[str]) -> "StreamSet":
+    def seen_through(self, channels: Sequence[str], max_silence: float | None = None) -> "StreamSet":
         """The streams as a gateway sees them: each channel is a column under its report policy.
 
         Parameters
         ----------
         channels : sequence of str
             Columns, optionally with a report policy after ``@``.
+        max_silence : float, optional
+            Seconds after which a channel that sends on change repeats its value, and beyond which a value is held
+            no more; by default for ever.
 
         Returns
         -------
@@ -151,6 +154,8 @@ class StreamSet:
         ------
         DataError
             If a channel's column is not there.
+        ValueError
+            If the silence is shorter than a tick.
 
         Examples
         --------
@@ -158,10 +163,11 @@ class StreamSet:
         >>> streams.seen_through(["t@delta:0.5"]).values.ravel().tolist()
         [20.0, 20.0, 20.9]
         """
+        silence = silent_ticks(max_silence, self.period)
         seen = np.empty((len(self), self.n_ticks, len(channels)))
         for index, channel in enumerate(channels):
             column, policy = split_channel(channel)
-            seen[:, :, index] = policy.seen(self.column(column))
+            seen[:, :, index] = policy.seen(self.column(column), silence)
         return StreamSet(seen, self.labels, channels, self.period, self.names, self.lengths)
 
     def episodes(self) -> "StreamSet":

@@ -70,7 +70,7 @@ class FeatureTable:
         return streams, grid[place]
 
 
-def tabulate(streams: StreamSet, features: Sequence[Feature]) -> FeatureTable:
+def tabulate(streams: StreamSet, features: Sequence[Feature], max_silence: float | None = None) -> FeatureTable:
     """Compute features of every prefix of recorded streams, as a gateway would see them.
 
     Parameters
@@ -79,6 +79,8 @@ def tabulate(streams: StreamSet, features: Sequence[Feature]) -> FeatureTable:
         The recorded streams.
     features : sequence of Feature
         What to compute; their columns may carry report policies.
+    max_silence : float, optional
+        Seconds for which a value sent on change is held; by default for ever.
 
     Returns
     -------
@@ -99,7 +101,7 @@ def tabulate(streams: StreamSet, features: Sequence[Feature]) -> FeatureTable:
             [21.]]])
     """
     channels = list(dict.fromkeys(channel for feature in features for channel in feature.columns))
-    seen = streams.seen_through(channels).episodes()
+    seen = streams.seen_through(channels, max_silence).episodes()
     times = np.arange(seen.n_ticks) * seen.period
     values = scan(features, seen.values, times, channels)
     values[np.arange(seen.n_ticks) >= seen.lengths[:, np.newaxis]] = np.nan

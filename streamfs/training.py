@@ -43,6 +43,7 @@ def train(
     select: Callable[..., Any] | None = StreamRelief,
     n_features: int | None = None,
     positions: npt.ArrayLike | None = None,
+    max_silence: float | None = None,
     model: "RiverClassifier | None" = None,
     min_leaf: float = 2,
     seed: int = 0,
@@ -73,6 +74,9 @@ def train(
         How many of the ranked features to offer; by default chosen by cross-validation over streams.
     positions : array_like of int, optional
         Ticks at which weights are computed; by default at most 12, spread evenly.
+    max_silence : float, optional
+        Seconds after which a channel that sends on change repeats its value, and beyond which a value is held no
+        more; by default for ever.
     model : river.base.Classifier, optional
         A River classifier to teach instead of a C4.5 tree.
     min_leaf : float
@@ -118,10 +122,10 @@ def train(
     features = _offered(streams, features)
     if costs is None:
         used = profile(energy_profile) if isinstance(energy_profile, str) else energy_profile
-        costs = Costs.estimate(streams, features, used, a=a, b=b)
+        costs = Costs.estimate(streams, features, used, max_silence=max_silence, a=a, b=b)
     if len(costs) != len(features):
         raise ValueError(f"there are {len(costs)} costs, expected {len(features)}, one a feature")
-    table = tabulate(streams, features)
+    table = tabulate(streams, features, max_silence)
     _require_episodes(table, streams)
     limit = _ticks(time_limit, table)
     if positions is None:
@@ -138,7 +142,7 @@ def train(
         size = n_features
     else:
         size = n_relevant if select is None else trainer.choose_size(table, ranking[:n_relevant], seed, progress)
-    chosen, classifier = _settle(streams, features, ranking[:size], trainer)
+    chosen, classifier = _settle(streams, features, ranking[:size], trainer, max_silence)
     return Procedure(
         tuple(features[i] for i in chosen),
         classifier,
@@ -147,6 +151,7 @@ def train(
         confidence,
         limit,
         streams.period,
+        max_silence,
         costs.take(ranking[:size]),
         _about(seed, streams, [features[i].name for i in ranking[:size]]),
     )
@@ -178,14 +183,14 @@ def default_channels(streams: StreamSet) -> list[str]:
 
 
 def _settle(
-    streams: StreamSet, features: Sequence[Feature], chosen: Integers, trainer: Trainer
+    streams: StreamSet, features: Sequence[Feature], chosen: Integers, trainer: Trainer, max_silence: float | None
 ) -> tuple[Integers, Classifier]:
     """Fit the classifier until it tests every feature that it reads.
 
     With a feature its channel goes, and an episode may open earlier: so the table is made anew.
     """
     while True:
-        table = tabulate(streams, [features[i] for i in chosen])
+        table = tabulate(streams, [features[i] for i in chosen], max_silence)
         classifier = trainer.make(table, trainer.time_limit)
         tested = list(classifier.features_tested())
         if not tested:

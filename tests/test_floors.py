@@ -121,7 +121,7 @@ def imported(path):
 
 
 def home_of(module, name):
-    """The module that ``from module import name`` loads: one of a package, the home of a public name, or itself."""
+    """The module that ``from module import name`` loads: a part of a package, a public name's home, or itself."""
     if module == "streamfs" and name in streamfs._HOMES:
         return streamfs._HOMES[name]
     inside = ROOT / module.replace(".", "/") / name

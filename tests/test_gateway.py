@@ -167,6 +167,15 @@ def test_the_ledger_equals_the_messages_on_the_wire(broker, recorded, live, tmp_
     assert {line["stream"] for line in lines if line["kind"] == "decision"} == set(live.names)
 
 
+def test_a_silence_is_the_same_online_and_offline(broker, recorded, live):
+    """A mote that repeats its value every so often, and a gateway that holds one no longer than that."""
+    procedure = train(recorded, features=FEATURES[:1], select=None, confidence=0.9, max_silence=4.0)
+    summary, _, _ = follow(broker, procedure, live, max_silence=4.0)
+    assert ours(summary.decisions) == ours(evaluate(procedure, StreamSet(*live)).decisions)
+    seldom = train(recorded, features=FEATURES[:1], select=None, confidence=0.9)
+    assert procedure.costs.each[0] > seldom.costs.each[0]
+
+
 def test_decided_nodes_fall_silent(broker, recorded, live):
     procedure = learn(recorded)
     summary, wire, fleet = follow(broker, procedure, live)

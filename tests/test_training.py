@@ -139,6 +139,18 @@ def test_streams_of_unequal_length_and_with_gaps_train():
         assert decision.reason in ("confident", "timeout", "closed")
 
 
+def test_a_held_value_lasts_as_long_as_the_silence():
+    values = np.full((1, 6, 1), np.nan)
+    values[0, 0, 0] = 5.0
+    streams = StreamSet(values, ["on"], ["x"], period=2.0)
+    assert np.isfinite(streams.seen_through(["x@delta:1"]).values[0, :, 0]).tolist() == [True] * 6
+    assert (
+        np.isfinite(streams.seen_through(["x@delta:1"], 4.0).values[0, :, 0]).tolist() == [True] * 3 + [False] * 3
+    )
+    with pytest.raises(ValueError, match="max_silence is 1 s"):
+        streams.seen_through(["x@delta:1"], 1.0)
+
+
 def test_a_stream_that_never_opens_is_closed_at_tick_0():
     streams = StreamSet([[[np.nan], [np.nan]], [[1.0], [1.0]]], ["off", "on"], ["x"])
     never, on = evaluate(mean_procedure(), streams).decisions

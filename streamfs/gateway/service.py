@@ -64,8 +64,6 @@ class Gateway:
         The connection to the broker; the gateway connects and closes it.
     lateness : float, optional
         Seconds that a reading may lag behind the newest; two periods by default.
-    max_silence : float, optional
-        Seconds for which a value is held that was sent on change. None holds it for ever.
     overtaking : float
         Seconds by which a reading may overtake an earlier one of its own channel; see `Joiner`.
     profile : str
@@ -95,7 +93,6 @@ class Gateway:
         transport: Transport,
         *,
         lateness: float | None = None,
-        max_silence: float | None = None,
         overtaking: float = 0.0,
         profile: str = "transmissions",
         energy_log: str | PathLike[str] | None = None,
@@ -108,7 +105,7 @@ class Gateway:
         self._bindings = bindings
         self._transport = transport
         self._lateness = 2 * procedure.period if lateness is None else lateness
-        self._joiner = Joiner(bindings, procedure.period, self._lateness, max_silence, overtaking)
+        self._joiner = Joiner(bindings, procedure.period, self._lateness, procedure.max_silence, overtaking)
         self._engine = Engine(procedure)
         self._control = Control(bindings, prefix)
         self._ledger = Ledger(profile, energy_log)
