@@ -5,7 +5,7 @@ from llvmlite import ir
 from numba import float64, int64, njit, types
 from numba.extending import intrinsic
 
-from feature_extractors.base import POINTER
+from feature_extractors.base import LARGEST, POINTER
 
 
 @intrinsic
@@ -58,7 +58,7 @@ def run(addresses, states, inputs, input_starts, params, param_starts, state, ro
             for k in range(input_starts[j + 1] - start):
                 value = samples[i, inputs[start + k]]
                 gathered[0, k] = value
-                finite = finite and np.isfinite(value)
+                finite = finite and abs(value) <= LARGEST
             if finite:
                 state[row, j] = call_step(
                     addresses[j],

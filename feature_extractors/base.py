@@ -10,6 +10,9 @@ from numba import float64, types
 
 Array = npt.NDArray[np.float64]
 
+LARGEST = 1e100
+"""A reading beyond it, either way, is none: it counts as missing, so that no running square overflows."""
+
 POINTER = types.CPointer(float64)
 STEP = float64(POINTER, POINTER, POINTER, float64)
 """``step(state, inputs, params, t) -> value``: one sample of the feature's columns moves the state on.
@@ -119,6 +122,9 @@ class Feature:
 
     def __post_init__(self) -> None:
         kind = self.kind
+        if isinstance(self.columns, str):
+            raise TypeError(f"columns are {self.columns!r}, expected a tuple of channels")
+        object.__setattr__(self, "columns", tuple(self.columns))
         if len(self.columns) != kind.n_columns:
             raise ValueError(
                 f"{kind.name} reads {kind.n_columns} columns, got {len(self.columns)}: {', '.join(self.columns)}"

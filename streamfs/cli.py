@@ -199,6 +199,7 @@ def train(
                 "confidence": procedure.confidence,
                 "time_limit": procedure.time_limit,
                 "period": procedure.period,
+                "max_silence": procedure.max_silence,
                 **procedure.about,
             }
         )

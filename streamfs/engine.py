@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors import Program
-from feature_extractors.base import Array
+from feature_extractors.base import LARGEST, Array
 from streamfs import container
 from streamfs.errors import ModelError
 from streamfs.procedure import Decision, Procedure
@@ -46,8 +46,8 @@ class Engine:
     ----------
     counters : collections.Counter
         ``samples`` taken; ``before_opening`` (incomplete samples of a stream whose episode has not begun),
-        ``late``, ``duplicate`` and ``after_decision`` samples, which change nothing; ``not_finite`` readings,
-        taken as missing.
+        ``late``, ``duplicate`` and ``after_decision`` samples, which change nothing; ``not_finite`` readings
+        (infinite, or beyond 1e100), taken as missing.
 
     Notes
     -----
@@ -156,7 +156,7 @@ class Engine:
             wrong = int(np.argmin(np.isfinite(times)))
             raise ValueError(f"time of a sample of stream {streams[wrong]!r} is {times[wrong]}")
         self.counters["samples"] += len(streams)
-        self.counters["not_finite"] += int(np.count_nonzero(np.isinf(samples)))
+        self.counters["not_finite"] += int(np.count_nonzero(np.abs(samples) > LARGEST))
         rows = np.fromiter((self._row(stream) for stream in streams), dtype=np.int64, count=len(streams))
         decisions: list[Decision] = []
         for turn in _turns(rows):
@@ -249,7 +249,7 @@ class Engine:
     def _take(self, rows: Rows, times: Array, samples: Array) -> list[Decision]:
         """Take samples of as many different streams."""
         column = self._columns
-        complete = np.isfinite(samples).all(axis=1)
+        complete = (np.abs(samples) <= LARGEST).all(axis=1)
         opening = (column["status"][rows] == WAITING) & complete
         column["start"][rows[opening]] = times[opening]
         column["status"][rows[opening]] = OPEN

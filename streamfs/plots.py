@@ -59,7 +59,7 @@ def sweep_figure(evaluations: Sequence[Evaluation]) -> Figure:
     """Draw completeness, accuracy and cost over confidence thresholds."""
     figure = Figure(figsize=(12, 3.6), layout="constrained")
     thresholds = [evaluation.confidence for evaluation in evaluations]
-    for axes, what in zip(figure.subplots(1, 3), ("completeness", "accuracy", "cost"), strict=True):
+    for axes, what in zip(figure.subplots(1, 3, sharex=True), ("completeness", "accuracy", "cost"), strict=True):
         axes.plot(thresholds, [getattr(e, what) for e in evaluations], "o-", color=BLUE, markersize=4)
         axes.set(title=what, xlabel="confidence threshold")
         if what == "cost":

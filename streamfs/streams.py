@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from feature_extractors.base import LARGEST
 from feature_extractors.report import silent_ticks, split_channel
 from streamfs.errors import DataError
 from streamfs.recordings import Recorded, check_names, check_period, read_recorded, write_recorded
@@ -75,11 +76,12 @@ class StreamSet:
             wrong = self.lengths[(self.lengths < 0) | (self.lengths > n_ticks)][0]
             raise DataError(f"a length is {wrong}, expected 0 to {n_ticks} ticks")
         self.values[np.arange(n_ticks) >= self.lengths[:, np.newaxis]] = np.nan
-        if np.isinf(self.values).any():
-            stream, tick, column = np.argwhere(np.isinf(self.values))[0]
+        absurd = np.abs(self.values) > LARGEST
+        if absurd.any():
+            stream, tick, column = np.argwhere(absurd)[0]
             raise DataError(
-                f"{self.columns[column]} of stream {self.names[stream]} is infinite at tick {tick + 1}; "
-                "a missing reading is NaN"
+                f"{self.columns[column]} of stream {self.names[stream]} is {self.values[stream, tick, column]:g} "
+                f"at tick {tick + 1}, expected at most {LARGEST:g}; a missing reading is NaN"
             )
 
     def __len__(self) -> int:

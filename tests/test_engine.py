@@ -118,7 +118,9 @@ def test_infinite_readings_are_missing_and_counted():
     engine = Engine(mean_procedure())
     engine.push("s", 0.0, [0.0])
     assert engine.push("s", 1.0, [np.inf]) is None
-    assert engine.counters["not_finite"] == 1
+    assert engine.push("s", 2.0, [-1e300]) is None
+    assert engine.counters["not_finite"] == 2
+    assert engine.push("s", 3.0, [1.1]).label == "on"
 
 
 @pytest.mark.parametrize(

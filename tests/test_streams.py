@@ -19,7 +19,7 @@ NAN = float("nan")
 TWO = "stream,time,label,x\na,0,calm,1\na,1,calm,2\nb,0,busy,3\nb,1,busy,4\n"
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=8)
-readings = st.floats(allow_infinity=False) | st.just(NAN)
+readings = st.floats(-1e100, 1e100) | st.just(NAN)
 
 
 @st.composite
@@ -95,7 +95,7 @@ def test_a_set_that_does_not_fit_is_refused(given, message):
 
 
 def test_an_infinite_reading_is_refused_and_found():
-    with pytest.raises(DataError, match="x of stream two is infinite at tick 3"):
+    with pytest.raises(DataError, match="x of stream two is -?inf at tick 3"):
         StreamSet([[[0.0]] * 3, [[0.0], [0.0], [-np.inf]]], ["a", "b"], ["x"], names=["one", "two"])
 
 
@@ -254,7 +254,7 @@ def test_a_path_is_no_pattern(file):
         ("stream,time,label,x\na,0,,1\n", "row 1 of .* has no label"),
         ("stream,time,label,x\na,0,calm,1\na,1,busy,1\n", "stream a of .* has two labels, 'calm' and 'busy'"),
         ("stream,time,label,x\na,0,calm,1\na,0,calm,1\n", "stream a of .* has 2 rows at tick 1 of 1 s"),
-        ("stream,time,label,x\na,0,calm,inf\n", "x of stream a is infinite at tick 1"),
+        ("stream,time,label,x\na,0,calm,inf\n", "x of stream a is inf at tick 1"),
         (b"stream,time,label,x\n\xff,0,calm,1\n", "cannot be read: invalid utf-8"),
         (b"\x00\x01\x02\x03", "has no column 'stream'"),
     ],
