@@ -103,9 +103,10 @@ def _read_table(path: Path) -> pl.DataFrame:
             table = pl.read_csv(file, has_header=False, infer_schema=False)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        reason = (str(error).splitlines() or ["it is damaged"])[0]
-        raise DataError(f"{path} cannot be read: {reason}") from error
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+    except pl.exceptions.PanicException as error:
+        raise DataError(f"{path} cannot be read: it is damaged") from error
     header = ["" if name is None else name for name in table.row(0)]  # polars would rename one that repeats
     try:
         check_names("column", header)

@@ -125,6 +125,12 @@ def test_what_is_written_is_read_again(tmp_path_factory, ending, streams):
     assert_same(StreamSet.read(path, streams.period), streams)
 
 
+def test_a_missing_reading_is_written_as_an_empty_cell(tmp_path):
+    StreamSet([[[1.0, NAN]], [[NAN, NAN]]], ["a", "b"], ["x", "y"], lengths=[1, 0]).write(tmp_path / "streams.csv")
+    written = (tmp_path / "streams.csv").read_text(encoding="utf-8")
+    assert written.splitlines() == ["stream,time,label,x,y", "stream-0,0.0,a,1.0,", "stream-1,,b,,"]
+
+
 @given(streams=stream_sets(), seed=st.integers(0, 100))
 def test_rows_may_come_in_any_order(tmp_path_factory, streams, seed):
     path = tmp_path_factory.mktemp("order") / "streams.parquet"
@@ -154,7 +160,7 @@ def test_streams_without_labels_are_written_and_read(tmp_path_factory, streams):
 )
 def test_the_period_is_the_smallest_step(tmp_path_factory, later, period, start):
     path = tmp_path_factory.mktemp("step") / "streams.csv"
-    rows = [f"a,{start + tick * period!r},calm,{tick}" for tick in {0, 1} | later]
+    rows = [f"a,{start + tick * period!r},calm,{tick}" for tick in sorted({0, 1} | later, reverse=True)]
     path.write_text("\n".join(["stream,time,label,x", *rows]), encoding="utf-8")
     found = StreamSet.read(path)
     assert found.period == period
@@ -287,6 +293,8 @@ def test_unlabelled_streams_may_have_some_labels(file):
     streams = read(file, "stream,time,label,x\na,0,,1\nb,0,busy,1\n", labelled=False)
     assert streams.labels.tolist() == ["", "busy"]
     assert read(file, "stream,time,x\na,0,1\n", labelled=False).labels.tolist() == [""]
+    with pytest.raises(DataError, match=r"row 1 of .* has no stream"):
+        read(file, "stream,time,x\n,0,1\n", labelled=False)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
@@ -322,6 +330,20 @@ def test_a_damaged_file_is_refused(file, name, damage):
     whole = buffer.getvalue() if name.endswith("parquet") else gzip.compress(TWO.encode())
     with pytest.raises(DataError, match=name):
         StreamSet.read(file(damage(whole), name))
+
+
+def test_a_parser_that_panics_is_no_reason_to(file):
+    buffer = io.BytesIO()
+    pl.read_csv(TWO.encode()).write_parquet(buffer)
+    n_refused = 0
+    for place in (78, 79, 215, 216, 359, 360):  # in the headers of pages
+        damaged = bytearray(buffer.getvalue())
+        damaged[place] ^= 128
+        try:
+            StreamSet.read(file(bytes(damaged), "streams.parquet"))
+        except DataError:
+            n_refused += 1
+    assert n_refused > 0
 
 
 @pytest.mark.parametrize(
