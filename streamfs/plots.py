@@ -13,6 +13,7 @@ from streamfs.evaluation import Evaluation
 try:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 except ImportError as error:
     raise MissingExtraError("matplotlib", "plot") from error
 
@@ -116,6 +117,7 @@ def save(figure: Figure, path: str | Path) -> None:
 
 def _finish(axes: Axes) -> None:
     axes.grid(visible=True, alpha=0.25)
+    axes.xaxis.set_major_locator(MaxNLocator(6))
     axes.spines[["top", "right"]].set_visible(False)
     if axes.get_legend_handles_labels()[0]:
         axes.legend(frameon=False, fontsize="small")

@@ -104,7 +104,8 @@ def _read_table(path: Path) -> pl.DataFrame:
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
     except pl.exceptions.PolarsError as error:
-        raise DataError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+        reason, _, _ = str(error).partition("\n")
+        raise DataError(f"{path} cannot be read: {reason}") from error
     except pl.exceptions.PanicException as error:
         raise DataError(f"{path} cannot be read: it is damaged") from error
     header = ["" if name is None else name for name in table.row(0)]  # polars would rename one that repeats
