@@ -5,8 +5,6 @@ starts with the last value of each feature; the features' own states follow.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +15,6 @@ from feature_extractors.base import Array, Feature
 Integers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
 class Program:
     """The steps of some features, resolved and laid out for the compiled driver.
 
@@ -26,35 +23,37 @@ class Program:
     features : sequence of Feature
         What to compute, in order.
     columns : sequence of str
-        Names of the samples' columns.
+        The samples' channels, as the features name them.
 
     Raises
     ------
+    TypeError
+        If a feature is a text; `feature_extractors.get` makes one of it.
     ValueError
-        If a feature reads a column that the samples do not have.
+        If a feature reads a channel that the samples do not have.
 
     Notes
     -----
     Built anew in every process; addresses are never stored.
     """
 
-    features: tuple[Feature, ...]
-    columns: tuple[str, ...]
-
     def __init__(self, features: Sequence[Feature], columns: Sequence[str]) -> None:
-        set_field = object.__setattr__
-        set_field(self, "features", tuple(features))
-        set_field(self, "columns", tuple(columns))
+        self.features = tuple(features)
+        self.columns = tuple(columns)
         where = {column: index for index, column in enumerate(self.columns)}
         for feature in self.features:
+            if not isinstance(feature, Feature):
+                raise TypeError(
+                    f"feature is {feature!r}, expected a Feature; feature_extractors.get makes one of a text"
+                )
             for column in feature.columns:
                 if column not in where:
                     raise ValueError(f"{feature.name} reads column {column!r}, expected one of {list(where)}")
         sizes = [len(self.features), *(feature.state_size for feature in self.features)]
         states = np.cumsum(sizes, dtype=np.int64)
         params = [list(feature.params.values()) for feature in self.features]
-        set_field(self, "state_size", int(states[-1]))
-        layout = (
+        self.state_size = int(states[-1])
+        self._layout = (
             np.array([feature.kind.step.address for feature in self.features], dtype=np.int64),
             states[:-1],
             np.array([where[c] for feature in self.features for c in feature.columns], dtype=np.int64),
@@ -62,10 +61,6 @@ class Program:
             np.array([value for values in params for value in values] + [0.0]),
             _starts([len(values) for values in params]),
         )
-        set_field(self, "_layout", layout)
-
-    state_size: int = 0
-    _layout: tuple[Any, ...] = ()
 
     def new_state(self, n_rows: int) -> Array:
         """State of streams that have seen nothing, shape (n_rows, state_size)."""

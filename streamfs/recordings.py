@@ -166,7 +166,8 @@ def _numbers(table: pl.DataFrame, column: str, path: Path) -> Array:
     numbers = cells.cast(pl.Float64, strict=False)
     wrong = (numbers.is_null() & cells.is_not_null()).arg_true()
     if len(wrong):
-        raise DataError(f"{column} of {path} is {cells[wrong[0]]!r} in row {wrong[0] + 1}, expected a number")
+        expected = "seconds" if column == TIME else "a number"
+        raise DataError(f"{column} of {path} is {cells[wrong[0]]!r} in row {wrong[0] + 1}, expected {expected}")
     return numbers.fill_null(np.nan).to_numpy()
 
 

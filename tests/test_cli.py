@@ -8,6 +8,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
@@ -461,6 +462,10 @@ def test_the_examples_can_be_typed(example):
     _, name, *words = shlex.split(example.partition(" > ")[0], comments=True)
     with COMMANDS[name].make_context(name, words) as context:
         assert context.params
+
+
+def test_the_version_is_told(command):
+    assert command("--version") == Result(0, f"streamfs, version {version('streamfs')}\n", "")
 
 
 def test_help_does_not_wait_for_heavy_libraries():
