@@ -1,6 +1,6 @@
 """What a feature is: a kind of step function, the columns it reads, its parameters."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -161,6 +161,29 @@ class Feature:
 
     def __str__(self) -> str:
         return self.name
+
+
+def channels_of(features: Iterable[Feature]) -> tuple[str, ...]:
+    """Name the channels that some features read, each once, in the order in which they first occur.
+
+    Raises
+    ------
+    TypeError
+        If a feature is a text; `feature_extractors.get` makes one of it.
+
+    Examples
+    --------
+    >>> import feature_extractors as fx
+    >>> channels_of([fx.get("mean(b)"), fx.get("correlation(a, b)"), fx.get("count()")])
+    ('b', 'a')
+    """
+    features = tuple(features)
+    for feature in features:
+        if not isinstance(feature, Feature):
+            raise TypeError(
+                f"feature is {feature!r}, expected a Feature, which feature_extractors.get makes of text"
+            )
+    return tuple(dict.fromkeys(channel for feature in features for channel in feature.columns))
 
 
 def format_number(value: float) -> str:

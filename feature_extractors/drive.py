@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors._driver import run
-from feature_extractors.base import Array, Feature
+from feature_extractors.base import Array, Feature, channels_of
 
 Integers = npt.NDArray[np.int64]
 
@@ -41,14 +41,10 @@ class Program:
         self.features = tuple(features)
         self.columns = tuple(columns)
         where = {column: index for index, column in enumerate(self.columns)}
-        for feature in self.features:
-            if not isinstance(feature, Feature):
-                raise TypeError(
-                    f"feature is {feature!r}, expected a Feature; feature_extractors.get makes one of a text"
-                )
-            for column in feature.columns:
-                if column not in where:
-                    raise ValueError(f"{feature.name} reads column {column!r}, expected one of {list(where)}")
+        for column in channels_of(self.features):
+            if column not in where:
+                reader = next(feature for feature in self.features if column in feature.columns)
+                raise ValueError(f"{reader.name} reads column {column!r}, expected one of {list(where)}")
         sizes = [len(self.features), *(feature.state_size for feature in self.features)]
         states = np.cumsum(sizes, dtype=np.int64)
         params = [list(feature.params.values()) for feature in self.features]
@@ -145,7 +141,7 @@ def scan(
         raise ValueError(f"values have shape {values.shape}, expected (n_streams, n_ticks, n_columns)")
     n_streams, n_ticks, n_columns = values.shape
     if columns is None:
-        columns = list(dict.fromkeys(column for feature in features for column in feature.columns))
+        columns = channels_of(features)
     if len(columns) != n_columns:
         raise ValueError(f"values have {n_columns} columns, expected {len(columns)}: {', '.join(columns)}")
     times = np.arange(n_ticks, dtype=np.float64) if times is None else np.asarray(times, dtype=np.float64)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array, Feature
+from feature_extractors.base import Array, Feature, channels_of
 from feature_extractors.report import silent_ticks, split_channel
 from streamfs.energy import Profile
 
@@ -114,8 +114,9 @@ class Costs:
             One-time costs are zero.
         """
         joules = profile.message_joules(message_bytes)
-        channels = dict.fromkeys(channel for feature in features for channel in feature.columns)
-        rate = {channel: joules * _messages_a_tick(streams, channel, max_silence) for channel in channels}
+        rate = {
+            channel: joules * _messages_a_tick(streams, channel, max_silence) for channel in channels_of(features)
+        }
         return cls([sum(rate[c] for c in dict.fromkeys(f.columns)) for f in features], a=a, b=b)
 
 

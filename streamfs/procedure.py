@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 import feature_extractors as fx
-from feature_extractors.base import Array, Feature
+from feature_extractors.base import Array, Feature, channels_of
 from feature_extractors.report import silent_ticks
 from streamfs import container
 from streamfs.classifiers.tree import Tree
@@ -141,7 +141,7 @@ class Procedure:
     @cached_property
     def channels(self) -> tuple[str, ...]:
         """The channels that the features read, each once: the columns of the samples."""
-        return tuple(dict.fromkeys(channel for feature in self.features for channel in feature.columns))
+        return channels_of(self.features)
 
     @cached_property
     def digest(self) -> str:

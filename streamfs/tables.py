@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors import scan
-from feature_extractors.base import Array, Feature
+from feature_extractors.base import Array, Feature, channels_of
 from streamfs.streams import Integers, Labels, StreamSet
 
 
@@ -100,7 +100,7 @@ def tabulate(streams: StreamSet, features: Sequence[Feature], max_silence: float
     array([[[20.],
             [21.]]])
     """
-    channels = list(dict.fromkeys(channel for feature in features for channel in feature.columns))
+    channels = channels_of(features)
     seen = streams.seen_through(channels, max_silence).episodes()
     times = np.arange(seen.n_ticks) * seen.period
     values = scan(features, seen.values, times, channels)

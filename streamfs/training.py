@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 import feature_extractors as fx
-from feature_extractors.base import Feature
+from feature_extractors.base import Feature, channels_of
 from feature_extractors.report import Policy, channel_name, split_channel
 from streamfs.choosing import Trainer
 from streamfs.classifiers.c45 import C45Classifier
@@ -250,7 +250,7 @@ def _require_episodes(table: FeatureTable, streams: StreamSet) -> None:
     DataError
         Naming the class, and the column that has the fewest readings.
     """
-    read = {split_channel(channel)[0] for feature in table.features for channel in feature.columns}
+    read = {split_channel(channel)[0] for channel in channels_of(table.features)}
     for label in streams.classes:
         members = streams.labels == label
         if not table.lengths[members].any():

@@ -190,3 +190,10 @@ def test_a_flag_gets_only_what_says_something_of_a_flag() -> None:
     kinds = {feature.kind.name for feature in fx.catalogue(["a@flag:3", "b@flag:3"])}
     assert kinds == {"count", "last", "mean", "flag_agreement"}
     assert "flag_agreement" not in {feature.kind.name for feature in fx.catalogue(["a", "b"])}
+
+
+def test_a_text_in_place_of_a_feature_is_named():
+    with pytest.raises(TypeError, match=r"feature is 'mean\(x\)'"):
+        fx.scan(["mean(x)"], [[[1.0]]])
+    with pytest.raises(TypeError, match="columns are 'ab'"):
+        fx.Feature(fx.get("correlation(a, b)").kind, "ab")
