@@ -143,6 +143,7 @@ def follow(
             bindings,
             Transport(f"mqtt://127.0.0.1:{port}"),
             profile=profile_name,
+            grace=1.0,
             energy_log=log,
             on_decision=count,
         )

@@ -99,6 +99,10 @@ class Engine:
         row = self._row_of.get(stream)
         return row is not None and bool(self._columns["status"][row] == DECIDED)
 
+    def admit(self, stream: str) -> None:
+        """Make a stream known before its first sample; one that is known stays as it is."""
+        self._row(stream)
+
     def push(self, stream: str, time: float, sample: npt.ArrayLike) -> Decision | None:
         """Take one sample of one stream.
 

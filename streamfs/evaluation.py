@@ -114,6 +114,8 @@ def replay(procedure: Procedure, streams: StreamSet, start: float = 0.0) -> Iter
     require_period(procedure, streams)
     seen = streams.seen_through(procedure.channels, procedure.max_silence)
     engine = Engine(procedure)
+    for name in seen.names:
+        engine.admit(name)
     going = np.ones(len(seen), dtype=bool)
     place = {name: index for index, name in enumerate(seen.names)}
     for tick in range(seen.n_ticks):
@@ -124,13 +126,9 @@ def replay(procedure: Procedure, streams: StreamSet, start: float = 0.0) -> Iter
             going[place[decision.stream]] = False
             yield decision
     for index in np.flatnonzero(going):
-        yield _close(engine, seen.names[index], procedure)
-
-
-def _close(engine: Engine, stream: str, procedure: Procedure) -> Decision:
-    """Close a stream that was not decided; one that never had a sample is closed at tick 0."""
-    decision = engine.close(stream) if stream in engine.streams else None
-    return decision or Decision(stream, 1, None, np.nan, 0, procedure.cost(0), "closed", np.nan)
+        closed = engine.close(seen.names[index])
+        if closed is not None:
+            yield closed
 
 
 def sweep(

@@ -91,6 +91,7 @@ def follow(broker, procedure, pairs, log=None, idle_timeout=None, **fleet_option
         Bindings.pairs(procedure.channels, sources),
         Transport(broker.url),
         profile=radio,
+        grace=0.5,
         energy_log=log,
     )
     with WireTap(broker) as wire, ThreadPoolExecutor(1) as pool:

@@ -17,7 +17,7 @@ from broker import Broker
 import feature_extractors as fx
 from streamfs.classifiers.tree import Tree
 from streamfs.costs import Costs
-from streamfs.errors import DataError, TransportError
+from streamfs.errors import DataError, StreamfsError, TransportError
 from streamfs.gateway.bindings import Bindings, Source, read_pairs
 from streamfs.gateway.control import Control
 from streamfs.gateway.ledger import Ledger
@@ -87,7 +87,7 @@ def test_a_topic_names_a_node_and_a_channel(topic, source):
         (("a.light#",), PAIRS, "a.light#"),
         (("a.light@often:3",), PAIRS, "often:3"),
         (("c.light",), PAIRS, "role 'c'"),
-        (("light",), PAIRS, "role ''"),
+        (("light",), PAIRS, "light has no role"),
         (("a.light",), {"p/1": {"a": "n1"}}, "p/1"),
         (("a.light",), {"": {"a": "n1"}}, "stream is ''"),
         (("a.light",), {"p1": {"a": "n+1"}}, r"n\+1"),
@@ -410,7 +410,11 @@ def test_streams_are_decided_and_their_nodes_told(broker, procedure, tmp_path):
 @pytest.mark.mqtt
 def test_the_stream_of_a_node_that_falls_silent_times_out(broker, procedure):
     gateway = Gateway(
-        replace(procedure, period=0.1), Bindings.single([CHANNEL]), Transport(broker.url), lateness=0.0
+        replace(procedure, period=0.1),
+        Bindings.single([CHANNEL]),
+        Transport(broker.url),
+        lateness=0.0,
+        grace=0.1,
     )
     with connected(broker) as nodes:
         nodes.subscribe(["streamfs/control/n1"])
@@ -463,3 +467,47 @@ def test_what_cannot_be_read_is_counted_and_told_once(broker, procedure, caplog)
 def test_bindings_for_other_channels_are_refused(procedure):
     with pytest.raises(ValueError, match="humidity"):
         Gateway(procedure, Bindings.single(["humidity"]), Transport("mqtt://broker"))
+
+
+@pytest.mark.mqtt
+def test_a_bound_stream_that_was_never_heard_is_closed_too(broker, procedure):
+    gateway = Gateway(procedure, Bindings.single([CHANNEL], ["unheard-1", "unheard-2"]), Transport(broker.url))
+    with running(gateway) as summaries:
+        pass
+    (summary,) = summaries
+    assert [(d.stream, d.tick, d.reason) for d in summary.decisions] == [
+        ("unheard-1", 0, "closed"),
+        ("unheard-2", 0, "closed"),
+    ]
+
+
+@pytest.mark.mqtt
+def test_what_is_still_under_way_in_the_end_is_counted(broker, procedure):
+    """Messages sent after the last decision, before the node has heard of it, have cost energy too."""
+    gateway = Gateway(procedure, Bindings.single([CHANNEL], ["late-1"]), Transport(broker.url), lateness=0.0)
+    with connected(broker) as nodes:
+        with running(gateway, until_decided=True) as summaries:
+            for tick in range(20):
+                nodes.publish("sensors/late-1/light", reading(tick, 1.0))
+        nodes.drain(5.0)
+    (summary,) = summaries
+    assert summary.decisions[0].tick < 10
+    assert summary.meter.messages == 20
+
+
+def test_a_log_that_cannot_be_written_is_named():
+    with (
+        pytest.raises(StreamfsError, match="energy log /dev/full cannot be written"),
+        Ledger(path="/dev/full") as log,
+    ):
+        log.count("n1", b"1")
+
+
+def test_a_broker_that_forgot_is_told_again():
+    control = Control(Bindings.single(["light"], ["n1", "n2"]))
+    control.start()
+    control.decided("n1")
+    assert dict(control.current()) == {
+        "streamfs/control/n1": b'{"channels":[]}',
+        "streamfs/control/n2": b'{"channels":["light"]}',
+    }

@@ -189,12 +189,29 @@ def test_a_restarted_node_leaves_no_gap():
     assert (joiner.counters["lost"], joiner.counters["restarted"]) == (0, 1)
 
 
-def test_the_first_of_two_with_the_same_sequence_number_counts():
+def test_only_the_same_number_at_the_same_tick_is_a_duplicate():
     joiner = make_door(lateness=5.0)
-    assert [joiner.add(*door(time, time, 3)) for time in (1.0, 2.0)] == [True, False]
-    list(joiner.flush())
-    assert not joiner.add(*door(3.0, 3.0, 3))
-    assert joiner.counters["duplicate"] == 2
+    assert [joiner.add(*door(1.0, value, 3)) for value in (1.0, 0.0)] == [True, False]
+    assert joiner.counters["duplicate"] == 1
+    assert joiner.add(*door(2.0, 0.0, 3))  # a node that has restarted
+    assert_array_equal(samples_of(joiner.flush()), [[1.0], [1.0], [0.0]])
+
+
+def test_the_last_of_two_changes_within_a_tick_is_held():
+    joiner = make_door(lateness=5.0)
+    for sequence, value in ((1, 1.0), (0, 0.0), (2, 0.0), (3, 1.0)):
+        assert joiner.add(*door(0.05 * sequence, value, sequence))
+    assert joiner.add(*door(1.0, 0.0, 4))
+    assert_array_equal(samples_of(joiner.flush()), [[1.0], [1.0], [0.0]])
+    assert joiner.counters["crowded"] == 3
+    assert joiner.counters["lost"] == 0
+
+
+def test_the_first_of_two_readings_within_a_tick_is_that_of_every_tick():
+    joiner = make_joiner(channels=("light",))
+    for sequence in range(4):
+        assert joiner.add("n1", "light", Reading(0.2 * sequence, float(sequence), sequence))
+    assert_array_equal(samples_of(joiner.flush()), [[0.0], [2.0]])
 
 
 def test_late_readings_are_held_only_if_they_are_the_newest():

@@ -81,6 +81,9 @@ class Bindings:
     @classmethod
     def pairs(cls, channels: Sequence[str], pairs: Mapping[str, Mapping[str, str]]) -> Self:
         """Bind each stream to its nodes, given by role."""
+        alone = next((channel for channel in channels if not _split_role(channel)[0]), None)
+        if alone is not None:
+            raise ValueError(f"channel {alone} has no role: a stream of this model is one node, not a pair")
         return cls(tuple(channels), {stream: dict(nodes) for stream, nodes in pairs.items()})
 
     @property

@@ -48,6 +48,13 @@ class Control:
         self._open[node] = set(streams)
         return [self._message(node, self._bindings.channels_of(node))]
 
+    def current(self) -> list[Published]:
+        """Tell every node that was told anything where it stands, for a broker that has forgotten."""
+        return [
+            self._message(node, self._bindings.channels_of(node) if undecided else ())
+            for node, undecided in self._open.items()
+        ]
+
     def decided(self, stream: str) -> list[Published]:
         """Tell the stream's nodes to fall silent, if no other stream needs them."""
         silent = []

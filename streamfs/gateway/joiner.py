@@ -50,8 +50,9 @@ class Joiner:
     noticed too late, and the old value is held for some ticks too many.
 
     A reading that is too late is counted; it still becomes the held value of its column if it is the newest
-    there. Of two readings with the same tick or the same sequence number the first counts. A sequence number
-    that goes down is a node that has restarted, not a gap.
+    there. A reading of a tick that is known, with the same sequence number or without one, is a duplicate. Other
+    readings that share a tick are crowded: a channel that holds its value shows the last of them, one that is sent
+    every tick the first. A sequence number that goes down is a node that has restarted, not a gap.
 
     There is no clock and no I/O inside.
 
@@ -77,8 +78,8 @@ class Joiner:
     newest : float or None
         The newest stamp received, in seconds.
     counters : Counter of str
-        ``late``, ``duplicate`` and ``unbound`` readings, readings ``lost`` by sequence number, ``restarted``
-        sequences, and ``skipped`` ticks.
+        ``late``, ``duplicate``, ``crowded`` and ``unbound`` readings, readings ``lost`` by sequence number,
+        ``restarted`` sequences, and ``skipped`` ticks.
 
     Raises
     ------
@@ -117,7 +118,7 @@ class Joiner:
         if max_silence is not None:
             _check_range("max_silence", max_silence, period)
         self.newest: float | None = None
-        self.counters = Counter(late=0, duplicate=0, unbound=0, lost=0, restarted=0, skipped=0)
+        self.counters = Counter(late=0, duplicate=0, crowded=0, unbound=0, lost=0, restarted=0, skipped=0)
         self._bindings = bindings
         self._period = period
         self._lateness = lateness
@@ -187,9 +188,11 @@ class Joiner:
             self.counters["late"] += 1
             if not slot.holds or tick < slot.last_tick:
                 return True
-        slot.insert(tick, reading)
+        if slot.insert(tick, reading):
+            self._due[due].append(slot)
+        else:
+            self.counters["crowded"] += 1
         self._board.mark(slot)
-        self._due[due].append(slot)
         return True
 
     def advance(self, watermark: float | None = None) -> Iterator[Tick]:

@@ -10,6 +10,7 @@ from typing import IO, Any, Self
 import orjson
 
 from streamfs.energy import EnergyMeter, profile
+from streamfs.errors import StreamfsError
 from streamfs.procedure import Decision
 
 
@@ -88,4 +89,7 @@ class Ledger:
             return
         radio = {"unit": self.meter.profile.unit, "profile": self.meter.profile.name}
         line = {"kind": kind, **fields, **radio}
-        self._file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+        try:
+            self._file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+        except OSError as error:
+            raise StreamfsError(f"energy log {self._path} cannot be written: {error.strerror}") from error

@@ -27,6 +27,8 @@ _log = logging.getLogger(__name__)
 _POLL = 0.05  # seconds to wait for a message
 _DRAIN = 10.0  # seconds to wait until the broker has the first control messages
 _MAX_LOGGED_TOPICS = 1000
+_QUIET = 0.5  # seconds without a message after which, in the end, no more are waited for
+_MAX_SETTLE = 5.0  # seconds for which they are waited for at most
 
 
 class Summary(NamedTuple):
@@ -64,6 +66,9 @@ class Gateway:
         The connection to the broker; the gateway connects and closes it.
     lateness : float, optional
         Seconds that a reading may lag behind the newest; two periods by default.
+    grace : float
+        Seconds without news after which event time runs on with the wall clock: as long as a link may stall before
+        its streams time out.
     overtaking : float
         Seconds by which a reading may overtake an earlier one of its own channel; see `Joiner`.
     profile : str
@@ -93,6 +98,7 @@ class Gateway:
         transport: Transport,
         *,
         lateness: float | None = None,
+        grace: float = 10.0,
         overtaking: float = 0.0,
         profile: str = "transmissions",
         energy_log: str | PathLike[str] | None = None,
@@ -104,6 +110,9 @@ class Gateway:
         self.ready = Event()
         self._bindings = bindings
         self._transport = transport
+        if not grace >= 0:
+            raise ValueError(f"grace is {grace}, expected seconds, at least 0")
+        self._grace = grace
         self._lateness = 2 * procedure.period if lateness is None else lateness
         self._joiner = Joiner(bindings, procedure.period, self._lateness, procedure.max_silence, overtaking)
         self._engine = Engine(procedure)
@@ -118,8 +127,9 @@ class Gateway:
     def run(self, stop: Event, idle_timeout: float | None = None, *, until_decided: bool = False) -> Summary:
         """Follow the streams until told to stop, and then close those that are open.
 
-        While no message brings event time forward, it is taken to run on with the wall clock, so that the streams
-        of nodes that have fallen silent time out.
+        While no message brings event time forward, it is taken to run on with the wall clock after a grace, so
+        that the streams of nodes that have fallen silent time out. In the end messages that are still under way
+        are taken, so that the account is whole.
 
         Parameters
         ----------
@@ -147,11 +157,13 @@ class Gateway:
             self._transport.drain(_DRAIN)
             self.ready.set()
             self._follow(stop, idle_timeout, until_decided=until_decided)
+            self._settle()
             self._finish()
         return Summary(self._decisions, self._all_counters(), self._ledger.meter)
 
     def _follow(self, stop: Event, idle_timeout: float | None, *, until_decided: bool) -> None:
         quiet_since = idle_since = monotonic()
+        n_reconnects = 0
         while not (stop.is_set() or (until_decided and self._is_all_decided())):
             message = self._transport.receive(_POLL)
             now, newest = monotonic(), self._joiner.newest
@@ -164,7 +176,20 @@ class Gateway:
                 return
             if self._joiner.newest != newest or not self._transport.is_connected:
                 idle_since = now  # while there is no connection, messages of this time may still be delivered
-            self._advance(now - idle_since)
+            self._advance(max(0.0, now - idle_since - self._grace))
+            if self._transport.counters["reconnects"] > n_reconnects:
+                n_reconnects = self._transport.counters["reconnects"]
+                self._publish(self._control.current())  # a broker that was restarted may have forgotten
+
+    def _settle(self) -> None:
+        """Take what has been sent already, so that no transmission is left out of the account."""
+        last = monotonic() + _MAX_SETTLE
+        self._transport.drain(_MAX_SETTLE)
+        while monotonic() < last:
+            message = self._transport.receive(_QUIET)
+            if message is None:
+                return
+            self._take(message)
 
     def _take(self, message: Message) -> None:
         """Take one message: into the ledger, and on to the joiner."""
@@ -211,9 +236,9 @@ class Gateway:
         for decision in decisions:
             self._decisions.append(decision)
             self._joiner.drop(decision.stream)
-            self._ledger.record(decision, {source.node for source in self._bindings.sources(decision.stream)})
             topic = f"{self._prefix}/decision/{decision.stream}"
             self._publish([(topic, encode_decision(decision)), *self._control.decided(decision.stream)])
+            self._ledger.record(decision, {source.node for source in self._bindings.sources(decision.stream)})
             if self._on_decision is not None:
                 self._on_decision(decision)
 
@@ -223,6 +248,8 @@ class Gateway:
 
     def _finish(self) -> None:
         self._push(self._joiner.flush())
+        for stream in self._bindings.streams:
+            self._engine.admit(stream)
         undecided = [stream for stream in self._engine.streams if not self._engine.is_decided(stream)]
         closed = (self._engine.close(stream) for stream in undecided)
         self._announce(decision for decision in closed if decision is not None)

@@ -15,11 +15,19 @@ FOREVER = 2**62
 
 
 class Pending(NamedTuple):
-    """A reading that waits for its tick."""
+    """What was sent of a channel in one tick: one reading mostly, else the numbers of the first and the last."""
 
     tick: int
     value: float
+    first_sequence: int | None
     sequence: int | None
+
+    def joined(self, other: "Pending", *, holds: bool) -> "Pending":
+        """The two as one: a channel that holds its value shows the later reading, any other the earlier."""
+        first, last = sorted(
+            (self, other), key=lambda reading: -1 if reading.sequence is None else reading.sequence
+        )
+        return Pending(self.tick, last.value if holds else first.value, first.first_sequence, last.sequence)
 
 
 class Slot:
@@ -33,7 +41,7 @@ class Slot:
         Ticks for which a value is held; 0 for a channel that is sent every tick.
     """
 
-    __slots__ = ("index", "last_sequence", "last_tick", "max_age", "pending", "sequences")
+    __slots__ = ("index", "last_sequence", "last_tick", "max_age", "pending", "ticks")
 
     def __init__(self, index: int, max_age: int) -> None:
         self.index = index
@@ -41,7 +49,7 @@ class Slot:
         self.pending: list[Pending] = []  # by tick
         self.last_tick = -FOREVER
         self.last_sequence: int | None = None
-        self.sequences: set[int] = set()  # of the last reading and of those that wait
+        self.ticks: dict[int, int] = {}  # of the last reading and of those that wait, by sequence number
 
     @property
     def holds(self) -> bool:
@@ -51,29 +59,38 @@ class Slot:
     @property
     def n_lost(self) -> int:
         """Readings lost between the last one and the next; negative if the node has restarted its count."""
-        if not self.pending or self.last_sequence is None or self.pending[0].sequence is None:
+        if not self.pending or self.last_sequence is None or self.pending[0].first_sequence is None:
             return 0
-        return self.pending[0].sequence - self.last_sequence - 1
+        return self.pending[0].first_sequence - self.last_sequence - 1
 
     def knows(self, tick: int, sequence: int | None) -> bool:
-        """Say whether a reading of that tick or that sequence number is here already."""
-        position = self._position(tick)
-        waits = position < len(self.pending) and self.pending[position].tick == tick
-        return waits or tick == self.last_tick or sequence in self.sequences
+        """Say whether this very reading is here: one of that tick, with that sequence number if it has one."""
+        if sequence is not None:
+            return self.ticks.get(sequence) == tick
+        return self._waits(tick) or tick == self.last_tick
 
-    def insert(self, tick: int, reading: Reading) -> None:
-        """Let a reading wait for its tick."""
-        self.pending.insert(self._position(tick), Pending(tick, reading.value, reading.sequence))
+    def insert(self, tick: int, reading: Reading) -> bool:
+        """Let a reading wait for its tick, and say whether it is the first that does."""
+        new = Pending(tick, reading.value, reading.sequence, reading.sequence)
         if reading.sequence is not None:
-            self.sequences.add(reading.sequence)
+            self.ticks[reading.sequence] = tick
+        position = self._position(tick)
+        if self._waits(tick):
+            self.pending[position] = self.pending[position].joined(new, holds=self.holds)
+            return False
+        self.pending.insert(position, new)
+        return True
 
     def take(self) -> Pending:
         """Make the next reading the last, and return it."""
-        if self.last_sequence is not None:
-            self.sequences.discard(self.last_sequence)
         reading = self.pending.pop(0)
+        self.ticks = {sequence: tick for sequence, tick in self.ticks.items() if tick >= reading.tick}
         self.last_tick, self.last_sequence = reading.tick, reading.sequence
         return reading
+
+    def _waits(self, tick: int) -> bool:
+        position = self._position(tick)
+        return position < len(self.pending) and self.pending[position].tick == tick
 
     def _position(self, tick: int) -> int:
         return bisect_left(self.pending, tick, key=lambda reading: reading.tick)
