@@ -1,5 +1,6 @@
 """The command line: each command is one public function of the library."""
 
+import os
 import signal
 import sys
 import threading
@@ -306,6 +307,13 @@ def replay(model: Path, streams: Path, trust: bool, as_json: bool) -> None:
 @click.option(
     "--lateness", type=NOT_NEGATIVE, help="Seconds a reading may lag behind the newest; by default two ticks."
 )
+@click.option(
+    "--grace",
+    default=10.0,
+    show_default=True,
+    type=NOT_NEGATIVE,
+    help="Seconds that all may be silent before event time runs on with the clock.",
+)
 @click.option("--energy-log", type=NEW_FILE, help="Append the energy log there.")
 @click.option(
     "--prefix",
@@ -325,6 +333,7 @@ def run(
     pairs: Path | None,
     nodes: Sequence[str],
     lateness: float | None,
+    grace: float,
     energy_log: Path | None,
     prefix: str,
     idle: float | None,
@@ -344,7 +353,7 @@ def run(
     from streamfs.gateway.bindings import Bindings, read_pairs  # noqa: PLC0415
     from streamfs.gateway.service import Gateway  # noqa: PLC0415
     from streamfs.gateway.transport import Transport  # noqa: PLC0415
-    from streamfs.procedure import Procedure  # noqa: PLC0415
+    from streamfs.procedure import Decision, Procedure  # noqa: PLC0415
 
     procedure = Procedure.load(model, trust=trust)
     if pairs:
@@ -353,17 +362,26 @@ def run(
             raise DataError(f"{pairs} names no stream")
     else:
         bindings = Bindings.single(procedure.channels, nodes)
+    stop = threading.Event()
+
+    def announce(decision: Decision) -> None:
+        try:
+            console.print_json(decision.to_json()) if as_json else click.echo(_decision_line(decision))
+        except BrokenPipeError:  # nobody reads on: the streams are closed all the same
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - to the process's end
+            stop.set()
+
     gateway = Gateway(
         procedure,
         bindings,
         Transport(broker),
         lateness=lateness,
+        grace=grace,
         profile=profile,
         energy_log=energy_log,
         prefix=prefix,
-        on_decision=lambda d: console.print_json(d.to_json()) if as_json else click.echo(_decision_line(d)),
+        on_decision=announce,
     )
-    stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     who = "; every node that is heard is a stream, unless --pairs or --node names them" * bindings.discovers
