@@ -45,6 +45,10 @@ class Trainer:
     select: Callable[[Costs], Any] | None
     make: Callable[[FeatureTable, int], Classifier]
 
+    def __post_init__(self) -> None:
+        if not 0 < self.confidence <= 1:
+            raise ValueError(f"confidence is {self.confidence}, expected more than 0 and at most 1")
+
     def rank(self, table: FeatureTable) -> tuple[Integers, int]:
         """Indices of the features, best first, and how many of them may be offered: the relevant ones, if any."""
         n_features = len(table.features)

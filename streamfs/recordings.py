@@ -44,9 +44,12 @@ def read_recorded(path: Path, period: float | None, *, labelled: bool) -> Record
     times = _times(table, readings, path)
     timed = ~np.isnan(times)
     stream_of, times = stream_of[timed], times[timed]
+    step = _smallest_step(stream_of, times)
     if period is None:
-        period = _smallest_step(stream_of, times)
+        period = 1.0 if step is None else step
     ticks, lengths = _grid(names, stream_of, times, period, len(columns), path)
+    if step is not None and step > 1.5 * period:
+        raise DataError(f"rows of {path} are {step:g} s apart at least, expected a tick of {period:g} s")
     values = np.full((len(names), int(lengths.max()), len(columns)), np.nan)
     values[stream_of, ticks] = readings[timed]
     return Recorded(values, labels, columns, period, names, lengths)
@@ -183,8 +186,8 @@ def _times(table: pl.DataFrame, readings: Array, path: Path) -> Array:
     return times
 
 
-def _smallest_step(stream_of: Integers, times: Array) -> float:
-    """The smallest positive step of time within a stream; 1 s where no stream has two times.
+def _smallest_step(stream_of: Integers, times: Array) -> float | None:
+    """The smallest positive step of time within a stream; None where no stream has two times.
 
     It is taken as the shortest decimal that the times can stand for: 0.1, and not 0.09999990463.
     """
@@ -192,7 +195,7 @@ def _smallest_step(stream_of: Integers, times: Array) -> float:
     steps = np.diff(times[order])[np.diff(stream_of[order]) == 0]
     steps = steps[steps > 0]
     if not len(steps):
-        return 1.0
+        return None
     step, precision = float(steps.min()), 2 * np.spacing(np.abs(times).max())
     decimals = (float(f"{step:.{n_digits}g}") for n_digits in range(1, 18))
     return next(decimal for decimal in decimals if abs(decimal - step) <= precision)

@@ -472,3 +472,11 @@ def test_a_set_tells_what_it_is():
         "StreamSet(4 streams of up to 3 ticks of 1 s, columns a.level, b.level, a.noise, b.noise, "
         "labels busy 2, calm 2)"
     )
+
+
+def test_a_file_on_a_coarser_grid_is_refused(tmp_path):
+    path = tmp_path / "streams.csv"
+    path.write_text("stream,time,label,x\na,0,calm,1\na,2,calm,1\na,6,calm,2\n", encoding="utf-8")
+    assert StreamSet.read(path, 2.0).lengths.tolist() == [4]
+    with pytest.raises(DataError, match="are 2 s apart at least, expected a tick of 1 s"):
+        StreamSet.read(path, 1.0)

@@ -206,6 +206,8 @@ def test_bad_training_data_is_named(streams):
         train(streams, features=noise, costs=Costs([1.0]))
     with pytest.raises(TypeError, match="select is 'streamrelief'"):
         train(streams, select="streamrelief")
+    with pytest.raises(ValueError, match="confidence is nan"):
+        train(streams, features=noise, confidence=float("nan"))
     with pytest.raises(ValueError, match="whole ticks"):
         train(streams, features=noise, time_limit=2.5)
 
