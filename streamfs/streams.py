@@ -7,12 +7,11 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import LARGEST
+from feature_extractors.base import LARGEST, Array
 from feature_extractors.report import silent_ticks, split_channel
 from streamfs.errors import DataError
 from streamfs.recordings import Recorded, check_names, check_period, read_recorded, write_recorded
 
-Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.str_]
 

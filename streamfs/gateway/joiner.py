@@ -8,12 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from feature_extractors.base import Array
 from feature_extractors.report import Policy, split_channel
 from streamfs.gateway.bindings import Bindings
 from streamfs.gateway.codecs import Reading
 from streamfs.gateway.slots import FOREVER, Board, Slot
-
-Array = npt.NDArray[np.float64]
 
 
 class Tick(NamedTuple):

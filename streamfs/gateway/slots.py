@@ -4,11 +4,9 @@ from bisect import bisect_left
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from feature_extractors.base import Array
 from streamfs.gateway.codecs import Reading
-
-Array = npt.NDArray[np.float64]
 
 FOREVER = 2**62
 """Ticks for which a value is held that has no end."""
