@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from feature_extractors import scan
 from feature_extractors.base import Array, Feature, channels_of
+from streamfs.errors import DataError
 from streamfs.streams import Integers, Labels, StreamSet
 
 
@@ -106,3 +107,40 @@ def tabulate(streams: StreamSet, features: Sequence[Feature], max_silence: float
     values = scan(features, seen.values, times, channels)
     values[np.arange(seen.n_ticks) >= seen.lengths[:, np.newaxis]] = np.nan
     return FeatureTable(values, seen.labels, tuple(features), seen.lengths, seen.period)
+
+
+def plain_table(values: npt.ArrayLike, labels: npt.ArrayLike | None) -> FeatureTable:
+    """Make a table of nameless features; a stream's length is its ticks up to the last with a value.
+
+    Parameters
+    ----------
+    values : array_like of shape (n_streams, n_ticks, n_features)
+        NaN is undefined.
+    labels : array_like of shape (n_streams,)
+        Classes.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+    DataError
+        If there are no ticks.
+
+    Examples
+    --------
+    >>> plain_table([[[1.0], [2.0]], [[3.0], [float("nan")]]], ["a", "b"]).lengths.tolist()
+    [2, 1]
+    """
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim != 3:
+        raise ValueError(f"values have shape {values.shape}, expected (n_streams, n_ticks, n_features)")
+    if labels is None:
+        raise ValueError("labels are missing: an array of feature values needs one label a stream")
+    labels = np.asarray(labels).astype(np.str_)
+    if labels.shape != (len(values),):
+        raise ValueError(f"labels have shape {labels.shape}, expected {(len(values),)}")
+    if not values.shape[1]:
+        raise DataError("the streams have no ticks")
+    known = ~np.isnan(values).all(axis=2)
+    lengths = np.where(known.any(axis=1), values.shape[1] - known[:, ::-1].argmax(axis=1), 0)
+    return FeatureTable(values, labels, (), lengths)

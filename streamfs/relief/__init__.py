@@ -1,7 +1,20 @@
 """Relief and StreamRelief: how well features tell classes apart, at once and as time passes."""
 
-from streamfs.relief.extrapolation import decision_probability, expected_cost, lower_bound
+from streamfs.relief.extrapolation import choose_extrapolation, decision_probability, expected_cost, lower_bound
+from streamfs.relief.positions import position_grid
+from streamfs.relief.prefixes import PrefixRelief
+from streamfs.relief.probes import Probes
 from streamfs.relief.relief import Relief
-from streamfs.relief.streamrelief import Probes, StreamRelief
+from streamfs.relief.streamrelief import StreamRelief
 
-__all__ = ["Probes", "Relief", "StreamRelief", "decision_probability", "expected_cost", "lower_bound"]
+__all__ = [
+    "PrefixRelief",
+    "Probes",
+    "Relief",
+    "StreamRelief",
+    "choose_extrapolation",
+    "decision_probability",
+    "expected_cost",
+    "lower_bound",
+    "position_grid",
+]

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
+from scipy.interpolate import CubicSpline, PchipInterpolator
 
 from feature_extractors.base import Array
-from streamfs.streams import Integers
+from streamfs.relief.positions import check_positions
 
 
 def lower_bound(W: npt.ArrayLike) -> Array:
@@ -49,8 +50,93 @@ def linear(P: Array, positions: Array, ticks: Array) -> Array:
     return np.asarray(P[-1] + slope * (ticks - positions[-1])[:, np.newaxis])
 
 
-EXTRAPOLATIONS: dict[str, Callable[[Array, Array, Array], Array]] = {"none": hold, "linear": linear}
+def spline(P: Array, positions: Array, ticks: Array) -> Array:
+    """Go on with the last piece of the natural cubic spline; with the line where there are fewer than three."""
+    if len(positions) < 3:
+        return linear(P, positions, ticks)
+    return np.asarray(CubicSpline(positions, P, bc_type="natural")(ticks))
+
+
+def hermite(P: Array, positions: Array, ticks: Array) -> Array:
+    """Go on with the last piece of the monotone cubic Hermite interpolant; with the line as in `spline`."""
+    if len(positions) < 3:
+        return linear(P, positions, ticks)
+    return np.asarray(PchipInterpolator(positions, P, extrapolate=True)(ticks))
+
+
+def saturating(P: Array, positions: Array, ticks: Array) -> Array:
+    """Let what is missing from 1 decay exponentially, at the rate of the least-squares line of its logarithm.
+
+    Positions at which nothing is missing have no logarithm and are left out; a probability that has no rate of
+    decay is held.
+    """
+    known = P < 1.0
+    n_known = np.maximum(known.sum(axis=0), 1)
+    missing = np.log(1.0 - P, out=np.zeros_like(P), where=known)
+    centred = np.where(known, positions[:, np.newaxis] - (positions @ known) / n_known, 0.0)
+    spread = (centred**2).sum(axis=0)
+    fall = np.divide((centred * missing).sum(axis=0), spread, out=np.zeros(P.shape[1]), where=spread > 0)
+    ahead = (ticks - positions[-1])[:, np.newaxis]
+    return np.asarray(1.0 - (1.0 - P[-1]) * np.exp(np.minimum(fall, 0.0) * ahead))
+
+
+EXTRAPOLATIONS: dict[str, Callable[[Array, Array, Array], Array]] = {
+    "none": hold,
+    "linear": linear,
+    "spline": spline,
+    "hermite": hermite,
+    "saturating": saturating,
+}
 """Name to function of probabilities (n_positions, n_features), their positions, and the ticks beyond."""
+
+ROUNDING = 1e-12
+"""Sums of squared errors that differ by no more are equal."""
+
+
+def extrapolate(name: str, P: Array, positions: Array, ticks: Array) -> Array:
+    """Probabilities at ticks beyond the last position: never falling, and within ``[P_last, 1]``.
+
+    Cubic pieces run off otherwise.
+    """
+    ahead = EXTRAPOLATIONS[name](P, positions, ticks)
+    return np.asarray(np.maximum.accumulate(np.clip(ahead, P[-1], np.maximum(P[-1], 1.0))))
+
+
+def choose_extrapolation(P: npt.ArrayLike, positions: npt.ArrayLike | None = None) -> tuple[str, ...]:
+    """Choose, feature by feature, the extrapolation that predicts the last quarter from what is before it.
+
+    Parameters
+    ----------
+    P : array_like of shape (n_positions, n_features)
+        Probabilities of having decided.
+    positions : array_like of int of shape (n_positions,), optional
+        The tick of each position, counted from 1; by default 1, 2, and so on.
+
+    Returns
+    -------
+    tuple of str
+        The name with the least sum of squared errors, the first of those that are equal but for rounding;
+        ``"linear"`` below four positions.
+
+    Examples
+    --------
+    >>> choose_extrapolation([[0.1, 0.3], [0.2, 0.4], [0.3, 0.4], [0.4, 0.4]])
+    ('linear', 'none')
+    """
+    P = np.asarray(P, dtype=np.float64)
+    grid = check_positions(np.arange(1, len(P) + 1) if positions is None else positions).astype(np.float64)
+    if len(P) < 4:
+        return ("linear",) * int(P.shape[1])
+    n_known = -(-3 * len(P) // 4)
+    errors = np.array(
+        [
+            ((extrapolate(name, P[:n_known], grid[:n_known], grid[n_known:]) - P[n_known:]) ** 2).sum(axis=0)
+            for name in EXTRAPOLATIONS
+        ]
+    )
+    names = list(EXTRAPOLATIONS)
+    best: list[int] = errors.argmin(axis=0).tolist()
+    return tuple(names[index] for index in best)
 
 
 def probability_by_tick(
@@ -65,7 +151,7 @@ def probability_by_tick(
     horizon : int
         Number of ticks.
     extrapolation : str
-        ``"linear"`` or ``"none"``.
+        One of `EXTRAPOLATIONS`, or ``"auto"``: for each feature what `choose_extrapolation` says.
     positions : array_like of int of shape (n_positions,), optional
         The tick of each position, counted from 1; by default 1, 2, and so on.
 
@@ -83,34 +169,25 @@ def probability_by_tick(
     P = np.asarray(P, dtype=np.float64)
     if P.ndim != 2 or not len(P):
         raise ValueError(f"P has shape {P.shape}, expected (n_positions, n_features) with at least one position")
-    if extrapolation not in EXTRAPOLATIONS:
-        raise ValueError(f"extrapolation is {extrapolation!r}, expected one of {', '.join(EXTRAPOLATIONS)}")
+    if extrapolation not in (*EXTRAPOLATIONS, "auto"):
+        raise ValueError(
+            f"extrapolation is {extrapolation!r}, expected auto or one of {', '.join(EXTRAPOLATIONS)}"
+        )
     if horizon < 1:
         raise ValueError(f"horizon is {horizon}, expected at least 1 tick")
     grid = check_positions(np.arange(1, len(P) + 1) if positions is None else positions)
     if len(grid) != len(P):
         raise ValueError(f"there are {len(grid)} positions, expected {len(P)}, one for each row of P")
     ticks = np.arange(1, horizon + 1)
-    held = P[np.searchsorted(grid, ticks, side="right") - 1]
+    by_tick = P[np.searchsorted(grid, ticks, side="right") - 1]
     beyond = ticks > grid[-1]
     if beyond.any():
-        ahead = EXTRAPOLATIONS[extrapolation](P, grid.astype(np.float64), ticks[beyond].astype(np.float64))
-        held[beyond] = np.maximum.accumulate(np.clip(ahead, P[-1], np.maximum(P[-1], 1.0)))
-    return held
-
-
-def check_positions(positions: npt.ArrayLike) -> Integers:
-    """Return time positions as integers.
-
-    Raises
-    ------
-    ValueError
-        If they do not rise strictly from 1.
-    """
-    grid = np.asarray(positions)
-    if grid.ndim != 1 or not len(grid) or grid[0] != 1 or (np.diff(grid) <= 0).any() or (grid % 1).any():
-        raise ValueError(f"positions are {grid.tolist()}, expected whole ticks that rise from 1")
-    return grid.astype(np.int64)
+        names = np.array(choose_extrapolation(P, grid) if extrapolation == "auto" else [extrapolation])
+        ahead, known = ticks[beyond].astype(np.float64), grid.astype(np.float64)
+        for name in np.unique(names):
+            features = np.broadcast_to(names == name, P.shape[1])
+            by_tick[np.ix_(beyond, features)] = extrapolate(name, P[:, features], known, ahead)
+    return by_tick
 
 
 def expected_cost(
@@ -135,7 +212,7 @@ def expected_cost(
     horizon : int, optional
         Tick at which the sum stops; by default that of the last position.
     extrapolation : str
-        ``"linear"`` or ``"none"``.
+        As in `probability_by_tick`.
     first_tick : str
         ``"counted"`` adds the tick that every classification spends, as the mean of equation 1 demands;
         ``"literal"`` is the sum as printed.

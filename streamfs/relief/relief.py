@@ -1,17 +1,17 @@
 """Relief on a plain table of instances."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_random_state, validate_data
 
-from feature_extractors.base import Array
-from streamfs.errors import DataError
-from streamfs.relief.rows import Rows, measure
-from streamfs.streams import Integers
+from streamfs.relief.rows import make_rows, require_classes
+
+if TYPE_CHECKING:
+    from feature_extractors.base import Array
 
 
 class Relief(BaseEstimator):
@@ -97,43 +97,3 @@ class Relief(BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         return tags
-
-
-def make_rows(
-    values: Array, classes: Integers, groups: Integers, power: int, nominal: Sequence[int] | None
-) -> Rows:
-    """Make instances ready for the search of neighbours.
-
-    Raises
-    ------
-    ValueError
-        If the power is neither 1 nor 2, a nominal index is out of range, or a value is infinite.
-    """
-    if power not in (1, 2):
-        raise ValueError(f"power is {power}, expected 1 or 2")
-    n_features = values.shape[1]
-    is_nominal = np.zeros(n_features, dtype=bool)
-    for index in nominal or ():
-        if not 0 <= index < n_features:
-            raise ValueError(f"nominal names feature {index}, expected 0 to {n_features - 1}")
-        is_nominal[index] = True
-    values = np.ascontiguousarray(values)
-    if np.isinf(values).any():
-        raise ValueError(f"feature {int(np.isinf(values).any(axis=0).argmax())} has an infinite value")
-    scales = measure(values, is_nominal)
-    return Rows(values, scales, np.asarray(classes, np.int64), np.asarray(groups, np.int64), power)
-
-
-def require_classes(classes: npt.NDArray[np.generic], counts: Integers, least: int) -> None:
-    """Refuse data with one class, or with a class too small to have neighbours.
-
-    Raises
-    ------
-    DataError
-        Naming the class.
-    """
-    if len(classes) < 2:
-        raise DataError(f"there is one class only, {classes.tolist()}, expected at least two")
-    if counts.min() < least:
-        label = classes[counts.argmin()]
-        raise DataError(f"class {str(label)!r} has only {counts.min()} streams, expected at least {least}")

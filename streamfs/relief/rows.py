@@ -7,8 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
+from streamfs.errors import DataError
 from streamfs.relief import _kernels
 from streamfs.streams import Integers
+from streamfs.tables import FeatureTable
+
+NEIGHBOURS = ("other_streams", "any")
+"""Whose instances may be a near hit or miss: those of other streams, or any but the instance itself."""
 
 
 @dataclass(frozen=True)
@@ -120,3 +125,69 @@ def measure(values: Array, nominal: npt.NDArray[np.bool_]) -> Array:
             low, high = known.min(), known.max()
             scales[f, :2] = low, high - low if high > low else 1.0
     return scales
+
+
+def make_rows(
+    values: Array, classes: Integers, groups: Integers, power: int, nominal: Sequence[int] | None
+) -> Rows:
+    """Make instances ready for the search of neighbours.
+
+    Raises
+    ------
+    ValueError
+        If the power is neither 1 nor 2, a nominal index is out of range, or a value is infinite.
+    """
+    if power not in (1, 2):
+        raise ValueError(f"power is {power}, expected 1 or 2")
+    n_features = values.shape[1]
+    is_nominal = np.zeros(n_features, dtype=bool)
+    for index in nominal or ():
+        if not 0 <= index < n_features:
+            raise ValueError(f"nominal names feature {index}, expected 0 to {n_features - 1}")
+        is_nominal[index] = True
+    values = np.ascontiguousarray(values)
+    if np.isinf(values).any():
+        raise ValueError(f"feature {int(np.isinf(values).any(axis=0).argmax())} has an infinite value")
+    scales = measure(values, is_nominal)
+    return Rows(values, scales, np.asarray(classes, np.int64), np.asarray(groups, np.int64), power)
+
+
+def require_classes(classes: npt.NDArray[np.generic], counts: Integers, least: int) -> None:
+    """Refuse data with one class, or with a class too small to have neighbours.
+
+    Raises
+    ------
+    DataError
+        Naming the class.
+    """
+    if len(classes) < 2:
+        raise DataError(f"there is one class only, {classes.tolist()}, expected at least two")
+    if counts.min() < least:
+        label = classes[counts.argmin()]
+        raise DataError(f"class {str(label)!r} has only {counts.min()} streams, expected at least {least}")
+
+
+def rows_of(
+    table: FeatureTable,
+    streams: Integers,
+    ticks: Integers,
+    neighbours: str,
+    power: int,
+    nominal: Sequence[int] | None,
+) -> Rows:
+    """Make the instances of a table at some ticks of some streams, both of shape (n_rows,), ready for the search.
+
+    Raises
+    ------
+    ValueError
+        If `neighbours` is not one of `NEIGHBOURS`, or as in `make_rows`.
+    DataError
+        If there is one class only, or too few streams of one.
+    """
+    if neighbours not in NEIGHBOURS:
+        raise ValueError(f"neighbours is {neighbours!r}, expected one of {', '.join(NEIGHBOURS)}")
+    classes, codes = np.unique(table.labels, return_inverse=True)
+    counts = np.bincount(codes[np.unique(streams)], minlength=len(classes))
+    require_classes(classes, counts, 2 if neighbours == "other_streams" else 1)
+    groups = streams if neighbours == "other_streams" else np.arange(len(streams))
+    return make_rows(table.values[streams, ticks - 1], codes[streams], groups, power, nominal)

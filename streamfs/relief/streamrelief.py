@@ -1,7 +1,7 @@
 """StreamRelief: features in the order of what a decision with them is expected to cost."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,46 +12,19 @@ from feature_extractors.base import Array
 from streamfs.costs import Costs
 from streamfs.errors import DataError
 from streamfs.relief.extrapolation import (
-    check_positions,
     decision_probability,
     expected_cost,
     lower_bound,
     probability_by_tick,
 )
-from streamfs.relief.relief import make_rows, require_classes
-from streamfs.relief.rows import Rows, measure
+from streamfs.relief.positions import positions_of
+from streamfs.relief.probes import Probes
+from streamfs.relief.rows import Rows, measure, rows_of
 from streamfs.streams import Integers
-from streamfs.tables import FeatureTable
+from streamfs.tables import FeatureTable, plain_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-NEIGHBOURS = ("other_streams", "any")
-
-
-@dataclass(frozen=True)
-class Probes:
-    """Relevance floor: what weight features reach that say nothing of the class.
-
-    A probe is a feature of the table whose whole trajectories are permuted among the streams; each is tried
-    alone at the end of the table.
-
-    Parameters
-    ----------
-    n : int
-        How many.
-    quantile : float
-        A feature is relevant where its weight exceeds this quantile of the probes'.
-    """
-
-    n: int = 100
-    quantile: float = 0.95
-
-    def __post_init__(self) -> None:
-        if self.n < 1:
-            raise ValueError(f"number of probes is {self.n}, expected at least 1")
-        if not 0 <= self.quantile <= 1:
-            raise ValueError(f"quantile is {self.quantile}, expected 0 to 1")
 
 
 class StreamRelief(BaseEstimator):
@@ -65,10 +38,11 @@ class StreamRelief(BaseEstimator):
         Threshold that the probability of having decided must reach.
     horizon : int, optional
         Time limit, ticks; by default the ticks of the table.
-    positions : array_like of int, optional
-        Ticks at which weights are computed, rising from 1; by default all.
-    extrapolation : {"linear", "none"}
-        How the probability goes on beyond the last position.
+    positions : int or array_like of int, optional
+        Ticks at which weights are computed, rising from 1, or how many of them to spread evenly; by default all.
+    extrapolation : {"linear", "none", "spline", "hermite", "saturating", "auto"}
+        How the probability goes on beyond the last position; ``"auto"`` takes for each feature the one that
+        predicts the last quarter of its positions best.
     neighbours : {"other_streams", "any"}
         Whose instances may be a near hit or miss. Neighbouring ticks of one stream are almost equal, so its own
         would crowd out the others; the paper does not exclude them.
@@ -135,11 +109,11 @@ class StreamRelief(BaseEstimator):
         costs: Costs,
         confidence: float = 0.9,
         horizon: int | None = None,
-        positions: npt.ArrayLike | None = None,
+        positions: int | npt.ArrayLike | None = None,
         extrapolation: str = "linear",
         neighbours: str = "other_streams",
         first_tick: str = "counted",
-        floor: Probes | None = Probes(),
+        floor: Probes | None = Probes(),  # noqa: B008 - frozen
         power: int = 1,
         nominal: Sequence[int] | None = None,
         random_state: int = 0,
@@ -179,25 +153,19 @@ class StreamRelief(BaseEstimator):
             If there are too few classes, or streams of one.
         """
         if not isinstance(table, FeatureTable):
-            table = _plain_table(table, labels)
+            table = plain_table(table, labels)
         self._check(table)
         n_ticks = int(table.lengths.max(initial=0))
         if not n_ticks:
             raise DataError("the streams have no ticks")
-        grid = np.arange(1, n_ticks + 1) if self.positions is None else check_positions(self.positions)
-        if grid[-1] > n_ticks:
-            raise ValueError(f"position {grid[-1]} lies beyond the last tick of the streams, {n_ticks}")
-        self.positions_ = grid
+        self.positions_ = positions_of(self.positions, n_ticks)
         streams, ticks = table.rows(self.positions_)
-        classes, codes = np.unique(table.labels, return_inverse=True)
-        require_classes(classes, np.bincount(codes[np.unique(streams)], minlength=len(classes)), self._least)
-        groups = streams if self.neighbours == "other_streams" else np.arange(len(streams))
-        values = table.values[streams, ticks - 1]
-        rows = make_rows(values, codes[streams], groups, self.power, self.nominal)
+        rows = rows_of(table, streams, ticks, self.neighbours, self.power, self.nominal)
         self.weights_ = rows.weights(np.searchsorted(ticks, self.positions_, side="right").tolist())
         self.lower_bound_ = lower_bound(self.weights_)
         self._fit_floor(table, rows, streams, ticks)
-        self._fit_costs(n_ticks)
+        self.horizon_ = n_ticks if self.horizon is None else self.horizon
+        self._fit_costs()
         return self
 
     def _fit_floor(self, table: FeatureTable, rows: Rows, streams: Integers, ticks: Integers) -> None:
@@ -205,22 +173,17 @@ class StreamRelief(BaseEstimator):
         self.floor_, self.probe_weights_ = -np.inf, np.zeros(0)
         if self.floor is not None:
             rng = np.random.default_rng(self.random_state)
-            n_streams, _, n_features = table.values.shape
-            self.probe_features_ = rng.integers(n_features, size=self.floor.n)
-            self.probe_permutations_ = np.array([rng.permutation(n_streams) for _ in range(self.floor.n)])
+            self.probe_features_, self.probe_permutations_ = self.floor.draw(table, rng)
             probes = np.empty((len(rows), self.floor.n))
-            for p, (feature, donors) in enumerate(
-                zip(self.probe_features_, self.probe_permutations_, strict=True)
-            ):
-                probes[:, p] = table.values[donors[streams], ticks - 1, feature]
+            for p, feature in enumerate(self.probe_features_):
+                probes[:, p] = table.values[self.probe_permutations_[p, streams], ticks - 1, feature]
             nominal = np.isin(self.probe_features_, list(self.nominal or ()))
             self.probe_weights_ = rows.probe_weights(probes, measure(probes, nominal))
             self.floor_ = float(np.quantile(self.probe_weights_, self.floor.quantile))
         self.relevant_ = self.lower_bound_[-1] > self.floor_
 
-    def _fit_costs(self, n_ticks: int) -> None:
+    def _fit_costs(self) -> None:
         """From weights to probabilities, costs, scores and the order."""
-        self.horizon_ = n_ticks if self.horizon is None else self.horizon
         self.probability_ = decision_probability(self.lower_bound_)
         self.expected_cost_ = expected_cost(
             self.probability_,
@@ -233,6 +196,20 @@ class StreamRelief(BaseEstimator):
         )
         self.score_ = self.costs.score(self.expected_cost_)
         self.ranking_ = np.lexsort((self.score_, ~self.relevant_))
+
+    def at_confidence(self, confidence: float) -> Self:
+        """The same fit at another confidence threshold, on which weights and floor do not depend.
+
+        Raises
+        ------
+        ValueError
+            If the threshold is not in (0, 1].
+        """
+        other = copy(self)
+        other.confidence = confidence
+        other._check_parameters()  # noqa: SLF001 - a copy of this one
+        other._fit_costs()  # noqa: SLF001 - the same
+        return other
 
     def probability_by_tick(self) -> Array:
         """Probability of having decided at every tick to the horizon, shape (horizon, n_features) (Figure 1b)."""
@@ -266,33 +243,12 @@ class StreamRelief(BaseEstimator):
             raise ValueError(f"feature is {feature}, expected 0 to {n_features - 1}")
         return figure_1(self, feature, name or f"feature {feature}")
 
-    @property
-    def _least(self) -> int:
-        """Streams that a class needs for its instances to have near hits."""
-        return 2 if self.neighbours == "other_streams" else 1
-
     def _check(self, table: FeatureTable) -> None:
-        if self.neighbours not in NEIGHBOURS:
-            raise ValueError(f"neighbours is {self.neighbours!r}, expected one of {', '.join(NEIGHBOURS)}")
-        if not 0 < self.confidence <= 1:
-            raise ValueError(f"confidence is {self.confidence}, expected more than 0 and at most 1")
-        expected_cost([[0.5]], [1.0], self.confidence, self.horizon, self.extrapolation, self.first_tick)
+        self._check_parameters()
         if len(self.costs) != table.values.shape[2]:
             raise ValueError(f"there are {len(self.costs)} costs, expected {table.values.shape[2]}, one a feature")
 
-
-def _plain_table(values: npt.ArrayLike, labels: npt.ArrayLike | None) -> FeatureTable:
-    """A table of nameless features; a stream's length is its ticks up to the last with a value."""
-    values = np.asarray(values, dtype=np.float64)
-    if values.ndim != 3:
-        raise ValueError(f"values have shape {values.shape}, expected (n_streams, n_ticks, n_features)")
-    if labels is None:
-        raise ValueError("labels are missing: an array of feature values needs one label a stream")
-    labels = np.asarray(labels).astype(np.str_)
-    if labels.shape != (len(values),):
-        raise ValueError(f"labels have shape {labels.shape}, expected {(len(values),)}")
-    if not values.shape[1]:
-        raise DataError("the streams have no ticks")
-    known = ~np.isnan(values).all(axis=2)
-    lengths = np.where(known.any(axis=1), values.shape[1] - known[:, ::-1].argmax(axis=1), 0)
-    return FeatureTable(values, labels, (), lengths)
+    def _check_parameters(self) -> None:
+        if not 0 < self.confidence <= 1:
+            raise ValueError(f"confidence is {self.confidence}, expected more than 0 and at most 1")
+        expected_cost([[0.5]], [1.0], self.confidence, self.horizon, self.extrapolation, self.first_tick)
