@@ -1,8 +1,8 @@
 """How many of the ranked features to offer a classifier: chosen by its decisions on held-out streams."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,116 +12,123 @@ from streamfs.costs import Costs
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation import Progress
 from streamfs.procedure import Classifier
-from streamfs.streams import Integers
+from streamfs.streams import Integers, Labels
 from streamfs.tables import FeatureTable
+from streamfs.trajectories import Trajectories
 
 TOLERANCE = 0.02
 """How much accuracy and completeness may stay behind the best for the sake of cost."""
 
 N_FOLDS = 5
 
+Learn = Callable[[FeatureTable], Classifier]
+"""Learns a classifier from a table."""
+
+
+class Fold(NamedTuple):
+    """What a classifier that was learnt without some streams says of them."""
+
+    trajectories: Trajectories
+    classes: Labels
+    labels: Labels
+    costs: Costs
+
+    def judge(self, confidence: float) -> Array:
+        """Labelled streams, rightly labelled ones, and summed cost of the features that the classifier tests."""
+        found, ticks = self.trajectories.decide(confidence)
+        labelled = found >= 0
+        right = labelled & (self.classes[found] == self.labels)
+        return np.array([labelled.sum(), right.sum(), sum(self.costs.classification(t) for t in ticks)])
+
 
 @dataclass(frozen=True, eq=False)
-class Trainer:
-    """What stays the same while tables, folds and numbers of features change.
+class CrossValidation:
+    """Classifiers on any features of a table, each learnt without the streams that it is judged on.
 
     Parameters
     ----------
+    table : FeatureTable
+        Of the training streams.
     costs : Costs
-        Of all the features.
-    confidence : float
-        Threshold.
+        Of its features.
+    learn : callable
+        From a table of some of the features to a classifier.
     time_limit : int
         Ticks.
-    select : callable or None
-        From costs to an unfitted selector with `fit` and `ranking_`; None keeps all features in order.
-    make : callable
-        From a table of the chosen features to a classifier.
+    seed : int
+        Seeds the folds.
+
+    Notes
+    -----
+    The classifiers of a choice of features are learnt once, and then serve every confidence threshold.
     """
 
+    table: FeatureTable
     costs: Costs
-    confidence: float
+    learn: Learn
     time_limit: int
-    select: Callable[[Costs], Any] | None
-    make: Callable[[FeatureTable, int], Classifier]
+    seed: int = 0
+    _known: dict[tuple[int, ...], list[Fold]] = field(default_factory=dict, init=False)
 
-    def __post_init__(self) -> None:
-        if not 0 < self.confidence <= 1:
-            raise ValueError(f"confidence is {self.confidence}, expected more than 0 and at most 1")
+    def judge(self, chosen: Sequence[int] | Integers, confidence: float) -> Array:
+        """Labelled streams, rightly labelled ones and summed cost of all held-out streams, with some features."""
+        key = tuple(int(feature) for feature in chosen)
+        if key not in self._known:
+            self._known[key] = self._learn(key)
+        return np.asarray(np.sum([fold.judge(confidence) for fold in self._known[key]], axis=0))
 
-    def rank(self, table: FeatureTable) -> tuple[Integers, int]:
-        """Indices of the features, best first, and how many of them may be offered: the relevant ones, if any."""
-        n_features = len(table.features)
-        if self.select is None:
-            return np.arange(n_features), n_features
-        selector = self.select(self.costs).fit(table)
-        n_relevant = int(getattr(selector, "relevant_", np.zeros(0)).sum())
-        return selector.ranking_, n_relevant or n_features
-
-    def choose_size(self, table: FeatureTable, ranking: Integers, seed: int, progress: Progress) -> int:
-        """The number of features whose out-of-fold cost is least, among those about as good as the best.
-
-        The ranking is that of all streams, so that a number of features means the same ones in every fold; only
-        the classifiers are learnt without the streams that they are judged on.
-
-        Raises
-        ------
-        TrainingError
-            If no number of features gives any stream a label.
-        """
-        folds = stratified_folds(table.labels, N_FOLDS, seed)
-        sizes = sizes_to_try(len(ranking))
-        n_folds = int(folds.max()) + 1
-        figures = np.zeros((len(sizes), 3))
-        for fold in range(n_folds):
+    def _learn(self, chosen: tuple[int, ...]) -> list[Fold]:
+        folds = stratified_folds(self.table.labels, N_FOLDS, self.seed)
+        table = self.table.with_features(chosen)
+        learnt = []
+        for fold in range(int(folds.max()) + 1):
             learning, testing = (table.take(np.flatnonzero(part)) for part in (folds != fold, folds == fold))
-            for index, size in enumerate(sizes):
-                figures[index] += self._judge(learning, testing, ranking[:size])
-                progress("choosing how many features", fold * len(sizes) + index + 1, n_folds * len(sizes))
-        n_labelled, n_right, cost = figures.T
-        if not n_labelled.any():
-            raise TrainingError(
-                f"no number of features gives any held-out stream a label at confidence {self.confidence:g}: "
-                "lower the confidence, record more streams, or offer other features"
-            )
-        completeness = n_labelled / len(folds)
-        accuracy = np.divide(n_right, n_labelled, out=np.zeros(len(sizes)), where=n_labelled > 0)
-        return int(sizes[cheapest_good(completeness, accuracy, cost)])
-
-    def _judge(self, learning: FeatureTable, testing: FeatureTable, chosen: Integers) -> Array:
-        """Labelled streams, rightly labelled ones and summed cost of the features `chosen` on a fold."""
-        classifier = self.make(some_features(learning, chosen), self.time_limit)
-        classes = np.unique(learning.labels)
-        tested = list(classifier.features_tested())
-        costs = self.costs.take(chosen[tested])
-        found, ticks = decide(classifier, some_features(testing, chosen), self.confidence, self.time_limit)
-        labelled = found >= 0
-        right = labelled & (classes[found] == testing.labels)
-        return np.array([labelled.sum(), right.sum(), sum(costs.classification(t) for t in ticks)])
+            classifier = self.learn(learning)
+            tested = [chosen[i] for i in classifier.features_tested()]
+            trajectories = Trajectories.of(classifier, testing, self.time_limit)
+            learnt.append(Fold(trajectories, np.unique(learning.labels), testing.labels, self.costs.take(tested)))
+        return learnt
 
 
-def decide(
-    classifier: Classifier, table: FeatureTable, confidence: float, time_limit: int
-) -> tuple[Integers, Integers]:
-    """Decide the streams of a table: an engine's decisions, without the engine.
+def choose_size(
+    validation: CrossValidation, ranking: Integers, confidence: float, progress: Progress | None = None
+) -> int:
+    """Choose how many features to offer: the number with the least cost among those about as good as the best.
 
-    Returns
-    -------
-    classes : ndarray of shape (n_streams,)
-        Index of the class that is sure first; -1 where none is in time.
-    ticks : ndarray of shape (n_streams,)
-        Ticks spent.
+    The ranking is that of all streams, so that a number of features means the same ones in every fold; only the
+    classifiers are learnt without the streams that they are judged on.
+
+    Parameters
+    ----------
+    validation : CrossValidation
+        Of the training streams.
+    ranking : ndarray of int
+        Features, best first.
+    confidence : float
+        Threshold.
+    progress : callable, optional
+        Told of the steps.
+
+    Raises
+    ------
+    TrainingError
+        If no number of features gives any stream a label.
     """
-    n_streams, n_ticks, n_features = table.values.shape
-    n_ticks = min(n_ticks, time_limit)
-    rows = np.ascontiguousarray(table.values[:, :n_ticks]).reshape(n_streams * n_ticks, n_features)
-    probabilities = classifier.probabilities(rows).reshape(n_streams, n_ticks, -1)
-    inside = np.arange(n_ticks) < table.lengths[:, np.newaxis]
-    sure = inside & (probabilities.max(axis=2) >= confidence)
-    first = sure.argmax(axis=1)
-    labelled = sure.any(axis=1)
-    best = probabilities[np.arange(n_streams), first].argmax(axis=1)
-    return np.where(labelled, best, -1), np.where(labelled, first + 1, np.minimum(table.lengths, n_ticks))
+    sizes = sizes_to_try(len(ranking))
+    figures = np.zeros((len(sizes), 3))
+    for index, size in enumerate(sizes):
+        figures[index] = validation.judge(ranking[:size], confidence)
+        if progress is not None:
+            progress("choosing how many features", index + 1, len(sizes))
+    n_labelled, n_right, cost = figures.T
+    if not n_labelled.any():
+        raise TrainingError(
+            f"no number of features gives any held-out stream a label at confidence {confidence:g}: "
+            "lower the confidence, record more streams, or offer other features"
+        )
+    completeness = n_labelled / len(validation.table.labels)
+    accuracy = np.divide(n_right, n_labelled, out=np.zeros(len(sizes)), where=n_labelled > 0)
+    return int(sizes[cheapest_good(completeness, accuracy, cost)])
 
 
 def cheapest_good(completeness: Array, accuracy: Array, cost: Array) -> int:
@@ -170,9 +177,3 @@ def stratified_folds(labels: npt.ArrayLike, n_folds: int, seed: int) -> Integers
         members = rng.permutation(np.flatnonzero(labels == label))
         folds[members] = np.arange(len(members)) % min(n_folds, int(counts.min()) // 2)
     return folds
-
-
-def some_features(table: FeatureTable, chosen: Sequence[int] | Integers) -> FeatureTable:
-    """The table of some of the features."""
-    features = tuple(table.features[i] for i in chosen)
-    return FeatureTable(table.values[:, :, chosen], table.labels, features, table.lengths, table.period)

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from math import isnan
 from pathlib import Path
@@ -108,8 +108,8 @@ def simulate(out: Path, pairs: int, ticks: int, period: float, seed: int) -> Non
     "--select",
     default="streamrelief",
     show_default=True,
-    type=click.Choice(["streamrelief", "literal", "none"]),
-    help="How features are chosen: StreamRelief, the paper to the letter, or not at all.",
+    type=click.Choice(["streamrelief", "literal", "relief", "none"]),
+    help="How features are chosen: StreamRelief, the paper to the letter, Relief without costs, or not at all.",
 )
 @click.option(
     "--features",
@@ -162,16 +162,10 @@ def train(
     """
     import feature_extractors as fx  # noqa: PLC0415
     from streamfs import console, training  # noqa: PLC0415
-    from streamfs.relief import StreamRelief  # noqa: PLC0415
     from streamfs.streams import StreamSet  # noqa: PLC0415
 
     recorded = StreamSet.read(streams, period)
     console.say(repr(recorded))
-    selectors: dict[str, Callable[..., Any] | None] = {
-        "streamrelief": StreamRelief,
-        "literal": StreamRelief.literal,
-        "none": None,
-    }
     offered = dict.fromkeys([*features, *(fx.catalogue(channels) if channels else ())])
     with console.progress() as report:
         procedure = training.train(
@@ -182,7 +176,7 @@ def train(
             b=weight_once,
             confidence=confidence,
             time_limit=time_limit,
-            select=selectors[select],
+            select=None if select == "none" else select,
             n_features=n_features,
             max_silence=max_silence,
             model=river,

@@ -53,6 +53,11 @@ class FeatureTable:
             self.values[index], self.labels[index], self.features, self.lengths[index], self.period
         )
 
+    def with_features(self, indices: Sequence[int]) -> "FeatureTable":
+        """The table of some of the features; all streams, with their ticks, stay."""
+        features = tuple(self.features[i] for i in indices) if self.features else ()
+        return FeatureTable(self.values[:, :, list(indices)], self.labels, features, self.lengths, self.period)
+
     def rows(self, positions: npt.ArrayLike | None = None) -> tuple[Integers, Integers]:
         """Streams and ticks of the table's instances, by position, then by stream.
 

@@ -1,7 +1,7 @@
 """From labelled, recorded streams to a procedure."""
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -12,22 +12,20 @@ import numpy.typing as npt
 import feature_extractors as fx
 from feature_extractors.base import Feature, channels_of
 from feature_extractors.report import Policy, channel_name, split_channel
-from streamfs.choosing import Trainer
+from streamfs.choosing import CrossValidation, Learn, choose_size
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.costs import Costs
 from streamfs.energy import Profile, profile
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation import Progress
 from streamfs.procedure import Classifier, Procedure
-from streamfs.relief import StreamRelief
+from streamfs.relief import position_grid
+from streamfs.selectors import SELECTORS, MakeSelector, rank
 from streamfs.streams import Integers, StreamSet
 from streamfs.tables import FeatureTable, tabulate
 
 if TYPE_CHECKING:
     from river.base import Classifier as RiverClassifier
-
-MAX_POSITIONS = 12
-"""Positions at most at which weights are computed, unless told otherwise: spread evenly over the ticks."""
 
 
 def train(
@@ -40,7 +38,7 @@ def train(
     b: float = 1.0,
     confidence: float = 0.9,
     time_limit: int | timedelta | None = None,
-    select: Callable[..., Any] | None = StreamRelief,
+    select: str | MakeSelector | None = "streamrelief",
     n_features: int | None = None,
     positions: npt.ArrayLike | None = None,
     max_silence: float | None = None,
@@ -67,9 +65,10 @@ def train(
         Threshold at which a stream is given a label.
     time_limit : int or timedelta, optional
         In ticks, or in time; by default the ticks of the longest stream.
-    select : callable, optional
-        `StreamRelief`, `StreamRelief.literal`, or another that is called with the costs and the keywords
-        `confidence`, `horizon`, `positions` and `random_state`; None offers all features to the classifier.
+    select : str or callable, optional
+        ``"streamrelief"``, ``"literal"``, ``"relief"``, or what makes a selector of one's own: it is called with
+        the costs and the keywords `confidence`, `horizon`, `positions` and `random_state`. None offers all
+        features to the classifier.
     n_features : int, optional
         How many of the ranked features to offer; by default chosen by cross-validation over streams.
     positions : array_like of int, optional
@@ -117,8 +116,7 @@ def train(
     progress = progress or _quiet
     if len(streams.classes) < 2:
         raise DataError(f"there is one class only, {list(streams.classes)}, expected at least two")
-    if select is not None and not callable(select):
-        raise TypeError(f"select is {select!r}, expected StreamRelief, another such class, or None")
+    make_selector = _selector(select)
     features = _offered(streams, features)
     if costs is None:
         used = profile(energy_profile) if isinstance(energy_profile, str) else energy_profile
@@ -128,21 +126,26 @@ def train(
     table = tabulate(streams, features, max_silence)
     _require_episodes(table, streams)
     limit = _ticks(time_limit, table)
-    if positions is None:
-        last = min(limit, int(table.lengths.max()))
-        positions = np.unique(np.linspace(1, last, min(last, MAX_POSITIONS)).round())
-    selector = _selector(select, confidence, limit, positions, seed)
-    trainer = Trainer(costs, confidence, limit, selector, _maker(model, min_leaf))
+    if not 0 < confidence <= 1:
+        raise ValueError(f"confidence is {confidence}, expected more than 0 and at most 1")
     if n_features is not None and not 1 <= n_features <= len(features):
         raise ValueError(f"n_features is {n_features}, expected 1 to {len(features)}")
-    progress("ranking the features", 0, 1)
-    ranking, n_relevant = trainer.rank(table)
-    progress("ranking the features", 1, 1)
-    if n_features is not None:
-        size = n_features
-    else:
-        size = n_relevant if select is None else trainer.choose_size(table, ranking[:n_relevant], seed, progress)
-    chosen, classifier = _settle(streams, features, ranking[:size], trainer, max_silence)
+    learn = _learner(model, min_leaf, limit)
+    ranking = np.arange(len(features))
+    size = n_features or len(features)
+    if make_selector is not None:
+        if positions is None:
+            positions = position_grid(min(limit, int(table.lengths.max())))
+        progress("ranking the features", 0, 1)
+        selector = make_selector(
+            costs, confidence=confidence, horizon=limit, positions=positions, random_state=seed
+        )
+        ranking = rank(selector, table, keep=n_features)
+        progress("ranking the features", 1, 1)
+        if n_features is None:
+            validation = CrossValidation(table, costs, learn, limit, seed)
+            size = choose_size(validation, ranking, confidence, progress)
+    chosen, classifier = _settle(streams, features, ranking[:size], learn, max_silence)
     return Procedure(
         tuple(features[i] for i in chosen),
         classifier,
@@ -183,7 +186,7 @@ def default_channels(streams: StreamSet) -> list[str]:
 
 
 def _settle(
-    streams: StreamSet, features: Sequence[Feature], chosen: Integers, trainer: Trainer, max_silence: float | None
+    streams: StreamSet, features: Sequence[Feature], chosen: Integers, learn: Learn, max_silence: float | None
 ) -> tuple[Integers, Classifier]:
     """Fit the classifier until it tests every feature that it reads.
 
@@ -191,7 +194,7 @@ def _settle(
     """
     while True:
         table = tabulate(streams, [features[i] for i in chosen], max_silence)
-        classifier = trainer.make(table, trainer.time_limit)
+        classifier = learn(table)
         tested = list(classifier.features_tested())
         if not tested:
             raise TrainingError(
@@ -261,8 +264,8 @@ def _require_episodes(table: FeatureTable, streams: StreamSet) -> None:
             )
 
 
-def _maker(model: "RiverClassifier | None", min_leaf: float) -> Callable[[FeatureTable, int], Classifier]:
-    def make(table: FeatureTable, time_limit: int) -> Classifier:
+def _learner(model: "RiverClassifier | None", min_leaf: float, time_limit: int) -> Learn:
+    def learn(table: FeatureTable) -> Classifier:
         streams, ticks = table.rows(np.arange(1, min(table.n_ticks, time_limit) + 1))
         values, labels = table.values[streams, ticks - 1], table.labels[streams]
         if model is None:
@@ -273,19 +276,26 @@ def _maker(model: "RiverClassifier | None", min_leaf: float) -> Callable[[Featur
         classes = [str(c) for c in np.unique(table.labels)]
         return OnlineClassifier(model, table.names, classes).learn(values, labels.tolist())
 
-    return make
+    return learn
 
 
-def _selector(
-    select: Callable[..., Any] | None, confidence: float, limit: int, positions: npt.ArrayLike, seed: int
-) -> Callable[[Costs], Any] | None:
-    if select is None:
-        return None
+def _selector(select: str | MakeSelector | None) -> MakeSelector | None:
+    """What makes the selector.
 
-    def make(costs: Costs) -> Any:
-        return select(costs, confidence=confidence, horizon=limit, positions=positions, random_state=seed)
-
-    return make
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+    TypeError
+        If it is neither a name nor can be called.
+    """
+    if isinstance(select, str):
+        if select not in SELECTORS:
+            raise ValueError(f"select is {select!r}, expected one of {', '.join(SELECTORS)}, or None")
+        return SELECTORS[select]
+    if select is not None and not callable(select):
+        raise TypeError(f"select is {select!r}, expected one of {', '.join(SELECTORS)}, a class, or None")
+    return select
 
 
 def _about(seed: int, streams: StreamSet, offered: list[str]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ FLOORS = {
     "streamfs.recordings": {"streamfs.errors"},
     "streamfs.streams": {"feature_extractors", "streamfs.errors", "streamfs.recordings"},
     "streamfs.costs": {"feature_extractors", "streamfs.energy", "streamfs.streams"},
-    "streamfs.tables": {"feature_extractors", "streamfs.streams"},
+    "streamfs.tables": {"feature_extractors", "streamfs.errors", "streamfs.streams"},
     "streamfs.container": {"streamfs.errors"},
     "streamfs.relief": {
         "feature_extractors",
@@ -47,6 +47,12 @@ FLOORS = {
         "streamfs.streams",
     },
     "streamfs.plots": {"feature_extractors", "streamfs.errors", "streamfs.evaluation", "streamfs.relief"},
+    "streamfs.trajectories": {
+        "feature_extractors",
+        "streamfs.procedure",
+        "streamfs.streams",
+        "streamfs.tables",
+    },
     "streamfs.choosing": {
         "feature_extractors",
         "streamfs.costs",
@@ -55,7 +61,9 @@ FLOORS = {
         "streamfs.procedure",
         "streamfs.streams",
         "streamfs.tables",
+        "streamfs.trajectories",
     },
+    "streamfs.selectors": {"streamfs.costs", "streamfs.relief", "streamfs.streams", "streamfs.tables"},
     "streamfs.training": {
         "feature_extractors",
         "streamfs.choosing",
@@ -66,6 +74,7 @@ FLOORS = {
         "streamfs.evaluation",
         "streamfs.procedure",
         "streamfs.relief",
+        "streamfs.selectors",
         "streamfs.streams",
         "streamfs.tables",
     },

@@ -12,11 +12,12 @@ from river.tree import HoeffdingTreeClassifier
 import feature_extractors as fx
 from sensors_sim.same_source import SameSource
 from streamfs import Costs, Engine, StreamRelief, StreamSet, evaluate, tabulate, train
-from streamfs.choosing import cheapest_good, decide, some_features, stratified_folds
+from streamfs.choosing import cheapest_good, stratified_folds
 from streamfs.classifiers.tree import Tree
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation import replay, sweep, write_csv
 from streamfs.training import default_channels
+from streamfs.trajectories import Trajectories
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,8 @@ def test_the_table_decides_as_the_engine_does(streams):
     trained = train(streams, features=features, select=None, confidence=0.8)
     lengths = np.random.default_rng(4).integers(1, 8, len(streams))
     ragged = StreamSet(streams.values, streams.labels, streams.columns, 1.0, streams.names, lengths)
-    classes, ticks = decide(trained.classifier, tabulate(ragged, trained.features), 0.8, trained.time_limit)
+    table = tabulate(ragged, trained.features)
+    classes, ticks = Trajectories.of(trained.classifier, table, trained.time_limit).decide(0.8)
     for decision, found, tick in zip(evaluate(trained, ragged).decisions, classes, ticks, strict=True):
         assert decision.label == (None if found < 0 else trained.classes[found])
         assert decision.tick == tick
@@ -88,7 +90,7 @@ def test_a_river_classifier_serves(streams):
     assert evaluation.accuracy > 0.8
 
 
-@pytest.mark.parametrize("select", [StreamRelief, StreamRelief.literal, None])
+@pytest.mark.parametrize("select", [StreamRelief, "streamrelief", "literal", "relief", None])
 def test_every_way_to_select_trains(streams, select):
     features = [fx.get(f"mean({column})") for column in streams.columns]
     trained = train(streams, features=features, select=select, n_features=4, confidence=0.8)
@@ -204,8 +206,12 @@ def test_bad_training_data_is_named(streams):
         train(streams, features=noise, n_features=9)
     with pytest.raises(ValueError, match="1 costs, expected 2"):
         train(streams, features=noise, costs=Costs([1.0]))
-    with pytest.raises(TypeError, match="select is 'streamrelief'"):
-        train(streams, select="streamrelief")
+    with pytest.raises(
+        ValueError, match="select is 'best', expected one of streamrelief, literal, relief, or None"
+    ):
+        train(streams, select="best")
+    with pytest.raises(TypeError, match="select is 3, expected one of streamrelief"):
+        train(streams, select=3)
     with pytest.raises(ValueError, match="confidence is nan"):
         train(streams, features=noise, confidence=float("nan"))
     with pytest.raises(ValueError, match="whole ticks"):
@@ -276,8 +282,8 @@ def test_the_procedure_keeps_what_its_folds_promised():
 
 def test_some_features_keeps_the_rest_of_the_table(streams):
     table = tabulate(streams, [fx.get("mean(a.level)"), fx.get("max(b.level)")])
-    assert some_features(table, [1]).names == ("max(b.level)",)
-    assert (some_features(table, [1]).values[:, :, 0] == table.values[:, :, 1]).all()
+    assert table.with_features([1]).names == ("max(b.level)",)
+    assert (table.with_features([1]).values[:, :, 0] == table.values[:, :, 1]).all()
 
 
 def test_an_engine_needs_no_features_of_a_stump():

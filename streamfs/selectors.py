@@ -1,0 +1,67 @@
+"""The ways to put features in order, by name; each is made of what training knows."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from streamfs.costs import Costs
+from streamfs.relief import PrefixRelief, StreamRelief
+from streamfs.streams import Integers
+from streamfs.tables import FeatureTable
+
+
+class Selector(Protocol):
+    """What training asks of a selector.
+
+    It may also have `relevant_`, a mask of the features that may be offered to a classifier at all.
+    """
+
+    ranking_: Integers
+    """Indices of the features, best first."""
+
+    def fit(self, table: FeatureTable) -> Any:
+        """Learn the order."""
+
+
+MakeSelector = Callable[..., Selector]
+"""Called with the costs and the keywords `confidence`, `horizon`, `positions` and `random_state`."""
+
+
+def prefix_relief(
+    _costs: Costs, *, horizon: int, positions: npt.ArrayLike, random_state: int, **_unused: object
+) -> PrefixRelief:
+    """Make Relief for data streams, which knows neither costs nor confidence."""
+    return PrefixRelief(longest=horizon, positions=positions, random_state=random_state)
+
+
+SELECTORS: dict[str, MakeSelector] = {
+    "streamrelief": StreamRelief,
+    "literal": StreamRelief.literal,
+    "relief": prefix_relief,
+}
+"""StreamRelief, the same to the letter of the paper, and Relief for data streams."""
+
+
+def rank(selector: Selector, table: FeatureTable, *, keep: int | None = None) -> Integers:
+    """Put the features of a table in order.
+
+    Parameters
+    ----------
+    selector : Selector
+        Unfitted.
+    table : FeatureTable
+        What it learns from.
+    keep : int, optional
+        How many features are wanted; by default the relevant ones, or all where none is.
+
+    Returns
+    -------
+    ndarray of int
+        Best first.
+    """
+    selector.fit(table)
+    if keep is None:
+        keep = int(np.sum(getattr(selector, "relevant_", 0))) or len(selector.ranking_)
+    return selector.ranking_[:keep]

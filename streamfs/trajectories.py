@@ -1,0 +1,57 @@
+"""What a classifier says of streams at every tick, and what is decided by it."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from feature_extractors.base import Array
+from streamfs.procedure import Classifier
+from streamfs.streams import Integers
+from streamfs.tables import FeatureTable
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectories:
+    """The likeliest class of some streams at every tick, and how likely it is.
+
+    Parameters
+    ----------
+    best : ndarray of int of shape (n_streams, n_ticks)
+        Index of the likeliest class.
+    confidence : ndarray of shape (n_streams, n_ticks)
+        Its probability; 0 beyond a stream's length.
+    ticks : ndarray of int of shape (n_streams,)
+        Ticks of each stream within the time limit.
+    """
+
+    best: Integers
+    confidence: Array
+    ticks: Integers
+
+    @classmethod
+    def of(cls, classifier: Classifier, table: FeatureTable, time_limit: int) -> Self:
+        """Classify every tick of a table up to the time limit."""
+        n_streams, n_ticks, n_features = table.values.shape
+        n_ticks = min(n_ticks, time_limit)
+        rows = np.ascontiguousarray(table.values[:, :n_ticks]).reshape(n_streams * n_ticks, n_features)
+        probabilities = classifier.probabilities(rows).reshape(n_streams, n_ticks, -1)
+        inside = np.arange(n_ticks) < table.lengths[:, np.newaxis]
+        confidence = np.where(inside, probabilities.max(axis=2), 0.0)
+        return cls(probabilities.argmax(axis=2), confidence, np.minimum(table.lengths, n_ticks))
+
+    def decide(self, threshold: float) -> tuple[Integers, Integers]:
+        """Decide each stream at the first tick that is sure enough: an engine's decisions, without the engine.
+
+        Returns
+        -------
+        classes : ndarray of shape (n_streams,)
+            Index of the class; -1 where none is sure in time.
+        ticks : ndarray of shape (n_streams,)
+            Ticks spent.
+        """
+        sure = self.confidence >= threshold
+        first = sure.argmax(axis=1)
+        labelled = sure.any(axis=1)
+        best = self.best[np.arange(len(first)), first]
+        return np.where(labelled, best, -1), np.where(labelled, first + 1, self.ticks)
