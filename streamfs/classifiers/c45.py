@@ -52,8 +52,9 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
     Follows J48 without subtree raising: Quinlan's correction log2(number of cuts) / N of a numeric gain, gains
     scaled by the share of known values, rows with a missing value sent down all branches, thresholds at
     training values, collapsing, and pruning by the upper confidence limit of the errors. Weights count
-    everywhere: two rows of weight one half are one row. Two departures: values that differ at all are distinct
-    (J48: by 1e-5), so that the scale of a feature does not matter; and `min_leaf` above 25 is kept.
+    everywhere: two rows of weight one half are one row. Departures: values that differ at all are distinct
+    (J48: by 1e-5), so that the scale of a feature does not matter; where J48 counts rows, weights count; a code
+    not seen in training is missing (J48: a branch of its own, if declared); and `min_leaf` above 25 is kept.
 
     References
     ----------

@@ -1,0 +1,1 @@
+"""What other programs computed, recorded once."""

@@ -1,0 +1,3 @@
+"""The scripts that recorded need packages that the tests do without."""
+
+collect_ignore = ["record_j48.py"]
