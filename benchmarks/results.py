@@ -18,6 +18,7 @@ import feature_extractors as fx
 from sensors_sim.same_source import SameSource
 from streamfs import Costs, Procedure, StreamRelief, StreamSet, tabulate, train
 from streamfs.console import progress, say
+from streamfs.datasets import room_climate_fold
 from streamfs.evaluation import sweep
 from streamfs.training import default_channels
 
@@ -71,10 +72,9 @@ HEADER = f"\n| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|"
 
 def room_climate() -> str:
     """Same-source detection on real motes."""
-    from room_climate import pair_features, read_pairs  # noqa: PLC0415 - an example
+    from room_climate import pair_features  # noqa: PLC0415 - an example
 
-    folder = Path(os.environ["STREAMFS_DATA"]) / "sensors" / "room_climate"
-    training, test = read_pairs(folder, "train"), read_pairs(folder, "test")
+    training, test = room_climate_fold("train"), room_climate_fold("test")
     features = pair_features(training)
     text = f"""
 ## Same-source detection on real motes: `room_climate`

@@ -19,6 +19,7 @@ FLOORS = {
     "sensors_sim": {"feature_extractors.report", "streamfs.energy", "streamfs.errors"},
     "streamfs.recordings": {"streamfs.errors"},
     "streamfs.streams": {"feature_extractors", "streamfs.errors", "streamfs.recordings"},
+    "streamfs.datasets": {"streamfs.errors", "streamfs.recordings", "streamfs.streams"},
     "streamfs.costs": {"feature_extractors", "streamfs.energy", "streamfs.streams"},
     "streamfs.tables": {"feature_extractors", "streamfs.errors", "streamfs.streams"},
     "streamfs.container": {"streamfs.errors"},
@@ -98,7 +99,7 @@ ROOFS = {
 ONLY_HERE = {
     "paho": {"streamfs/gateway/transport.py", "sensors_sim/_connection.py"},
     "matplotlib": {"streamfs/plots.py"},
-    "polars": {"streamfs/recordings.py"},
+    "polars": {"streamfs/datasets.py", "streamfs/recordings.py"},
     "river": {"streamfs/classifiers/online.py"},
     "iotcore": {"streamfs/demo.py"},
 }

@@ -1,0 +1,354 @@
+"""Real recordings for same-source detection: labelled pairs of nodes, to learn from and to test on.
+
+A stream is "same" where its two nodes were in one place at one time, and "different" otherwise. The files are no
+part of streamfs; the environment variable ``STREAMFS_DATA`` names the folder where they are.
+
+============  ======================================================  ==============================  =======
+recording     the two nodes of a stream                               is split into                   streams
+============  ======================================================  ==============================  =======
+room_climate  two motes, each of temperature, humidity and two of     60 measurements, the first      360
+              light, in one measurement of one room or in two         20 minutes: 120 ticks of 10 s
+sml2010       temperature and CO2, humidity and light; two rooms      102 blocks of 10 hours:         204
+              of a house                                              40 ticks of 15 minutes
+appliances    temperature, humidity; two places, drawn at random,     164 blocks of 20 hours:         328
+              of nine in and at a house                               120 ticks of 10 minutes
+uncg_wsn      two motes, each of temperature and humidity; indoors    143 blocks of 5 minutes:        284, 288
+              and outdoors                                            60 ticks of 5 s
+============  ======================================================  ==============================  =======
+
+The last column is the number of streams for training, and as many for testing. Blocks are long enough for a
+climate to move, and short enough that hundreds of streams come out. A block that misses a reading is left out.
+
+What could give the answer away:
+
+- *Time.* Training and testing share no measurement and no block. A block of the one may follow on a block of the
+  other, as in use today follows on yesterday.
+- *One node.* "Different" streams are "same" ones whose second nodes have been handed on in a circle. So what a
+  node has recorded at one time is in as many streams of either class, and a column alone tells nothing.
+- *Levels.* Training and testing share the few places of the last three recordings. There levels would name the
+  places, which is not to tell whether two of them are one. So every column is the deviation from its block's first
+  value: a node can send that, and how two columns move together does not change. How far a quantity moves still
+  differs between places, and a tree that reads single columns may learn that; to divide it out would take the
+  block's future. The places of room_climate are measurements, none of which is in both sets: there levels stay.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from streamfs.errors import DataError
+from streamfs.recordings import Array, _numbers, _read_table, _texts
+from streamfs.streams import StreamSet
+
+NAMES = ("room_climate", "sml2010", "appliances", "uncg_wsn")
+
+QUANTITIES = ("temp", "rh", "light1", "light2")
+"""What a mote of room_climate senses: degrees Celsius, per cent of humidity, and lux by two sensors."""
+
+MOTE_COLUMNS = tuple(f"{role}.{quantity}" for role in "ab" for quantity in QUANTITIES)
+MOTE_PERIOD, MOTE_TICKS = 10.0, 120
+
+ROOMS = ("kitchen", "living", "laundry", "office", "bathroom", "outside", "ironing", "teenager", "parents")
+"""Where the nodes of appliances are, in the order of their numbers."""
+
+_Rooms = dict[str, tuple[list[str], list[str]]]  # the columns of the two nodes of each room
+
+
+class Pair(NamedTuple):
+    """What two nodes in one place have recorded at one time.
+
+    ``readings`` are those of the first node and of the second, each of shape (n_ticks, n_columns). Where two pairs
+    of one ``pool`` exchange their second nodes, neither is in one place at one time any more.
+    """
+
+    time: str
+    nodes: tuple[str, str]
+    readings: tuple[Array, Array]
+    pool: str
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """Pairs of nodes, recorded at many times.
+
+    Parameters
+    ----------
+    pairs : tuple of Pair
+        Of one number of ticks.
+    columns : tuple of str
+        Those of the first node, then those of the second.
+    period : float
+        Seconds a tick.
+    n_drawn : int, optional
+        How many pairs of each pool to take, at random; by default all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> readings = np.zeros((3, 1)), np.ones((3, 1))
+    >>> days, rooms = ("mon", "tue"), ("hall", "attic")
+    >>> pairs = tuple(Pair(day, (room, room), readings, day) for day in days for room in rooms)
+    >>> training, testing = Recording(pairs, ("temperature", "humidity"), 60.0).split(seed=0)
+    >>> training.names[:2], training.labels[:2].tolist()
+    (('mon.hall-mon.hall', 'mon.hall-mon.attic'), ['same', 'different'])
+    """
+
+    pairs: tuple[Pair, ...]
+    columns: tuple[str, ...]
+    period: float
+    n_drawn: int | None = None
+
+    def split(self, seed: int) -> tuple[StreamSet, StreamSet]:
+        """Make streams to learn from, of a random half of the times, and streams to test on, of the others.
+
+        Each pair is a "same" stream; its first node with the second of the next pair of its pool, in random order,
+        is a "different" one.
+
+        Parameters
+        ----------
+        seed : int
+            Decides the halves, the pairs that are drawn, and their order.
+
+        Returns
+        -------
+        training, testing : StreamSet
+            Named by time and node, such as ``017.kitchen-017.office``.
+
+        Raises
+        ------
+        DataError
+            If a half holds no two pairs of one pool.
+        """
+        rng = np.random.default_rng(seed)
+        times = rng.permutation(sorted({pair.time for pair in self.pairs})).tolist()
+        half = len(times) // 2
+        return self._streams(times[:half], rng), self._streams(times[half:], rng)
+
+    def _streams(self, times: Sequence[str], rng: np.random.Generator) -> StreamSet:
+        inside = set(times)
+        pools: dict[str, list[Pair]] = {}
+        for pair in self.pairs:
+            if pair.time in inside:
+                pools.setdefault(pair.pool, []).append(pair)
+        streams: list[tuple[Pair, Pair]] = []
+        for pool in pools.values():
+            drawn = [pool[index] for index in rng.permutation(len(pool))[: self.n_drawn]]
+            if len(drawn) > 1:  # alone, a pair would be exchanged with itself
+                for pair, other in zip(drawn, drawn[1:] + drawn[:1], strict=True):
+                    streams += [(pair, pair), (pair, other)]
+        if not streams:
+            raise DataError(f"there is nothing to exchange in {len(inside)} times, expected two pairs of one pool")
+        return StreamSet(
+            [np.concatenate([a.readings[0], b.readings[1]], axis=1) for a, b in streams],
+            ["same" if a is b else "different" for a, b in streams],
+            self.columns,
+            self.period,
+            [f"{a.time}.{a.nodes[0]}-{b.time}.{b.nodes[1]}" for a, b in streams],
+        )
+
+
+def folder() -> Path:
+    """Return the folder of the data sets, which the environment variable ``STREAMFS_DATA`` names.
+
+    Raises
+    ------
+    DataError
+        If it is not set.
+    """
+    named = os.environ.get("STREAMFS_DATA")
+    if not named:
+        raise DataError("STREAMFS_DATA is not set: set it to the folder that has the recordings in 'sensors'")
+    return Path(named)
+
+
+def load(name: str, folder: str | Path | None = None) -> Recording:
+    """Load a real recording.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`.
+    folder : path, optional
+        Where the data sets are; by default the folder that ``STREAMFS_DATA`` names.
+
+    Raises
+    ------
+    ValueError
+        If there is no recording of that name.
+    DataError
+        If the file is missing or cannot be read.
+    """
+    loaders = dict(zip(NAMES, (_room_climate, _sml2010, _appliances, _uncg_wsn), strict=True))
+    if name not in loaders:
+        raise ValueError(f"there is no recording {name!r}, expected one of {', '.join(NAMES)}")
+    return loaders[name](folder)
+
+
+def room_climate_fold(fold: str, folder: str | Path | None = None, every: int = 1) -> StreamSet:
+    """Read the pairs of motes of room_climate that come with the data, labelled and in two folds.
+
+    Parameters
+    ----------
+    fold : str
+        "train" or "test"; the two share no measurement.
+    folder : path, optional
+        Where the data sets are; by default the folder that ``STREAMFS_DATA`` names.
+    every : int
+        Take each so-many-th pair only.
+
+    Raises
+    ------
+    ValueError
+        If `every` is below 1.
+    DataError
+        If a file is missing or cannot be read, it has no such fold, or a pair has no readings.
+    """
+    if every < 1:
+        raise ValueError(f"every is {every}, expected at least 1")
+    path, nodes = _path("room_climate/pairs_A.csv", folder), ("measurement_a", "node_a", "measurement_b", "node_b")
+    pairs = _read(path, ("pair", "fold", *nodes, "same_source"))
+    folds = pairs["fold"].unique().sort().to_list()
+    if fold not in folds:
+        raise DataError(f"{path} has no fold {fold!r}, expected one of {', '.join(folds)}")
+    pairs = pairs.filter(pl.col("fold") == fold).gather_every(every)
+    motes = _motes(folder)
+    values = []
+    for measurement_a, node_a, measurement_b, node_b in pairs.select(nodes).iter_rows():
+        both = [(measurement_a, node_a), (measurement_b, node_b)]
+        for measurement, node in both:
+            if (measurement, node) not in motes:
+                raise DataError(f"mote {node!r} of {path} has no readings in measurement {measurement!r}")
+        values.append(np.concatenate([motes[mote] for mote in both], axis=1))
+    labels = np.where(pairs["same_source"].to_numpy() == "1", "same", "different")
+    return StreamSet(values, labels, MOTE_COLUMNS, MOTE_PERIOD, [f"pair-{pair}" for pair in pairs["pair"]])
+
+
+def _room_climate(given: str | Path | None) -> Recording:
+    pairs = (
+        Pair(measurement, (node, other), (readings, others), f"{node}-{other}")
+        for ((measurement, node), readings), ((second, other), others) in combinations(_motes(given).items(), 2)
+        if second == measurement
+    )
+    return Recording(tuple(pairs), MOTE_COLUMNS, MOTE_PERIOD)
+
+
+def _motes(given: str | Path | None) -> dict[tuple[str, str], Array]:
+    """Mean readings a tick of each mote in each measurement, since the measurement's first row."""
+    path = _path("room_climate/room_climate_A.csv.gz", given)
+    rows = _read(path, ("measurement", "node"), ("abs_ms", *QUANTITIES))
+    elapsed = pl.col("abs_ms") - pl.col("abs_ms").min().over("measurement")
+    ticks = rows.with_columns(tick=elapsed // (1000 * MOTE_PERIOD)).filter(pl.col("tick") < MOTE_TICKS)
+    motes, key = {}, ("measurement", "node")
+    for (measurement, node), part in ticks.sort(key, maintain_order=True).group_by(key, maintain_order=True):
+        means = part.group_by("tick").agg(pl.col(*QUANTITIES).mean())
+        readings = np.full((MOTE_TICKS, len(QUANTITIES)), np.nan)
+        readings[means["tick"].cast(pl.Int64).to_numpy()] = means.select(QUANTITIES).to_numpy()
+        motes[str(measurement), str(node)] = readings
+    return motes
+
+
+def _sml2010(given: str | Path | None) -> Recording:
+    path = _path("sml2010/sml2010.csv.gz", given)
+    rooms = {
+        room: (
+            [f"Temperature_{word}_Sensor", f"CO2_{word}_Sensor"],
+            [f"Humedad_{word}_Sensor", f"Lighting_{word}_Sensor"],
+        )
+        for room, word in (("dining", "Comedor"), ("bedroom", "Habitacion"))
+    }
+    rows = _read(path, ("Date", "Time"), _columns_of(rooms))
+    try:
+        seconds = (rows["Date"] + " " + rows["Time"]).str.to_datetime("%d/%m/%Y %H:%M").dt.epoch("s")
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{path} has a Date and Time not of the form 31/12/2012 and 23:45") from error
+    ticks = rows.with_columns(tick=(seconds - seconds.min()) // 900).drop("Date", "Time")
+    return Recording(_pairs(ticks, 40, rooms), ("temperature", "co2", "humidity", "lighting"), 900.0)
+
+
+def _appliances(given: str | Path | None) -> Recording:
+    rooms = {room: ([f"T{number}"], [f"RH_{number}"]) for number, room in enumerate(ROOMS, start=1)}
+    rows = _read(_path("appliances/appliances.csv.gz", given), (), ("t10min", *_columns_of(rooms)))
+    ticks = rows.rename({"t10min": "tick"})
+    return Recording(_pairs(ticks, 120, rooms), ("temperature", "humidity"), 600.0, n_drawn=2)
+
+
+def _uncg_wsn(given: str | Path | None) -> Recording:
+    """Pairs of the two motes of each place, in the blocks that all motes of a hop have.
+
+    The number of a reading is the only clock. Left out are blocks with an injected event: steam that reached one
+    mote and not the one beside it.
+    """
+    path = _path("uncg_wsn/uncg_hops.csv.gz", given)
+    rows = _read(path, ("hop", "place", "mote"), ("reading", "label", "temperature", "humidity"))
+    calm = rows.filter(pl.col("label") == 0).rename({"reading": "tick"}).sort("hop", "place", "mote")
+    pairs: list[Pair] = []
+    for (hop,), part in calm.group_by("hop", maintain_order=True):
+        motes = {
+            (str(place), str(mote)): dict(_blocks(ticks.select("tick", "temperature", "humidity"), 60))
+            for (place, mote), ticks in part.group_by("place", "mote", maintain_order=True)
+        }
+        shared = sorted(set.intersection(*(set(blocks) for blocks in motes.values())))
+        for (first, blocks), (second, others) in combinations(motes.items(), 2):
+            if first[0] == second[0]:
+                nodes = "".join(first), "".join(second)
+                pairs += [_pair(f"{hop}{block}", nodes, blocks[block], others[block]) for block in shared]
+    return Recording(tuple(pairs), ("a.temperature", "a.humidity", "b.temperature", "b.humidity"), 5.0)
+
+
+def _columns_of(rooms: _Rooms) -> list[str]:
+    return [column for nodes in rooms.values() for columns in nodes for column in columns]
+
+
+def _pairs(ticks: pl.DataFrame, n_ticks: int, rooms: _Rooms) -> tuple[Pair, ...]:
+    """Pairs of the two nodes of each room, in each block of time."""
+    return tuple(
+        _pair(time, (room, room), block.select(first), block.select(second))
+        for time, block in _blocks(ticks, n_ticks)
+        for room, (first, second) in rooms.items()
+    )
+
+
+def _pair(time: str, nodes: tuple[str, str], first: pl.DataFrame, second: pl.DataFrame) -> Pair:
+    """A pair of one place; nodes are exchanged with the other places of the same block of time."""
+    return Pair(time, nodes, (first.to_numpy(), second.to_numpy()), pool=time)
+
+
+def _blocks(ticks: pl.DataFrame, n_ticks: int) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Blocks of consecutive ticks by name, each column as its deviation from the block's first value.
+
+    A block that misses a reading, or has two rows at one tick, is left out.
+    """
+    whole = (
+        ticks.drop_nulls()
+        .unique("tick", keep="none")
+        .sort("tick")
+        .with_columns(block=pl.col("tick") // n_ticks)
+        .filter(pl.len().over("block") == n_ticks)
+    )
+    for (block,), part in whole.group_by("block", maintain_order=True):
+        readings = part.drop("tick", "block")
+        yield f"{block:03.0f}", readings.select(pl.all() - pl.all().first())
+
+
+def _path(file: str, given: str | Path | None) -> Path:
+    path = (folder() if given is None else Path(given)) / "sensors" / file
+    if not path.is_file():
+        raise DataError(f"{path} is not there: STREAMFS_DATA, or the folder given, is to be the one that has it")
+    return path
+
+
+def _read(path: Path, texts: Sequence[str], numbers: Sequence[str] = ()) -> pl.DataFrame:
+    """Some columns of a file; an empty number is null."""
+    table = _read_table(path)
+    for column in (*texts, *numbers):
+        if column not in table.columns:
+            raise DataError(f"{path} has no column {column!r}, only {', '.join(table.columns)}")
+    cells = {column: _texts(table, column, path) for column in texts}
+    readings = {column: _numbers(table, column, path) for column in numbers}
+    return pl.DataFrame({**cells, **readings}).with_columns(pl.selectors.float().fill_nan(None))
