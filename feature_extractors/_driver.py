@@ -46,14 +46,17 @@ _BATCH = (
     nogil=True,
 )
 def run(addresses, states, inputs, input_starts, params, param_starts, state, rows, samples, times, out):
-    """Run every step on every sample, in order; sample i belongs to the stream of row `rows[i]`."""
+    """Run every step on every sample, in order; sample i belongs to the stream of row `rows[i]`.
+
+    A feature whose address is 0 has no compiled step, and keeps its last value.
+    """
     n_features = addresses.shape[0]
     width = state.shape[1]
     gathered = np.empty((1, inputs.shape[0] + 1))
     for i in range(rows.shape[0]):
         row = rows[i]
         for j in range(n_features):
-            finite = True
+            finite = addresses[j] != 0
             start = input_starts[j]
             for k in range(input_starts[j + 1] - start):
                 value = samples[i, inputs[start + k]]

@@ -32,6 +32,12 @@ def update(state, at, x, y):
 
 
 @njit(cache=True, nogil=True)
+def slope(state, at):
+    """Slope of the least-squares line of y on x; NaN until x has varied."""
+    return state[at + XY] / state[at + XX] if state[at + XX] > 0.0 else math.nan
+
+
+@njit(cache=True, nogil=True)
 def correlation(state, at):
     """Pearson's correlation of the pairs so far; NaN until both have varied."""
     if state[at + XX] > 0.0 and state[at + YY] > 0.0:

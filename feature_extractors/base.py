@@ -70,8 +70,8 @@ class Kind:
         The first word of the text name.
     n_columns : int
         How many columns a feature of this kind reads.
-    step : numba.core.ccallback.CFunc
-        The compiled step, of signature `STEP`.
+    step : numba.core.ccallback.CFunc or PythonStep
+        The compiled step, of signature `STEP`, or what `python_feature` puts in its place.
     state_size : callable
         From the parameters' values to the number of floats of state.
     parameters : tuple of Parameter
@@ -92,7 +92,8 @@ class Kind:
 class Feature:
     """A function from the prefixes of a stream to a number.
 
-    Features are made from text names by `feature_extractors.get`, or of a kind directly.
+    Features are made from text names by `feature_extractors.get`, of plain Python functions by
+    `feature_extractors.python_feature`, or of a kind directly.
 
     Parameters
     ----------

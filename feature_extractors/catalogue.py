@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from feature_extractors import moments, order, pair, trend, window
+from feature_extractors import moments, order, pair, pair_window, shape, spectral, trend
+from feature_extractors._window import WINDOW
 from feature_extractors.base import Feature, Kind
 from feature_extractors.report import channel_name, split_channel
 
-KINDS: tuple[Kind, ...] = (
+ESSENTIAL: tuple[Kind, ...] = (
     moments.COUNT,
     moments.LAST,
     moments.MEAN,
@@ -22,16 +23,85 @@ KINDS: tuple[Kind, ...] = (
     order.RANGE,
     trend.SLOPE,
     trend.EXPONENTIAL_MEAN,
-    window.WINDOWED_MEAN,
-    window.WINDOWED_VARIANCE,
+    moments.WINDOWED_MEAN,
+    moments.WINDOWED_VARIANCE,
     pair.CORRELATION,
     pair.INCREMENT_CORRELATION,
     pair.MEAN_ABSOLUTE_DIFFERENCE,
     pair.FLAG_AGREEMENT,
 )
+"""A small set of kinds: level, spread, trend, and how pairs go together."""
 
-FLAG_KINDS = (moments.LAST, moments.MEAN, pair.FLAG_AGREEMENT)
-"""The kinds that say something of a column that is only 0 or 1."""
+KINDS: tuple[Kind, ...] = (
+    *ESSENTIAL,
+    moments.ENERGY,
+    moments.SKEWNESS,
+    moments.KURTOSIS,
+    moments.WINDOWED_ENERGY,
+    moments.WINDOWED_SKEWNESS,
+    moments.WINDOWED_KURTOSIS,
+    order.TIME_OF_MAX,
+    order.TIME_OF_MIN,
+    order.QUANTILE,
+    order.INTERQUARTILE_RANGE,
+    order.WINDOWED_MIN,
+    order.WINDOWED_MAX,
+    order.WINDOWED_RANGE,
+    order.WINDOWED_QUANTILE,
+    order.WINDOWED_INTERQUARTILE_RANGE,
+    trend.CHANGE,
+    trend.MEAN_ABSOLUTE_INCREMENT,
+    trend.INCREMENT_VARIANCE,
+    trend.LARGEST_INCREMENT,
+    trend.WINDOWED_SLOPE,
+    trend.WINDOWED_CHANGE,
+    trend.WINDOWED_MEAN_ABSOLUTE_INCREMENT,
+    trend.WINDOWED_INCREMENT_VARIANCE,
+    trend.WINDOWED_LARGEST_INCREMENT,
+    shape.MEAN_CROSSINGS,
+    shape.SIGN_RUNS,
+    shape.LONGEST_RISE,
+    shape.LONGEST_FALL,
+    shape.PEAKS,
+    shape.WINDOWED_MEAN_CROSSINGS,
+    shape.WINDOWED_PEAKS,
+    spectral.AUTOCORRELATION,
+    spectral.BAND_POWER,
+    spectral.BAND_SHARE,
+    spectral.WINDOWED_AUTOCORRELATION,
+    spectral.WINDOWED_BAND_POWER,
+    spectral.WINDOWED_BAND_SHARE,
+    pair.LAGGED_CORRELATION,
+    pair.INCREMENT_SIGN_AGREEMENT,
+    pair.MEAN_DIFFERENCE,
+    pair.DEVIATION_DIFFERENCE,
+    pair.REGRESSION_SLOPE,
+    pair.REGRESSION_RESIDUAL,
+    pair.STEADY_FLAG_AGREEMENT,
+    pair_window.WINDOWED_CORRELATION,
+    pair_window.WINDOWED_LAGGED_CORRELATION,
+    pair_window.WINDOWED_INCREMENT_CORRELATION,
+    pair_window.WINDOWED_INCREMENT_SIGN_AGREEMENT,
+    pair_window.WINDOWED_MEAN_ABSOLUTE_DIFFERENCE,
+    pair_window.WINDOWED_MEAN_DIFFERENCE,
+    pair_window.WINDOWED_DEVIATION_DIFFERENCE,
+    pair_window.WINDOWED_REGRESSION_SLOPE,
+    pair_window.WINDOWED_REGRESSION_RESIDUAL,
+    pair_window.WINDOWED_FLAG_AGREEMENT,
+)
+"""All kinds; of those that share a name, `get` prefers the first that takes the parameters given."""
+
+FLAG_KINDS = (
+    moments.LAST,
+    moments.MEAN,
+    moments.WINDOWED_MEAN,
+    shape.SIGN_RUNS,
+    pair.FLAG_AGREEMENT,
+    pair_window.WINDOWED_FLAG_AGREEMENT,
+)
+"""The kinds that say something of a column that is only 0 or 1: whether it is on, how much of the time it was, how
+often it switched, and how often two agreed. Most others follow from these, since a flag has no shape or spread of
+its own: its variance and energy are functions of its mean, its extremes and quantiles are 0 or 1."""
 
 DEFAULT_WINDOW = 16
 
@@ -105,53 +175,66 @@ def canonical(channel: str) -> str:
 
 
 def _kind(word: str, params: Iterable[str], kinds: Sequence[Kind]) -> Kind:
-    """Find the kind of that name which takes these parameters, or the first of that name."""
+    """Find the first kind of that name that takes these parameters and needs no others, or the very first."""
     named = [kind for kind in kinds if kind.name == word]
     if not named:
         known = ", ".join(dict.fromkeys(kind.name for kind in kinds))
         raise ValueError(f"{word} is no kind of feature, expected one of {known}")
-    return next((kind for kind in named if set(params) == {p.name for p in kind.parameters}), named[0])
+    return next((kind for kind in named if _takes(kind, set(params))), named[0])
 
 
-def catalogue(columns: Sequence[str]) -> tuple[Feature, ...]:
-    """List all features that apply to some columns.
+def _takes(kind: Kind, params: set[str]) -> bool:
+    needed = {p.name for p in kind.parameters if p.default is None}
+    return needed <= params <= {p.name for p in kind.parameters}
+
+
+def catalogue(columns: Sequence[str], kinds: Sequence[Kind] = KINDS) -> tuple[Feature, ...]:
+    """List the features of some kinds that apply to some columns.
 
     Parameters
     ----------
     columns : sequence of str
         Channels: columns, optionally with a report policy. Two of them make features of a pair where they are
         the same quantity of two roles under one policy (``a.light``, ``b.light``), or where neither has a role.
+    kinds : sequence of Kind, optional
+        By default all; `ESSENTIAL` is a small choice.
 
     Returns
     -------
     tuple of Feature
-        Columns that are flags get only what says something of a flag.
+        Columns that are flags get only what says something of a flag, others no agreement of flags. Windows are
+        `DEFAULT_WINDOW` samples long; all other parameters have their defaults.
+
+    Raises
+    ------
+    ValueError
+        If a channel cannot be read, or a kind has a parameter without a default.
 
     Examples
     --------
-    >>> [feature.name for feature in catalogue(["a@flag:3", "b@flag:3"])][-3:]
-    ['last(b@flag:3)', 'mean(b@flag:3)', 'flag_agreement(a@flag:3, b@flag:3; threshold=0.5)']
+    >>> [feature.name for feature in catalogue(["a@flag:3"])]
+    ['count()', 'last(a@flag:3)', 'mean(a@flag:3)', 'mean(a@flag:3; window=16)', 'sign_runs(a@flag:3)']
     """
     columns = [canonical(column) for column in columns]
-    features = [Feature(moments.COUNT)]
+    features = [_make(kind) for kind in kinds if kind.n_columns == 0]
     for column in columns:
-        features += [_make(kind, column) for kind in KINDS if kind.n_columns == 1 and _applies(kind, column)]
+        features += [_make(kind, column) for kind in kinds if kind.n_columns == 1 and _applies(kind, column)]
     for first, second in combinations(columns, 2):
         if _pairs(first, second):
             features += [
-                _make(kind, first, second) for kind in KINDS if kind.n_columns == 2 and _applies(kind, first)
+                _make(kind, first, second) for kind in kinds if kind.n_columns == 2 and _applies(kind, first)
             ]
     return tuple(features)
 
 
 def _make(kind: Kind, *columns: str) -> Feature:
-    params = {p.name: DEFAULT_WINDOW for p in kind.parameters if p is window.WINDOW}
+    params = {p.name: DEFAULT_WINDOW for p in kind.parameters if p is WINDOW}
     return Feature(kind, columns, params)
 
 
 def _applies(kind: Kind, column: str) -> bool:
     is_flag = split_channel(column)[1].kind == "flag"
-    return kind in FLAG_KINDS if is_flag else kind is not pair.FLAG_AGREEMENT
+    return kind in FLAG_KINDS if is_flag else kind.name != pair.FLAG_AGREEMENT.name
 
 
 def _pairs(first: str, second: str) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.testing import assert_allclose, assert_array_equal, assert_equal
 
-from feature_extractors.base import Array, Feature, Kind, sized
+from feature_extractors.base import LARGEST, Array, Feature, Kind, sized
 from feature_extractors.catalogue import KINDS, get
 from feature_extractors.drive import Integers, Program, scan
 from feature_extractors.moments import LAST
@@ -154,7 +154,11 @@ def check_nan_rule(feature: Feature, values: Array) -> None:
 
 
 def check_equals_definition(
-    feature: Feature, definition: Definition, values: Array, times: npt.ArrayLike | None = None
+    feature: Feature,
+    definition: Definition,
+    values: Array,
+    times: npt.ArrayLike | None = None,
+    scale: float = 0.0,
 ) -> None:
     """At every tick the value is the definition's of the prefix.
 
@@ -169,6 +173,9 @@ def check_equals_definition(
         The signal.
     times : array_like of shape (n_ticks,), optional
         Seconds since the first tick; by default one second a tick.
+    scale : float, optional
+        The least scale that the feature has on this signal, in the feature's unit: 1 for a number without a
+        unit, the spread of the samples for what remains of samples that cancel.
 
     Raises
     ------
@@ -178,15 +185,15 @@ def check_equals_definition(
 
     Notes
     -----
-    The scale is the greatest absolute value of the definition over the signal, so it has the feature's own
-    unit: at an offset of 1e9 the mean's is 1e9, but the variance's is still that of the noise, and lost digits
-    are seen. A correlation's is 1, since the first two samples lie on a line.
+    The scale is the greatest absolute value of the definition over the signal, or `scale` if that is more, so it
+    has the feature's own unit: at an offset of 1e9 the mean's is 1e9, but the variance's is still that of the
+    noise, and lost digits are seen.
     """
     times = _seconds(len(values)) if times is None else np.asarray(times, dtype=np.float64)
     names = columns_of(feature)
-    read = np.where(np.isfinite(values), values, np.nan)[:, [names.index(name) for name in feature.columns]]
+    read = np.where(np.abs(values) <= LARGEST, values, np.nan)[:, [names.index(name) for name in feature.columns]]
     expected = np.array([definition(read[:n], times[:n]) for n in range(1, len(values) + 1)])
-    scale = np.max(np.abs(expected), initial=0.0, where=np.isfinite(expected))
+    scale = np.max(np.abs(expected), initial=scale, where=np.isfinite(expected))
     nearest = max(TOLERANCE * scale, np.finfo(np.float64).tiny)
     computed = scan((feature,), values[np.newaxis], times)[0, :, 0]
     assert_allclose(computed, expected, rtol=0.0, atol=nearest)

@@ -1,7 +1,8 @@
 """The drivers that run steps: over every prefix of recorded streams, or over a batch of live samples.
 
-Steps are called by address, so that one compiled driver serves every set of features. A stream's row of state
-starts with the last value of each feature; the features' own states follow.
+Steps are called by address, so that one compiled driver serves every set of features; plain Python functions are
+called after it. A stream's row of state starts with the last value of each feature; the features' own states
+follow.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors._driver import run
-from feature_extractors.base import Array, Feature, channels_of
+from feature_extractors.base import LARGEST, Array, Feature, channels_of
+from feature_extractors.python import PythonStep, call
 
 Integers = npt.NDArray[np.int64]
 
@@ -57,6 +59,11 @@ class Program:
             np.array([value for values in params for value in values] + [0.0]),
             _starts([len(values) for values in params]),
         )
+        self._functions = [
+            (place, feature, slice(start, start + feature.state_size), [where[c] for c in feature.columns])
+            for place, (feature, start) in enumerate(zip(self.features, states[:-1], strict=True))
+            if isinstance(feature.kind.step, PythonStep)
+        ]
 
     def new_state(self, n_rows: int) -> Array:
         """State of streams that have seen nothing, shape (n_rows, state_size)."""
@@ -82,6 +89,11 @@ class Program:
         -------
         ndarray of shape (n_samples, n_features)
             NaN where a feature is not defined yet.
+
+        Raises
+        ------
+        ValueError
+            If shapes do not fit, or a plain Python function fails; the state is what it was then.
         """
         values = np.empty((len(rows), len(self.features)))
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(state):
@@ -94,8 +106,25 @@ class Program:
             raise ValueError(f"rows of state have {state.shape[1]} floats, expected {self.state_size}")
         samples = np.ascontiguousarray(samples, dtype=np.float64)
         times = np.ascontiguousarray(times, dtype=np.float64)
-        run(*self._layout, state, np.ascontiguousarray(rows, dtype=np.int64), samples, times, values)
+        rows = np.ascontiguousarray(rows, dtype=np.int64)
+        if not self._functions:
+            run(*self._layout, state, rows, samples, times, values)
+            return values
+        streams, rows = np.unique(rows, return_inverse=True)
+        moved = state[streams]  # a copy: where a function fails, no stream has moved
+        run(*self._layout, moved, rows, samples, times, values)
+        self._call_functions(moved, rows, samples, times, values)
+        state[streams] = moved
         return values
+
+    def _call_functions(self, state: Array, rows: Integers, samples: Array, times: Array, values: Array) -> None:
+        """Do for plain Python functions what the compiled driver does for steps."""
+        for place, feature, own, columns in self._functions:
+            for i, row in enumerate(rows):
+                inputs = samples[i, columns]
+                if (np.abs(inputs) <= LARGEST).all():
+                    state[row, place] = call(feature, state[row, own], inputs, times[i])
+                values[i, place] = state[row, place]
 
 
 def scan(
@@ -125,7 +154,7 @@ def scan(
     Raises
     ------
     ValueError
-        If shapes do not fit, or a feature reads a column that is not there.
+        If shapes do not fit, a feature reads a column that is not there, or a plain Python function fails.
 
     Examples
     --------

@@ -1,9 +1,11 @@
-"""Counts, last values, means and variances of all samples so far."""
+"""Counts, last values and moments, of all samples so far and of the last `window`."""
 
 import math
 
 from numba import cfunc, njit
 
+from feature_extractors import _past, _pebay, _welford, _window
+from feature_extractors._window import WINDOW
 from feature_extractors.base import STEP, Kind, sized
 
 
@@ -41,6 +43,70 @@ def _variance(state, inputs, params, t):
     return state[3] / (state[0] - 1.0) if state[0] > 1.0 else math.nan
 
 
+@cfunc(STEP, cache=True)
+def _energy(state, inputs, params, t):
+    _update(state, inputs[0])
+    mean = state[1] + state[2]
+    return mean * mean + state[3] / state[0]
+
+
+@cfunc(STEP, cache=True)
+def _skewness(state, inputs, params, t):
+    _pebay.update(state, 0, inputs[0])
+    return _pebay.skewness(state, 0)
+
+
+@cfunc(STEP, cache=True)
+def _kurtosis(state, inputs, params, t):
+    _pebay.update(state, 0, inputs[0])
+    return _pebay.kurtosis(state, 0)
+
+
+@cfunc(STEP, cache=True)
+def _windowed_mean(state, inputs, params, t):
+    _window.push(state, 0, inputs[0], 0.0, int(params[0]))
+    return state[_welford.X0] + state[_welford.MEAN_X]
+
+
+@cfunc(STEP, cache=True)
+def _windowed_variance(state, inputs, params, t):
+    _window.push(state, 0, inputs[0], 0.0, int(params[0]))
+    return state[_welford.XX] / (state[_welford.N] - 1.0) if state[_welford.N] > 1.0 else math.nan
+
+
+@cfunc(STEP, cache=True)
+def _windowed_energy(state, inputs, params, t):
+    _window.push(state, 0, inputs[0], 0.0, int(params[0]))
+    mean = state[_welford.X0] + state[_welford.MEAN_X]
+    return mean * mean + state[_welford.XX] / state[_welford.N]
+
+
+@njit(cache=True, nogil=True)
+def _sum_powers(state, x, window):
+    """Keep the value, and sum up the powers of those kept."""
+    n = _past.keep(state, _pebay.STATE_SIZE, x, window)
+    for place in range(_pebay.STATE_SIZE):
+        state[place] = 0.0
+    for k in range(n):
+        _pebay.update(state, 0, state[_pebay.STATE_SIZE + 1 + k])
+
+
+@cfunc(STEP, cache=True)
+def _windowed_skewness(state, inputs, params, t):
+    _sum_powers(state, inputs[0], int(params[0]))
+    return _pebay.skewness(state, 0)
+
+
+@cfunc(STEP, cache=True)
+def _windowed_kurtosis(state, inputs, params, t):
+    _sum_powers(state, inputs[0], int(params[0]))
+    return _pebay.kurtosis(state, 0)
+
+
+def _powers_size(window: float) -> int:
+    return _pebay.STATE_SIZE + 1 + int(window)
+
+
 COUNT = Kind("count", 0, _count, sized(1))
 """Samples since the episode began, missing readings among them; reads no column, so it costs nothing."""
 
@@ -52,3 +118,27 @@ MEAN = Kind("mean", 1, _mean, sized(4))
 
 VARIANCE = Kind("variance", 1, _variance, sized(4))
 """Sample variance of all values so far; NaN before the second."""
+
+ENERGY = Kind("energy", 1, _energy, sized(4))
+"""Mean of the squares of all values so far."""
+
+SKEWNESS = Kind("skewness", 1, _skewness, sized(_pebay.STATE_SIZE))
+"""Skewness g1 of all values so far; NaN before the third, and while all are equal."""
+
+KURTOSIS = Kind("kurtosis", 1, _kurtosis, sized(_pebay.STATE_SIZE))
+"""Excess kurtosis g2 of all values so far; NaN before the fourth, and while all are equal."""
+
+WINDOWED_MEAN = Kind("mean", 1, _windowed_mean, _window.state_size, (WINDOW,), state_version=2)
+"""Mean of the last `window` values, of fewer at the beginning."""
+
+WINDOWED_VARIANCE = Kind("variance", 1, _windowed_variance, _window.state_size, (WINDOW,), state_version=2)
+"""Sample variance of the last `window` values, of fewer at the beginning; NaN before the second."""
+
+WINDOWED_ENERGY = Kind("energy", 1, _windowed_energy, _window.state_size, (WINDOW,))
+"""Mean of the squares of the last `window` values."""
+
+WINDOWED_SKEWNESS = Kind("skewness", 1, _windowed_skewness, _powers_size, (WINDOW,))
+"""Skewness of the last `window` values; NaN where `SKEWNESS` of them is. The work is ~window a sample."""
+
+WINDOWED_KURTOSIS = Kind("kurtosis", 1, _windowed_kurtosis, _powers_size, (WINDOW,))
+"""Excess kurtosis of the last `window` values; NaN where `KURTOSIS` of them is. The work is ~window a sample."""

@@ -1,8 +1,12 @@
-"""The least, the greatest, and the distance between them."""
+"""Extremes and quantiles, of all samples so far and of the last `window`."""
 
 from numba import cfunc, njit
 
-from feature_extractors.base import STEP, Kind, sized
+from feature_extractors import _markers, _sorted
+from feature_extractors._window import WINDOW
+from feature_extractors.base import STEP, Kind, Parameter, sized
+
+Q = Parameter("q", default=0.5, low=0.001, high=0.999)
 
 
 @njit(cache=True, nogil=True)
@@ -34,6 +38,74 @@ def _range(state, inputs, params, t):
     return state[2] - state[1]
 
 
+@njit(cache=True, nogil=True)
+def _time_of_record(state, x, t):
+    """Keep the greatest value and its time, and return that."""
+    if state[0] == 0.0 or x > state[1]:
+        state[0] = 1.0
+        state[1] = x
+        state[2] = t
+    return state[2]
+
+
+@cfunc(STEP, cache=True)
+def _time_of_max(state, inputs, params, t):
+    return _time_of_record(state, inputs[0], t)
+
+
+@cfunc(STEP, cache=True)
+def _time_of_min(state, inputs, params, t):
+    return _time_of_record(state, -inputs[0], t)
+
+
+@cfunc(STEP, cache=True)
+def _quantile(state, inputs, params, t):
+    above_first = _markers.update(state, 0, inputs[0], params[0])
+    return state[_markers.X0] + above_first
+
+
+@cfunc(STEP, cache=True)
+def _interquartile_range(state, inputs, params, t):
+    low = _markers.update(state, 0, inputs[0], 0.25)
+    return _markers.update(state, _markers.STATE_SIZE, inputs[0], 0.75) - low
+
+
+@cfunc(STEP, cache=True)
+def _windowed_min(state, inputs, params, t):
+    _sorted.push(state, 0, inputs[0], int(params[0]))
+    return state[_sorted.SORTED]
+
+
+@cfunc(STEP, cache=True)
+def _windowed_max(state, inputs, params, t):
+    n = _sorted.push(state, 0, inputs[0], int(params[0]))
+    return state[_sorted.SORTED + n - 1]
+
+
+@cfunc(STEP, cache=True)
+def _windowed_range(state, inputs, params, t):
+    n = _sorted.push(state, 0, inputs[0], int(params[0]))
+    return state[_sorted.SORTED + n - 1] - state[_sorted.SORTED]
+
+
+@cfunc(STEP, cache=True)
+def _windowed_quantile(state, inputs, params, t):
+    n = _sorted.push(state, 0, inputs[0], int(params[1]))
+    return _sorted.quantile(state, _sorted.SORTED, n, params[0], 0.0)
+
+
+@cfunc(STEP, cache=True)
+def _windowed_interquartile_range(state, inputs, params, t):
+    n = _sorted.push(state, 0, inputs[0], int(params[0]))
+    middle = state[_sorted.SORTED + n // 2]
+    low = _sorted.quantile(state, _sorted.SORTED, n, 0.25, middle)
+    return _sorted.quantile(state, _sorted.SORTED, n, 0.75, middle) - low
+
+
+def _quantile_size(q: float, window: float) -> int:
+    return _sorted.state_size(window)
+
+
 MIN = Kind("min", 1, _min, sized(3))
 """The least value so far."""
 
@@ -42,3 +114,32 @@ MAX = Kind("max", 1, _max, sized(3))
 
 RANGE = Kind("range", 1, _range, sized(3))
 """The greatest value so far less the least."""
+
+TIME_OF_MAX = Kind("time_of_max", 1, _time_of_max, sized(3))
+"""When the greatest value so far first came, in seconds."""
+
+TIME_OF_MIN = Kind("time_of_min", 1, _time_of_min, sized(3))
+"""When the least value so far first came, in seconds."""
+
+QUANTILE = Kind("quantile", 1, _quantile, sized(_markers.STATE_SIZE), (Q,))
+"""Quantile `q` of all values so far: exact up to the fifth, from then on estimated by the P2 algorithm."""
+
+INTERQUARTILE_RANGE = Kind("interquartile_range", 1, _interquartile_range, sized(2 * _markers.STATE_SIZE))
+"""Upper quartile less the lower, both as `QUANTILE`."""
+
+WINDOWED_MIN = Kind("min", 1, _windowed_min, _sorted.state_size, (WINDOW,))
+"""The least of the last `window` values. The work is ~window a sample, as of all that follow."""
+
+WINDOWED_MAX = Kind("max", 1, _windowed_max, _sorted.state_size, (WINDOW,))
+"""The greatest of the last `window` values."""
+
+WINDOWED_RANGE = Kind("range", 1, _windowed_range, _sorted.state_size, (WINDOW,))
+"""The greatest of the last `window` values less the least."""
+
+WINDOWED_QUANTILE = Kind("quantile", 1, _windowed_quantile, _quantile_size, (Q, WINDOW))
+"""Quantile `q` of the last `window` values, interpolated linearly between two of them."""
+
+WINDOWED_INTERQUARTILE_RANGE = Kind(
+    "interquartile_range", 1, _windowed_interquartile_range, _sorted.state_size, (WINDOW,)
+)
+"""Upper quartile less the lower, both as `WINDOWED_QUANTILE`."""

@@ -143,7 +143,8 @@ class Engine:
         Raises
         ------
         ValueError
-            If shapes do not fit, or a time is not finite; nothing is taken then.
+            If shapes do not fit, or a time is not finite; nothing is taken then. Also if a plain Python feature
+            fails: where a stream comes several times, its samples before are taken and their decisions lost.
         """
         unnamed = next((stream for stream in streams if not isinstance(stream, str)), None)
         if unnamed is not None:
@@ -266,12 +267,13 @@ class Engine:
         elapsed = np.floor((times - column["start"][rows]) / self.procedure.period + 0.5)
         ticks = np.clip(elapsed, -1, limit).astype(np.int64) + 1
         overdue = ticks > limit
-        decisions = self._time_out(rows[overdue])
-        self.counters["after_decision"] += len(decisions)
         self.counters["duplicate"] += int(np.count_nonzero(ticks == column["tick"][rows]))
         self.counters["late"] += int(np.count_nonzero(ticks < column["tick"][rows]))
         new = (ticks > column["tick"][rows]) & ~overdue
-        return decisions + self._classify(rows[new], ticks[new], samples[new])
+        decided = self._classify(rows[new], ticks[new], samples[new])  # first: a plain Python feature may fail
+        timed_out = self._time_out(rows[overdue])
+        self.counters["after_decision"] += len(timed_out)
+        return timed_out + decided
 
     def _classify(self, rows: Rows, ticks: Rows, samples: Array) -> list[Decision]:
         """Move streams on by a tick each, and decide those whose confidence suffices or whose time is up."""

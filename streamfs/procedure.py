@@ -1,5 +1,6 @@
 """A classification procedure: what training returns, a model file holds and a gateway runs."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 import feature_extractors as fx
-from feature_extractors.base import Array, Feature, channels_of
+from feature_extractors.base import Array, Feature, Kind, channels_of
 from feature_extractors.report import silent_ticks
 from streamfs import container
 from streamfs.classifiers.tree import Tree
@@ -212,20 +213,24 @@ class Procedure:
         return container.pack(KIND, VERSION, header, arrays, **{RIVER: model})
 
     @classmethod
-    def load(cls, path: str | Path, *, trust: bool = False) -> Self:
+    def load(cls, path: str | Path, kinds: Sequence[Kind] = (), *, trust: bool = False) -> Self:
         """Read a model file.
 
         Parameters
         ----------
         path : path
             The file.
+        kinds : sequence of Kind, optional
+            One's own kinds of features, beside those of the catalogue: the ``feature.kind`` of each plain Python
+            feature that the model reads.
         trust : bool
             Whether a pickled River model in it may be loaded: unpickling runs whatever code is in the file.
 
         Raises
         ------
         ModelError
-            If the file cannot be read, is damaged, of another version, or holds a pickle and is not trusted.
+            If the file cannot be read, is damaged, of another version, reads features of a kind that is not known,
+            or holds a pickle and is not trusted.
         """
         try:
             data = Path(path).read_bytes()
@@ -233,7 +238,7 @@ class Procedure:
             raise ModelError(f"{path} cannot be read: {error.strerror}") from error
         header, arrays, sealed = container.unpack(data, KIND, VERSION, str(path))
         try:
-            features = tuple(fx.get(name) for name in header["features"])
+            features = tuple(_feature(name, (*fx.KINDS, *kinds), path) for name in header["features"])
             classes = tuple(str(c) for c in header["classes"])
             if header["classifier"] == "river":
                 classifier = _load_river(header, sealed, path, classes, trust=trust)
@@ -255,6 +260,15 @@ class Procedure:
             raise ModelError(f"{path} is damaged: {error}") from error
         procedure.__dict__["_packed"] = data  # so that a loaded model has the digest of its file
         return procedure
+
+
+def _feature(name: str, kinds: Sequence[Kind], path: str | Path) -> Feature:
+    word = name.partition("(")[0]
+    if all(kind.name != word for kind in kinds):
+        raise ModelError(
+            f"{path} reads {name}, and {word} is no kind of the catalogue: give kinds= those of your own features"
+        )
+    return fx.get(name, kinds)
 
 
 def _load_tree(header: dict[str, Any], arrays: container.Arrays) -> Tree:

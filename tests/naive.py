@@ -7,10 +7,11 @@ are finite or NaN (missing). Sums are explicit loops: ``sum`` and ``np.sum`` may
 
 import math
 from collections.abc import Collection, Sequence
-from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
+from naive_features import slope
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -110,6 +111,42 @@ def relief_weights(
     return weights / n_used if n_used else weights
 
 
+# Relief for data streams (seed 003, section 3.1)
+
+
+def prefix_table(
+    values: Array, classes: Integers, draws: Sequence[tuple[int, int]]
+) -> tuple[Array, Integers, Integers]:
+    """One row for each tick of each drawn prefix, by draw, then by tick, with the class and stream of each.
+
+    Parameters
+    ----------
+    values : array, shape (n_streams, n_ticks, n_features)
+    classes : array, shape (n_streams,)
+    draws : the stream and the length of each prefix, in ticks; a stream may be drawn again
+    """
+    X = [values[stream, tick] for stream, length in draws for tick in range(length)]
+    streams = np.array([stream for stream, length in draws for _ in range(length)], dtype=np.int64)
+    return np.array(X, dtype=np.float64).reshape(len(streams), values.shape[2]), classes[streams], streams
+
+
+def prefix_relief(
+    values: Array,
+    classes: Integers,
+    draws: Sequence[tuple[int, int]],
+    neighbours: str,
+    power: int = 1,
+    nominal: Collection[int] = (),
+) -> Array:
+    """Relief weights over the instances of all drawn prefixes, shape (n_features,).
+
+    With "other_streams" the rows of a stream are no neighbours of each other, in whichever draw they came.
+    """
+    X, row_classes, row_streams = prefix_table(values, classes, draws)
+    streams = {"any": None, "other_streams": row_streams}[neighbours]
+    return relief_weights(X, row_classes, streams, power, nominal)
+
+
 # Relief at every position (seed 003, section 3.2, steps 1 and 2)
 
 
@@ -205,18 +242,121 @@ def decision_probability(W: Array) -> Array:
     return 0.5 * (W + 1.0)
 
 
+def held(tick: int, P: Array, positions: Sequence[int]) -> float:  # noqa: ARG001 - all are called alike
+    """The last P."""
+    return float(P[-1])
+
+
+def line(tick: int, P: Array, positions: Sequence[int]) -> float:
+    """From the last P, with the slope of the least-squares line over all positions."""
+    if len(P) < 2:
+        return float(P[-1])
+    return float(P[-1]) + slope(P[:, np.newaxis], np.array(positions, dtype=np.float64)) * (tick - positions[-1])
+
+
+def spline(tick: int, P: Array, positions: Sequence[int]) -> float:
+    """The natural cubic spline through all positions, its last piece continued; below three, the line."""
+    if len(P) < 3:
+        return line(tick, P, positions)
+    n, t = len(P), [float(position) for position in positions]
+    # Row i says that the first derivatives of the pieces before and after t_i agree; those of the ends, that
+    # the second derivative is 0 there.
+    A, right = np.eye(n), np.zeros(n)
+    for i in range(1, n - 1):
+        before, after = t[i] - t[i - 1], t[i + 1] - t[i]
+        A[i, i - 1 : i + 2] = before / 6.0, (before + after) / 3.0, after / 6.0
+        right[i] = (P[i + 1] - P[i]) / after - (P[i] - P[i - 1]) / before
+    bend = float(np.linalg.solve(A, right)[-2])
+    # On the last piece, of width h, at u from its beginning, where the second derivative is `bend`; it is 0 at
+    # the end: S = P + u ((P_last - P) / h - bend h / 3) + bend u^2 / 2 - bend u^3 / (6 h).
+    h, u = t[-1] - t[-2], tick - t[-2]
+    first = (P[-1] - P[-2]) / h - bend * h / 3.0
+    return float(P[-2] + first * u + bend * u**2 / 2.0 - bend * u**3 / (6.0 * h))
+
+
+def slope_between(h: float, d: float, next_h: float, next_d: float) -> float:
+    """Fritsch & Butland's slope where pieces of widths h and slopes d meet: a harmonic mean, or 0 at a turn."""
+    if d * next_d <= 0:
+        return 0.0
+    w, next_w = 2.0 * next_h + h, next_h + 2.0 * h
+    return (w + next_w) / (w / d + next_w / next_d)
+
+
+def slope_at_end(h: float, d: float, inner_h: float, inner_d: float) -> float:
+    """The slope of the parabola through three points at the outer one, kept from turning and overshooting."""
+    end = ((2.0 * h + inner_h) * d - h * inner_d) / (h + inner_h)
+    if end * d <= 0:
+        return 0.0
+    return 3.0 * d if d * inner_d <= 0 and abs(end) > 3.0 * abs(d) else end
+
+
+def hermite(tick: int, P: Array, positions: Sequence[int]) -> float:
+    """The monotone cubic Hermite interpolant, its last piece continued; below three positions, the line.
+
+    Its slopes are those of Fritsch & Butland (1984), which are within Fritsch & Carlson's (1980) bounds.
+    """
+    if len(P) < 3:
+        return line(tick, P, positions)
+    h = [float(after - before) for before, after in pairwise(positions)]
+    d = [float(after - before) / width for (before, after), width in zip(pairwise(P), h, strict=True)]
+    start = slope_between(h[-2], d[-2], h[-1], d[-1])
+    end = slope_at_end(h[-1], d[-1], h[-2], d[-2])
+    # On the last piece, of width h, at u from its beginning, as a share s of it.
+    u = tick - positions[-2]
+    s = u / h[-1]
+    curved = s * s * (3.0 - 2.0 * s) * (float(P[-1]) - float(P[-2]))
+    return float(P[-2]) + curved + u * (1.0 - s) ** 2 * start + u * s * (s - 1.0) * end
+
+
+def saturating(tick: int, P: Array, positions: Sequence[int]) -> float:
+    """The exponential through the last P that tends to 1: 1 - (1 - P_last) exp(-(t - t_last) / tau).
+
+    -1 / tau is the least-squares slope of log(1 - P) over the positions at which P is below 1; the last P is
+    held where there are fewer than two of these or the slope is not below 0.
+    """
+    below = [(position, math.log(1.0 - p)) for p, position in zip(P, positions, strict=True) if p < 1.0]
+    t = np.array([position for position, _ in below], dtype=np.float64)
+    rate = slope(np.array([[logarithm] for _, logarithm in below]).reshape(-1, 1), t)
+    if not rate < 0.0:
+        return float(P[-1])
+    return 1.0 - (1.0 - float(P[-1])) * math.exp(rate * (tick - positions[-1]))
+
+
+EXTRAPOLATIONS = {"none": held, "linear": line, "spline": spline, "hermite": hermite, "saturating": saturating}
+
+
 def probability_at(tick: int, P: Array, positions: Sequence[int], extrapolation: str) -> float:
     """P of one feature at a tick: held between positions, extrapolated beyond the last.
 
-    "none" holds the last P (settled: horizon). "linear" starts from it with the slope of the least-squares
-    line over all positions, and stays in [P_last, 1] (erratum: extrapolated P). `P` has shape (n_positions,).
+    Beyond it, P stays in [P_last, 1] and does not fall (erratum: extrapolated P). "none" holds the last P
+    (settled: horizon). `P` has shape (n_positions,).
     """
     if tick <= positions[-1]:
         return float([p for p, position in zip(P, positions, strict=True) if position <= tick][-1])
-    line = 0.0 if len(positions) == 1 else slope(P[:, np.newaxis], np.array(positions, dtype=np.float64))
-    rise = {"none": 0.0, "linear": line}[extrapolation]
-    last = float(P[-1])
-    return min(max(last + rise * (tick - positions[-1]), last), 1.0)
+    probability = float(P[-1])
+    for later in range(positions[-1] + 1, tick + 1):
+        probability = max(probability, min(EXTRAPOLATIONS[extrapolation](later, P, positions), 1.0))
+    return probability
+
+
+def choose_extrapolation(P: Array, positions: Sequence[int]) -> str:
+    """The extrapolation that predicts the last quarter of the positions best from the others, for one feature.
+
+    The first ceil(3 n / 4) of n positions are known; taken is the least sum of squared errors of the rest, the
+    first of equal ones in the order of `EXTRAPOLATIONS`. "linear" below four positions. `P` has shape (n,).
+    """
+    if len(P) < 4:
+        return "linear"
+    n_known = math.ceil(3 * len(P) / 4)
+
+    def error(extrapolation: str) -> float:
+        total = 0.0
+        for p, position in zip(P[n_known:], positions[n_known:], strict=True):
+            predicted = probability_at(position, P[:n_known], positions[:n_known], extrapolation)
+            total += (predicted - float(p)) ** 2
+        return total
+
+    return min(EXTRAPOLATIONS, key=error)
 
 
 def expected_cost(
@@ -238,7 +378,7 @@ def expected_cost(
     ----------
     P : array, shape (n_positions, n_features)
     each : array, shape (n_features,)
-    extrapolation : "none" or "linear"
+    extrapolation : one of `EXTRAPOLATIONS`, or "auto", which chooses one for each feature
     first_tick : "counted" or "literal"
     positions : ascending ticks, the first of them 1; 1, 2, ... unless given
     """
@@ -247,8 +387,9 @@ def expected_cost(
     costs = []
     for j in range(P.shape[1]):
         n_ticks = {"counted": 1.0, "literal": 0.0}[first_tick]
+        chosen = choose_extrapolation(P[:, j], positions) if extrapolation == "auto" else extrapolation
         for tick in range(1, horizon + 1):
-            probability = probability_at(tick, P[:, j], positions, extrapolation)
+            probability = probability_at(tick, P[:, j], positions, chosen)
             if probability >= confidence:
                 break
             n_ticks += 1.0 - probability
@@ -272,125 +413,3 @@ def ranking(score: Array, relevant: Flags | None = None) -> Integers:
 def classification_cost(ticks: float, each: Array, once: Array, a: float, b: float) -> float:
     """C_CDP = a t sum(C_each) + b sum(C_int) (seed 003 eq. 1)."""
     return a * ticks * math.fsum(each) + b * math.fsum(once)
-
-
-# Features of a prefix (seed 003, section 2: f maps the stream up to and including t_i to a number)
-#
-# Each takes the samples of the columns it reads, shape (n_ticks, n_columns), and their times, shape
-# (n_ticks,). A sample with NaN in any of its columns is dropped; without a sample left the feature is NaN.
-
-
-def kept(values: Array, times: Array) -> tuple[Array, Array]:
-    """Drop the samples with NaN in any column, and their times."""
-    complete = ~np.isnan(values).any(axis=1)
-    return values[complete], times[complete]
-
-
-def cross(a: Array, b: Array) -> Fraction:
-    """Sum of the products of deviations from the means, in exact rational arithmetic."""
-    exact_a, exact_b = [Fraction(float(x)) for x in a], [Fraction(float(x)) for x in b]
-    products = sum((x * y for x, y in zip(exact_a, exact_b, strict=True)), Fraction(0))
-    return products - sum(exact_a, Fraction(0)) * sum(exact_b, Fraction(0)) / len(a)
-
-
-def sample_variance(x: Array) -> float:
-    """Variance with n - 1 in the denominator; NaN below two samples."""
-    return float(cross(x, x) / (len(x) - 1)) if len(x) >= 2 else math.nan
-
-
-def pearson(a: Array, b: Array) -> float:
-    """Pearson's correlation; NaN unless both vary."""
-    if len(a) == 0 or cross(a, a) == 0 or cross(b, b) == 0:
-        return math.nan
-    together = cross(a, b)
-    return math.copysign(math.sqrt(together**2 / (cross(a, a) * cross(b, b))), together)
-
-
-def count(values: Array, times: Array) -> float:  # noqa: ARG001 - all features are called alike
-    """How many ticks there are; no column is read, so no sample is dropped."""
-    return float(len(times))
-
-
-def last(values: Array, times: Array) -> float:
-    """Last sample."""
-    x = kept(values, times)[0][:, 0]
-    return float(x[-1]) if len(x) else math.nan
-
-
-def mean(values: Array, times: Array) -> float:
-    """Arithmetic mean."""
-    x = kept(values, times)[0][:, 0]
-    return math.fsum(x) / len(x) if len(x) else math.nan
-
-
-def variance(values: Array, times: Array) -> float:
-    """Sample variance (n - 1); NaN below two samples."""
-    return sample_variance(kept(values, times)[0][:, 0])
-
-
-def minimum(values: Array, times: Array) -> float:
-    """Smallest sample."""
-    return float(min(kept(values, times)[0][:, 0], default=math.nan))
-
-
-def maximum(values: Array, times: Array) -> float:
-    """Largest sample."""
-    return float(max(kept(values, times)[0][:, 0], default=math.nan))
-
-
-def value_range(values: Array, times: Array) -> float:
-    """Largest less smallest sample."""
-    return maximum(values, times) - minimum(values, times)
-
-
-def slope(values: Array, times: Array) -> float:
-    """Slope of the least-squares line over the times; NaN without two distinct times."""
-    samples, t = kept(values, times)
-    if len(set(t.tolist())) < 2:
-        return math.nan
-    return float(cross(t, samples[:, 0]) / cross(t, t))
-
-
-def exponentially_weighted_mean(values: Array, times: Array, alpha: float) -> float:
-    """Start from the first sample, m = x, then m + alpha (x - m) at each later one."""
-    m = math.nan
-    for x in kept(values, times)[0][:, 0].tolist():
-        m = x if math.isnan(m) else m + alpha * (x - m)
-    return m
-
-
-def windowed_mean(values: Array, times: Array, window: int) -> float:
-    """Mean of the last `window` samples that are not missing; of all where there are fewer."""
-    samples, t = kept(values, times)
-    return mean(samples[-window:], t[-window:])
-
-
-def windowed_variance(values: Array, times: Array, window: int) -> float:
-    """Sample variance of the last `window` samples that are not missing; NaN below two."""
-    samples, t = kept(values, times)
-    return variance(samples[-window:], t[-window:])
-
-
-def correlation(values: Array, times: Array) -> float:
-    """Pearson's correlation of two columns; NaN unless both vary."""
-    samples, _ = kept(values, times)
-    return pearson(samples[:, 0], samples[:, 1])
-
-
-def correlation_of_increments(values: Array, times: Array) -> float:
-    """Pearson's correlation of the differences of successive kept samples; NaN unless both vary."""
-    increments = np.diff(kept(values, times)[0], axis=0)
-    return pearson(increments[:, 0], increments[:, 1])
-
-
-def mean_absolute_difference(values: Array, times: Array) -> float:
-    """Mean of |a - b| over two columns."""
-    samples, _ = kept(values, times)
-    return math.fsum(abs(a - b) for a, b in samples) / len(samples) if len(samples) else math.nan
-
-
-def flag_agreement(values: Array, times: Array, threshold: float) -> float:
-    """Share of samples in which both columns, or neither, lie above the threshold."""
-    samples, _ = kept(values, times)
-    agreeing = [(a > threshold) == (b > threshold) for a, b in samples.tolist()]
-    return agreeing.count(True) / len(agreeing) if agreeing else math.nan

@@ -28,7 +28,7 @@ def named_signals() -> dict[str, Array]:
     noise = rng.normal(size=(N_TICKS, 2))
     spike = replaced(replaced(noise, 5, 0, 1e12), 12, 1, -1e12)
     sparse = np.where(rng.random(noise.shape) < 0.2, math.nan, noise)
-    infinite = replaced(replaced(noise, 3, 0, math.inf), 9, 1, -math.inf)
+    infinite = replaced(replaced(replaced(noise, 3, 0, math.inf), 9, 1, -math.inf), 12, 0, 2e100)
     return {
         "constant": np.full((N_TICKS, 2), 0.1),
         "one constant column": columns(noise[:, 0], np.full(N_TICKS, -3.7)),
@@ -38,6 +38,7 @@ def named_signals() -> dict[str, Array]:
         "sine": columns(np.sin(0.5 * ticks), np.cos(0.5 * ticks)),
         "step": columns(np.where(ticks < 17, 1.0, 20.1), np.where(ticks < 23, -1.1, 4.0)),
         "spikes": spike,
+        "pulse": columns(np.where(ticks == 5, 1e12, 0.1), np.where(ticks == 9, -1e12, -3.7)),
         "spike at first": replaced(noise, 0, 0, 1e12),
         "sparse NaN": sparse,
         "leading NaN": np.concatenate([np.full((7, 2), math.nan), noise]),
@@ -48,10 +49,12 @@ def named_signals() -> dict[str, Array]:
         "two equal samples": np.full((2, 2), 21.3),
         "alternating": columns((-1.0) ** ticks, 0.1 + (-1.0) ** (ticks // 2)),
         "tiny": 1e-140 * noise,
+        "huge": 1e100 * noise / np.abs(noise).max(),
         "denormal": 5e-324 * rng.integers(-9, 10, size=(N_TICKS, 2)),
         "large offset": 1e9 + noise,
         "opposite offsets": noise + np.array([1e9, -1e9]),
         "integers": rng.integers(-5, 6, size=(N_TICKS, 2)).astype(np.float64),
+        "plateaus": rng.integers(0, 3, size=(N_TICKS // 2, 2)).repeat(2, axis=0).astype(np.float64),
     }
 
 

@@ -1,12 +1,14 @@
 """The oracle itself, against examples worked out on paper."""
 
 import math
+from collections.abc import Sequence
 
 import naive
 import numpy as np
 import numpy.typing as npt
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.interpolate import CubicSpline, PchipInterpolator
 
 NAN = math.nan
 Array = npt.NDArray[np.float64]
@@ -19,6 +21,12 @@ def column(*values: float) -> Array:
 
 def integers(*values: int) -> Integers:
     return np.array(values, dtype=np.int64)
+
+
+# A and B of class 0, C and D of class 1; C ends after one tick and what stands behind it is not its own.
+VALUES = np.array([[0, 1], [2, 2], [4, 99], [3, 8]], dtype=np.float64)[:, :, np.newaxis]
+CLASSES = integers(0, 0, 1, 1)
+LENGTHS = integers(2, 2, 1, 2)
 
 
 # Relief
@@ -130,12 +138,34 @@ def test_constant_and_empty_columns_weigh_nothing() -> None:
     assert_allclose(naive.relief_weights(column(3, NAN, 3, 3), integers(0, 0, 1, 1)), [-0.25])
 
 
-# Relief at every position
+# Relief for data streams
 
-# A and B of class 0, C and D of class 1; C ends after one tick and what stands behind it is not its own.
-VALUES = np.array([[0, 1], [2, 2], [4, 99], [3, 8]], dtype=np.float64)[:, :, np.newaxis]
-CLASSES = integers(0, 0, 1, 1)
-LENGTHS = integers(2, 2, 1, 2)
+
+def test_prefixes_give_a_row_for_each_tick() -> None:
+    X, classes, streams = naive.prefix_table(VALUES, CLASSES, [(1, 2), (2, 1), (0, 2), (1, 1)])
+    assert_array_equal(X[:, 0], [2, 2, 4, 0, 1, 2])
+    assert_array_equal(classes, [0, 0, 1, 0, 0, 0])
+    assert_array_equal(streams, [1, 1, 2, 0, 0, 1])
+    assert naive.prefix_table(VALUES, CLASSES, [])[0].shape == (0, 1)
+
+
+def test_relief_of_prefixes() -> None:
+    # Quarters, any: A0 3 - 1, A1 2 - 1, B2 1 - 1, C4 2 - 1, D3 1 - 1; 4/4 over 5.
+    draws = [(0, 2), (1, 1), (2, 1), (3, 1)]
+    assert_allclose(naive.prefix_relief(VALUES, CLASSES, draws, "any"), [0.2])
+    # Other streams: A0 3 - 2, A1 2 - 1, B2 1 - 1, C4 2 - 1, D3 1 - 1; 3/4 over 5.
+    assert_allclose(naive.prefix_relief(VALUES, CLASSES, draws, "other_streams"), [0.15])
+
+
+def test_a_stream_drawn_twice_is_one_stream() -> None:
+    draws = [(0, 1), (1, 1), (0, 1), (2, 1), (3, 1)]
+    # Quarters, any: A0 3 - 0 twice, B2 1 - 2, C4 2 - 1, D3 1 - 1; 6/4 over 5.
+    assert_allclose(naive.prefix_relief(VALUES, CLASSES, draws, "any"), [0.3])
+    # Other streams: A0 3 - 2 twice; 2/4 over 5.
+    assert_allclose(naive.prefix_relief(VALUES, CLASSES, draws, "other_streams"), [0.1])
+
+
+# Relief at every position
 
 
 def test_stream_relief_at_each_position() -> None:
@@ -267,11 +297,95 @@ def test_expected_cost(
     assert_allclose(counted, [2 * (1 + expected)])
 
 
+def at(ticks: range, P: tuple[float, ...], extrapolation: str, positions: Sequence[int] = ()) -> list[float]:
+    known = positions or range(1, len(P) + 1)
+    return [naive.probability_at(tick, np.array(P), known, extrapolation) for tick in ticks]
+
+
+def test_the_last_piece_of_a_spline_is_continued() -> None:
+    # The second derivative at 2 is -1/2 / (2/3) = -3/4, so from 2 on S = 1/2 + u/4 - 3/8 u^2 + u^3/8.
+    assert_allclose(at(range(2, 6), (0.0, 0.5, 0.5), "spline"), [0.5, 0.5, 0.5, 1.0])  # 5/4 is kept at 1
+    # 1/4 / (2/3) = 3/8: S = u/8 + 3/16 u^2 - u^3/16: 1/2, 3/8, -1/2 do not fall.
+    assert_allclose(at(range(3, 7), (0.0, 0.0, 0.25), "spline"), [0.25, 0.5, 0.5, 0.5])
+    assert_allclose(naive.spline(6, np.array([0.0, 0.0, 0.25]), (1, 2, 3)), -0.5)
+
+
+def test_the_last_piece_of_a_hermite_interpolant_is_continued() -> None:
+    # Slopes 1/16 and 3/16, at 2 their harmonic mean 3/32, at 3 (3 * 3/16 - 1/16) / 2 = 1/4:
+    # 1/16 + s^2 (3 - 2 s) 3/16 + u (1 - s)^2 3/32 + u s (s - 1) / 4: 1/2, 5/8, 7/16.
+    assert_allclose(at(range(3, 7), (0.0, 0.0625, 0.25), "hermite"), [0.25, 0.5, 0.625, 0.625])
+    # A turn has slope 0, and so has an end that would turn back: (3 * 0 - 1/4) / 2.
+    assert_allclose(at(range(3, 6), (0.0, 0.25, 0.25), "hermite"), [0.25, 0.25, 0.25])
+
+
+def test_the_end_of_a_hermite_interpolant_does_not_overshoot() -> None:
+    # (3 * 1 + 4) / 2 is more than 3 times 1, the slope of the last piece.
+    assert naive.slope_at_end(1, 1, 1, -4) == 3
+    assert naive.slope_at_end(1, -1, 1, 4) == -3
+    assert naive.slope_at_end(1, 1, 1, -2) == 2.5
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_spline_and_hermite_are_scipys(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    P = np.round(rng.random(3 + seed % 7), 1)
+    positions = np.cumsum(rng.integers(1, 5, size=len(P))).tolist()
+    ticks = range(positions[-2], positions[-1] + 10)
+    theirs = CubicSpline(positions, P, bc_type="natural")(ticks)
+    assert_allclose([naive.spline(tick, P, positions) for tick in ticks], theirs, rtol=1e-9, atol=1e-9)
+    theirs = PchipInterpolator(positions, P)(ticks)
+    assert_allclose([naive.hermite(tick, P, positions) for tick in ticks], theirs, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("extrapolation", ["spline", "hermite"])
+def test_curves_of_two_positions_are_lines(extrapolation: str) -> None:
+    assert_allclose(at(range(3, 6), (0.25, 0.5), extrapolation, (1, 3)), [0.5, 0.625, 0.75])
+    assert_allclose(at(range(1, 3), (0.25,), extrapolation), [0.25, 0.25])
+
+
+def test_saturating_tends_to_one() -> None:
+    assert_allclose(at(range(3, 6), (0.5, 0.75, 0.875), "saturating"), [0.875, 0.9375, 0.96875])
+    # Logarithms -1, -1, -2 of 2: slope -1/2.
+    assert_allclose(at(range(4, 5), (0.5, 0.5, 0.75), "saturating"), [1 - 0.25 / math.sqrt(2)])
+    # A P of 1 has no logarithm: -1 at 1 and -2 at 3 have the slope -1/2 too.
+    assert_allclose(at(range(4, 5), (0.5, 1.0, 0.75), "saturating"), [1 - 0.25 / math.sqrt(2)])
+    for P in ((0.5, 0.25), (0.5, 0.5), (0.5,), (1.0, 0.5)):  # does not rise, or has too few below 1
+        assert at(range(len(P) + 1, len(P) + 3), P, "saturating") == [P[-1], P[-1]]
+    assert at(range(4, 6), (0.5, 0.75, 1.0), "saturating") == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("P", "expected"),
+    [
+        ((0.5, 0.5, 0.5, 0.5), "none"),  # all are right: the first
+        ((0.125, 0.25, 0.375, 0.25), "none"),  # it fell, and all others rise
+        ((0.125, 0.25, 0.375, 0.5), "linear"),  # so say spline and Hermite too
+        ((0.0, 0.0, 0.25, 0.5), "spline"),  # so says Hermite too: (3 * 1/4 - 0) / 2 at the end; linear 3/8
+        ((0.0, 0.0625, 0.25, 0.5), "hermite"),  # spline 7/16, linear 3/8
+        ((0.5, 0.75, 0.875, 0.9375), "saturating"),
+        ((0.0, 0.0, 0.5), "linear"),  # too few
+        # Four of five are known. Of three, the line would be off by 0 and 1/8, held by 1/8 and 1/8.
+        ((0.0, 0.125, 0.25, 0.375, 0.375), "none"),
+        # Six of eight are known. In sixteenths, held is off by 1 and 0, the line by 0 and 2.
+        ((0.0625, 0.125, 0.1875, 0.25, 0.3125, 0.375, 0.4375, 0.375), "none"),
+    ],
+)
+def test_the_extrapolation_that_predicts_best_is_chosen(P: tuple[float, ...], expected: str) -> None:
+    assert naive.choose_extrapolation(np.array(P), range(1, len(P) + 1)) == expected
+
+
 def test_expected_cost_takes_each_feature_by_itself() -> None:
     P = np.array([[0.5, 1.0, 0.0], [0.5, 1.0, 0.5]])
     # The second is sure at once: as printed it costs nothing, however dear.
     costs = naive.expected_cost(P, np.array([1.0, 100.0, 3.0]), 0.9, 2, "none", "literal")
     assert_allclose(costs, [1, 0, 4.5])
+
+
+def test_each_feature_has_an_extrapolation_of_its_own() -> None:
+    # A line that goes on with 5/8 and 6/8; 1 - 2^-t that goes on with 31/32 and 63/64.
+    P = np.array([[0.125, 0.5], [0.25, 0.75], [0.375, 0.875], [0.5, 0.9375]])
+    costs = naive.expected_cost(P, np.array([8.0, 64.0]), 1.0, 6, "auto", "literal")
+    assert_allclose(costs, [7 + 6 + 5 + 4 + 3 + 2, 32 + 16 + 8 + 4 + 2 + 1])
 
 
 def test_score_weighs_expected_and_one_time_costs() -> None:
@@ -288,87 +402,3 @@ def test_ranking_puts_the_cheapest_first_and_the_irrelevant_last() -> None:
 def test_classification_cost() -> None:
     # 2 * 3 ticks * (1 + 2) + 0.5 * (5 + 1)
     assert naive.classification_cost(3, np.array([1.0, 2.0]), np.array([5.0, 1.0]), 2, 0.5) == 21
-
-
-# Features of a prefix
-
-GAPPED = column(2, NAN, 4, 9)  # 2, 4, 9 at 0, 2, 3 s
-TIMES = np.array([0.0, 1.0, 2.0, 3.0])
-
-
-def test_features_of_one_column() -> None:
-    assert naive.count(GAPPED, TIMES) == 4
-    assert naive.last(GAPPED, TIMES) == 9
-    assert naive.last(GAPPED[:2], TIMES[:2]) == 2
-    assert naive.mean(GAPPED, TIMES) == 5
-    assert naive.variance(GAPPED, TIMES) == 13  # (9 + 1 + 16) / 2
-    assert naive.minimum(GAPPED, TIMES) == 2
-    assert naive.maximum(GAPPED, TIMES) == 9
-    assert naive.value_range(GAPPED, TIMES) == 7
-    # Times about their mean 5/3: -5/3, 1/3, 4/3; (5 - 1/3 + 16/3) / (42/9) = 10 * 9/42.
-    assert_allclose(naive.slope(GAPPED, TIMES), 15 / 7)
-    # 2, then 2 + 2/4, then 2.5 + 6.5/4.
-    assert naive.exponentially_weighted_mean(GAPPED, TIMES, 0.25) == 4.125
-
-
-def test_windowed_features_look_at_the_last_known_samples() -> None:
-    assert naive.windowed_mean(GAPPED, TIMES, 2) == 6.5
-    assert naive.windowed_variance(GAPPED, TIMES, 2) == 12.5
-    assert naive.windowed_mean(GAPPED[:3], TIMES[:3], 2) == 3  # 2 and 4, over the gap
-    assert naive.windowed_variance(GAPPED[:3], TIMES[:3], 2) == 2
-    assert naive.windowed_mean(GAPPED, TIMES, 9) == 5
-    assert naive.windowed_variance(GAPPED, TIMES, 9) == 13
-    assert math.isnan(naive.windowed_variance(GAPPED, TIMES, 1))
-
-
-def test_moments_are_exact_at_any_offset() -> None:
-    far = column(1e15, 1e15 + 1, 1e15 + 2)
-    assert naive.variance(far, TIMES[:3]) == 1
-    assert naive.slope(far, TIMES[:3] + 1.7e9) == 1
-    assert naive.variance(column(0.1, 0.1, 0.1), TIMES[:3]) == 0
-
-
-def test_features_of_two_columns() -> None:
-    values = np.array([[1, 2], [2, 4], [3, 7], [NAN, 1], [8, NAN]])
-    times = np.arange(5.0)
-    # About the means: (-1, 0, 1) and (-7/3, -1/3, 8/3): 5 / sqrt(2 * 38/3).
-    assert_allclose(naive.correlation(values, times), 5 / math.sqrt(76 / 3))
-    assert_allclose(naive.mean_absolute_difference(values, times), 7 / 3)  # 1, 2, 4
-    assert_allclose(naive.flag_agreement(values, times, 3.0), 1 / 3)  # above 3: no no no, no yes yes
-    assert math.isnan(naive.correlation_of_increments(values, times))  # the first column's are 1 and 1
-    assert naive.count(values, times) == 5
-
-
-def test_correlation_of_increments_spans_a_gap() -> None:
-    values = np.array([[0, 0], [1, 2], [NAN, 50], [3, 3], [2, 3]])
-    # Increments 1, 2, -1 and 2, 1, 0; about their means 1/3, 4/3, -5/3 and 1, 0, -1: 2 / sqrt(42/9 * 2).
-    expected = 2 / math.sqrt(28 / 3)
-    assert_allclose(naive.correlation_of_increments(values, np.arange(5.0)), expected)
-
-
-def test_correlations_keep_their_sign_and_their_bounds() -> None:
-    values = np.array([[0.1, -0.3], [0.2, -0.6], [0.4, -1.2]])
-    assert naive.correlation(values, TIMES[:3]) == -1
-    assert math.isnan(naive.correlation(np.array([[1.0, 2.0], [1.0, 3.0]]), TIMES[:2]))
-    assert math.isnan(naive.correlation(np.array([[2.0, 1.0], [3.0, 1.0]]), TIMES[:2]))
-
-
-@pytest.mark.parametrize("n_missing", [0, 2])
-def test_without_samples_features_are_undefined(n_missing: int) -> None:
-    one, two, times = np.full((n_missing, 1), NAN), np.full((n_missing, 2), NAN), np.arange(float(n_missing))
-    assert naive.count(one, times) == n_missing
-    singles = (naive.last, naive.mean, naive.variance, naive.minimum, naive.maximum, naive.value_range)
-    assert all(math.isnan(feature(one, times)) for feature in (*singles, naive.slope))
-    assert math.isnan(naive.exponentially_weighted_mean(one, times, 0.5))
-    assert math.isnan(naive.windowed_mean(one, times, 3))
-    assert math.isnan(naive.windowed_variance(one, times, 3))
-    pairs = (naive.correlation, naive.correlation_of_increments, naive.mean_absolute_difference)
-    assert all(math.isnan(feature(two, times)) for feature in pairs)
-    assert math.isnan(naive.flag_agreement(two, times, 0.0))
-
-
-def test_one_sample_or_one_time_is_not_enough() -> None:
-    assert math.isnan(naive.variance(column(3, NAN), TIMES[:2]))
-    assert math.isnan(naive.slope(column(3, 4), np.array([1.0, 1.0])))
-    assert math.isnan(naive.correlation(np.array([[1.0, 2.0]]), TIMES[:1]))
-    assert math.isnan(naive.correlation_of_increments(np.array([[1.0, 2.0], [2.0, 5.0]]), TIMES[:2]))

@@ -1,13 +1,15 @@
 """Text names of features: what they mean, their one form, and what is said of a wrong one."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import feature_extractors as fx
-from feature_extractors import window
-from feature_extractors.base import Feature, Parameter
-from feature_extractors.catalogue import KINDS, canonical
+from feature_extractors import moments, order, pair, pair_window, spectral
+from feature_extractors.base import Feature, Kind, Parameter
+from feature_extractors.catalogue import DEFAULT_WINDOW, ESSENTIAL, KINDS, canonical
 from feature_extractors.checks import check_name_round_trips
 from feature_extractors.report import Policy, split_channel
 
@@ -64,9 +66,12 @@ def test_columns_of_a_name_are_its_channels(spellings: list[str]) -> None:
     assert [split_channel(c) for c in feature.columns] == [split_channel(c) for c in spellings]
 
 
-@given(columns=st.lists(COLUMNS.map(quoted), min_size=1, max_size=4, unique=True))
-def test_catalogued_names_round_trip(columns: list[str]) -> None:
-    catalogued = fx.catalogue(columns)
+@given(
+    columns=st.lists(COLUMNS.map(quoted), min_size=1, max_size=4, unique=True),
+    kinds=st.sampled_from([KINDS, ESSENTIAL]),
+)
+def test_catalogued_names_round_trip(columns: list[str], kinds: Sequence[Kind]) -> None:
+    catalogued = fx.catalogue(columns, kinds)
     for feature in catalogued:
         check_name_round_trips(feature)
     assert len({feature.name for feature in catalogued}) == len(catalogued)
@@ -86,6 +91,11 @@ def test_catalogued_names_round_trip(columns: list[str]) -> None:
         ("exponential_mean(a)", "exponential_mean(a; alpha=0.1)"),
         ("exponential_mean(a; alpha=1)", "exponential_mean(a; alpha=1)"),
         ("flag_agreement(a, b; threshold=-0)", "flag_agreement(a, b; threshold=0)"),
+        ("quantile(a)", "quantile(a; q=0.5)"),
+        ("quantile(a; window=8)", "quantile(a; q=0.5, window=8)"),
+        ("quantile(a; window=8, q=0.25)", "quantile(a; q=0.25, window=8)"),
+        ("autocorrelation(a; window=8, lag=2)", "autocorrelation(a; lag=2, window=8)"),
+        ("band_power(a; cycle=5.50)", "band_power(a; cycle=5.5)"),
         ("mean(a@delta:0.50)", "mean(a@delta:0.5)"),
         ("mean(a@every:1)", "mean(a)"),
         ('mean("a")', "mean(a)"),
@@ -101,13 +111,36 @@ def test_canonical_form(text: str, name: str) -> None:
 
 
 def test_a_window_makes_another_kind() -> None:
-    assert fx.get("mean(a; window=4)").kind is window.WINDOWED_MEAN
+    assert fx.get("mean(a; window=4)").kind is moments.WINDOWED_MEAN
     assert fx.get("mean(a)") != fx.get("mean(a; window=4)") != fx.get("mean(a; window=5)")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("quantile(a)", order.QUANTILE),
+        ("quantile(a; q=0.1)", order.QUANTILE),
+        ("quantile(a; window=8)", order.WINDOWED_QUANTILE),
+        ("quantile(a; q=0.1, window=8)", order.WINDOWED_QUANTILE),
+        ("autocorrelation(a; window=8)", spectral.WINDOWED_AUTOCORRELATION),
+        ("flag_agreement(a, b)", pair.FLAG_AGREEMENT),
+        ("flag_agreement(a, b; hysteresis=1)", pair.STEADY_FLAG_AGREEMENT),
+        ("flag_agreement(a, b; window=8)", pair_window.WINDOWED_FLAG_AGREEMENT),
+    ],
+)
+def test_a_kind_is_chosen_by_what_it_takes_and_needs(text: str, kind: Kind) -> None:
+    assert fx.get(text).kind is kind
+    assert fx.get(text, KINDS[::-1]).kind is kind
+
+
+def test_no_two_kinds_take_the_same_parameters() -> None:
+    forms = [(kind.name, *sorted(parameter.name for parameter in kind.parameters)) for kind in KINDS]
+    assert len(set(forms)) == len(forms)
 
 
 def test_state_size_follows_the_window() -> None:
     small, large = fx.get("variance(a; window=10)"), fx.get("variance(a; window=110)")
-    assert large.state_size - small.state_size == 300
+    assert large.state_size - small.state_size == 500
 
 
 def test_one_may_name_ones_own_kinds() -> None:
@@ -133,6 +166,10 @@ def test_one_may_name_ones_own_kinds() -> None:
         ("mean(a; window=2.5)", r"window is 2\.5, expected a whole number"),
         ("exponential_mean(a; alpha=0)", r"alpha is 0\.0, expected a number from 1e-09 to 1"),
         ("exponential_mean(a; alpha=1.00000001)", r"alpha is 1\.00000001, expected a number from"),
+        ("quantile(a; q=1)", r"q is 1\.0, expected a number from 0\.001 to 0\.999"),
+        ("autocorrelation(a; lag=0)", r"lag is 0\.0, expected a number from 1 to 10000"),
+        ("band_power(a; cycle=1.9)", r"cycle is 1\.9, expected a number from 2 to 1e\+06"),
+        ("quantile(a; window=8, hysteresis=1)", "quantile has no parameter 'hysteresis'"),
         ("flag_agreement(a, b; threshold=nan)", "threshold is nan, expected a number from -inf to inf"),
         ("flag_agreement(a, b; threshold=inf)", "threshold is inf, expected a number from -inf to inf"),
         ("mean(a; window=many)", "window is 'many' in .*, expected a number"),
@@ -177,7 +214,7 @@ def test_what_is_no_name_is_quoted_back(text: str) -> None:
 
 def test_a_parameter_without_default_must_be_given() -> None:
     with pytest.raises(ValueError, match="mean needs a value of window"):
-        Feature(window.WINDOWED_MEAN, ("a",))
+        Feature(moments.WINDOWED_MEAN, ("a",))
 
 
 def test_pairs_in_the_catalogue_are_of_one_quantity_and_policy() -> None:
@@ -188,8 +225,23 @@ def test_pairs_in_the_catalogue_are_of_one_quantity_and_policy() -> None:
 
 def test_a_flag_gets_only_what_says_something_of_a_flag() -> None:
     kinds = {feature.kind.name for feature in fx.catalogue(["a@flag:3", "b@flag:3"])}
-    assert kinds == {"count", "last", "mean", "flag_agreement"}
+    assert kinds == {"count", "last", "mean", "sign_runs", "flag_agreement"}
     assert "flag_agreement" not in {feature.kind.name for feature in fx.catalogue(["a", "b"])}
+
+
+def test_numbers_get_every_other_kind_and_the_essential_ones_of_old() -> None:
+    listed = [feature.kind for feature in fx.catalogue(["a", "b"])]
+    assert set(listed) == {kind for kind in KINDS if kind.name != "flag_agreement"}
+    assert listed.count(moments.COUNT) == 1
+    essential = [feature.name for feature in fx.catalogue(["a", "b"], ESSENTIAL)]
+    assert essential[:4] == ["count()", "last(a)", "mean(a)", "variance(a)"]
+    assert essential[-1] == "mean_absolute_difference(a, b)"
+    assert len(essential) == 1 + 2 * 10 + 3
+
+
+def test_a_catalogued_window_is_of_the_default_length() -> None:
+    windows = {feature.params["window"] for feature in fx.catalogue(["a"]) if "window" in feature.params}
+    assert windows == {DEFAULT_WINDOW}
 
 
 def test_a_text_in_place_of_a_feature_is_named():

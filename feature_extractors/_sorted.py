@@ -1,0 +1,56 @@
+"""The last `window` values of one column, sorted, and quantiles of sorted values."""
+
+from numba import njit
+
+N, PLACE, SORTED = range(3)
+"""Places of the state: count, where the next value goes, and the values sorted; after them the same in turn."""
+
+
+def state_size(window: float) -> int:
+    """Number of floats that a sorted window takes."""
+    return SORTED + 2 * int(window)
+
+
+@njit(cache=True, nogil=True)
+def push(state, at, x, window):
+    """Add a value, in the place of the oldest one if the window is full; return how many there are.
+
+    They stand from place `at` + `SORTED` of the state on. The work is ~window a sample.
+    """
+    n, place = int(state[at + N]), int(state[at + PLACE])
+    first, turn = at + SORTED, at + SORTED + window + place
+    k = 0
+    if n < window:
+        k = n
+        n += 1
+        state[at + N] = n
+    else:
+        while state[first + k] != state[turn]:
+            k += 1
+    state[turn] = x
+    state[at + PLACE] = (place + 1) % window
+    state[first + k] = x
+    settle(state, first, k, n)
+    return n
+
+
+@njit(cache=True, nogil=True)
+def settle(state, at, k, n):
+    """Move the k-th of `n` values, all others of which are sorted, to its place."""
+    x = state[at + k]
+    while k > 0 and state[at + k - 1] > x:
+        state[at + k] = state[at + k - 1]
+        k -= 1
+    while k < n - 1 and state[at + k + 1] < x:
+        state[at + k] = state[at + k + 1]
+        k += 1
+    state[at + k] = x
+
+
+@njit(cache=True, nogil=True)
+def quantile(state, at, n, q, origin):
+    """Interpolate the quantile `q` of `n` sorted values at place `at` of the state, measured from an origin."""
+    place = (n - 1) * q
+    low = int(place)
+    high = min(low + 1, n - 1)
+    return state[at + low] - origin + (place - low) * (state[at + high] - state[at + low])

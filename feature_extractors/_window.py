@@ -1,0 +1,91 @@
+"""Running sums of the last `window` pairs, exact at any offset and after any outlier.
+
+Two stacks (Tangwongsan and others, PVLDB 8, 2015): the window is a suffix of the block of `window` pairs before,
+whose suffixes are summed up once when the block ends, and a prefix of the current block. Suffixes are measured
+from the last pair of their block, prefixes from the first: pairs that the window holds. So joining the two by
+Chan's formula loses no digits, whatever has left the window; the work a sample is constant on average.
+
+In a step::
+
+    _window.push(state, at, x, y, window)
+    return _welford.correlation(state, at)
+
+The sums of the window stand at place `at` of the state, in the places and with the meaning that `_welford` gives
+them: what serves its sums serves these too. `window` is a whole number from 1 on; a feature of one column pushes
+0 for `y`. The whole takes `state_size(window)` floats.
+"""
+
+from numba import njit
+
+from feature_extractors import _welford
+from feature_extractors._welford import MEAN_X, MEAN_Y, XX, XY, YY, N
+from feature_extractors.base import Parameter
+
+WINDOW = Parameter("window", low=2, high=1_000_000, whole=True)
+
+PREFIX = _welford.STATE_SIZE
+HAS_BEFORE, X0_BEFORE, Y0_BEFORE, SLOTS = range(2 * PREFIX, 2 * PREFIX + 4)
+"""Places after the window's own sums: those of the current block, whether there is a block before, its last pair,
+and `window` slots. A slot holds a pair of the current block, or the sums of a suffix of the block before."""
+
+SLOT_SIZE = 5
+
+
+def state_size(window: float) -> int:
+    """Number of floats that the sums of a window take."""
+    return SLOTS + SLOT_SIZE * int(window)
+
+
+@njit(cache=True, nogil=True)
+def push(state, at, x, y, window):
+    """Add a pair; the sums at place `at` of the state are then those of the window."""
+    prefix = at + PREFIX
+    if state[prefix + N] == window:
+        _end_block(state, at, window)
+    slot = at + SLOTS + SLOT_SIZE * int(state[prefix + N])
+    state[slot] = x
+    state[slot + 1] = y
+    _welford.update(state, prefix, x, y)
+    for k in range(_welford.STATE_SIZE):
+        state[at + k] = state[prefix + k]
+    if state[at + HAS_BEFORE] == 1.0 and state[at + N] < window:
+        _join(state, at, slot + SLOT_SIZE, window)
+
+
+@njit(cache=True, nogil=True)
+def _end_block(state, at, window):
+    """Sum up the suffixes of the block that is full, and start an empty one."""
+    prefix = at + PREFIX
+    _clear(state, prefix)
+    for k in range(window - 1, -1, -1):
+        slot = at + SLOTS + SLOT_SIZE * k
+        _welford.update(state, prefix, state[slot], state[slot + 1])
+        for i in range(SLOT_SIZE):
+            state[slot + i] = state[prefix + MEAN_X + i]
+    state[at + HAS_BEFORE] = 1.0
+    state[at + X0_BEFORE] = state[prefix + _welford.X0]
+    state[at + Y0_BEFORE] = state[prefix + _welford.Y0]
+    _clear(state, prefix)
+
+
+@njit(cache=True, nogil=True)
+def _clear(state, at):
+    for k in range(_welford.STATE_SIZE):
+        state[at + k] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def _join(state, at, suffix, window):
+    """Add the sums of a suffix of the block before, which fills the window up."""
+    share = state[at + N] / window
+    weight = share * (window - state[at + N])
+    mean_x = state[suffix] + (state[at + X0_BEFORE] - state[at + _welford.X0])
+    mean_y = state[suffix + 1] + (state[at + Y0_BEFORE] - state[at + _welford.Y0])
+    gap_x = state[at + MEAN_X] - mean_x
+    gap_y = state[at + MEAN_Y] - mean_y
+    state[at + N] = window
+    state[at + MEAN_X] = mean_x + gap_x * share
+    state[at + MEAN_Y] = mean_y + gap_y * share
+    state[at + XX] += state[suffix + 2] + gap_x * gap_x * weight
+    state[at + YY] += state[suffix + 3] + gap_y * gap_y * weight
+    state[at + XY] += state[suffix + 4] + gap_x * gap_y * weight

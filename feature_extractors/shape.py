@@ -1,0 +1,154 @@
+"""The shape of a column's course: how often it crosses its mean, turns and peaks, how long it rises or falls."""
+
+from numba import cfunc, njit
+
+from feature_extractors import _past
+from feature_extractors._window import WINDOW
+from feature_extractors.base import STEP, Kind, sized
+
+FINE = 2.0**600
+"""Unit in which deviations from a mean are taken, so that the least of them do not round; exact up to 1e100."""
+
+NEAR = 1e-9
+"""A value this near to the mean, as a share of the range, lies on neither side of it."""
+
+SIDE, CROSSINGS, N, X0, MEAN, LOW, HIGH = range(7)
+"""Places of the state of mean crossings; the moments are measured from the first value."""
+
+SEEN, BEFORE, DIRECTION, NUMBER, MOST = range(5)
+"""Places of the state of the others: whether there is a value before, and it, the direction or length of the
+present run, a number of runs or peaks, the length of the longest run."""
+
+
+@njit(cache=True, nogil=True)
+def _take_side(state, deviation, spread):
+    """Count a crossing if the deviation from the mean is on the other side than the last one."""
+    if abs(deviation) > NEAR * spread:
+        side = 1.0 if deviation > 0.0 else -1.0
+        if state[SIDE] == -side:
+            state[CROSSINGS] += 1.0
+        state[SIDE] = side
+
+
+@cfunc(STEP, cache=True)
+def _mean_crossings(state, inputs, params, t):
+    if state[N] == 0.0:
+        state[X0] = inputs[0]
+    state[N] += 1.0
+    d = (inputs[0] - state[X0]) * FINE
+    state[MEAN] += (d - state[MEAN]) / state[N]
+    state[LOW] = min(state[LOW], d)
+    state[HIGH] = max(state[HIGH], d)
+    _take_side(state, d - state[MEAN], state[HIGH] - state[LOW])
+    return state[CROSSINGS]
+
+
+@cfunc(STEP, cache=True)
+def _windowed_mean_crossings(state, inputs, params, t):
+    n = _past.keep(state, N, inputs[0], int(params[0]))
+    oldest = state[N + 1]
+    total, low, high = 0.0, 0.0, 0.0
+    for k in range(n):
+        d = (state[N + 1 + k] - oldest) * FINE
+        total += d
+        low = min(low, d)
+        high = max(high, d)
+    state[SIDE] = 0.0
+    state[CROSSINGS] = 0.0
+    for k in range(n):
+        _take_side(state, (state[N + 1 + k] - oldest) * FINE - total / n, high - low)
+    return state[CROSSINGS]
+
+
+@njit(cache=True, nogil=True)
+def _direction(state, x):
+    """Sign of the increment from the value before, 0 at the first."""
+    direction = 0.0
+    if state[SEEN] == 1.0 and x != state[BEFORE]:
+        direction = 1.0 if x > state[BEFORE] else -1.0
+    state[SEEN] = 1.0
+    state[BEFORE] = x
+    return direction
+
+
+@cfunc(STEP, cache=True)
+def _sign_runs(state, inputs, params, t):
+    direction = _direction(state, inputs[0])
+    if direction not in (0.0, state[DIRECTION]):
+        state[DIRECTION] = direction
+        state[NUMBER] += 1.0
+    return state[NUMBER]
+
+
+@njit(cache=True, nogil=True)
+def _longest_run(state, x, wanted):
+    """Length of the longest run of increments of the wanted sign."""
+    state[DIRECTION] = state[DIRECTION] + 1.0 if _direction(state, x) == wanted else 0.0
+    state[MOST] = max(state[MOST], state[DIRECTION])
+    return state[MOST]
+
+
+@cfunc(STEP, cache=True)
+def _longest_rise(state, inputs, params, t):
+    return _longest_run(state, inputs[0], 1.0)
+
+
+@cfunc(STEP, cache=True)
+def _longest_fall(state, inputs, params, t):
+    return _longest_run(state, inputs[0], -1.0)
+
+
+@njit(cache=True, nogil=True)
+def _count_peaks(state, x):
+    """Count a peak at a fall if the last increment that was not 0 was a rise."""
+    direction = _direction(state, x)
+    if direction == -1.0 and state[DIRECTION] == 1.0:
+        state[NUMBER] += 1.0
+    if direction != 0.0:
+        state[DIRECTION] = direction
+
+
+@cfunc(STEP, cache=True)
+def _peaks(state, inputs, params, t):
+    _count_peaks(state, inputs[0])
+    return state[NUMBER]
+
+
+@cfunc(STEP, cache=True)
+def _windowed_peaks(state, inputs, params, t):
+    n = _past.keep(state, MOST, inputs[0], int(params[0]))
+    for place in range(MOST):
+        state[place] = 0.0
+    for k in range(n):
+        _count_peaks(state, state[MOST + 1 + k])
+    return state[NUMBER]
+
+
+def _crossings_size(window: float) -> int:
+    return N + 1 + int(window)
+
+
+def _peaks_size(window: float) -> int:
+    return MOST + 1 + int(window)
+
+
+MEAN_CROSSINGS = Kind("mean_crossings", 1, _mean_crossings, sized(HIGH + 1))
+"""How often a value lay on the other side of the mean so far than the one before it did."""
+
+SIGN_RUNS = Kind("sign_runs", 1, _sign_runs, sized(MOST))
+"""Number of runs of increments of one sign; those of 0 are passed over."""
+
+LONGEST_RISE = Kind("longest_rise", 1, _longest_rise, sized(MOST + 1))
+"""Most increments above 0 in a row."""
+
+LONGEST_FALL = Kind("longest_fall", 1, _longest_fall, sized(MOST + 1))
+"""Most increments below 0 in a row."""
+
+PEAKS = Kind("peaks", 1, _peaks, sized(MOST))
+"""Number of local maxima, each known at the fall after it; a plateau is one."""
+
+WINDOWED_MEAN_CROSSINGS = Kind("mean_crossings", 1, _windowed_mean_crossings, _crossings_size, (WINDOW,))
+"""How often the last `window` values cross their mean. The work is ~window a sample."""
+
+WINDOWED_PEAKS = Kind("peaks", 1, _windowed_peaks, _peaks_size, (WINDOW,))
+"""Number of local maxima within the last `window` values. The work is ~window a sample."""

@@ -1,0 +1,140 @@
+"""Rhythm: how a column goes with its own past, and with the sine of a given cycle."""
+
+import math
+
+from numba import cfunc, njit
+
+from feature_extractors import _past, _welford, _window
+from feature_extractors._past import LAG
+from feature_extractors._window import WINDOW
+from feature_extractors.base import STEP, Kind, Parameter, sized
+
+CYCLE = Parameter("cycle", default=8, low=2, high=1_000_000)
+
+TICK, COSINE = range(2)
+"""Places of the state of a band: number of samples so far, and where its sums with the cosine start; those with
+the sine follow. Welford's sums of products are the sine's and cosine's of the deviations from the mean, whatever
+the phase at which one starts to count."""
+
+SINE = COSINE + _welford.STATE_SIZE
+
+
+@cfunc(STEP, cache=True)
+def _autocorrelation(state, inputs, params, t):
+    lag = int(params[0])
+    before = _past.delayed(state, _welford.STATE_SIZE, inputs[0], lag)
+    if not math.isnan(before):
+        _welford.update(state, 0, before, inputs[0])
+    return _welford.correlation(state, 0)
+
+
+@cfunc(STEP, cache=True)
+def _windowed_autocorrelation(state, inputs, params, t):
+    lag = int(params[0])
+    sums = _past.VALUES + lag
+    before = _past.delayed(state, 0, inputs[0], lag)
+    n_pairs = int(params[1]) - lag
+    if n_pairs > 0 and not math.isnan(before):
+        _window.push(state, sums, before, inputs[0], n_pairs)
+    return _welford.correlation(state, sums)
+
+
+@njit(cache=True, nogil=True)
+def _next_phase(state, cycle):
+    """Count a sample; return its place in the cycle as an angle, as exact for the last as for the first."""
+    phase = 2.0 * math.pi * (state[TICK] % cycle / cycle)
+    state[TICK] += 1.0
+    return phase
+
+
+@njit(cache=True, nogil=True)
+def _push(state, x, cycle):
+    """Add a value to the sums over the whole prefix."""
+    phase = _next_phase(state, cycle)
+    _welford.update(state, COSINE, x, math.cos(phase))
+    _welford.update(state, SINE, x, math.sin(phase))
+
+
+@njit(cache=True, nogil=True)
+def _push_window(state, x, cycle, window):
+    """Add a value to the sums over a window; return where those with the sine start."""
+    phase = _next_phase(state, cycle)
+    sine = COSINE + _window.SLOTS + _window.SLOT_SIZE * window
+    _window.push(state, COSINE, x, math.cos(phase), window)
+    _window.push(state, sine, x, math.sin(phase), window)
+    return sine
+
+
+@njit(cache=True, nogil=True)
+def _power(state, sine):
+    """Power of the sine that fits best, from the sums."""
+    n = state[COSINE + _welford.N]
+    if n < 2.0:
+        return math.nan
+    real = state[COSINE + _welford.XY] / n
+    imaginary = state[sine + _welford.XY] / n
+    return 2.0 * (real * real + imaginary * imaginary)
+
+
+@njit(cache=True, nogil=True)
+def _share(state, sine):
+    """The power as a share of the mean square deviation."""
+    squares = state[COSINE + _welford.XX]
+    if squares == 0.0:
+        return math.nan
+    real = state[COSINE + _welford.XY] / math.sqrt(squares)
+    imaginary = state[sine + _welford.XY] / math.sqrt(squares)
+    return min(1.0, 2.0 * (real * real + imaginary * imaginary) / state[COSINE + _welford.N])
+
+
+@cfunc(STEP, cache=True)
+def _band_power(state, inputs, params, t):
+    _push(state, inputs[0], params[0])
+    return _power(state, SINE)
+
+
+@cfunc(STEP, cache=True)
+def _windowed_band_power(state, inputs, params, t):
+    return _power(state, _push_window(state, inputs[0], params[0], int(params[1])))
+
+
+@cfunc(STEP, cache=True)
+def _band_share(state, inputs, params, t):
+    _push(state, inputs[0], params[0])
+    return _share(state, SINE)
+
+
+@cfunc(STEP, cache=True)
+def _windowed_band_share(state, inputs, params, t):
+    return _share(state, _push_window(state, inputs[0], params[0], int(params[1])))
+
+
+def _lag_size(lag: float) -> int:
+    return _welford.STATE_SIZE + _past.delay_size(lag)
+
+
+def _windowed_lag_size(lag: float, window: float) -> int:
+    return _past.delay_size(lag) + _window.state_size(max(window - lag, 0))
+
+
+def _windowed_band_size(cycle: float, window: float) -> int:
+    return COSINE + 2 * _window.state_size(window)
+
+
+AUTOCORRELATION = Kind("autocorrelation", 1, _autocorrelation, _lag_size, (LAG,))
+"""Pearson's correlation of the values with those of `lag` samples before; NaN until both have varied."""
+
+BAND_POWER = Kind("band_power", 1, _band_power, sized(SINE + _welford.STATE_SIZE), (CYCLE,))
+"""Goertzel's power of the sine of `cycle` samples in the deviations from the mean; NaN before the second value."""
+
+BAND_SHARE = Kind("band_share", 1, _band_share, sized(SINE + _welford.STATE_SIZE), (CYCLE,))
+"""Band power over the mean square deviation, at most 1; NaN while all values are equal."""
+
+WINDOWED_AUTOCORRELATION = Kind("autocorrelation", 1, _windowed_autocorrelation, _windowed_lag_size, (LAG, WINDOW))
+"""Autocorrelation within the last `window` values; NaN for ever if `lag` is no less than `window`."""
+
+WINDOWED_BAND_POWER = Kind("band_power", 1, _windowed_band_power, _windowed_band_size, (CYCLE, WINDOW))
+"""Band power of the last `window` values."""
+
+WINDOWED_BAND_SHARE = Kind("band_share", 1, _windowed_band_share, _windowed_band_size, (CYCLE, WINDOW))
+"""Band share of the last `window` values."""
