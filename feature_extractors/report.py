@@ -218,6 +218,17 @@ def channel_name(column: str, policy: Policy | None = None) -> str:
     return f"{column}@{name}" if name else column
 
 
+def quantity_of(column: str) -> str:
+    """Name the quantity of a column: what stands after its role, or the column itself.
+
+    Examples
+    --------
+    >>> quantity_of("a.light"), quantity_of("humidity")
+    ('light', 'humidity')
+    """
+    return column.rpartition(".")[2]
+
+
 def silent_ticks(max_silence: float | None, period: float) -> int | None:
     """Whole ticks of the longest silence of a channel; None where it may last for ever.
 

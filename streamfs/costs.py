@@ -1,6 +1,6 @@
 """What features cost: equations 1 and 4 of StreamRelief, and costs had from recorded streams."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array, Feature, channels_of
-from feature_extractors.report import silent_ticks, split_channel
+from feature_extractors.report import quantity_of, silent_ticks, split_channel
 from streamfs.energy import Profile
+from streamfs.errors import DataError
 
 if TYPE_CHECKING:
     from streamfs.streams import StreamSet
@@ -88,6 +89,7 @@ class Costs:
         *,
         message_bytes: int = 40,
         max_silence: float | None = None,
+        prices: Mapping[str, float] | None = None,
         a: float = 1.0,
         b: float = 1.0,
     ) -> "Costs":
@@ -105,6 +107,9 @@ class Costs:
             Payload of a message, bytes.
         max_silence : float, optional
             Seconds after which a channel that sends on change repeats its value; by default never.
+        prices : mapping of str to float, optional
+            Factor by which a message of a quantity (``light`` of ``a.light``) is dearer, since its sensor needs
+            energy too; 1 where none is named.
         a, b : float
             Weights, as in the class.
 
@@ -112,17 +117,39 @@ class Costs:
         -------
         Costs
             One-time costs are zero.
+
+        Raises
+        ------
+        DataError
+            If a channel's column is not there, or a price is of a quantity that is not.
+        ValueError
+            If a price is negative or not finite.
         """
+        _check_prices(streams, prices)
         joules = profile.message_joules(message_bytes)
-        rate = {
-            channel: joules * _messages_a_tick(streams, channel, max_silence) for channel in channels_of(features)
-        }
+        rate = {c: joules * _messages_a_tick(streams, c, max_silence, prices) for c in channels_of(features)}
         return cls([sum(rate[c] for c in dict.fromkeys(f.columns)) for f in features], a=a, b=b)
 
 
-def _messages_a_tick(streams: "StreamSet", channel: str, max_silence: float | None) -> float:
-    """Mean number of transmissions of a channel in a tick of the streams."""
+def price_of(column: str, prices: Mapping[str, float] | None) -> float:
+    """What a message of a column costs, as a multiple of a message's energy: the price of its quantity, or 1."""
+    return 1.0 if prices is None else prices.get(quantity_of(column), 1.0)
+
+
+def _messages_a_tick(
+    streams: "StreamSet", channel: str, max_silence: float | None, prices: Mapping[str, float] | None
+) -> float:
+    """Mean price of the transmissions of a channel in a tick of the streams."""
     column, policy = split_channel(channel)
     silence = silent_ticks(max_silence, streams.period)
     n_sent = np.count_nonzero(~np.isnan(policy.sent(streams.column(column), silence)))
-    return n_sent / max(1, int(streams.lengths.sum()))
+    return price_of(column, prices) * n_sent / max(1, int(streams.lengths.sum()))
+
+
+def _check_prices(streams: "StreamSet", prices: Mapping[str, float] | None) -> None:
+    known = {quantity_of(column) for column in streams.columns}
+    for quantity, price in ({} if prices is None else prices).items():
+        if quantity not in known:
+            raise DataError(f"there is a price of {quantity!r}, expected one of {', '.join(sorted(known))}")
+        if not 0 <= price < float("inf"):
+            raise ValueError(f"price of {quantity} is {price}, expected a finite number not below 0")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 import feature_extractors as fx
 from feature_extractors.base import Feature, channels_of
-from feature_extractors.report import Policy, channel_name, split_channel
+from feature_extractors.report import Policy, channel_name, quantity_of, split_channel
 from streamfs.choosing import CrossValidation, Learn, choose_size
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.costs import Costs
@@ -171,8 +171,8 @@ def default_channels(streams: StreamSet) -> list[str]:
     for column in streams.columns:
         if np.isnan(streams.column(column)).all():
             continue
-        quantity = column.rpartition(".")[2]
-        readings = np.concatenate([streams.column(c) for c in streams.columns if c.rpartition(".")[2] == quantity])
+        alike = [c for c in streams.columns if quantity_of(c) == quantity_of(column)]
+        readings = np.concatenate([streams.column(c) for c in alike])
         known = readings[~np.isnan(readings)]
         policies = [Policy()]
         if known.std() > 0:

@@ -1,0 +1,263 @@
+"""The experiment of the paper: four ways to build a classifier, compared over confidence thresholds."""
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student
+
+from feature_extractors.base import Array, Feature, channels_of
+from feature_extractors.report import split_channel
+from streamfs.choosing import CrossValidation, choose_size
+from streamfs.classifiers.c45 import C45Classifier
+from streamfs.classifiers.tree import Tree
+from streamfs.costs import Costs, price_of
+from streamfs.energy import profile
+from streamfs.errors import TrainingError
+from streamfs.relief import StreamRelief, position_grid
+from streamfs.selectors import SELECTORS, Selector
+from streamfs.streams import Integers, StreamSet
+from streamfs.tables import FeatureTable, tabulate
+from streamfs.trajectories import Trajectories
+
+NAIVE, COST_BASED, RELIEF = "naive C4.5", "cost-based C4.5", "Relief"
+STREAM_RELIEF, LITERAL = "StreamRelief", "StreamRelief, literal"
+METHODS = (NAIVE, COST_BASED, RELIEF, LITERAL, STREAM_RELIEF)
+"""Section 3's four ways, the last one to the letter and with the relevance floor."""
+
+N_POSITIONS = 12
+"""Ticks at which Relief's instances are taken, spread evenly over a stream."""
+
+MEASURES = ("completeness", "accuracy", "ticks", "cost", "sent", "offered_cost", "n_tested", "n_offered")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one method came to on one split, at one confidence threshold.
+
+    Parameters
+    ----------
+    method : str
+        One of `METHODS`.
+    confidence : float
+        Threshold.
+    seed : int
+        Of the split.
+    completeness, accuracy : float
+        Share of the test streams given a label, and of those with the right one; accuracy is NaN where none is
+        labelled.
+    ticks : float
+        Mean ticks spent.
+    cost : float
+        Mean classification cost over the features that the tree tests (equation 1).
+    sent : float
+        Mean cost of the messages that the nodes of a stream really send until its decision: those of the channels
+        that the tree reads, each once.
+    offered_cost : float
+        The same as cost over all features that were offered to the tree.
+    n_tested, n_offered : int
+        How many these are.
+    """
+
+    method: str
+    confidence: float
+    seed: int
+    completeness: float
+    accuracy: float
+    ticks: float
+    cost: float
+    sent: float
+    offered_cost: float
+    n_tested: int
+    n_offered: int
+
+
+class Experiment:
+    """One split of labelled streams, on which every method learns and is tested.
+
+    Parameters
+    ----------
+    training, testing : StreamSet
+        The streams.
+    features : sequence of Feature
+        What the methods choose from.
+    prices : mapping of str to float, optional
+        What a message of a column costs, by quantity; 1 where none is named.
+    seed : int
+        Seeds the folds, the probes and Relief's prefixes.
+
+    Notes
+    -----
+    As in the paper every feature tuple is an instance of weight 1 (`train` weighs them by stream), costs are
+    frequencies of transmission, and trees are C4.5 with Laplace's correction in the leaves. The time limit is the
+    longest training stream. The number of features is chosen for Relief and for StreamRelief by the same rule.
+    """
+
+    def __init__(
+        self,
+        training: StreamSet,
+        testing: StreamSet,
+        features: Sequence[Feature],
+        prices: Mapping[str, float] | None = None,
+        seed: int = 0,
+    ) -> None:
+        radio = profile("transmissions")
+        self.training, self.testing = tabulate(training, features), tabulate(testing, features)
+        self.costs = Costs.estimate(training, features, radio, prices=prices)
+        self._sent = messages_sent(testing, channels_of(features), prices)
+        self._opening = testing.lengths - self.testing.lengths
+        self.time_limit = int(self.training.lengths.max())
+        self.seed = seed
+        self._validation = CrossValidation(self.training, self.costs, self._learn, self.time_limit, seed)
+        self._trees: dict[tuple[int, ...], tuple[Tree, Trajectories]] = {}
+
+    def run(self, method: str, thresholds: Sequence[float]) -> Iterator[Outcome]:
+        """Learn by a method, and test at each threshold.
+
+        Raises
+        ------
+        ValueError
+            If there is no such method.
+        """
+        if method not in METHODS:
+            raise ValueError(f"there is no method {method!r}, expected one of {', '.join(METHODS)}")
+        if method in (NAIVE, COST_BASED):
+            costs = self.costs.each if method == COST_BASED else None
+            tree = self._learn(self.training, costs)
+            trajectories = Trajectories.of(tree, self.testing, self.time_limit)
+            everything = np.arange(len(self.costs))
+            for confidence in thresholds:
+                yield self._outcome(method, confidence, everything, tree, trajectories)
+            return
+        selector = self._selector(method)
+        for confidence in thresholds:
+            ranking = self._ranking(selector, confidence)
+            chosen = ranking[: self._size(ranking, confidence)]
+            yield self._outcome(method, confidence, chosen, *self._tree_of(chosen))
+
+    def _learn(self, table: FeatureTable, costs: Array | None = None) -> Tree:
+        streams, ticks = table.rows(np.arange(1, min(table.n_ticks, self.time_limit) + 1))
+        classifier = C45Classifier("gain_ratio" if costs is None else "gain_per_cost", feature_costs=costs)
+        return classifier.fit(table.values[streams, ticks - 1], table.labels[streams]).tree_
+
+    def _selector(self, method: str) -> Selector:
+        name = {RELIEF: "relief", STREAM_RELIEF: "streamrelief", LITERAL: "literal"}[method]
+        selector = SELECTORS[name](
+            self.costs,
+            confidence=1.0,
+            horizon=self.time_limit,
+            positions=position_grid(self.time_limit, N_POSITIONS),
+            random_state=self.seed,
+        )
+        selector.fit(self.training)
+        return selector
+
+    def _ranking(self, selector: Selector, confidence: float) -> Integers:
+        """The relevant features, best first; all of them where none is relevant."""
+        fitted = selector.at_confidence(confidence) if isinstance(selector, StreamRelief) else selector
+        n_relevant = int(np.sum(getattr(fitted, "relevant_", 0)))
+        return fitted.ranking_[: n_relevant or None]
+
+    def _size(self, ranking: Integers, confidence: float) -> int:
+        try:
+            return choose_size(self._validation, ranking, confidence)
+        except TrainingError:  # nothing is labelled with any number of features: the first costs least
+            return 1
+
+    def _tree_of(self, chosen: Integers) -> tuple[Tree, Trajectories]:
+        key = tuple(chosen.tolist())
+        if key not in self._trees:
+            tree = self._learn(self.training.with_features(key))
+            self._trees[key] = tree, Trajectories.of(tree, self.testing.with_features(key), self.time_limit)
+        return self._trees[key]
+
+    def _outcome(
+        self, method: str, confidence: float, offered: Integers, tree: Tree, trajectories: Trajectories
+    ) -> Outcome:
+        classes = np.unique(self.training.labels)
+        found, ticks = trajectories.decide(confidence)
+        labelled = found >= 0
+        right = classes[found[labelled]] == self.testing.labels[labelled]
+        tested = offered[list(tree.features_tested())]
+        read = channels_of(self.training.features[i] for i in tested)
+        spent, streams = float(ticks.mean()), np.arange(len(ticks))
+        return Outcome(
+            method,
+            confidence,
+            self.seed,
+            completeness=float(labelled.mean()),
+            accuracy=float(right.mean()) if len(right) else float("nan"),
+            ticks=spent,
+            cost=self.costs.take(tested).classification(spent),
+            sent=float(np.mean(sum(self._sent[c][streams, self._opening + ticks - 1] for c in read))),
+            offered_cost=self.costs.take(offered).classification(spent),
+            n_tested=len(tested),
+            n_offered=len(offered),
+        )
+
+
+def messages_sent(
+    streams: StreamSet, channels: Sequence[str], prices: Mapping[str, float] | None
+) -> dict[str, Array]:
+    """Cost of the messages of each channel up to and including each tick, shape (n_streams, n_ticks)."""
+    sent = {}
+    for channel in channels:
+        column, policy = split_channel(channel)
+        messages = ~np.isnan(policy.sent(streams.column(column)))
+        sent[channel] = price_of(column, prices) * messages.cumsum(axis=1)
+    return sent
+
+
+def summarise(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """Take means over seeds, with 95 % confidence intervals.
+
+    Parameters
+    ----------
+    outcomes : sequence of Outcome
+        Of several seeds.
+
+    Returns
+    -------
+    list of dict
+        One a method and threshold: the means by name, and half the width of each interval (Student's t) under the
+        name with ``_ci`` behind it, NaN for a single seed. Accuracy is taken over the seeds in which a stream was
+        labelled.
+    """
+    cells: dict[tuple[str, float], list[Outcome]] = {}
+    for outcome in outcomes:
+        cells.setdefault((outcome.method, outcome.confidence), []).append(outcome)
+    rows = []
+    for (method, confidence), cell in cells.items():
+        row: dict[str, Any] = {"method": method, "confidence": confidence, "seeds": len(cell)}
+        for measure in MEASURES:
+            values = np.array([getattr(outcome, measure) for outcome in cell], dtype=np.float64)
+            row[measure], row[f"{measure}_ci"] = mean_and_interval(values[~np.isnan(values)])
+        rows.append(row)
+    return rows
+
+
+def mean_and_interval(values: Array) -> tuple[float, float]:
+    """Mean, and half the width of its 95 % confidence interval (Student's t).
+
+    Examples
+    --------
+    >>> mean, half = mean_and_interval(np.array([1.0, 2.0, 3.0]))
+    >>> round(mean, 3), round(half, 3)
+    (2.0, 2.484)
+    """
+    n = len(values)
+    if not n:
+        return float("nan"), float("nan")
+    half = float(student.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+    return float(values.mean()), half
+
+
+def write_outcomes(outcomes: Sequence[Outcome], path: str | Path) -> None:
+    """Write every outcome as a line of a CSV file."""
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=[field.name for field in fields(Outcome)])
+        writer.writeheader()
+        writer.writerows(asdict(outcome) for outcome in outcomes)
