@@ -13,6 +13,7 @@ from streamfs.energy import PROFILES
 
 MAX_THRESHOLDS = 1000
 MAX_TICKS = 1_000_000
+RECORDINGS = ("room_climate", "sml2010", "appliances", "uncg_wsn")
 
 
 class Parsed(click.ParamType[Any]):
@@ -95,6 +96,28 @@ def thresholds(text: str) -> list[float]:
             f"{text!r}, expected at most {MAX_THRESHOLDS} numbers above 0 and up to 1: 0.8,0.9 or 0.80:0.99:0.01"
         )
     return values
+
+
+def data(text: str) -> str | Path:
+    """Read what recorded streams are meant: one of `RECORDINGS`, or a file."""
+    if text in RECORDINGS:
+        return text
+    path = Path(text)
+    if not path.is_file():
+        raise ValueError(f"{text!r}, expected one of {', '.join(RECORDINGS)}, or a file that is there")
+    return path
+
+
+def price(text: str) -> tuple[str, float]:
+    """Read what a message of a quantity costs: light=10."""
+    quantity, _, factor = text.rpartition("=")
+    try:
+        value = float(factor)
+    except ValueError:
+        value = -1.0
+    if not quantity or not (isfinite(value) and value >= 0):
+        raise ValueError(f"{text!r}, expected a quantity and a number not below 0: light=10")
+    return quantity, value
 
 
 def feature(text: str) -> Any:

@@ -1,7 +1,7 @@
 """How a procedure does on labelled streams: completeness, accuracy and cost, as the paper defines them."""
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -143,9 +143,8 @@ def sweep(
     return evaluations
 
 
-def write_csv(evaluations: Sequence[Evaluation], path: str | Path) -> None:
-    """Write the figures of several evaluations, a line each."""
-    rows = [evaluation.summary() for evaluation in evaluations]
+def write_csv(rows: Sequence[Mapping[str, Any]], path: str | Path) -> None:
+    """Write figures, a line each, under the names of the first."""
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()

@@ -1,9 +1,7 @@
 """The experiment of the paper: four ways to build a classifier, compared over confidence thresholds."""
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,10 +21,10 @@ from streamfs.streams import Integers, StreamSet
 from streamfs.tables import FeatureTable, tabulate
 from streamfs.trajectories import Trajectories
 
-NAIVE, COST_BASED, RELIEF = "naive C4.5", "cost-based C4.5", "Relief"
-STREAM_RELIEF, LITERAL = "StreamRelief", "StreamRelief, literal"
+NAIVE, COST_BASED, RELIEF, LITERAL, STREAM_RELIEF = "naive", "cost-based", "Relief", "literal", "StreamRelief"
 METHODS = (NAIVE, COST_BASED, RELIEF, LITERAL, STREAM_RELIEF)
-"""Section 3's four ways, the last one to the letter and with the relevance floor."""
+"""The four ways of section 3: C4.5 on all features, C4.5 that splits by gain over cost, and C4.5 on the features
+that Relief or StreamRelief selects, the last one to the letter of the paper and with the relevance floor."""
 
 N_POSITIONS = 12
 """Ticks at which Relief's instances are taken, spread evenly over a stream."""
@@ -114,8 +112,17 @@ class Experiment:
         self._validation = CrossValidation(self.training, self.costs, self._learn, self.time_limit, seed)
         self._trees: dict[tuple[int, ...], tuple[Tree, Trajectories]] = {}
 
-    def run(self, method: str, thresholds: Sequence[float]) -> Iterator[Outcome]:
+    def run(self, method: str, thresholds: Sequence[float], n_features: int | None = None) -> Iterator[Outcome]:
         """Learn by a method, and test at each threshold.
+
+        Parameters
+        ----------
+        method : str
+            One of `METHODS`.
+        thresholds : sequence of float
+            Of confidence.
+        n_features : int, optional
+            How many of the ranked features to offer; by default chosen at each threshold by cross-validation.
 
         Raises
         ------
@@ -135,7 +142,7 @@ class Experiment:
         selector = self._selector(method)
         for confidence in thresholds:
             ranking = self._ranking(selector, confidence)
-            chosen = ranking[: self._size(ranking, confidence)]
+            chosen = ranking[: n_features or self._size(ranking, confidence)]
             yield self._outcome(method, confidence, chosen, *self._tree_of(chosen))
 
     def _learn(self, table: FeatureTable, costs: Array | None = None) -> Tree:
@@ -253,11 +260,3 @@ def mean_and_interval(values: Array) -> tuple[float, float]:
         return float("nan"), float("nan")
     half = float(student.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
     return float(values.mean()), half
-
-
-def write_outcomes(outcomes: Sequence[Outcome], path: str | Path) -> None:
-    """Write every outcome as a line of a CSV file."""
-    with Path(path).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=[field.name for field in fields(Outcome)])
-        writer.writeheader()
-        writer.writerows(asdict(outcome) for outcome in outcomes)

@@ -11,16 +11,16 @@ import numba
 import numpy as np
 
 import feature_extractors as fx
+from feature_extractors.base import Feature
 from sensors_sim.same_source import SameSource
+from streamfs import datasets
 from streamfs.evaluation import Progress
-from streamfs.experiment import METHODS, STREAM_RELIEF, Experiment, Outcome
+from streamfs.experiment import COST_BASED, METHODS, NAIVE, RELIEF, STREAM_RELIEF, Experiment, Outcome
 from streamfs.streams import StreamSet
 from streamfs.training import default_channels
 
 THRESHOLDS = tuple(round(0.80 + 0.01 * step, 2) for step in range(20))
 N_SEEDS = 20
-AIM = (0.85, 0.92)
-"""The range of thresholds that the paper recommends."""
 
 
 class Source(Protocol):
@@ -28,6 +28,9 @@ class Source(Protocol):
 
     def split(self, seed: int) -> tuple[StreamSet, StreamSet]:
         """Draw streams to learn from and others to test on."""
+
+    def features(self, training: StreamSet) -> Sequence[Feature]:
+        """What the methods choose from."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,31 @@ class Motes:
         )
         return training, testing
 
+    def features(self, training: StreamSet) -> Sequence[Feature]:
+        """What training offers by default."""
+        return fx.catalogue(default_channels(training))
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Pairs made from one of the recordings of `streamfs.datasets`.
+
+    Parameters
+    ----------
+    name : str
+        One of `streamfs.datasets.NAMES`.
+    """
+
+    name: str
+
+    def split(self, seed: int) -> tuple[StreamSet, StreamSet]:
+        """Make pairs of one half of the recorded time to learn from, and of the other to test on."""
+        return datasets.load(self.name).split(seed)
+
+    def features(self, training: StreamSet) -> Sequence[Feature]:
+        """What training offers by default of two columns: one alone might give a place away, as they are few."""
+        return [feature for feature in fx.catalogue(default_channels(training)) if len(feature.columns) == 2]
+
 
 @dataclass(frozen=True)
 class File:
@@ -97,6 +125,10 @@ class File:
         """Cut the streams in two at random."""
         return StreamSet.read(self.path).split(0.5, seed)
 
+    def features(self, training: StreamSet) -> Sequence[Feature]:
+        """What training offers by default."""
+        return fx.catalogue(default_channels(training))
+
 
 def compare(
     source: Source,
@@ -105,6 +137,7 @@ def compare(
     n_seeds: int = N_SEEDS,
     prices: Mapping[str, float] | None = None,
     methods: Sequence[str] = METHODS,
+    n_features: int | None = None,
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> list[Outcome]:
@@ -122,6 +155,8 @@ def compare(
         What a message of a quantity costs; 1 where none is named.
     methods : sequence of str
         Some of `METHODS`.
+    n_features : int, optional
+        How many of the ranked features to offer; by default chosen by cross-validation.
     n_jobs : int
         Processes that work at once; the outcomes are the same for any number.
     progress : callable, optional
@@ -135,7 +170,8 @@ def compare(
     done: dict[int, list[Outcome]] = {}
     with ProcessPoolExecutor(n_jobs, get_context("spawn"), numba.set_num_threads, (1,)) as pool:
         running = {
-            pool.submit(run_split, source, seed, thresholds, prices, methods): seed for seed in range(n_seeds)
+            pool.submit(run_split, source, seed, thresholds, prices, methods, n_features): seed
+            for seed in range(n_seeds)
         }
         try:
             for finished in as_completed(running):
@@ -153,12 +189,12 @@ def run_split(
     thresholds: Sequence[float],
     prices: Mapping[str, float] | None,
     methods: Sequence[str],
+    n_features: int | None,
 ) -> list[Outcome]:
-    """Run the methods on one split, with every feature that training offers by default."""
+    """Run the methods on one split."""
     training, testing = source.split(seed)
-    features = fx.catalogue(default_channels(training))
-    experiment = Experiment(training, testing, features, prices, seed)
-    return [outcome for method in methods for outcome in experiment.run(method, thresholds)]
+    experiment = Experiment(training, testing, source.features(training), prices, seed)
+    return [outcome for method in methods for outcome in experiment.run(method, thresholds, n_features)]
 
 
 def against_the_cheapest(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -180,7 +216,7 @@ def against_the_cheapest(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, An
         others = [
             row
             for row in rows
-            if row["confidence"] == own["confidence"] and not row["method"].startswith(STREAM_RELIEF)
+            if row["confidence"] == own["confidence"] and row["method"] in (NAIVE, COST_BASED, RELIEF)
         ]
         if others:
             cheapest = min(others, key=lambda row: float(row["cost"]))
@@ -188,9 +224,28 @@ def against_the_cheapest(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, An
                 {
                     "confidence": own["confidence"],
                     "cheapest_other": cheapest["method"],
-                    "cost_ratio": own["cost"] / cheapest["cost"],
+                    "cost_ratio": own["cost"] / cheapest["cost"] if cheapest["cost"] else float("nan"),
                     "completeness_gap": own["completeness"] - cheapest["completeness"],
                     "accuracy_gap": own["accuracy"] - cheapest["accuracy"],
                 }
             )
     return found
+
+
+def shown(rows: Sequence[Mapping[str, Any]], most: int = 6) -> list[dict[str, str]]:
+    """Shorten a summary to what a person reads: means with intervals, at so many thresholds spread evenly."""
+    thresholds = sorted({row["confidence"] for row in rows})
+    spread = np.unique(np.linspace(0, len(thresholds) - 1, min(most, len(thresholds))).round().astype(int))
+    kept = {thresholds[index] for index in spread}
+    return [
+        {
+            "confidence": f"{row['confidence']:g}",
+            "method": row["method"],
+            **{name: f"{row[name]:.3g} ±{row[f'{name}_ci']:.2g}" for name in ("completeness", "accuracy", "cost")},
+            "sent": f"{row['sent']:.3g}",
+            "ticks": f"{row['ticks']:.3g}",
+            "tested": f"{row['n_tested']:.3g}",
+        }
+        for row in sorted(rows, key=lambda row: row["confidence"])
+        if row["confidence"] in kept
+    ]

@@ -1,8 +1,8 @@
 """Figures; the only file that imports matplotlib."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,15 @@ except ImportError as error:
 if TYPE_CHECKING:
     from streamfs.relief import StreamRelief
 
-BLUE, ORANGE, GREY = "#1f5a99", "#d9730d", "#8a8a8a"
+BLUE, ORANGE, GREY, GREEN = "#1f5a99", "#d9730d", "#8a8a8a", "#3a8f5c"
+
+METHOD_STYLES: dict[str, dict[str, Any]] = {
+    "naive": {"color": GREY},
+    "cost-based": {"color": ORANGE},
+    "Relief": {"color": GREEN},
+    "literal": {"color": BLUE, "linestyle": ":"},
+    "StreamRelief": {"color": BLUE, "linewidth": 2.2},
+}
 
 
 def figure_1(selector: "StreamRelief", feature: int, name: str) -> Figure:
@@ -68,6 +76,37 @@ def sweep_figure(evaluations: Sequence[Evaluation]) -> Figure:
         else:
             axes.set_ylim(-0.02, 1.02)
         _finish(axes)
+    return figure
+
+
+def figure_2(rows: Sequence[Mapping[str, Any]]) -> Figure:
+    """Draw Figure 2 of the paper: completeness, accuracy and cost of every method over confidence thresholds.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        Of `streamfs.experiment.summarise`; the bands are the 95 % confidence intervals.
+    """
+    figure = Figure(figsize=(13, 4.4), layout="constrained")
+    panels = figure.subplots(1, 3, sharex=True)
+    for axes, letter, what in zip(panels, "abc", ("completeness", "accuracy", "cost"), strict=True):
+        for method in dict.fromkeys(row["method"] for row in rows):
+            curve = sorted((row for row in rows if row["method"] == method), key=lambda row: row["confidence"])
+            thresholds, means, halves = (
+                np.array([row[key] for row in curve]) for key in ("confidence", what, f"{what}_ci")
+            )
+            style = METHOD_STYLES.get(method, {})
+            axes.plot(thresholds, means, marker="o", markersize=3, label=method, **style)
+            axes.fill_between(
+                thresholds, means - halves, means + halves, color=style.get("color"), alpha=0.12, linewidth=0
+            )
+        axes.set(title=f"({letter}) {what}", xlabel="confidence threshold")
+        if what == "cost":
+            axes.set_ylim(bottom=0)
+        axes.grid(visible=True, alpha=0.25)
+        axes.spines[["top", "right"]].set_visible(False)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
     return figure
 
 
