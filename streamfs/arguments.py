@@ -13,6 +13,7 @@ from streamfs.energy import PROFILES
 
 MAX_THRESHOLDS = 1000
 MAX_TICKS = 1_000_000
+PICTURES = (".png", ".svg", ".pdf")
 RECORDINGS = ("room_climate", "sml2010", "appliances", "uncg_wsn")
 
 
@@ -66,6 +67,17 @@ class NewFile(click.Path):
         return path
 
 
+class Picture(NewFile):
+    """A picture that is to be written."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Check the ending."""
+        path = super().convert(value, param, ctx)
+        if path.suffix not in PICTURES:
+            self.fail(f"{path} ends in {path.suffix!r}, expected one of {', '.join(PICTURES)}", param, ctx)
+        return path
+
+
 def time_limit(text: str) -> int | timedelta:
     """Read a time limit: whole ticks (40), or seconds with an s behind them (600s)."""
     try:
@@ -102,10 +114,9 @@ def data(text: str) -> str | Path:
     """Read what recorded streams are meant: one of `RECORDINGS`, or a file."""
     if text in RECORDINGS:
         return text
-    path = Path(text)
-    if not path.is_file():
-        raise ValueError(f"{text!r}, expected one of {', '.join(RECORDINGS)}, or a file that is there")
-    return path
+    if not text.endswith((".csv", ".csv.gz", ".parquet")):
+        raise ValueError(f"{text!r}, expected one of {', '.join(RECORDINGS)}, or a CSV or Parquet file")
+    return Path(text)
 
 
 def price(text: str) -> tuple[str, float]:
@@ -169,6 +180,7 @@ def examples(*commands: str) -> str:
 
 OLD_FILE = click.Path(dir_okay=False, path_type=Path)
 NEW_FILE = NewFile()
+PICTURE = Picture()
 POSITIVE = Number(0, min_open=True)
 NOT_NEGATIVE = Number(0)
 PROBABILITY = Number(0, 1, min_open=True)

@@ -19,6 +19,7 @@ from streamfs.arguments import (
     NEW_FILE,
     NOT_NEGATIVE,
     OLD_FILE,
+    PICTURE,
     POSITIVE,
     PROBABILITY,
     SEED,
@@ -217,7 +218,7 @@ def train(
     help="Confidence thresholds to try, such as 0.8,0.9,0.95 or 0.80:0.99:0.01.",
 )
 @click.option("--csv", "csv_path", type=NEW_FILE, help="Write the figures there.")
-@click.option("--png", "png_path", type=NEW_FILE, help="Draw them there.")
+@click.option("--png", "png_path", type=PICTURE, help="Draw them there.")
 @TRUST
 @JSON
 def evaluate(
@@ -436,7 +437,7 @@ def run(
     help="Processes.",
 )
 @click.option("--csv", "csv_path", type=NEW_FILE, help="Write means and intervals there.")
-@click.option("--png", "png_path", type=NEW_FILE, help="Draw the figure there.")
+@click.option("--png", "png_path", type=PICTURE, help="Draw the figure there.")
 @JSON
 def figure2(
     data: str | Path | None,

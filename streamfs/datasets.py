@@ -43,7 +43,7 @@ import numpy as np
 import polars as pl
 
 from streamfs.errors import DataError
-from streamfs.recordings import Array, _numbers, _read_table, _texts
+from streamfs.recordings import Array, numbers_of, read_table, texts_of
 from streamfs.streams import StreamSet
 
 NAMES = ("room_climate", "sml2010", "appliances", "uncg_wsn")
@@ -345,10 +345,10 @@ def _path(file: str, given: str | Path | None) -> Path:
 
 def _read(path: Path, texts: Sequence[str], numbers: Sequence[str] = ()) -> pl.DataFrame:
     """Some columns of a file; an empty number is null."""
-    table = _read_table(path)
+    table = read_table(path)
     for column in (*texts, *numbers):
         if column not in table.columns:
             raise DataError(f"{path} has no column {column!r}, only {', '.join(table.columns)}")
-    cells = {column: _texts(table, column, path) for column in texts}
-    readings = {column: _numbers(table, column, path) for column in numbers}
+    cells = {column: texts_of(table, column, path) for column in texts}
+    readings = {column: numbers_of(table, column, path) for column in numbers}
     return pl.DataFrame({**cells, **readings}).with_columns(pl.selectors.float().fill_nan(None))

@@ -103,6 +103,8 @@ def figure_2(rows: Sequence[Mapping[str, Any]]) -> Figure:
         axes.set(title=f"({letter}) {what}", xlabel="confidence threshold")
         if what == "cost":
             axes.set_ylim(bottom=0)
+        else:
+            axes.set_ylim(max(0.0, min(row[what] for row in rows) - 0.05), 1.01)
         axes.grid(visible=True, alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
     handles, labels = panels[0].get_legend_handles_labels()

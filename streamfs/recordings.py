@@ -37,10 +37,10 @@ def read_recorded(path: Path, period: float | None, *, labelled: bool) -> Record
     """Read a file; `StreamSet.read` says how."""
     if period is not None:
         check_period(period)
-    table = _read_table(path)
+    table = read_table(path)
     columns = _reading_columns(table, path, labelled=labelled)
     names, labels, stream_of = _streams(table, path, labelled=labelled)
-    readings = np.stack([_numbers(table, column, path) for column in columns], axis=1)
+    readings = np.stack([numbers_of(table, column, path) for column in columns], axis=1)
     times = _times(table, readings, path)
     timed = ~np.isnan(times)
     stream_of, times = stream_of[timed], times[timed]
@@ -96,7 +96,8 @@ def check_period(period: float) -> None:
         raise DataError(f"period is {period}, expected a positive number of seconds")
 
 
-def _read_table(path: Path) -> pl.DataFrame:
+def read_table(path: Path) -> pl.DataFrame:
+    """Read a CSV or Parquet file as it is."""
     if not path.name.endswith((".csv", ".csv.gz", ".parquet")):
         raise DataError(f"{path} ends in {path.suffix!r}, expected .csv, .csv.gz or .parquet")
     try:
@@ -132,8 +133,8 @@ def _reading_columns(table: pl.DataFrame, path: Path, *, labelled: bool) -> list
 
 def _streams(table: pl.DataFrame, path: Path, *, labelled: bool) -> tuple[list[str], list[str], Integers]:
     """Names and labels of the streams, in the order of the file, and which of them each row is of."""
-    names = _texts(table, STREAM, path)
-    labels = _texts(table, LABEL, path) if LABEL in table.columns else pl.repeat("", len(table), eager=True)
+    names = texts_of(table, STREAM, path)
+    labels = texts_of(table, LABEL, path) if LABEL in table.columns else pl.repeat("", len(table), eager=True)
     for what, texts in (("stream", names), ("label", labels)):
         missing = (texts == "").arg_true()
         if len(missing) and (labelled or what == "stream"):
@@ -151,7 +152,7 @@ def _streams(table: pl.DataFrame, path: Path, *, labelled: bool) -> tuple[list[s
     return distinct, found[LABEL].list.first().to_list(), stream_of.to_numpy()
 
 
-def _texts(table: pl.DataFrame, column: str, path: Path) -> pl.Series:
+def texts_of(table: pl.DataFrame, column: str, path: Path) -> pl.Series:
     """A column of the table as texts, empty where a cell is."""
     try:
         return table[column].cast(pl.String).fill_null("")
@@ -159,7 +160,7 @@ def _texts(table: pl.DataFrame, column: str, path: Path) -> pl.Series:
         raise DataError(f"{column} of {path} is of type {table[column].dtype}, expected text") from error
 
 
-def _numbers(table: pl.DataFrame, column: str, path: Path) -> Array:
+def numbers_of(table: pl.DataFrame, column: str, path: Path) -> Array:
     """A column of the table as floats, NaN where a cell is empty."""
     cells = table[column]
     if cells.dtype == pl.String:
@@ -176,7 +177,7 @@ def _numbers(table: pl.DataFrame, column: str, path: Path) -> Array:
 
 def _times(table: pl.DataFrame, readings: Array, path: Path) -> Array:
     """The rows' times; NaN for streams without ticks."""
-    times = _numbers(table, TIME, path)
+    times = numbers_of(table, TIME, path)
     timeless = np.isnan(times) & ~np.isnan(readings).all(axis=1)
     if timeless.any():
         raise DataError(f"row {timeless.argmax() + 1} of {path} has readings but no time")

@@ -169,6 +169,23 @@ def test_a_sweep_is_printed_written_and_drawn(command):
     assert command(*swept[:-1], "0.9,0.8", "--json").rows[0][1] == rows[0]
 
 
+def test_the_experiment_is_printed_written_and_drawn(command, variant):
+    variant(lambda table: table.select("stream", "time", "label", "a.light", "b.light"))
+    words = ["figure2", "--data", "variant.csv", "--seeds", "2", "--thresholds", "0.8,0.9", "--jobs", "2"]
+    result = command(*words, "--json", "--csv", "figure2.csv", "--png", "figure2.png")
+    (rows,) = result.rows
+    methods = ["naive", "cost-based", "Relief", "literal", "StreamRelief"]
+    assert [(row["method"], row["confidence"]) for row in rows] == [(m, c) for m in methods for c in (0.8, 0.9)]
+    assert {row["seeds"] for row in rows} == {2}
+    assert pl.read_csv("figure2.csv")["cost_ci"].to_list() == [row["cost_ci"] for row in rows]
+    image = imread("figure2.png")
+    assert image.shape[:2] == (528, 1560)
+    assert image[..., :3].std() > 0.05
+    table = command(*words, "--price", "light=2")
+    assert "StreamRelief beside the cheapest other method" in table.out
+    assert max(map(len, table.out.splitlines())) <= 80
+
+
 def test_streams_need_no_labels_to_be_replayed(command, variant):
     variant(lambda table: table.drop("label"))
     assert len(command("replay", "pairs.streamfs", "variant.csv", "--json").rows) == 60
@@ -271,6 +288,20 @@ USAGE = {
     "evaluate pairs.streamfs new.parquet --sweep 0.8:inf:0.1": "'0.8:inf:0.1', expected",
     "evaluate pairs.streamfs new.parquet --sweep 0.8:0.9:1e-9": "'0.8:0.9:1e-9', expected at most 1000",
     "evaluate pairs.streamfs new.parquet --png none/x.png": "there is no folder none",
+    "evaluate pairs.streamfs new.parquet --png x.bogus": "x.bogus ends in '.bogus', expected one of .png, .svg",
+    "figure2 --data rooms": "'rooms', expected one of room_climate, sml2010, appliances, uncg_wsn, or a CSV or",
+    "figure2 --data pairs.csv --noise 2": "--noise is of simulated sensors, and --data names recorded ones",
+    "figure2 --seeds 0": "0 is not in the range",
+    "figure2 --thresholds 0.8,1.2": "'0.8,1.2', expected at most 1000 numbers above 0 and up to 1",
+    "figure2 --noise -1": "-1.0 is not in the range x>=0",
+    "figure2 --price light": "'light', expected a quantity and a number not below 0: light=10",
+    "figure2 --price light=-1": "'light=-1', expected a quantity and a number",
+    "figure2 --price light=nan": "'light=nan', expected a quantity and a number",
+    "figure2 --price =2": "'=2', expected a quantity and a number",
+    "figure2 --features 0": "0 is not in the range x>=1",
+    "figure2 --jobs 0": "0 is not in the range",
+    "figure2 --csv none/x.csv": "there is no folder none",
+    "figure2 --png x.csv": "x.csv ends in '.csv', expected one of .png",
     "run pairs.streamfs": "Missing option '--broker'",
     "run pairs.streamfs --broker localhost": "broker is 'localhost', expected mqtt://",
     "run pairs.streamfs --broker mqtt://host:99999": "Port out of range",
@@ -311,7 +342,8 @@ ERRORS = {
     "evaluate pairs.csv new.parquet": "pairs.csv is no streamfs model",
     "evaluate pairs.streamfs none.csv": "none.csv cannot be read: No such file",
     "evaluate pairs.streamfs new.parquet --csv /proc/x.csv": "/proc/x.csv: No such file",
-    "evaluate pairs.streamfs new.parquet --png x.bogus": "Format 'bogus' is not supported",
+    "figure2 --data none.csv --seeds 1": "none.csv cannot be read: No such file",
+    "figure2 --data pairs.csv --seeds 1 --price sound=2": "there is a price of 'sound', expected one of humidity,",
     "replay pairs.streamfs pairs.streamfs": "pairs.streamfs ends in '.streamfs', expected .csv",
     "run none.streamfs --broker mqtt://127.0.0.1:1": "none.streamfs cannot be read: No such file",
     "run bayes.streamfs --broker mqtt://127.0.0.1:1": "--trust",

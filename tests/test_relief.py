@@ -3,15 +3,23 @@
 import naive
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.estimator_checks import check_estimator
 
 from streamfs import Costs, Relief, StreamRelief
 from streamfs.errors import DataError
-from streamfs.relief import Probes, decision_probability, expected_cost, lower_bound
-from streamfs.relief.extrapolation import probability_by_tick
+from streamfs.relief import (
+    PrefixRelief,
+    Probes,
+    choose_extrapolation,
+    decision_probability,
+    expected_cost,
+    lower_bound,
+    position_grid,
+)
+from streamfs.relief.extrapolation import EXTRAPOLATIONS, probability_by_tick
 
 EXACT = {"rtol": 0, "atol": 1e-12}
 
@@ -96,14 +104,141 @@ probabilities = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6).map(sorted
     probabilities,
     st.floats(0.01, 1.0),
     st.integers(1, 12),
-    st.sampled_from(["none", "linear"]),
     st.sampled_from(["counted", "literal"]),
 )
-def test_expected_cost_equals_the_oracle(column, confidence, horizon, extrapolation, first_tick):
+@pytest.mark.parametrize("extrapolation", EXTRAPOLATIONS)
+def test_expected_cost_equals_the_oracle(extrapolation, column, confidence, horizon, first_tick):
     P = np.array(column)[:, np.newaxis]
+    by_tick = probability_by_tick(P, horizon, extrapolation)
+    assume((np.abs(by_tick - confidence) > 1e-9).all())  # rounding must not decide when the threshold is reached
     ours = expected_cost(P, [3.0], confidence, horizon, extrapolation, first_tick)
     theirs = naive.expected_cost(P, np.array([3.0]), confidence, horizon, extrapolation, first_tick)
     assert_allclose(ours, theirs, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("extrapolation", EXTRAPOLATIONS)
+@pytest.mark.parametrize("seed", range(5))
+def test_extrapolation_equals_the_oracle(extrapolation, seed):
+    rng = np.random.default_rng(seed)
+    positions = np.cumsum(rng.integers(1, 4, rng.integers(1, 9)))
+    positions += 1 - positions[0]
+    P = np.sort(rng.uniform(0.3, 1.0, (len(positions), 6)), axis=0)
+    P[-2:, 4] = 1.0
+    P[:, 5] = 1.0
+    by_tick = probability_by_tick(P, 60, extrapolation, positions)
+    grid = positions.tolist()
+    for feature in range(P.shape[1]):
+        column = P[:, feature]
+        theirs = [naive.probability_at(tick, column, grid, extrapolation) for tick in range(1, 61)]
+        assert_allclose(by_tick[:, feature], theirs, rtol=0, atol=1e-9)
+    assert (np.diff(by_tick, axis=0) >= 0).all()
+    assert (by_tick <= 1).all()
+
+
+@given(st.integers(0, 10_000))
+def test_auto_predicts_the_last_quarter_as_the_oracle_does(seed):
+    rng = np.random.default_rng(seed)
+    positions = np.cumsum(rng.integers(1, 4, rng.integers(1, 14)))
+    positions += 1 - positions[0]
+    rising = np.sort(rng.uniform(0.3, 1.0, (len(positions), 4)), axis=0)
+    rising[:, 3] = np.linspace(0.5, 0.9, len(positions))
+    chosen = choose_extrapolation(rising, positions)
+    theirs = [naive.choose_extrapolation(rising[:, feature], positions.tolist()) for feature in range(4)]
+    assert list(chosen) == theirs
+    by_tick = probability_by_tick(rising, 40, "auto", positions)
+    for feature, name in enumerate(chosen):
+        alone = probability_by_tick(rising[:, [feature]], 40, name, positions)
+        assert_allclose(by_tick[:, feature], alone[:, 0], **EXACT)
+
+
+def test_each_extrapolation_is_chosen_where_it_fits():
+    ticks = np.arange(1.0, 17.0)
+    curves = {
+        "none": np.full(16, 0.6),
+        "linear": 0.5 + 0.02 * ticks,
+        "saturating": 1.0 - 0.5 * np.exp(-ticks / 6.0),
+        "hermite": 0.5 + 1e-5 * (ticks - 1.0) ** 3,
+    }
+    assert choose_extrapolation(np.column_stack(list(curves.values()))) == tuple(curves)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("neighbours", ["any", "other_streams"])
+def test_relief_for_streams_equals_the_oracle(seed, neighbours):
+    values, classes, lengths = random_table(seed)
+    fitted = PrefixRelief(7, 2, 3, neighbours=neighbours, nominal=[1], random_state=seed).fit(values, classes)
+    draws = [(int(stream), int(length)) for stream, length in fitted.prefixes_]
+    assert len({stream for stream, _ in draws}) == 7
+    assert all(2 <= length <= min(3, lengths[stream]) for stream, length in draws)
+    X, row_classes, streams = naive.prefix_table(values, classes, draws)
+    streams = None if neighbours == "any" else streams
+    weights = naive.relief_weights(X, row_classes, streams, nominal=(1,))
+    assert_allclose(fitted.feature_importances_, weights, **EXACT)
+    assert_array_equal(fitted.relevant_, fitted.feature_importances_ > 0)
+    assert (np.diff(fitted.feature_importances_[fitted.ranking_]) <= 0).all()
+
+
+def test_prefixes_have_instances_at_the_positions_only():
+    values, classes, _ = random_table(1, n_ticks=6)
+    every = PrefixRelief(random_state=3).fit(values, classes)
+    few = PrefixRelief(positions=[1, 4], random_state=3).fit(values, classes)
+    assert_array_equal(few.prefixes_, every.prefixes_)
+    draws = [(stream, tick) for stream, length in few.prefixes_ for tick in (1, 4) if tick <= length]
+    streams, ticks = np.array(draws).T
+    weights = naive.relief_weights(values[streams, ticks - 1], classes[streams], streams)
+    assert_allclose(few.feature_importances_, weights, **EXACT)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"shortest": 0}, "0 to 4 ticks long"),
+        ({"shortest": 4, "longest": 3}, "4 to 3 ticks long"),
+        ({"n_prefixes": 0}, "n_prefixes is 0, expected 1 to 9"),
+        ({"n_prefixes": 10}, "n_prefixes is 10, expected 1 to 9"),
+        ({"neighbours": "all"}, "'all'"),
+        ({"positions": [2]}, r"\[2\]"),
+    ],
+)
+def test_a_bad_prefix_is_named(change, message):
+    values, classes, _ = random_table(0)
+    with pytest.raises(ValueError, match=message):
+        PrefixRelief(**change).fit(values, classes)
+
+
+@pytest.mark.parametrize("confidence", [0.45, 0.55, 0.9])
+def test_another_confidence_is_that_of_a_new_fit(confidence):
+    values, classes, _ = random_table(2)
+    costs = Costs([1.0, 2.0, 0.5, 0.1], [0.0, 1.0, 0.0, 3.0])
+    fitted = StreamRelief(costs, confidence=0.5, horizon=20, floor=Probes(5, 0.5)).fit(values, classes)
+    again = StreamRelief(costs, confidence=confidence, horizon=20, floor=Probes(5, 0.5)).fit(values, classes)
+    before = fitted.expected_cost_.copy()
+    other = fitted.at_confidence(confidence)
+    assert_array_equal(other.expected_cost_, again.expected_cost_)
+    assert_array_equal(other.ranking_, again.ranking_)
+    assert_array_equal(fitted.expected_cost_, before)
+    assert fitted.confidence == 0.5
+    with pytest.raises(ValueError, match="confidence is 0"):
+        fitted.at_confidence(0)
+
+
+@given(st.integers(1, 500), st.integers(1, 40), st.sampled_from(["even", "geometric"]))
+def test_a_grid_rises_from_the_first_tick_to_the_last(n_ticks, n_positions, spacing):
+    grid = position_grid(n_ticks, n_positions, spacing)
+    assert grid[0] == 1
+    assert len(grid) <= n_positions
+    assert len(grid) >= min(n_positions, n_ticks) / 2
+    if n_positions > 1:
+        assert grid[-1] == n_ticks
+    assert (np.diff(grid) > 0).all()
+    if spacing == "even" and len(grid) > 1:
+        assert np.ptp(np.diff(grid)) <= 1
+
+
+def test_positions_may_be_a_number():
+    values, classes, _ = random_table(0, n_ticks=9)
+    fitted = StreamRelief(Costs(np.ones(4)), positions=3).fit(values, classes)
+    assert fitted.positions_.tolist() == [1, 5, 9]
 
 
 def test_extrapolated_probability_never_falls_nor_exceeds_one():

@@ -94,9 +94,9 @@ ROUNDING = 1e-12
 
 
 def extrapolate(name: str, P: Array, positions: Array, ticks: Array) -> Array:
-    """Probabilities at ticks beyond the last position: never falling, and within ``[P_last, 1]``.
+    """Probabilities at the ticks beyond the last position: never falling, and within ``[P_last, 1]``.
 
-    Cubic pieces run off otherwise.
+    Cubic pieces run off otherwise. The ticks follow each other without a gap.
     """
     ahead = EXTRAPOLATIONS[name](P, positions, ticks)
     return np.asarray(np.maximum.accumulate(np.clip(ahead, P[-1], np.maximum(P[-1], 1.0))))
@@ -128,15 +128,16 @@ def choose_extrapolation(P: npt.ArrayLike, positions: npt.ArrayLike | None = Non
     if len(P) < 4:
         return ("linear",) * int(P.shape[1])
     n_known = -(-3 * len(P) // 4)
+    known, later = grid[:n_known], grid[n_known:]
+    ahead = np.arange(known[-1] + 1, later[-1] + 1)
     errors = np.array(
         [
-            ((extrapolate(name, P[:n_known], grid[:n_known], grid[n_known:]) - P[n_known:]) ** 2).sum(axis=0)
+            ((extrapolate(name, P[:n_known], known, ahead)[np.isin(ahead, later)] - P[n_known:]) ** 2).sum(axis=0)
             for name in EXTRAPOLATIONS
         ]
     )
-    names = list(EXTRAPOLATIONS)
-    best: list[int] = errors.argmin(axis=0).tolist()
-    return tuple(names[index] for index in best)
+    names, best = list(EXTRAPOLATIONS), (errors <= errors.min(axis=0) + ROUNDING).argmax(axis=0)
+    return tuple(names[int(index)] for index in best)
 
 
 def probability_by_tick(
