@@ -47,5 +47,18 @@ def table() -> str:
     return "\n".join([header, *map(row, RECORDED["cases"])])
 
 
+def section() -> str:
+    """The agreement as a section of the results."""
+    return f"""
+## C4.5 beside Weka's J48
+
+Predictions of J48, recorded once (`tests/golden/record_j48.py`), and ours on the held-out halves of ten splits, rows pooled.
+Sets that the last column gives 100 % are free of ties that matter. J48 takes values less than 1e-5 apart for one, which
+tells on glass alone; scaled up, it agrees.
+
+{table()}
+"""
+
+
 if __name__ == "__main__":
-    print(table())
+    print(section())

@@ -1,17 +1,22 @@
 """Measure what the README and the docs refer to, and write `benchmarks/RESULTS.md`.
 
-STREAMFS_DATA=... python benchmarks/results.py
+STREAMFS_DATA=... python benchmarks/results.py [PART ...]
+
+Each part is a section of the file; those that are not asked for stay as they are.
 """
 
+import argparse
 import os
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import figure2
+import j48
 import numpy as np
 
 import feature_extractors as fx
@@ -145,11 +150,37 @@ ticks costs: see `docs/design.md`.
 """
 
 
+PARTS: dict[str, Callable[[], str]] = {
+    "floor": relevance_floor,
+    "simulated": simulated,
+    "room_climate": room_climate,
+    **figure2.PARTS,
+    "j48": j48.section,
+}
+NEED_DATA = ("room_climate", "recorded", "j48")
+
+
+def main(asked: Sequence[str]) -> None:
+    """Measure the parts that are asked for, or all, and keep what the file says of the others."""
+    path = HERE / "RESULTS.md"
+    sections = path.read_text(encoding="utf-8").split("\n## ") if path.exists() else [""]
+    known = dict(zip(("", *PARTS), sections, strict=False)) if len(sections) == len(PARTS) + 1 else {}
+    texts = []
+    for name, measured in PARTS.items():
+        if name in NEED_DATA and "STREAMFS_DATA" not in os.environ:
+            say(f"STREAMFS_DATA is not set: {name} keeps what it says")
+        elif not asked or name in asked:
+            known[name] = measured().removeprefix("\n## ")
+        texts.append(known.get(name, f"{name}\n\nNot measured yet.\n"))
+        path.write_text("\n## ".join([machine(), *texts]), encoding="utf-8")
+    say(f"wrote {path}")
+
+
 if __name__ == "__main__":
-    parts = [machine(), relevance_floor(), simulated()]
-    if "STREAMFS_DATA" in os.environ:
-        parts.append(room_climate())
-    else:
-        say("STREAMFS_DATA is not set: room_climate is left out")
-    (HERE / "RESULTS.md").write_text("".join(parts), encoding="utf-8")
-    say(f"wrote {HERE / 'RESULTS.md'}")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"by default all of: {', '.join(PARTS)}")
+    options = parser.parse_args()
+    wrong = set(options.parts) - set(PARTS)
+    if wrong:
+        parser.error(f"there is no part {min(wrong)!r}, expected some of {', '.join(PARTS)}")
+    main(options.parts)

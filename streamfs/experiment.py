@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from streamfs.costs import Costs, price_of
 from streamfs.energy import profile
 from streamfs.errors import TrainingError
 from streamfs.relief import StreamRelief, position_grid
-from streamfs.selectors import SELECTORS, Selector
+from streamfs.selectors import SELECTORS, MakeSelector, Selector
 from streamfs.streams import Integers, StreamSet
 from streamfs.tables import FeatureTable, tabulate
 from streamfs.trajectories import Trajectories
@@ -25,6 +26,9 @@ NAIVE, COST_BASED, RELIEF, LITERAL, STREAM_RELIEF = "naive", "cost-based", "Reli
 METHODS = (NAIVE, COST_BASED, RELIEF, LITERAL, STREAM_RELIEF)
 """The four ways of section 3: C4.5 on all features, C4.5 that splits by gain over cost, and C4.5 on the features
 that Relief or StreamRelief selects, the last one to the letter of the paper and with the relevance floor."""
+
+NO_FLOOR = "no floor"
+"""StreamRelief without its relevance floor, beside `METHODS`, to see what the floor changes."""
 
 N_POSITIONS = 12
 """Ticks at which Relief's instances are taken, spread evenly over a stream."""
@@ -129,8 +133,8 @@ class Experiment:
         ValueError
             If there is no such method.
         """
-        if method not in METHODS:
-            raise ValueError(f"there is no method {method!r}, expected one of {', '.join(METHODS)}")
+        if method not in (*METHODS, NO_FLOOR):
+            raise ValueError(f"there is no method {method!r}, expected one of {', '.join((*METHODS, NO_FLOOR))}")
         if method in (NAIVE, COST_BASED):
             costs = self.costs.each if method == COST_BASED else None
             tree = self._learn(self.training, costs)
@@ -151,8 +155,13 @@ class Experiment:
         return classifier.fit(table.values[streams, ticks - 1], table.labels[streams]).tree_
 
     def _selector(self, method: str) -> Selector:
-        name = {RELIEF: "relief", STREAM_RELIEF: "streamrelief", LITERAL: "literal"}[method]
-        selector = SELECTORS[name](
+        makers: dict[str, MakeSelector] = {
+            RELIEF: SELECTORS["relief"],
+            LITERAL: SELECTORS["literal"],
+            STREAM_RELIEF: SELECTORS["streamrelief"],
+            NO_FLOOR: partial(StreamRelief, floor=None),
+        }
+        selector = makers[method](
             self.costs,
             confidence=1.0,
             horizon=self.time_limit,

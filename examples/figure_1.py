@@ -1,0 +1,28 @@
+"""Plot Figure 1 of the StreamRelief paper: a feature's weights as time passes, and when it is expected to decide.
+
+    python examples/figure_1.py figure_1.png
+
+Needs the extra `plot`.
+"""
+
+import sys
+
+import numpy as np
+
+import feature_extractors as fx
+from sensors_sim.same_source import SameSource
+from streamfs import Costs, StreamRelief, StreamSet, tabulate
+
+
+def main(path: str) -> None:
+    """Draw what the agreement of two light sensors is worth, extrapolated to four times the recorded ticks."""
+    streams = StreamSet(*SameSource().sample(n_pairs=150, n_ticks=30, period=30.0))
+    names = [f"correlation(a.{quantity}, b.{quantity})" for quantity in ("light", "temperature", "humidity")]
+    table = tabulate(streams, [fx.get(name) for name in names])
+    selector = StreamRelief(Costs(np.ones(3)), confidence=0.8, horizon=120, extrapolation="saturating").fit(table)
+    selector.plot(0, names[0]).savefig(path)
+    print(f"{names[0]}: expected to cost {selector.expected_cost_[0]:.1f} of 120 ticks; drawn in {path}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,37 @@
+"""Rank features by StreamRelief: which of them are worth what they cost.
+
+    python examples/rank_features.py [STREAMS.csv]
+
+Without a file it takes simulated pairs of nodes, where the question is whether both sense one source.
+"""
+
+import sys
+
+import feature_extractors as fx
+from sensors_sim.same_source import SameSource
+from streamfs import Costs, StreamRelief, StreamSet, tabulate
+from streamfs.console import print_table
+from streamfs.energy import profile
+from streamfs.training import default_channels
+
+
+def main(path: str | None = None, n_shown: int = 10) -> None:
+    """Print the best features."""
+    streams = StreamSet.read(path) if path else StreamSet(*SameSource().sample(n_pairs=100, n_ticks=30))
+    features = fx.catalogue(default_channels(streams), fx.ESSENTIAL)
+    costs = Costs.estimate(streams, features, profile("cc2420"))
+    selector = StreamRelief(costs, positions=10).fit(tabulate(streams, features))
+    best = [
+        {
+            "feature": features[i].name,
+            "weight": selector.lower_bound_[-1, i],
+            "relevant": bool(selector.relevant_[i]),
+            "millijoules": 1000 * selector.score_[i],
+        }
+        for i in selector.ranking_[:n_shown]
+    ]
+    print_table(best, f"The best of {len(features)} features, cheapest decision first")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
