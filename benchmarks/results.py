@@ -25,7 +25,7 @@ from streamfs import Costs, Procedure, StreamRelief, StreamSet, tabulate, train
 from streamfs.console import progress, say
 from streamfs.datasets import room_climate_fold
 from streamfs.evaluation import sweep
-from streamfs.training import default_channels
+from streamfs.training import default_features
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "examples"))
@@ -96,7 +96,7 @@ def simulated() -> str:
     """Same-source detection in the simulator."""
     training = StreamSet(*SameSource().sample(240, 60, seed=SEED))
     test = StreamSet(*SameSource().sample(1000, 60, seed=SEED + 1))
-    features = list(fx.catalogue(default_channels(training)))
+    features = list(default_features(training))
     text = f"""
 ## Same-source detection, simulated
 
@@ -110,7 +110,7 @@ is not here.
 def relevance_floor() -> str:
     """How many features pass the floor where labels mean nothing, and where they do."""
     streams = StreamSet(*SameSource().sample(200, 60, seed=SEED))
-    table = tabulate(streams, fx.catalogue(default_channels(streams)))
+    table = tabulate(streams, default_features(streams))
     costs = Costs(np.ones(len(table.features)))
     positions = np.arange(1, 61, 5)
     rng = np.random.default_rng(SEED)

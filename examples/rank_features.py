@@ -7,18 +7,17 @@ Without a file it takes simulated pairs of nodes, where the question is whether 
 
 import sys
 
-import feature_extractors as fx
 from sensors_sim.same_source import SameSource
 from streamfs import Costs, StreamRelief, StreamSet, tabulate
 from streamfs.console import print_table
 from streamfs.energy import profile
-from streamfs.training import default_channels
+from streamfs.training import default_features
 
 
 def main(path: str | None = None, n_shown: int = 10) -> None:
     """Print the best features."""
     streams = StreamSet.read(path) if path else StreamSet(*SameSource().sample(n_pairs=100, n_ticks=30))
-    features = fx.catalogue(default_channels(streams), fx.ESSENTIAL)
+    features = default_features(streams)
     costs = Costs.estimate(streams, features, profile("cc2420"))
     selector = StreamRelief(costs, positions=10).fit(tabulate(streams, features))
     best = [

@@ -14,12 +14,12 @@ import feature_extractors as fx
 from streamfs import StreamSet, evaluate, train
 from streamfs.console import print_table, progress
 from streamfs.datasets import room_climate_fold
-from streamfs.training import default_channels
+from streamfs.training import default_features
 
 
 def pair_features(streams: StreamSet) -> list[fx.Feature]:
     """All features of both motes, under every report policy that is tried by default."""
-    return [feature for feature in fx.catalogue(default_channels(streams)) if len(feature.columns) == 2]
+    return [feature for feature in default_features(streams) if len(feature.columns) == 2]
 
 
 if __name__ == "__main__":

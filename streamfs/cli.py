@@ -106,6 +106,13 @@ def simulate(out: Path, pairs: int, ticks: int, period: float, seed: int) -> Non
     help="A channel to make features of, such as a.light@delta:5; may be repeated.",
 )
 @click.option(
+    "--catalogue",
+    default="essential",
+    show_default=True,
+    type=click.Choice(["essential", "full"]),
+    help="Which kinds of features to make of the channels: fifteen, or all.",
+)
+@click.option(
     "--select",
     default="streamrelief",
     show_default=True,
@@ -146,6 +153,7 @@ def train(
     period: float | None,
     features: Sequence[Any],
     channels: Sequence[str],
+    catalogue: str,
     select: str,
     n_features: int | None,
     weight_each: float,
@@ -159,7 +167,7 @@ def train(
     """Learn which features are worth their cost, and a classifier.
 
     STREAMS is a CSV or Parquet file of the columns stream, time, label and the readings. Without --feature and
-    --channel, all features are tried on every column at every tick, on change, and as a flag.
+    --channel, those of --catalogue are tried on every column at every tick, on change, and as a flag.
     """
     import feature_extractors as fx  # noqa: PLC0415
     from streamfs import console, training  # noqa: PLC0415
@@ -167,7 +175,10 @@ def train(
 
     recorded = StreamSet.read(streams, period)
     console.say(repr(recorded))
-    offered = dict.fromkeys([*features, *(fx.catalogue(channels) if channels else ())])
+    kinds = fx.KINDS if catalogue == "full" else fx.ESSENTIAL
+    if catalogue == "full" and not (channels or features):
+        channels = training.default_channels(recorded)
+    offered = dict.fromkeys([*features, *(fx.catalogue(channels, kinds) if channels else ())])
     with console.progress() as report:
         procedure = training.train(
             recorded,

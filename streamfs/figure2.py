@@ -10,14 +10,13 @@ from typing import Any, Protocol
 import numba
 import numpy as np
 
-import feature_extractors as fx
 from feature_extractors.base import Feature
 from sensors_sim.same_source import SameSource
 from streamfs import datasets
 from streamfs.evaluation import Progress
 from streamfs.experiment import COST_BASED, METHODS, NAIVE, RELIEF, STREAM_RELIEF, Experiment, Outcome
 from streamfs.streams import StreamSet
-from streamfs.training import default_channels
+from streamfs.training import default_features
 
 THRESHOLDS = tuple(round(0.80 + 0.01 * step, 2) for step in range(20))
 N_SEEDS = 20
@@ -85,7 +84,7 @@ class Motes:
 
     def features(self, training: StreamSet) -> Sequence[Feature]:
         """What training offers by default."""
-        return fx.catalogue(default_channels(training))
+        return default_features(training)
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ class Recorded:
 
     def features(self, training: StreamSet) -> Sequence[Feature]:
         """What training offers by default of two columns: one alone might give a place away, as they are few."""
-        return [feature for feature in fx.catalogue(default_channels(training)) if len(feature.columns) == 2]
+        return [feature for feature in default_features(training) if len(feature.columns) == 2]
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,7 @@ class File:
 
     def features(self, training: StreamSet) -> Sequence[Feature]:
         """What training offers by default."""
-        return fx.catalogue(default_channels(training))
+        return default_features(training)
 
 
 def compare(

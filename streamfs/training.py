@@ -54,7 +54,7 @@ def train(
     streams : StreamSet
         Labelled, recorded streams.
     features : sequence of Feature or str, optional
-        What to choose from, or its text names; by default the catalogue over `default_channels`.
+        What to choose from, or its text names; by default `default_features`.
     costs : Costs, optional
         Of the features; by default the mean cost a tick of their channels' transmissions on the streams.
     energy_profile : Profile or str
@@ -185,6 +185,11 @@ def default_channels(streams: StreamSet) -> list[str]:
     return channels
 
 
+def default_features(streams: StreamSet) -> tuple[Feature, ...]:
+    """Features worth trying on some streams: the essential kinds of the catalogue over `default_channels`."""
+    return fx.catalogue(default_channels(streams), fx.ESSENTIAL)
+
+
 def _settle(
     streams: StreamSet, features: Sequence[Feature], chosen: Integers, learn: Learn, max_silence: float | None
 ) -> tuple[Integers, Classifier]:
@@ -239,7 +244,7 @@ def _offered(streams: StreamSet, features: Sequence[Feature | str] | None) -> tu
     if np.isnan(streams.values).all():
         raise DataError(f"no stream has a reading in any column of {', '.join(streams.columns)}")
     if features is None:
-        features = fx.catalogue(default_channels(streams))
+        features = default_features(streams)
     if not features:
         raise ValueError("there are no features to choose from")
     return tuple(fx.get(feature) if isinstance(feature, str) else feature for feature in features)

@@ -343,7 +343,8 @@ def choose_extrapolation(P: Array, positions: Sequence[int]) -> str:
     """The extrapolation that predicts the last quarter of the positions best from the others, for one feature.
 
     The first ceil(3 n / 4) of n positions are known; taken is the least sum of squared errors of the rest, the
-    first of equal ones in the order of `EXTRAPOLATIONS`. "linear" below four positions. `P` has shape (n,).
+    first in the order of `EXTRAPOLATIONS` of those within 1e-12. "linear" below four positions. `P` has shape
+    (n,).
     """
     if len(P) < 4:
         return "linear"
@@ -356,7 +357,8 @@ def choose_extrapolation(P: Array, positions: Sequence[int]) -> str:
             total += (predicted - float(p)) ** 2
         return total
 
-    return min(EXTRAPOLATIONS, key=error)
+    errors = {name: error(name) for name in EXTRAPOLATIONS}
+    return next(name for name in errors if errors[name] <= min(errors.values()) + 1e-12)
 
 
 def expected_cost(

@@ -1,4 +1,4 @@
-"""The examples run."""
+"""The examples run, and are short."""
 
 import os
 import subprocess
@@ -6,18 +6,59 @@ import sys
 from pathlib import Path
 
 import pytest
+from matplotlib.image import imread
+from procedures import labelled_streams
 
 from streamfs import Procedure, StreamSet, evaluate
 
 ROOT = Path(__file__).parents[1]
 
 
+EXAMPLES = {path.stem: path for path in (ROOT / "examples").glob("*.py")}
+
+
+def run(name, *arguments):
+    script = [sys.executable, EXAMPLES[name], *arguments]
+    return subprocess.run(script, capture_output=True, text=True, check=True, timeout=120).stdout
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_fits_the_eye(name):
+    assert len(EXAMPLES[name].read_text(encoding="utf-8").splitlines()) < 40
+
+
+def test_features_are_ranked_of_a_file_and_of_simulated_pairs(tmp_path):
+    assert "mean(" in run("rank_features")
+    labelled_streams(30, 10).write(tmp_path / "streams.csv")
+    best = run("rank_features", tmp_path / "streams.csv").splitlines()
+    assert "cheapest decision first" in best[0]
+    assert "level" in best[4]
+
+
+def test_figure_1_is_plotted(tmp_path):
+    assert "expected to cost" in run("figure_1", tmp_path / "figure_1.png")
+    image = imread(tmp_path / "figure_1.png")
+    assert image.shape[:2] == (400, 1000)
+    assert image[..., :3].std() > 0.05
+
+
+def test_an_own_feature_is_trained_with_and_loaded_again():
+    printed = run("own_feature")
+    assert "median_gap(a.temperature, b.temperature; window=30) <=" in printed
+    assert "'completeness'" in printed
+
+
+def test_own_costs_decide_which_feature_is_taken():
+    taken = [line.split()[-4] for line in run("own_costs").splitlines() if " dear " in line or "all alike" in line]
+    assert taken[0] == "humidity"
+    assert taken[1] != "humidity"
+    assert taken[2] == "light"
+
+
 def test_room_climate_trains_on_one_fold_and_replays_the_other(tmp_path):
     if "STREAMFS_DATA" not in os.environ:
         pytest.skip("STREAMFS_DATA is not set: room_climate is not there")
-    script = [sys.executable, ROOT / "examples" / "room_climate.py", "--every", "2", "--out", tmp_path]
-    printed = subprocess.run(script, capture_output=True, text=True, check=True)
-    assert "confidence" in printed.stdout
+    assert "confidence" in run("room_climate", "--every", "2", "--out", tmp_path)
     test = StreamSet.read(tmp_path / "test.parquet")
     assert len(test) == 144
     assert not any(word in column for column in test.columns for word in ("occ", "act", "door", "win"))

@@ -166,7 +166,7 @@ def test_a_sweep_gives_more_confidence_for_more_cost(procedure, streams, tmp_pat
     costs = [evaluation.cost for evaluation in evaluations]
     assert costs == sorted(costs)
     assert [evaluation.confidence for evaluation in evaluations] == thresholds
-    write_csv(evaluations, tmp_path / "sweep.csv")
+    write_csv([evaluation.summary() for evaluation in evaluations], tmp_path / "sweep.csv")
     lines = (tmp_path / "sweep.csv").read_text().splitlines()
     assert lines[0].startswith("confidence,streams,completeness,accuracy,ticks,cost")
     assert len(lines) == 4
