@@ -371,6 +371,25 @@ def test_a_window_forgets_an_outlier(feature: Feature, outlier: float) -> None:
             assert_allclose(computed[after:], clean[after:], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("window", ["", "; window=50"])
+def test_higher_moments_outlive_a_giant(window: str) -> None:
+    """One value in n that dwarfs the others leaves the moments of a one among zeros."""
+    values = SIGNALS["noise"][np.newaxis, :, :1].copy()
+    values[0, 20] = 1e100
+    skewness, kurtosis = fx.scan([fx.get(f"skewness(a{window})"), fx.get(f"kurtosis(a{window})")], values)[0, 20:].T
+    share = 1.0 / np.arange(21.0, 41.0)
+    assert_allclose(skewness, (1 - 2 * share) / np.sqrt(share * (1 - share)), rtol=1e-12)
+    assert_allclose(kurtosis, ((1 - share) ** 3 + share**3) / (share * (1 - share)) - 3, rtol=1e-12)
+
+
+def test_a_value_on_the_mean_but_for_rounding_is_no_crossing() -> None:
+    values = np.array([0.1, 0.3, 0.2, 0.3, 0.1, 0.2])[:, np.newaxis]
+    for name in ("mean_crossings(a)", "mean_crossings(a; window=6)"):
+        feature = fx.get(name)
+        check_equals_definition(feature, definition_of(feature), values)
+    assert fx.scan([fx.get("mean_crossings(a)")], values[np.newaxis]).ravel().tolist() == [0, 0, 0, 0, 1, 1]
+
+
 def test_the_wrong_definition_is_seen() -> None:
     with pytest.raises(AssertionError, match="Mismatched elements"):
         check_equals_definition(fx.get("last(a)"), naive_features.mean, SIGNALS["ramp"][:, :1])
