@@ -15,9 +15,9 @@ NEAR = 1e-9
 SIDE, CROSSINGS, N, X0, MEAN, LOW, HIGH = range(7)
 """Places of the state of mean crossings; the moments are measured from the first value."""
 
-SEEN, BEFORE, DIRECTION, NUMBER, MOST = range(5)
+SEEN, BEFORE, DIRECTION, NUMBER, MOST, RING = range(6)
 """Places of the state of the others: whether there is a value before, and it, the direction or length of the
-present run, a number of runs or peaks, the length of the longest run."""
+present run, a number of runs or peaks, the length of the longest run; in a window, where its values stand."""
 
 
 @njit(cache=True, nogil=True)
@@ -71,31 +71,68 @@ def _direction(state, x):
     return direction
 
 
-@cfunc(STEP, cache=True)
-def _sign_runs(state, inputs, params, t):
-    direction = _direction(state, inputs[0])
+@njit(cache=True, nogil=True)
+def _begin(state, x, window):
+    """Add a value to a window and forget what is known of it; return how many values there are."""
+    n = _past.keep(state, RING, x, window)
+    for place in range(RING):
+        state[place] = 0.0
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _count_runs(state, x):
+    """Count a run of increments of one sign where it begins."""
+    direction = _direction(state, x)
     if direction not in (0.0, state[DIRECTION]):
         state[DIRECTION] = direction
         state[NUMBER] += 1.0
+
+
+@cfunc(STEP, cache=True)
+def _sign_runs(state, inputs, params, t):
+    _count_runs(state, inputs[0])
+    return state[NUMBER]
+
+
+@cfunc(STEP, cache=True)
+def _windowed_sign_runs(state, inputs, params, t):
+    for k in range(_begin(state, inputs[0], int(params[0]))):
+        _count_runs(state, state[RING + 1 + k])
     return state[NUMBER]
 
 
 @njit(cache=True, nogil=True)
-def _longest_run(state, x, wanted):
-    """Length of the longest run of increments of the wanted sign."""
+def _measure_run(state, x, wanted):
+    """Keep the length of the longest run of increments of the wanted sign."""
     state[DIRECTION] = state[DIRECTION] + 1.0 if _direction(state, x) == wanted else 0.0
     state[MOST] = max(state[MOST], state[DIRECTION])
-    return state[MOST]
 
 
 @cfunc(STEP, cache=True)
 def _longest_rise(state, inputs, params, t):
-    return _longest_run(state, inputs[0], 1.0)
+    _measure_run(state, inputs[0], 1.0)
+    return state[MOST]
+
+
+@cfunc(STEP, cache=True)
+def _windowed_longest_rise(state, inputs, params, t):
+    for k in range(_begin(state, inputs[0], int(params[0]))):
+        _measure_run(state, state[RING + 1 + k], 1.0)
+    return state[MOST]
 
 
 @cfunc(STEP, cache=True)
 def _longest_fall(state, inputs, params, t):
-    return _longest_run(state, inputs[0], -1.0)
+    _measure_run(state, inputs[0], -1.0)
+    return state[MOST]
+
+
+@cfunc(STEP, cache=True)
+def _windowed_longest_fall(state, inputs, params, t):
+    for k in range(_begin(state, inputs[0], int(params[0]))):
+        _measure_run(state, state[RING + 1 + k], -1.0)
+    return state[MOST]
 
 
 @njit(cache=True, nogil=True)
@@ -116,11 +153,8 @@ def _peaks(state, inputs, params, t):
 
 @cfunc(STEP, cache=True)
 def _windowed_peaks(state, inputs, params, t):
-    n = _past.keep(state, MOST, inputs[0], int(params[0]))
-    for place in range(MOST):
-        state[place] = 0.0
-    for k in range(n):
-        _count_peaks(state, state[MOST + 1 + k])
+    for k in range(_begin(state, inputs[0], int(params[0]))):
+        _count_peaks(state, state[RING + 1 + k])
     return state[NUMBER]
 
 
@@ -128,27 +162,36 @@ def _crossings_size(window: float) -> int:
     return N + 1 + int(window)
 
 
-def _peaks_size(window: float) -> int:
-    return MOST + 1 + int(window)
+def _ring_size(window: float) -> int:
+    return RING + 1 + int(window)
 
 
 MEAN_CROSSINGS = Kind("mean_crossings", 1, _mean_crossings, sized(HIGH + 1))
 """How often a value lay on the other side of the mean so far than the one before it did."""
 
-SIGN_RUNS = Kind("sign_runs", 1, _sign_runs, sized(MOST))
+SIGN_RUNS = Kind("sign_runs", 1, _sign_runs, sized(RING))
 """Number of runs of increments of one sign; those of 0 are passed over."""
 
-LONGEST_RISE = Kind("longest_rise", 1, _longest_rise, sized(MOST + 1))
+LONGEST_RISE = Kind("longest_rise", 1, _longest_rise, sized(RING))
 """Most increments above 0 in a row."""
 
-LONGEST_FALL = Kind("longest_fall", 1, _longest_fall, sized(MOST + 1))
+LONGEST_FALL = Kind("longest_fall", 1, _longest_fall, sized(RING))
 """Most increments below 0 in a row."""
 
-PEAKS = Kind("peaks", 1, _peaks, sized(MOST))
+PEAKS = Kind("peaks", 1, _peaks, sized(RING))
 """Number of local maxima, each known at the fall after it; a plateau is one."""
 
 WINDOWED_MEAN_CROSSINGS = Kind("mean_crossings", 1, _windowed_mean_crossings, _crossings_size, (WINDOW,))
 """How often the last `window` values cross their mean. The work is ~window a sample."""
 
-WINDOWED_PEAKS = Kind("peaks", 1, _windowed_peaks, _peaks_size, (WINDOW,))
+WINDOWED_SIGN_RUNS = Kind("sign_runs", 1, _windowed_sign_runs, _ring_size, (WINDOW,))
+"""Number of runs of increments of one sign among the last `window` values. The work is ~window a sample."""
+
+WINDOWED_LONGEST_RISE = Kind("longest_rise", 1, _windowed_longest_rise, _ring_size, (WINDOW,))
+"""Most increments above 0 in a row among the last `window` values. The work is ~window a sample."""
+
+WINDOWED_LONGEST_FALL = Kind("longest_fall", 1, _windowed_longest_fall, _ring_size, (WINDOW,))
+"""Most increments below 0 in a row among the last `window` values. The work is ~window a sample."""
+
+WINDOWED_PEAKS = Kind("peaks", 1, _windowed_peaks, _ring_size, (WINDOW,))
 """Number of local maxima within the last `window` values. The work is ~window a sample."""

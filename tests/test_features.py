@@ -107,6 +107,11 @@ FEATURES = tuple(
         "largest_increment(a; window=16)",
         "mean_crossings(a; window=3)",
         "mean_crossings(a; window=16)",
+        "sign_runs(a; window=3)",
+        "sign_runs(a; window=16)",
+        "longest_rise(a; window=2)",
+        "longest_rise(a; window=16)",
+        "longest_fall(a; window=16)",
         "peaks(a; window=3)",
         "peaks(a; window=16)",
         "autocorrelation(a; lag=1, window=3)",
@@ -224,6 +229,9 @@ DEFINITIONS: dict[tuple[str, ...], Callable[..., float]] = {
     ("increment_variance", "window"): windowed(naive_features.increment_variance),
     ("largest_increment", "window"): windowed(naive_features.largest_increment),
     ("mean_crossings", "window"): windowed(naive_features.crossings_of_one_mean),
+    ("sign_runs", "window"): windowed(naive_features.sign_runs),
+    ("longest_rise", "window"): windowed(naive_features.longest_rise),
+    ("longest_fall", "window"): windowed(naive_features.longest_fall),
     ("peaks", "window"): windowed(naive_features.peaks),
     ("autocorrelation", "lag", "window"): windowed(naive_features.autocorrelation),
     ("band_power", "cycle", "window"): windowed(naive_features.band_power),
@@ -376,7 +384,9 @@ def test_higher_moments_outlive_a_giant(window: str) -> None:
     """One value in n that dwarfs the others leaves the moments of a one among zeros."""
     values = SIGNALS["noise"][np.newaxis, :, :1].copy()
     values[0, 20] = 1e100
-    skewness, kurtosis = fx.scan([fx.get(f"skewness(a{window})"), fx.get(f"kurtosis(a{window})")], values)[0, 20:].T
+    skewness, kurtosis = fx.scan([fx.get(f"skewness(a{window})"), fx.get(f"kurtosis(a{window})")], values)[
+        0, 20:
+    ].T
     share = 1.0 / np.arange(21.0, 41.0)
     assert_allclose(skewness, (1 - 2 * share) / np.sqrt(share * (1 - share)), rtol=1e-12)
     assert_allclose(kurtosis, ((1 - share) ** 3 + share**3) / (share * (1 - share)) - 3, rtol=1e-12)
