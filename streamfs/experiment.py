@@ -17,7 +17,7 @@ from streamfs.costs import Costs, price_of
 from streamfs.energy import profile
 from streamfs.errors import TrainingError
 from streamfs.relief import StreamRelief, position_grid
-from streamfs.selectors import SELECTORS, MakeSelector, Selector
+from streamfs.selectors import SELECTORS, MakeSelector, Selector, best_first
 from streamfs.streams import Integers, StreamSet
 from streamfs.tables import FeatureTable, tabulate
 from streamfs.trajectories import Trajectories
@@ -145,7 +145,9 @@ class Experiment:
             return
         selector = self._selector(method)
         for confidence in thresholds:
-            ranking = self._ranking(selector, confidence)
+            if isinstance(selector, StreamRelief):
+                selector = selector.at_confidence(confidence)
+            ranking = best_first(selector)
             chosen = ranking[: n_features or self._size(ranking, confidence)]
             yield self._outcome(method, confidence, chosen, *self._tree_of(chosen))
 
@@ -170,12 +172,6 @@ class Experiment:
         )
         selector.fit(self.training)
         return selector
-
-    def _ranking(self, selector: Selector, confidence: float) -> Integers:
-        """The relevant features, best first; all of them where none is relevant."""
-        fitted = selector.at_confidence(confidence) if isinstance(selector, StreamRelief) else selector
-        n_relevant = int(np.sum(getattr(fitted, "relevant_", 0)))
-        return fitted.ranking_[: n_relevant or None]
 
     def _size(self, ranking: Integers, confidence: float) -> int:
         try:

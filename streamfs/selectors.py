@@ -44,24 +44,16 @@ SELECTORS: dict[str, MakeSelector] = {
 """StreamRelief, the same to the letter of the paper, and Relief for data streams."""
 
 
-def rank(selector: Selector, table: FeatureTable, *, keep: int | None = None) -> Integers:
-    """Put the features of a table in order.
+def best_first(selector: Selector, keep: int | None = None) -> Integers:
+    """Indices of the features that a fitted selector would have a classifier offered, best first.
 
     Parameters
     ----------
     selector : Selector
-        Unfitted.
-    table : FeatureTable
-        What it learns from.
+        Fitted.
     keep : int, optional
-        How many features are wanted; by default the relevant ones, or all where none is.
-
-    Returns
-    -------
-    ndarray of int
-        Best first.
+        How many of them; by default the relevant ones, or all where none is.
     """
-    selector.fit(table)
     if keep is None:
         keep = int(np.sum(getattr(selector, "relevant_", 0))) or len(selector.ranking_)
     return selector.ranking_[:keep]

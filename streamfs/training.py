@@ -20,7 +20,7 @@ from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation import Progress
 from streamfs.procedure import Classifier, Procedure
 from streamfs.relief import position_grid
-from streamfs.selectors import SELECTORS, MakeSelector, rank
+from streamfs.selectors import SELECTORS, MakeSelector, best_first
 from streamfs.streams import Integers, StreamSet
 from streamfs.tables import FeatureTable, tabulate
 
@@ -131,8 +131,7 @@ def train(
     if n_features is not None and not 1 <= n_features <= len(features):
         raise ValueError(f"n_features is {n_features}, expected 1 to {len(features)}")
     learn = _learner(model, min_leaf, limit)
-    ranking = np.arange(len(features))
-    size = n_features or len(features)
+    offered = np.arange(n_features or len(features))
     if make_selector is not None:
         if positions is None:
             positions = position_grid(min(limit, int(table.lengths.max())))
@@ -140,12 +139,12 @@ def train(
         selector = make_selector(
             costs, confidence=confidence, horizon=limit, positions=positions, random_state=seed
         )
-        ranking = rank(selector, table, keep=n_features)
+        offered = best_first(selector.fit(table), n_features)
         progress("ranking the features", 1, 1)
         if n_features is None:
             validation = CrossValidation(table, costs, learn, limit, seed)
-            size = choose_size(validation, ranking, confidence, progress)
-    chosen, classifier = _settle(streams, features, ranking[:size], learn, max_silence)
+            offered = offered[: choose_size(validation, offered, confidence, progress)]
+    chosen, classifier = _settle(streams, features, offered, learn, max_silence)
     return Procedure(
         tuple(features[i] for i in chosen),
         classifier,
@@ -155,8 +154,8 @@ def train(
         limit,
         streams.period,
         max_silence,
-        costs.take(ranking[:size]),
-        _about(seed, streams, [features[i].name for i in ranking[:size]]),
+        costs.take(offered),
+        _about(seed, streams, [features[i].name for i in offered]),
     )
 
 
