@@ -8,6 +8,7 @@ Each part is a section of the file; those that are not asked for stay as they ar
 import argparse
 import os
 import platform
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -101,8 +102,8 @@ def simulated() -> str:
 ## Same-source detection, simulated
 
 The simulator's defaults: {len(training)} pairs to train on, {len(test)} to test on, 60 ticks of 1 s, {len(features)}
-features, costs in transmissions. One seed; the experiment of the paper, over many seeds and with its other methods,
-is not here.
+features, costs in transmissions. One seed, by `train`, which weighs rows by stream; sensors are calibrated here, so that a
+first tick tells most places apart. The experiment of the paper is further below.
 """
     return text + HEADER + "\n" + "\n".join(measure(training, test, features)) + "\n"
 
@@ -133,21 +134,22 @@ tell nothing alone, but two of them together do, and Relief is made to see that.
 """
 
 
-def machine() -> str:
-    """What this was measured on."""
-    packages = ", ".join(
-        f"{name} {version(name)}" for name in ("numpy", "numba", "scikit-learn", "river", "polars")
-    )
-    return f"""# Results
+HEAD = """# Results
 
-Written by `make bench` (`benchmarks/results.py`), never by hand. Seed {SEED}; streamfs {version("streamfs")},
-Python {platform.python_version()}, {packages}; {os.cpu_count()} cores, {platform.machine()}.
+Written by `make bench` (`benchmarks/results.py`), never by hand; each part says what it was measured with.
 
 Completeness is the share of streams given a label, accuracy the share of the labelled that are right, cost the mean
 of equation 1 over all streams, timed-out ones included. The cost counts the features that the tree tests; beside it
 is that of all that were offered to it. Accuracy below the confidence threshold is what crossing it at any of many
 ticks costs: see `docs/design.md`.
 """
+
+
+def stamp() -> str:
+    """What a part was measured with."""
+    names = ("streamfs", "numpy", "numba", "scikit-learn", "river", "polars")
+    packages = ", ".join(f"{name} {version(name)}" for name in names)
+    return f"\n*Python {platform.python_version()}, {packages}; {os.cpu_count()} cores, {platform.machine()}.*\n"
 
 
 PARTS: dict[str, Callable[[], str]] = {
@@ -159,20 +161,23 @@ PARTS: dict[str, Callable[[], str]] = {
 }
 NEED_DATA = ("room_climate", "recorded", "j48")
 
+MARKED = r"\n<!-- (\w+) -->\n(.*?)(?=\n<!-- |\Z)"
+"""A part in the file: its name, and its text."""
+
 
 def main(asked: Sequence[str]) -> None:
     """Measure the parts that are asked for, or all, and keep what the file says of the others."""
     path = HERE / "RESULTS.md"
-    sections = path.read_text(encoding="utf-8").split("\n## ") if path.exists() else [""]
-    known = dict(zip(("", *PARTS), sections, strict=False)) if len(sections) == len(PARTS) + 1 else {}
-    texts = []
+    known = dict(re.findall(MARKED, path.read_text(encoding="utf-8") if path.exists() else "", re.DOTALL))
     for name, measured in PARTS.items():
+        if asked and name not in asked:
+            continue
         if name in NEED_DATA and "STREAMFS_DATA" not in os.environ:
-            say(f"STREAMFS_DATA is not set: {name} keeps what it says")
-        elif not asked or name in asked:
-            known[name] = measured().removeprefix("\n## ")
-        texts.append(known.get(name, f"{name}\n\nNot measured yet.\n"))
-        path.write_text("\n## ".join([machine(), *texts]), encoding="utf-8")
+            say(f"STREAMFS_DATA is not set: {name} stays as it is")
+            continue
+        known[name] = measured().rstrip() + "\n" + stamp()
+        parts = (f"\n<!-- {name} -->\n{known[name]}" for name in PARTS if name in known)
+        path.write_text(HEAD + "".join(parts), encoding="utf-8")
     say(f"wrote {path}")
 
 

@@ -198,7 +198,8 @@ def catalogue(columns: Sequence[str], kinds: Sequence[Kind] = KINDS) -> tuple[Fe
     ----------
     columns : sequence of str
         Channels: columns, optionally with a report policy. Two of them make features of a pair where they are
-        the same quantity of two roles under one policy (``a.light``, ``b.light``), or where neither has a role.
+        the same quantity of two roles under one policy (``a.light``, ``b.light``), or where neither has a role and
+        both policies are of one kind.
     kinds : sequence of Kind, optional
         By default all; `ESSENTIAL` is a small choice.
 
@@ -244,5 +245,6 @@ def _pairs(first: str, second: str) -> bool:
     (column, policy), (other, other_policy) = split_channel(first), split_channel(second)
     role, dot, quantity = column.rpartition(".")
     other_role, other_dot, other_quantity = other.rpartition(".")
-    same = quantity == other_quantity and role != other_role if dot and other_dot else not (dot or other_dot)
-    return same and policy == other_policy
+    if dot and other_dot:
+        return quantity == other_quantity and role != other_role and policy == other_policy
+    return not (dot or other_dot) and column != other and policy.kind == other_policy.kind

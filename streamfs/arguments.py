@@ -107,7 +107,7 @@ def thresholds(text: str) -> list[float]:
         raise ValueError(
             f"{text!r}, expected at most {MAX_THRESHOLDS} numbers above 0 and up to 1: 0.8,0.9 or 0.80:0.99:0.01"
         )
-    return values
+    return list(dict.fromkeys(values))
 
 
 def data(text: str) -> str | Path:

@@ -86,7 +86,8 @@ class CrossValidation:
             classifier = self.learn(learning)
             tested = [chosen[i] for i in classifier.features_tested()]
             trajectories = Trajectories.of(classifier, testing, self.time_limit)
-            learnt.append(Fold(trajectories, np.unique(learning.labels), testing.labels, self.costs.take(tested)))
+            classes = np.unique(learning.labels[learning.lengths > 0])
+            learnt.append(Fold(trajectories, classes, testing.labels, self.costs.take(tested)))
         return learnt
 
 
@@ -168,8 +169,8 @@ def stratified_folds(labels: npt.ArrayLike, n_folds: int, seed: int) -> Integers
     if counts.min() < 4:
         label = str(classes[counts.argmin()])
         raise DataError(
-            f"class {label!r} has only {counts.min()} streams, expected at least 4 to choose the number of "
-            "features; give the number (n_features) or record more"
+            f"class {label!r} has only {counts.min()} streams to learn from, expected at least 4 to choose the "
+            "number of features; give their number or record more"
         )
     rng = np.random.default_rng(seed)
     folds = np.empty(len(labels), dtype=np.int64)

@@ -107,10 +107,8 @@ def simulate(out: Path, pairs: int, ticks: int, period: float, seed: int) -> Non
 )
 @click.option(
     "--catalogue",
-    default="essential",
-    show_default=True,
     type=click.Choice(["essential", "full"]),
-    help="Which kinds of features to make of the channels: fifteen, or all.",
+    help="Which kinds of features to make of the channels: fifteen (the default), or all.",
 )
 @click.option(
     "--select",
@@ -153,7 +151,7 @@ def train(
     period: float | None,
     features: Sequence[Any],
     channels: Sequence[str],
-    catalogue: str,
+    catalogue: str | None,
     select: str,
     n_features: int | None,
     weight_each: float,
@@ -169,6 +167,12 @@ def train(
     STREAMS is a CSV or Parquet file of the columns stream, time, label and the readings. Without --feature and
     --channel, those of --catalogue are tried on every column at every tick, on change, and as a flag.
     """
+    if catalogue and features and not channels:
+        raise click.UsageError(
+            "--catalogue is of channels, and there are none beside --feature: give --channel too"
+        )
+    if select == "none" and n_features:
+        raise click.UsageError("--features counts ranked features, and --select none ranks none")
     import feature_extractors as fx  # noqa: PLC0415
     from streamfs import console, training  # noqa: PLC0415
     from streamfs.streams import StreamSet  # noqa: PLC0415
@@ -257,14 +261,14 @@ def evaluate(
     with console.progress() as report:
         evaluations = evaluation.sweep(procedure, recorded, sweep or [procedure.confidence], report)
     rows = [each.summary() for each in evaluations]
-    if as_json:
-        console.print_json(rows if sweep else rows[0])
-    else:
-        console.print_table(rows)
     if csv_path:
         evaluation.write_csv(rows, csv_path)
     if png_path:
         plots.save(plots.sweep_figure(evaluations), png_path)
+    if as_json:
+        console.print_json(rows if sweep else rows[0])
+    else:
+        console.print_table(rows)
 
 
 @cli.command(epilog=examples("streamfs replay pairs.streamfs new.csv --json > decisions.jsonl"))
@@ -470,6 +474,8 @@ def figure2(
     """
     if data is not None and noise is not None:
         raise click.UsageError("--noise is of simulated sensors, and --data names recorded ones")
+    if len(dict(prices)) < len(prices):
+        raise click.UsageError("--price names a quantity twice")
     from streamfs import console, evaluation, experiment  # noqa: PLC0415
     from streamfs import figure2 as paper  # noqa: PLC0415
 
@@ -478,6 +484,7 @@ def figure2(
     source: paper.Source = paper.Motes() if noise is None else paper.Motes(noise)
     if data is not None:
         source = paper.File(data) if isinstance(data, Path) else paper.Recorded(data)
+    source.split(0)  # what is wrong with the streams is said before any work is done
     with console.progress() as report:
         report("splits", 0, seeds)
         outcomes = paper.compare(
@@ -490,15 +497,15 @@ def figure2(
             progress=report,
         )
     rows = experiment.summarise(outcomes)
+    if csv_path:
+        evaluation.write_csv(rows, csv_path)
+    if png_path:
+        plots.save(plots.figure_2(rows), png_path)
     if as_json:
         console.print_json(rows)
     else:
         console.print_table(paper.shown(rows))
         console.print_table(paper.against_the_cheapest(rows), "StreamRelief beside the cheapest other method")
-    if csv_path:
-        evaluation.write_csv(rows, csv_path)
-    if png_path:
-        plots.save(plots.figure_2(rows), png_path)
 
 
 @cli.command(epilog=examples("streamfs demo --out my-demo --pairs 60"))

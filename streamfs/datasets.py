@@ -25,6 +25,9 @@ What could give the answer away:
   other, as in use today follows on yesterday.
 - *One node.* "Different" streams are "same" ones whose second nodes have been handed on in a circle. So what a
   node has recorded at one time is in as many streams of either class, and a column alone tells nothing.
+- *Folds.* A node's recording is in several streams, of either class. Where the training streams are cut into
+  folds, to choose how many features to take, both sides share readings: that choice is optimistic. The testing
+  streams share none with them.
 - *Levels.* Training and testing share the few places of the last three recordings. There levels would name the
   places, which is not to tell whether two of them are one. So every column is the deviation from its block's first
   value: a node can send that, and how two columns move together does not change. How far a quantity moves still
@@ -42,8 +45,9 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from feature_extractors.base import Array
 from streamfs.errors import DataError
-from streamfs.recordings import Array, numbers_of, read_table, texts_of
+from streamfs.recordings import numbers_of, read_table, texts_of
 from streamfs.streams import StreamSet
 
 NAMES = ("room_climate", "sml2010", "appliances", "uncg_wsn")

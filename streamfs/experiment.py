@@ -19,7 +19,7 @@ from streamfs.errors import TrainingError
 from streamfs.relief import StreamRelief, position_grid
 from streamfs.selectors import SELECTORS, MakeSelector, Selector, best_first
 from streamfs.streams import Integers, StreamSet
-from streamfs.tables import FeatureTable, tabulate
+from streamfs.tables import FeatureTable, require_episodes, tabulate
 from streamfs.trajectories import Trajectories
 
 NAIVE, COST_BASED, RELIEF, LITERAL, STREAM_RELIEF = "naive", "cost-based", "Relief", "literal", "StreamRelief"
@@ -29,9 +29,6 @@ that Relief or StreamRelief selects, the last one to the letter of the paper and
 
 NO_FLOOR = "no floor"
 """StreamRelief without its relevance floor, beside `METHODS`, to see what the floor changes."""
-
-N_POSITIONS = 12
-"""Ticks at which Relief's instances are taken, spread evenly over a stream."""
 
 MEASURES = ("completeness", "accuracy", "ticks", "cost", "sent", "offered_cost", "n_tested", "n_offered")
 
@@ -43,7 +40,7 @@ class Outcome:
     Parameters
     ----------
     method : str
-        One of `METHODS`.
+        One of `METHODS`, or `NO_FLOOR`.
     confidence : float
         Threshold.
     seed : int
@@ -95,7 +92,10 @@ class Experiment:
     -----
     As in the paper every feature tuple is an instance of weight 1 (`train` weighs them by stream), costs are
     frequencies of transmission, and trees are C4.5 with Laplace's correction in the leaves. The time limit is the
-    longest training stream. The number of features is chosen for Relief and for StreamRelief by the same rule.
+    longest training stream. The number of features is chosen for Relief and for StreamRelief by the same rule, on
+    folds of streams, and both take their instances at the same dozen ticks, spread evenly; the paper takes every
+    tick. An episode opens for every method at the tick at which all channels of all features have a value, where
+    `train` would open it as soon as those of the features it chose have.
     """
 
     def __init__(
@@ -108,6 +108,7 @@ class Experiment:
     ) -> None:
         radio = profile("transmissions")
         self.training, self.testing = tabulate(training, features), tabulate(testing, features)
+        require_episodes(self.training, training)
         self.costs = Costs.estimate(training, features, radio, prices=prices)
         self._sent = messages_sent(testing, channels_of(features), prices)
         self._opening = testing.lengths - self.testing.lengths
@@ -131,8 +132,10 @@ class Experiment:
         Raises
         ------
         ValueError
-            If there is no such method.
+            If there is no such method, or there are not so many features.
         """
+        if n_features is not None and not 1 <= n_features <= len(self.costs):
+            raise ValueError(f"n_features is {n_features}, expected 1 to {len(self.costs)}")
         if method not in (*METHODS, NO_FLOOR):
             raise ValueError(f"there is no method {method!r}, expected one of {', '.join((*METHODS, NO_FLOOR))}")
         if method in (NAIVE, COST_BASED):
@@ -147,14 +150,15 @@ class Experiment:
         for confidence in thresholds:
             if isinstance(selector, StreamRelief):
                 selector = selector.at_confidence(confidence)
-            ranking = best_first(selector)
-            chosen = ranking[: n_features or self._size(ranking, confidence)]
+            chosen = best_first(selector, n_features)
+            if n_features is None:
+                chosen = chosen[: self._size(chosen, confidence)]
             yield self._outcome(method, confidence, chosen, *self._tree_of(chosen))
 
     def _learn(self, table: FeatureTable, costs: Array | None = None) -> Tree:
-        streams, ticks = table.rows(np.arange(1, min(table.n_ticks, self.time_limit) + 1))
+        values, labels, _ = table.instances(self.time_limit)
         classifier = C45Classifier("gain_ratio" if costs is None else "gain_per_cost", feature_costs=costs)
-        return classifier.fit(table.values[streams, ticks - 1], table.labels[streams]).tree_
+        return classifier.fit(values, labels).tree_
 
     def _selector(self, method: str) -> Selector:
         makers: dict[str, MakeSelector] = {
@@ -167,7 +171,7 @@ class Experiment:
             self.costs,
             confidence=1.0,
             horizon=self.time_limit,
-            positions=position_grid(self.time_limit, N_POSITIONS),
+            positions=position_grid(self.time_limit),
             random_state=self.seed,
         )
         selector.fit(self.training)

@@ -1,20 +1,20 @@
 """The paper's Figure 2: same-source detection by every method, simulated or recorded, over many seeds."""
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Protocol
 
-import numba
 import numpy as np
+from joblib import Parallel, delayed
 
 from feature_extractors.base import Feature
 from sensors_sim.same_source import SameSource
 from streamfs import datasets
+from streamfs.errors import StreamfsError
 from streamfs.evaluation import Progress
-from streamfs.experiment import COST_BASED, METHODS, NAIVE, RELIEF, STREAM_RELIEF, Experiment, Outcome
+from streamfs.experiment import COST_BASED, METHODS, NAIVE, NO_FLOOR, RELIEF, STREAM_RELIEF, Experiment, Outcome
 from streamfs.streams import StreamSet
 from streamfs.training import default_features
 
@@ -120,6 +120,9 @@ class File:
 
     path: Path
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", Path(self.path).resolve())  # a process may work in another folder
+
     def split(self, seed: int) -> tuple[StreamSet, StreamSet]:
         """Cut the streams in two at random."""
         return StreamSet.read(self.path).split(0.5, seed)
@@ -153,7 +156,7 @@ def compare(
     prices : mapping of str to float, optional
         What a message of a quantity costs; 1 where none is named.
     methods : sequence of str
-        Some of `METHODS`.
+        Some of `METHODS`, and `NO_FLOOR`.
     n_features : int, optional
         How many of the ranked features to offer; by default chosen by cross-validation.
     n_jobs : int
@@ -165,21 +168,31 @@ def compare(
     -------
     list of Outcome
         By seed, then by method, then by threshold.
+
+    Raises
+    ------
+    ValueError
+        If there is no such method, or there are not so many features.
+    DataError
+        If the streams do not teach anything, or a price is of a quantity that they do not have.
+    StreamfsError
+        If a process died.
     """
-    done: dict[int, list[Outcome]] = {}
-    with ProcessPoolExecutor(n_jobs, get_context("spawn"), numba.set_num_threads, (1,)) as pool:
-        running = {
-            pool.submit(run_split, source, seed, thresholds, prices, methods, n_features): seed
-            for seed in range(n_seeds)
-        }
-        try:
-            for finished in as_completed(running):
-                done[running[finished]] = finished.result()
-                if progress is not None:
-                    progress("splits", len(done), n_seeds)
-        finally:
-            pool.shutdown(cancel_futures=True)
-    return [outcome for seed in range(n_seeds) for outcome in done[seed]]
+    for method in methods:
+        if method not in (*METHODS, NO_FLOOR):
+            raise ValueError(f"there is no method {method!r}, expected some of {', '.join((*METHODS, NO_FLOOR))}")
+    work = (delayed(run_split)(source, seed, thresholds, prices, methods, n_features) for seed in range(n_seeds))
+    outcomes: list[Outcome] = []
+    try:
+        for done, found in enumerate(Parallel(n_jobs, return_as="generator_unordered")(work)):
+            outcomes += found
+            if progress is not None:
+                progress("splits", done + 1, n_seeds)
+    except BrokenProcessPool as error:
+        raise StreamfsError(
+            "a process of the experiment died: is there memory for fewer only? Give --jobs"
+        ) from error
+    return sorted(outcomes, key=lambda outcome: outcome.seed)
 
 
 def run_split(
@@ -207,8 +220,8 @@ def against_the_cheapest(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, An
     Returns
     -------
     list of dict
-        One a threshold: the cheapest other method (to the letter is no other), StreamRelief's cost as a share of
-        its cost, and how far StreamRelief's completeness and accuracy lie above or below it.
+        One a threshold: the cheapest other method (to the letter is no other), StreamRelief's cost, and what its
+        nodes really send, as shares of the other's, and how far its completeness and accuracy lie above or below.
     """
     found = []
     for own in (row for row in rows if row["method"] == STREAM_RELIEF):
@@ -224,6 +237,7 @@ def against_the_cheapest(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, An
                     "confidence": own["confidence"],
                     "cheapest_other": cheapest["method"],
                     "cost_ratio": own["cost"] / cheapest["cost"] if cheapest["cost"] else float("nan"),
+                    "sent_ratio": own["sent"] / cheapest["sent"] if cheapest["sent"] else float("nan"),
                     "completeness_gap": own["completeness"] - cheapest["completeness"],
                     "accuracy_gap": own["accuracy"] - cheapest["accuracy"],
                 }
@@ -240,11 +254,22 @@ def shown(rows: Sequence[Mapping[str, Any]], most: int = 6) -> list[dict[str, st
         {
             "confidence": f"{row['confidence']:g}",
             "method": row["method"],
-            **{name: f"{row[name]:.3g} ±{row[f'{name}_ci']:.2g}" for name in ("completeness", "accuracy", "cost")},
+            **{name: with_interval(row, name) for name in ("completeness", "accuracy", "cost")},
             "sent": f"{row['sent']:.3g}",
-            "ticks": f"{row['ticks']:.3g}",
             "tested": f"{row['n_tested']:.3g}",
         }
         for row in sorted(rows, key=lambda row: row["confidence"])
         if row["confidence"] in kept
     ]
+
+
+def with_interval(row: Mapping[str, Any], name: str) -> str:
+    """Write a mean of a summary with half the width of its interval, where it has one.
+
+    Examples
+    --------
+    >>> with_interval({"cost": 12.345, "cost_ci": 1.66}, "cost")
+    '12.3 ±1.7'
+    """
+    half = row[f"{name}_ci"]
+    return f"{row[name]:.3g}" if np.isnan(half) else f"{row[name]:.3g} ±{half:.2g}"

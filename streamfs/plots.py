@@ -106,6 +106,7 @@ def figure_2(rows: Sequence[Mapping[str, Any]]) -> Figure:
         else:
             axes.set_ylim(max(0.0, min(row[what] for row in rows) - 0.05), 1.01)
         axes.grid(visible=True, alpha=0.25)
+        axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.spines[["top", "right"]].set_visible(False)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from feature_extractors import scan
 from feature_extractors.base import Array, Feature, channels_of
+from feature_extractors.report import split_channel
 from streamfs.errors import DataError
 from streamfs.streams import Integers, Labels, StreamSet
 
@@ -58,6 +59,19 @@ class FeatureTable:
         features = tuple(self.features[i] for i in indices) if self.features else ()
         return FeatureTable(self.values[:, :, list(indices)], self.labels, features, self.lengths, self.period)
 
+    def instances(self, time_limit: int) -> tuple[Array, Labels, Integers]:
+        """What a classifier learns from: one row a stream and tick up to the time limit.
+
+        Returns
+        -------
+        values : ndarray of shape (n_rows, n_features)
+            Feature values.
+        labels, streams : ndarray of shape (n_rows,)
+            Class, and index of the stream, of each row.
+        """
+        streams, ticks = self.rows(np.arange(1, min(self.n_ticks, time_limit) + 1))
+        return self.values[streams, ticks - 1], self.labels[streams], streams
+
     def rows(self, positions: npt.ArrayLike | None = None) -> tuple[Integers, Integers]:
         """Streams and ticks of the table's instances, by position, then by stream.
 
@@ -74,6 +88,32 @@ class FeatureTable:
         grid = np.arange(1, self.n_ticks + 1) if positions is None else np.asarray(positions, dtype=np.int64)
         place, streams = np.nonzero(grid[:, np.newaxis] <= self.lengths)
         return streams, grid[place]
+
+
+def require_episodes(table: FeatureTable, streams: StreamSet) -> None:
+    """Refuse streams of which some class never has all its readings at once.
+
+    Parameters
+    ----------
+    table : FeatureTable
+        Of the streams.
+    streams : StreamSet
+        As they were recorded.
+
+    Raises
+    ------
+    DataError
+        Naming the class, and the column that has the fewest readings.
+    """
+    read = {split_channel(channel)[0] for channel in channels_of(table.features)}
+    for label in streams.classes:
+        members = streams.labels == label
+        if not table.lengths[members].any():
+            n_known, rarest = min((int(np.isfinite(streams.column(c)[members]).sum()), c) for c in read)
+            raise DataError(
+                f"no stream of class {label!r} has a tick by which all columns of the features are known; "
+                f"{rarest} has {n_known} readings in all of them: leave it out"
+            )
 
 
 def tabulate(streams: StreamSet, features: Sequence[Feature], max_silence: float | None = None) -> FeatureTable:

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 import feature_extractors as fx
-from feature_extractors.base import Feature, channels_of
-from feature_extractors.report import Policy, channel_name, quantity_of, split_channel
+from feature_extractors.base import Feature
+from feature_extractors.report import Policy, channel_name, quantity_of
 from streamfs.choosing import CrossValidation, Learn, choose_size
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.costs import Costs
@@ -22,7 +22,7 @@ from streamfs.procedure import Classifier, Procedure
 from streamfs.relief import position_grid
 from streamfs.selectors import SELECTORS, MakeSelector, best_first
 from streamfs.streams import Integers, StreamSet
-from streamfs.tables import FeatureTable, tabulate
+from streamfs.tables import FeatureTable, require_episodes, tabulate
 
 if TYPE_CHECKING:
     from river.base import Classifier as RiverClassifier
@@ -124,14 +124,16 @@ def train(
     if len(costs) != len(features):
         raise ValueError(f"there are {len(costs)} costs, expected {len(features)}, one a feature")
     table = tabulate(streams, features, max_silence)
-    _require_episodes(table, streams)
+    require_episodes(table, streams)
     limit = _ticks(time_limit, table)
     if not 0 < confidence <= 1:
         raise ValueError(f"confidence is {confidence}, expected more than 0 and at most 1")
+    if n_features is not None and make_selector is None:
+        raise ValueError(f"n_features is {n_features}, but select is None: the features have no order")
     if n_features is not None and not 1 <= n_features <= len(features):
         raise ValueError(f"n_features is {n_features}, expected 1 to {len(features)}")
     learn = _learner(model, min_leaf, limit)
-    offered = np.arange(n_features or len(features))
+    offered = np.arange(len(features))
     if make_selector is not None:
         if positions is None:
             positions = position_grid(min(limit, int(table.lengths.max())))
@@ -249,35 +251,15 @@ def _offered(streams: StreamSet, features: Sequence[Feature | str] | None) -> tu
     return tuple(fx.get(feature) if isinstance(feature, str) else feature for feature in features)
 
 
-def _require_episodes(table: FeatureTable, streams: StreamSet) -> None:
-    """Refuse streams of which some class never has all its readings at once.
-
-    Raises
-    ------
-    DataError
-        Naming the class, and the column that has the fewest readings.
-    """
-    read = {split_channel(channel)[0] for channel in channels_of(table.features)}
-    for label in streams.classes:
-        members = streams.labels == label
-        if not table.lengths[members].any():
-            n_known, rarest = min((int(np.isfinite(streams.column(c)[members]).sum()), c) for c in read)
-            raise DataError(
-                f"no stream of class {label!r} has a tick by which all columns of the features are known; "
-                f"{rarest} has {n_known} readings in all of them: leave it out"
-            )
-
-
 def _learner(model: "RiverClassifier | None", min_leaf: float, time_limit: int) -> Learn:
     def learn(table: FeatureTable) -> Classifier:
-        streams, ticks = table.rows(np.arange(1, min(table.n_ticks, time_limit) + 1))
-        values, labels = table.values[streams, ticks - 1], table.labels[streams]
+        values, labels, streams = table.instances(time_limit)
         if model is None:
             weights = 1.0 / np.minimum(table.lengths, time_limit)[streams]
             return C45Classifier(min_leaf=min_leaf).fit(values, labels, sample_weight=weights).tree_
         from streamfs.classifiers.online import OnlineClassifier  # noqa: PLC0415 - River is slow to import
 
-        classes = [str(c) for c in np.unique(table.labels)]
+        classes = [str(c) for c in np.unique(labels)]
         return OnlineClassifier(model, table.names, classes).learn(values, labels.tolist())
 
     return learn

@@ -93,7 +93,8 @@ def test_a_river_classifier_serves(streams):
 @pytest.mark.parametrize("select", [StreamRelief, "streamrelief", "literal", "relief", None])
 def test_every_way_to_select_trains(streams, select):
     features = [fx.get(f"mean({column})") for column in streams.columns]
-    trained = train(streams, features=features, select=select, n_features=4, confidence=0.8)
+    n_features = None if select is None else 4
+    trained = train(streams, features=features, select=select, n_features=n_features, confidence=0.8)
     assert {feature.name for feature in trained.features} <= {feature.name for feature in features}
 
 

@@ -42,7 +42,7 @@ class PrefixRelief(BaseEstimator):
     Attributes
     ----------
     prefixes_ : ndarray of int of shape (n_prefixes, 2)
-        The stream and the length of each prefix.
+        The stream and the length of each prefix, by stream.
     feature_importances_ : ndarray of shape (n_features,)
         Relief weights (equation 2).
     relevant_ : ndarray of bool of shape (n_features,)
@@ -129,11 +129,12 @@ class PrefixRelief(BaseEstimator):
         rng = np.random.default_rng(self.random_state)
         streams = rng.choice(candidates, n_prefixes, replace=False)
         lengths = rng.integers(self.shortest, np.minimum(table.lengths[streams], longest), endpoint=True)
-        return np.column_stack([streams, lengths])
+        order = np.argsort(streams)
+        return np.column_stack([streams[order], lengths[order]])
 
     def _instances(self, table: FeatureTable) -> tuple[Integers, Integers]:
-        """Stream and tick of each instance: the positions within each prefix, prefix by prefix."""
+        """Stream and tick of each instance: the positions within each prefix, by position, then by stream."""
         grid = positions_of(self.positions, int(table.lengths.max()))
         streams, lengths = self.prefixes_.T
-        prefix, place = np.nonzero(grid <= lengths[:, np.newaxis])
+        place, prefix = np.nonzero(grid[:, np.newaxis] <= lengths)
         return streams[prefix], grid[place]
