@@ -8,12 +8,13 @@ from procedures import labelled_streams
 
 import feature_extractors as fx
 from feature_extractors.report import split_channel
-from streamfs import C45Classifier, Costs, Procedure, StreamSet, arguments, datasets, evaluate
+from streamfs import C45Classifier, Costs, Procedure, StreamRelief, StreamSet, arguments, datasets, evaluate
 from streamfs.costs import price_of
 from streamfs.energy import profile
 from streamfs.errors import DataError
 from streamfs.experiment import MEASURES, METHODS, Experiment, Outcome, mean_and_interval, messages_sent, summarise
 from streamfs.figure2 import File, Motes, Recorded, against_the_cheapest, compare, shown
+from streamfs.relief import position_grid
 
 NAMES = (
     "mean_absolute_difference(a.level, b.level)",
@@ -76,13 +77,75 @@ def test_a_message_before_the_first_complete_tick_is_paid():
     assert sent["x@delta:1"].tolist() == [[1, 1, 1, 1]]
 
 
+def test_messages_are_counted_from_the_first_tick_though_the_episode_opens_later(experiment):
+    experiment, testing = experiment
+    values = np.concatenate([np.full((len(testing), 2, 4), np.nan), testing.values], axis=1)
+    values[:, 1, 0] = 0.0  # one column has a reading a tick before the others
+    late = StreamSet(values, testing.labels, testing.columns)
+    features = [fx.get(name) for name in NAMES]
+    training = labelled_streams(60, 12, seed=0)
+    later = Experiment(training, late, features, {"level": 3.0}, seed=0)
+    procedure = learnt_again(experiment)
+    channels = {channel: split_channel(channel) for channel in procedure.channels}
+    n_early = sum(column == "a.level" for column, _ in channels.values())
+    assert n_early
+    for before, outcome in zip(experiment.run("naive", [0.9]), later.run("naive", [0.9]), strict=True):
+        assert (outcome.completeness, outcome.ticks) == (before.completeness, before.ticks)
+        evaluation = evaluate(procedure, testing)
+        sent = 0.0
+        for decision, readings in zip(evaluation.decisions, late.values, strict=True):
+            for column, policy in channels.values():
+                series = readings[: decision.tick + 2, late.columns.index(column)]
+                price = 3.0 if column.endswith("level") else 1.0
+                sent += price * np.isfinite(policy.sent(series)).sum() / len(late)
+        assert outcome.sent == pytest.approx(sent)
+        assert outcome.sent > before.sent
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_learns_the_telling_columns(experiment, method):
     outcomes = list(experiment[0].run(method, [0.8]))
     assert [outcome.method for outcome in outcomes] == [method]
     assert outcomes[0].completeness > 0.9
     assert outcomes[0].accuracy > 0.8
-    assert outcomes[0].cost <= outcomes[0].offered_cost
+
+
+def test_what_is_tested_on_teaches_nothing():
+    training = labelled_streams(40, 8, seed=0)
+    alike = labelled_streams(30, 8, seed=1)
+    unlike = StreamSet(2.0 - 3.0 * alike.values, alike.labels, alike.columns)
+    learnt, accuracies = [], []
+    for testing in (alike, unlike):
+        experiment = Experiment(training, testing, [fx.get(name) for name in NAMES], seed=0)
+        outcomes = [outcome for method in METHODS for outcome in experiment.run(method, [0.7, 0.9])]
+        sizes = [(outcome.n_tested, outcome.n_offered) for outcome in outcomes]
+        trees = {chosen: tree.to_json() for chosen, (tree, _) in experiment._trees.items()}
+        learnt.append((experiment.costs.each.tolist(), sizes, trees))
+        accuracies.append(np.array([outcome.accuracy for outcome in outcomes]))
+    assert learnt[0] == learnt[1]
+    assert (accuracies[0] != accuracies[1]).all()
+
+
+def test_features_are_ranked_for_the_threshold_that_is_tried(experiment):
+    experiment, _ = experiment
+    experiment._trees.clear()
+    thresholds = [0.45, 0.505, 0.52, 0.9]
+    list(experiment.run("literal", thresholds, n_features=2))
+    expected = set()
+    for confidence in thresholds:
+        positions = position_grid(experiment.time_limit)
+        selector = StreamRelief.literal(experiment.costs, confidence=confidence, positions=positions)
+        expected.add(tuple(selector.fit(experiment.training).ranking_[:2].tolist()))
+    assert len(expected) > 1
+    assert set(experiment._trees) == expected
+
+
+def test_streams_that_never_open_are_refused():
+    values = np.full((20, 4, 2), np.nan)
+    values[:10, :, 0], values[10:] = 1.0, 2.0
+    streams = StreamSet(values, np.repeat(["a", "b"], 10), ["x", "y"])
+    with pytest.raises(DataError, match=r"no stream of class 'a' has a tick .* y has 0 readings"):
+        Experiment(streams, streams, [fx.get("mean(x)"), fx.get("mean(y)")])
 
 
 def test_a_number_of_features_is_kept(experiment):
@@ -90,6 +153,10 @@ def test_a_number_of_features_is_kept(experiment):
     assert [outcome.n_offered for outcome in experiment.run("literal", THRESHOLDS, n_features=2)] == [2, 2, 2]
     with pytest.raises(ValueError, match="there is no method 'best'"):
         list(experiment.run("best", THRESHOLDS))
+    with pytest.raises(ValueError, match="n_features is 7, expected 1 to 6"):
+        list(experiment.run("Relief", THRESHOLDS, n_features=7))
+    with pytest.raises(ValueError, match="there is no method 'best'"):
+        compare(Small(), methods=["naive", "best"])
 
 
 def test_where_nothing_is_ever_sure_nothing_is_labelled():
@@ -126,6 +193,7 @@ def test_stream_relief_is_laid_beside_the_cheapest_other():
     (found,) = against_the_cheapest(rows)
     assert found["cheapest_other"] == "Relief"
     assert found["cost_ratio"] == 0.5
+    assert found["sent_ratio"] == 1.0
     assert found["accuracy_gap"] == pytest.approx(-0.05)
     assert found["completeness_gap"] == 0
 
