@@ -484,6 +484,9 @@ def figure2(
     source: paper.Source = paper.Motes() if noise is None else paper.Motes(noise)
     if data is not None:
         source = paper.File(data) if isinstance(data, Path) else paper.Recorded(data)
+    signal.signal(
+        signal.SIGTERM, signal.default_int_handler
+    )  # so that no process of the experiment is left behind
     source.split(0)  # what is wrong with the streams is said before any work is done
     with console.progress() as report:
         report("splits", 0, seeds)

@@ -7,9 +7,10 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
+from time import monotonic, sleep
 from typing import NamedTuple
 
 import orjson
@@ -169,6 +170,40 @@ def test_a_sweep_is_printed_written_and_drawn(command):
     assert command(*swept[:-1], "0.9,0.8", "--json").rows[0][1] == rows[0]
 
 
+def test_files_are_written_though_nobody_reads_the_table(first_steps, variant):
+    variant(lambda table: table.select("stream", "time", "label", "a.light", "b.light"))
+    words = [
+        "figure2",
+        "--data",
+        "variant.csv",
+        "--seeds",
+        "1",
+        "--csv",
+        "kept.csv",
+        "--png",
+        "kept.png",
+        "--json",
+    ]
+    folder, _ = first_steps
+    command = [sys.executable, "-m", "streamfs", *words, "--thresholds", "0.9"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as experiment:
+        experiment.stdout.close()
+        assert b"Traceback" not in experiment.stderr.read()
+    assert len(pl.read_csv(folder / "kept.csv")) == 5
+    assert (folder / "kept.png").exists()
+
+
+def test_the_full_catalogue_is_offered_on_demand(command, variant):
+    variant(lambda table: table.select("stream", "time", "label", "a.light", "b.light"))
+    words = ["train", "variant.csv", "-o", "full.streamfs", "--select", "literal", "--features", "200", "--json"]
+    few = command(*words)
+    assert (few.code, few.out) == (1, "")
+    assert "n_features is 200, expected 1 to " in few.err
+    (trained,) = command(*words, "--catalogue", "full").rows
+    assert len(trained["offered"]) == 200
+    assert any("kurtosis" in name for name in trained["offered"])
+
+
 def test_the_experiment_is_printed_written_and_drawn(command, variant):
     variant(lambda table: table.select("stream", "time", "label", "a.light", "b.light"))
     words = ["figure2", "--data", "variant.csv", "--seeds", "2", "--thresholds", "0.8,0.9", "--jobs", "2"]
@@ -301,6 +336,10 @@ USAGE = {
     "figure2 --features 0": "0 is not in the range x>=1",
     "figure2 --jobs 0": "0 is not in the range",
     "figure2 --csv none/x.csv": "there is no folder none",
+    "figure2 --price light=1 --price light=2": "--price names a quantity twice",
+    "train pairs.csv -o x --select none --features 3": "--features counts ranked features, and --select none",
+    "train pairs.csv -o x --catalogue full --feature 'mean(a.light)'": "--catalogue is of channels",
+    "train pairs.csv -o x --catalogue some": "'some' is not one of 'essential', 'full'",
     "figure2 --png x.csv": "x.csv ends in '.csv', expected one of .png",
     "run pairs.streamfs": "Missing option '--broker'",
     "run pairs.streamfs --broker localhost": "broker is 'localhost', expected mqtt://",
@@ -583,6 +622,48 @@ def test_run_decides_over_mqtt_as_replay_does(first_steps, broker):
     log = [orjson.loads(line) for line in (folder / "energy.jsonl").read_bytes().splitlines()]
     assert log[-1]["energy"] == pytest.approx(fleet.meter.joules)
     assert f"40 decisions, {fleet.meter.messages} messages of 80 nodes, {fleet.meter.joules:.4g} joules" in err
+
+
+def processes_of(session):
+    """Processes of a session that still run, by number."""
+    found = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = stat.read_text(encoding="utf-8").rpartition(") ")[2].split()
+            if fields[0] != "Z" and int(fields[3]) == session:
+                found.add(int(stat.parent.name))
+    return found
+
+
+def awaited(condition, seconds=30):
+    deadline = monotonic() + seconds
+    while not condition() and monotonic() < deadline:
+        sleep(0.05)
+    return condition()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_experiment_ends_with_all_its_processes(first_steps, number):
+    words = ["figure2", "--data", "pairs.csv", "--seeds", "1000", "--jobs", "2"]
+    experiment = subprocess.Popen(
+        [sys.executable, "-m", "streamfs", *words],
+        cwd=first_steps[0],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        assert awaited(lambda: len(processes_of(experiment.pid)) >= 3)
+        sleep(3)  # let them begin their work
+        experiment.send_signal(number)
+        out, err = experiment.communicate(timeout=30)
+        assert (experiment.returncode, out) == (130, ""), err
+        assert "Traceback" not in err
+        assert awaited(lambda: not processes_of(experiment.pid))
+    finally:
+        for left in processes_of(experiment.pid):
+            os.kill(left, signal.SIGKILL)
 
 
 @pytest.mark.mqtt

@@ -223,6 +223,12 @@ def test_pairs_in_the_catalogue_are_of_one_quantity_and_policy() -> None:
     assert pairs == {("a.light", "b.light")}
 
 
+def test_columns_without_roles_pair_under_policies_of_one_kind() -> None:
+    columns = ["warm", "warm@delta:0.5", "damp", "damp@delta:2", "damp@flag:40", "warm@flag:20"]
+    pairs = {feature.columns for feature in fx.catalogue(columns) if len(feature.columns) == 2}
+    assert pairs == {("warm", "damp"), ("warm@delta:0.5", "damp@delta:2"), ("damp@flag:40", "warm@flag:20")}
+
+
 def test_a_flag_gets_only_what_says_something_of_a_flag() -> None:
     kinds = {feature.kind.name for feature in fx.catalogue(["a@flag:3", "b@flag:3"])}
     assert kinds == {"count", "last", "mean", "sign_runs", "flag_agreement"}

@@ -39,6 +39,25 @@ def test_a_feature_that_is_not_there_is_named(selector):
         selector.plot(4)
 
 
+def test_figure_2_draws_means_and_intervals_of_every_method():
+    measures = ("completeness", "accuracy", "cost")
+    rows = [
+        {"method": method, "confidence": c, **{name: k + c + m for k, name in enumerate(measures)}}
+        | {f"{name}_ci": 0.125 for name in measures}
+        for m, method in enumerate(("naive", "StreamRelief"))
+        for c in (0.95, 0.85)
+    ]
+    figure = plots.figure_2(rows)
+    for k, axes in enumerate(figure.axes):
+        assert axes.get_title() == f"({'abc'[k]}) {measures[k]}"
+        for m, method in enumerate(("naive", "StreamRelief")):
+            assert_array_equal(lines(axes)[method].get_xdata(), [0.85, 0.95])
+            assert_array_equal(lines(axes)[method].get_ydata(), [k + 0.85 + m, k + 0.95 + m])
+            band = axes.collections[m].get_paths()[0].vertices
+            assert band[:, 1].min() == k + 0.85 + m - 0.125
+            assert band[:, 1].max() == k + 0.95 + m + 0.125
+
+
 def test_a_sweep_draws_its_three_measures():
     streams = StreamSet(np.tile([[[0.2]], [[0.9]]], (3, 4, 1)), ["off", "on"] * 3, ["x"])
     evaluations = sweep(mean_procedure(time_limit=4), streams, [0.5, 0.9, 0.99])
