@@ -1,6 +1,8 @@
 """Text names of features: what they mean, their one form, and what is said of a wrong one."""
 
+import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -255,3 +257,18 @@ def test_a_text_in_place_of_a_feature_is_named():
         fx.scan(["mean(x)"], [[[1.0]]])
     with pytest.raises(TypeError, match="columns are 'ab'"):
         fx.Feature(fx.get("correlation(a, b)").kind, "ab")
+
+
+def test_the_list_of_features_names_every_kind() -> None:
+    """Each name in docs/features.md is a feature, with its window where the table says so; no kind is missing."""
+    listed = set()
+    rows = (Path(__file__).parents[1] / "docs" / "features.md").read_text(encoding="utf-8").splitlines()
+    for row in rows:
+        names, *cells = [cell.strip() for cell in row.strip("|").split("|")]
+        for name in re.findall(r"`(\w+\([^`]*\))`", names) if row.startswith("| `") else ():
+            feature = fx.get(name)
+            listed.add((feature.kind.name, *feature.params))
+            if cells[0] == "yes":
+                windowed = name[:-1] + (", " if ";" in name else "; ") + "window=16)"
+                listed.add((feature.kind.name, *fx.get(windowed).params))
+    assert listed == {(kind.name, *(p.name for p in kind.parameters)) for kind in KINDS}
