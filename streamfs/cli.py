@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,11 @@ def simulate(out: Path, pairs: int, ticks: int, period: float, seed: int) -> Non
     help="How features are chosen: StreamRelief, the paper to the letter, Relief without costs, or not at all.",
 )
 @click.option(
+    "--extrapolation",
+    type=click.Choice(["linear", "none", "spline", "hermite", "saturating", "auto"]),
+    help="How StreamRelief goes on beyond the recorded ticks, to a longer time limit; by default linear.",
+)
+@click.option(
     "--features",
     "n_features",
     type=click.IntRange(1),
@@ -153,6 +159,7 @@ def train(
     channels: Sequence[str],
     catalogue: str | None,
     select: str,
+    extrapolation: str | None,
     n_features: int | None,
     weight_each: float,
     weight_once: float,
@@ -173,8 +180,11 @@ def train(
         )
     if select == "none" and n_features:
         raise click.UsageError("--features counts ranked features, and --select none ranks none")
+    if extrapolation and select not in ("streamrelief", "literal"):
+        raise click.UsageError(f"--extrapolation is of StreamRelief, and --select is {select}")
     import feature_extractors as fx  # noqa: PLC0415
     from streamfs import console, training  # noqa: PLC0415
+    from streamfs.selectors import SELECTORS  # noqa: PLC0415
     from streamfs.streams import StreamSet  # noqa: PLC0415
 
     recorded = StreamSet.read(streams, period)
@@ -183,6 +193,9 @@ def train(
     if catalogue == "full" and not (channels or features):
         channels = training.default_channels(recorded)
     offered = dict.fromkeys([*features, *(fx.catalogue(channels, kinds) if channels else ())])
+    selector = None if select == "none" else SELECTORS[select]
+    if selector is not None and extrapolation:
+        selector = partial(selector, extrapolation=extrapolation)
     with console.progress() as report:
         procedure = training.train(
             recorded,
@@ -192,7 +205,7 @@ def train(
             b=weight_once,
             confidence=confidence,
             time_limit=time_limit,
-            select=None if select == "none" else select,
+            select=selector,
             n_features=n_features,
             max_silence=max_silence,
             model=river,

@@ -193,6 +193,13 @@ def test_files_are_written_though_nobody_reads_the_table(first_steps, variant):
     assert (folder / "kept.png").exists()
 
 
+@pytest.mark.parametrize("extrapolation", ["linear", "spline", "hermite", "saturating", "auto"])
+def test_a_longer_time_limit_is_extrapolated_to(command, extrapolation):
+    words = [*TRAIN, "-o", "long.streamfs", "--time-limit", "200", "--extrapolation", extrapolation, "--json"]
+    (trained,) = command(*words).rows
+    assert trained["time_limit"] == 200
+
+
 def test_the_full_catalogue_is_offered_on_demand(command, variant):
     variant(lambda table: table.select("stream", "time", "label", "a.light", "b.light"))
     words = ["train", "variant.csv", "-o", "full.streamfs", "--select", "literal", "--features", "200", "--json"]
@@ -339,6 +346,8 @@ USAGE = {
     "figure2 --price light=1 --price light=2": "--price names a quantity twice",
     "train pairs.csv -o x --select none --features 3": "--features counts ranked features, and --select none",
     "train pairs.csv -o x --catalogue full --feature 'mean(a.light)'": "--catalogue is of channels",
+    "train pairs.csv -o x --select relief --extrapolation spline": "--extrapolation is of StreamRelief, and --sel",
+    "train pairs.csv -o x --extrapolation cubic": "'cubic' is not one of 'linear', 'none', 'spline'",
     "train pairs.csv -o x --catalogue some": "'some' is not one of 'essential', 'full'",
     "figure2 --png x.csv": "x.csv ends in '.csv', expected one of .png",
     "run pairs.streamfs": "Missing option '--broker'",
