@@ -15,7 +15,7 @@ from streamfs.classifiers.c45 import C45Classifier
 from streamfs.classifiers.tree import Tree
 from streamfs.costs import Costs, price_of
 from streamfs.energy import profile
-from streamfs.errors import TrainingError
+from streamfs.errors import DataError, TrainingError
 from streamfs.relief import StreamRelief, position_grid
 from streamfs.selectors import SELECTORS, MakeSelector, Selector, best_first
 from streamfs.streams import Integers, StreamSet
@@ -88,6 +88,11 @@ class Experiment:
     seed : int
         Seeds the folds, the probes and Relief's prefixes.
 
+    Raises
+    ------
+    DataError
+        If there are no streams, or a class of which none ever has all its readings at once.
+
     Notes
     -----
     As in the paper every feature tuple is an instance of weight 1 (`train` weighs them by stream), costs are
@@ -106,6 +111,9 @@ class Experiment:
         prices: Mapping[str, float] | None = None,
         seed: int = 0,
     ) -> None:
+        for what, part in (("learn from", training), ("test on", testing)):
+            if not len(part):
+                raise DataError(f"there are no streams to {what}, expected some of each class: record more")
         radio = profile("transmissions")
         self.training, self.testing = tabulate(training, features), tabulate(testing, features)
         require_episodes(self.training, training)

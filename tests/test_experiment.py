@@ -140,6 +140,13 @@ def test_features_are_ranked_for_the_threshold_that_is_tried(experiment):
     assert set(experiment._trees) == expected
 
 
+@pytest.mark.parametrize(("n_training", "what"), [(0, "learn from"), (8, "test on")])
+def test_streams_that_are_not_there_are_refused(n_training, what):
+    streams = labelled_streams(8, 4)
+    with pytest.raises(DataError, match=f"there are no streams to {what}"):
+        Experiment(streams.take(range(n_training)), streams.take(range(8 - n_training)), [fx.get("mean(a.level)")])
+
+
 def test_streams_that_never_open_are_refused():
     values = np.full((20, 4, 2), np.nan)
     values[:10, :, 0], values[10:] = 1.0, 2.0
