@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import isnan
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from streamfs.evaluation import Progress as Report
+from streamfs.procedure import Decision
 
 talk = Console(stderr=True)
 """Where progress and messages go."""
@@ -25,6 +27,19 @@ def say(text: str) -> None:
 def print_json(result: object) -> None:
     """Print a result for machines: one line of JSON; what is not a number is null."""
     click.echo(orjson.dumps(result, option=orjson.OPT_SERIALIZE_NUMPY))
+
+
+def print_decision(decision: Decision, *, as_json: bool) -> None:
+    """Print a decision, on one line."""
+    if as_json:
+        print_json(decision.to_json())
+        return
+    label = "-" if decision.label is None else decision.label
+    confidence = "-" if isnan(decision.confidence) else f"{decision.confidence:.3f}"
+    click.echo(
+        f"{decision.stream:<16} {label:<10} {decision.reason:<9} tick {decision.tick:<4d} "
+        f"confidence {confidence:<5} cost {decision.cost:.4g}"
+    )
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], title: str | None = None) -> None:

@@ -171,7 +171,7 @@ def allowed(floor):
 @pytest.mark.parametrize("path", sources(), ids=module_of)
 def test_imports_point_down(path):
     module = module_of(path)
-    if module in ROOFS:
+    if module in ROOFS or module.startswith("streamfs.commands"):
         return
     floor = floor_of(module, FLOORS)
     assert floor is not None, f"{module} stands on no floor of the table"

@@ -1,0 +1,36 @@
+"""Show the whole road on one machine."""
+
+from pathlib import Path
+
+import click
+
+from streamfs.arguments import JSON, SEED, examples, profile_option
+
+
+@click.command(epilog=examples("streamfs demo --out my-demo --pairs 60"))
+@click.option(
+    "--out",
+    default="streamfs-demo",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the model, the energy log and the plots.",
+)
+@click.option(
+    "--pairs", default=40, show_default=True, type=click.IntRange(2), help="Pairs of nodes that are followed."
+)
+@profile_option("cc2420")
+@SEED
+@JSON
+def demo(out: Path, pairs: int, profile: str, seed: int, as_json: bool) -> None:
+    """Train, then follow a fleet of simulated nodes over MQTT.
+
+    All runs on this machine, the broker included, and takes about a minute.
+    """
+    from streamfs import console
+    from streamfs.demo import run_demo
+
+    result = run_demo(out, pairs, profile, seed)
+    if as_json:
+        console.print_json(result)
+    else:
+        console.print_table([{"figure": name.replace("_", " "), "value": value} for name, value in result.items()])

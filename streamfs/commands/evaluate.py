@@ -1,0 +1,60 @@
+"""Measure a procedure on labelled streams."""
+
+from pathlib import Path
+
+import click
+
+from streamfs import arguments
+from streamfs.arguments import JSON, MODEL, NEW_FILE, PICTURE, STREAMS, TRUST, Parsed, examples
+
+
+@click.command(
+    epilog=examples(
+        "streamfs evaluate pairs.streamfs new.csv",
+        "streamfs evaluate pairs.streamfs new.csv --sweep 0.80:0.98:0.02 --png s.png",
+    )
+)
+@MODEL
+@STREAMS
+@click.option(
+    "--sweep",
+    type=Parsed("thresholds", arguments.thresholds),
+    help="Confidence thresholds to try, such as 0.8,0.9,0.95 or 0.80:0.99:0.01.",
+)
+@click.option("--csv", "csv_path", type=NEW_FILE, help="Write the figures there.")
+@click.option("--png", "png_path", type=PICTURE, help="Draw them there.")
+@TRUST
+@JSON
+def evaluate(
+    model: Path,
+    streams: Path,
+    sweep: list[float] | None,
+    csv_path: Path | None,
+    png_path: Path | None,
+    trust: bool,
+    as_json: bool,
+) -> None:
+    """Measure completeness, accuracy and cost on labelled STREAMS.
+
+    Completeness is the share of the streams that MODEL gives a label in time, accuracy the share of those whose
+    label is right, cost the mean cost of a stream; offered cost is that of all features MODEL could choose from.
+    """
+    from streamfs import console, evaluation
+    from streamfs.procedure import Procedure
+    from streamfs.streams import StreamSet
+
+    if png_path:
+        from streamfs import plots  # matplotlib is an extra
+    procedure = Procedure.load(model, trust=trust)
+    recorded = StreamSet.read(streams, procedure.period)
+    with console.progress() as report:
+        evaluations = evaluation.sweep(procedure, recorded, sweep or [procedure.confidence], report)
+    rows = [each.summary() for each in evaluations]
+    if csv_path:
+        evaluation.write_csv(rows, csv_path)
+    if png_path:
+        plots.save(plots.sweep_figure(evaluations), png_path)
+    if as_json:
+        console.print_json(rows if sweep else rows[0])
+    else:
+        console.print_table(rows)

@@ -1,0 +1,28 @@
+"""Record simulated pairs of nodes."""
+
+from pathlib import Path
+
+import click
+
+from streamfs.arguments import NEW_FILE, SEED, Number, examples
+
+
+@click.command(epilog=examples("streamfs simulate pairs.parquet --pairs 300 --ticks 60 --seed 1"))
+@click.argument("out", type=NEW_FILE)
+@click.option("--pairs", default=200, show_default=True, type=click.IntRange(1, 100_000), help="Pairs of nodes.")
+@click.option("--ticks", default=60, show_default=True, type=click.IntRange(1, 100_000), help="Ticks of each.")
+@click.option("--period", default=1.0, show_default=True, type=Number(1e-6, 1e6), help="Seconds a tick.")
+@SEED
+def simulate(out: Path, pairs: int, ticks: int, period: float, seed: int) -> None:
+    """Record simulated pairs of nodes that sense one source or two.
+
+    OUT is a CSV or Parquet file. The labels are same and different.
+    """
+    from sensors_sim.same_source import SameSource
+    from streamfs.console import say
+    from streamfs.streams import StreamSet
+
+    sampled = SameSource().sample(pairs, ticks, period, seed=seed)
+    streams = StreamSet(*sampled)
+    streams.write(out)
+    say(f"wrote {out}: {streams!r}; next: streamfs train {out} -o MODEL")

@@ -1,0 +1,185 @@
+"""Learn a procedure from recorded streams."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from streamfs import arguments
+from streamfs.arguments import (
+    JSON,
+    NEW_FILE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    PROBABILITY,
+    SEED,
+    STREAMS,
+    Parsed,
+    examples,
+    profile_option,
+)
+
+
+@click.command(
+    epilog=examples(
+        "streamfs train pairs.csv -o pairs.streamfs --profile cc2420",
+        "streamfs train rooms.parquet -o rooms.streamfs --time-limit 600s",
+        "streamfs train pairs.csv -o nb.streamfs --river naive_bayes.GaussianNB",
+    )
+)
+@STREAMS
+@click.option("-o", "--out", required=True, type=NEW_FILE, help="The model file.")
+@click.option(
+    "--confidence",
+    default=0.9,
+    show_default=True,
+    type=PROBABILITY,
+    help="A label is given once a class is so probable.",
+)
+@click.option(
+    "--time-limit",
+    type=Parsed("limit", arguments.time_limit),
+    help="Ticks (40) or seconds (600s) after which a stream gets no label; by default the longest stream.",
+)
+@click.option("--period", type=POSITIVE, help="Seconds a tick; by default the smallest step in the file.")
+@click.option(
+    "--feature",
+    "features",
+    multiple=True,
+    type=Parsed("name", arguments.feature),
+    help="A feature to choose from, such as 'mean(a.light)'; may be repeated.",
+)
+@click.option(
+    "--channel",
+    "channels",
+    multiple=True,
+    type=Parsed("channel", arguments.channel),
+    help="A channel to make features of, such as a.light@delta:5; may be repeated.",
+)
+@click.option(
+    "--catalogue",
+    type=click.Choice(["essential", "full"]),
+    help="Which kinds of features to make of the channels: fifteen (the default), or all.",
+)
+@click.option(
+    "--select",
+    default="streamrelief",
+    show_default=True,
+    type=click.Choice(["streamrelief", "literal", "relief", "none"]),
+    help="How features are chosen: StreamRelief, the paper to the letter, Relief without costs, or not at all.",
+)
+@click.option(
+    "--extrapolation",
+    type=click.Choice(["linear", "none", "spline", "hermite", "saturating", "auto"]),
+    help="How StreamRelief goes on beyond the recorded ticks, to a longer time limit; by default linear.",
+)
+@click.option(
+    "--features",
+    "n_features",
+    type=click.IntRange(1),
+    metavar="NUMBER",
+    help="How many features to offer to the classifier; by default cross-validated.",
+)
+@click.option(
+    "-a", "weight_each", default=1.0, show_default=True, type=NOT_NEGATIVE, help="Weight of each-time costs."
+)
+@click.option(
+    "-b", "weight_once", default=1.0, show_default=True, type=NOT_NEGATIVE, help="Weight of one-time costs."
+)
+@click.option(
+    "--max-silence",
+    type=POSITIVE,
+    help="Seconds after which a channel that sends on change repeats its value; by default never.",
+)
+@click.option(
+    "--river",
+    type=Parsed("classifier", arguments.river_classifier),
+    help="A River classifier instead of C4.5, such as tree.HoeffdingTreeClassifier.",
+)
+@profile_option("transmissions")
+@SEED
+@JSON
+def train(
+    streams: Path,
+    out: Path,
+    confidence: float,
+    time_limit: int | timedelta | None,
+    period: float | None,
+    features: Sequence[Any],
+    channels: Sequence[str],
+    catalogue: str | None,
+    select: str,
+    extrapolation: str | None,
+    n_features: int | None,
+    weight_each: float,
+    weight_once: float,
+    max_silence: float | None,
+    river: Any,
+    profile: str,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Learn which features are worth their cost, and a classifier.
+
+    STREAMS is a CSV or Parquet file of the columns stream, time, label and the readings. Without --feature and
+    --channel, those of --catalogue are tried on every column at every tick, on change, and as a flag.
+    """
+    if catalogue and features and not channels:
+        raise click.UsageError(
+            "--catalogue is of channels, and there are none beside --feature: give --channel too"
+        )
+    if select == "none" and n_features:
+        raise click.UsageError("--features counts ranked features, and --select none ranks none")
+    if extrapolation and select not in ("streamrelief", "literal"):
+        raise click.UsageError(f"--extrapolation is of StreamRelief, and --select is {select}")
+    import feature_extractors as fx
+    from streamfs import console, training
+    from streamfs.selectors import SELECTORS
+    from streamfs.streams import StreamSet
+
+    recorded = StreamSet.read(streams, period)
+    console.say(repr(recorded))
+    kinds = fx.KINDS if catalogue == "full" else fx.ESSENTIAL
+    if catalogue == "full" and not (channels or features):
+        channels = training.default_channels(recorded)
+    offered = dict.fromkeys([*features, *(fx.catalogue(channels, kinds) if channels else ())])
+    selector = None if select == "none" else SELECTORS[select]
+    if selector is not None and extrapolation:
+        selector = partial(selector, extrapolation=extrapolation)
+    with console.progress() as report:
+        procedure = training.train(
+            recorded,
+            features=list(offered) or None,
+            energy_profile=profile,
+            a=weight_each,
+            b=weight_once,
+            confidence=confidence,
+            time_limit=time_limit,
+            select=selector,
+            n_features=n_features,
+            max_silence=max_silence,
+            model=river,
+            seed=seed,
+            progress=report,
+        )
+    procedure.save(out)
+    if as_json:
+        console.print_json(
+            {
+                "model": str(out),
+                "classes": procedure.classes,
+                "features": [feature.name for feature in procedure.features],
+                "each_costs": procedure.costs.each,
+                "confidence": procedure.confidence,
+                "time_limit": procedure.time_limit,
+                "period": procedure.period,
+                "max_silence": procedure.max_silence,
+                **procedure.about,
+            }
+        )
+    else:
+        click.echo(procedure.text())
+    console.say(f"wrote {out}; next: streamfs evaluate {out} STREAMS")
