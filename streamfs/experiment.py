@@ -17,7 +17,7 @@ from streamfs.costs import Costs, price_of
 from streamfs.energy import profile
 from streamfs.errors import DataError, TrainingError
 from streamfs.relief import StreamRelief, position_grid
-from streamfs.selectors import SELECTORS, MakeSelector, Selector, best_first
+from streamfs.selectors import SELECTORS, MakeSelector, Selector
 from streamfs.streams import Integers, StreamSet
 from streamfs.tables import FeatureTable, require_episodes, tabulate
 from streamfs.trajectories import Trajectories
@@ -158,7 +158,7 @@ class Experiment:
         for confidence in thresholds:
             if isinstance(selector, StreamRelief):
                 selector = selector.at_confidence(confidence)
-            chosen = best_first(selector, n_features)
+            chosen = selector.ranking_[:n_features]
             if n_features is None:
                 chosen = chosen[: self._size(chosen, confidence)]
             yield self._outcome(method, confidence, chosen, *self._tree_of(chosen))

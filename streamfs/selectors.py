@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any, Protocol
 
-import numpy as np
 import numpy.typing as npt
 
 from streamfs.costs import Costs
@@ -13,10 +12,7 @@ from streamfs.tables import FeatureTable
 
 
 class Selector(Protocol):
-    """What training asks of a selector.
-
-    It may also have `relevant_`, a mask of the features that may be offered to a classifier at all.
-    """
+    """What training asks of a selector."""
 
     ranking_: Integers
     """Indices of the features, best first."""
@@ -42,18 +38,3 @@ SELECTORS: dict[str, MakeSelector] = {
     "relief": prefix_relief,
 }
 """StreamRelief, the same to the letter of the paper, and Relief for data streams."""
-
-
-def best_first(selector: Selector, keep: int | None = None) -> Integers:
-    """Indices of the features that a fitted selector would have a classifier offered, best first.
-
-    Parameters
-    ----------
-    selector : Selector
-        Fitted.
-    keep : int, optional
-        How many of them; by default the relevant ones, or all where none is.
-    """
-    if keep is None:
-        keep = int(np.sum(getattr(selector, "relevant_", 0))) or len(selector.ranking_)
-    return selector.ranking_[:keep]

@@ -20,7 +20,7 @@ from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation import Progress
 from streamfs.procedure import Classifier, Procedure
 from streamfs.relief import position_grid
-from streamfs.selectors import SELECTORS, MakeSelector, best_first
+from streamfs.selectors import SELECTORS, MakeSelector
 from streamfs.streams import Integers, StreamSet
 from streamfs.tables import FeatureTable, require_episodes, tabulate
 
@@ -141,7 +141,7 @@ def train(
         selector = make_selector(
             costs, confidence=confidence, horizon=limit, positions=positions, random_state=seed
         )
-        offered = best_first(selector.fit(table), n_features)
+        offered = selector.fit(table).ranking_[:n_features]
         progress("ranking the features", 1, 1)
         if n_features is None:
             validation = CrossValidation(table, costs, learn, limit, seed)
