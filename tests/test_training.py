@@ -98,6 +98,24 @@ def test_every_way_to_select_trains(streams, select):
     assert {feature.name for feature in trained.features} <= {feature.name for feature in features}
 
 
+class Hiding:
+    """Ranks noise first, and takes it alone for relevant."""
+
+    ranking_ = np.array([2, 0])
+    relevant_ = np.array([False, False, True])
+
+    def __init__(self, _costs, **_parameters):
+        pass
+
+    def fit(self, _table):
+        return self
+
+
+def test_a_floor_hides_no_feature_that_is_needed(streams):
+    trained = train(streams, features=[f"mean({c})" for c in streams.columns[:3]], select=Hiding, confidence=0.8)
+    assert "mean(a.level)" in [feature.name for feature in trained.features]
+
+
 @pytest.mark.parametrize("limit", [7, timedelta(seconds=7.5)])
 def test_a_time_limit_is_in_ticks_or_in_time(streams, limit):
     features = [fx.get("mean(a.level)")]
