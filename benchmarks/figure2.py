@@ -144,7 +144,7 @@ no floor, though at the same dozen ticks as the others), *no floor* is StreamRel
 
 
 def grid() -> str:
-    n_seeds = 2
+    n_seeds, n_training, n_testing = 3, 120, 300
     cells = []
     thresholds = (0.85, 0.9)
     for noise in (0.5, 1.0, 2.0):
@@ -152,7 +152,7 @@ def grid() -> str:
             named = f"light {prices['light']:g}" if prices else "all 1"
             outcomes = run(
                 f"noise {noise:g}, price of {named}",
-                Motes(noise),
+                Motes(noise, n_training, n_testing),
                 thresholds=thresholds,
                 n_seeds=n_seeds,
                 prices=prices,
@@ -168,7 +168,7 @@ def grid() -> str:
     return f"""
 ## Where it pays: costs and noises
 
-The same experiment, {n_seeds} seeds a cell. *noise* multiplies that of every sensor, *prices* say what a message of light costs
+The same experiment with {n_training} pairs to learn from and {n_testing} to test on, {n_seeds} seeds a cell. *noise* multiplies that of every sensor, *prices* say what a message of light costs
 where one of temperature or humidity costs 1. In the cells stand cost and, in brackets, accuracy; the ratios are
 StreamRelief's to those of the cheapest other method, whatever its accuracy.
 
