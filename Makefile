@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench soak clean
 
 demo: $(VENV)/demo
 	$(BIN)/streamfs demo
@@ -19,6 +19,10 @@ check: $(VENV)/dev
 
 bench: $(VENV)/dev
 	$(BIN)/python benchmarks/results.py
+
+soak: $(VENV)/dev
+	@sh tests/install_broker.sh
+	$(BIN)/python benchmarks/soak.py
 
 clean:
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import figure2
+import gateway
 import j48
 import numpy as np
 
@@ -158,8 +159,10 @@ PARTS: dict[str, Callable[[], str]] = {
     "room_climate": room_climate,
     **figure2.PARTS,
     "j48": j48.section,
+    "gateway": gateway.section,
 }
 NEED_DATA = ("room_climate", "recorded", "j48")
+NEED_BROKER = ("gateway",)
 
 MARKED = r"\n<!-- (\w+) -->\n(.*?)(?=\n<!-- |\Z)"
 """A part in the file: its name, and its text."""
@@ -168,15 +171,19 @@ MARKED = r"\n<!-- (\w+) -->\n(.*?)(?=\n<!-- |\Z)"
 def main(asked: Sequence[str]) -> None:
     """Measure the parts that are asked for, or all, and keep what the file says of the others."""
     path = HERE / "RESULTS.md"
-    known = dict(re.findall(MARKED, path.read_text(encoding="utf-8") if path.exists() else "", re.DOTALL))
     for name, measured in PARTS.items():
         if asked and name not in asked:
             continue
         if name in NEED_DATA and "STREAMFS_DATA" not in os.environ:
             say(f"STREAMFS_DATA is not set: {name} stays as it is")
             continue
-        known[name] = measured().rstrip() + "\n" + stamp()
-        parts = (f"\n<!-- {name} -->\n{known[name]}" for name in PARTS if name in known)
+        if name in NEED_BROKER and gateway.find_mosquitto() is None:
+            say(f"mosquitto is not found: {name} stays as it is")
+            continue
+        text = measured().rstrip() + "\n" + stamp()
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        known = dict(re.findall(MARKED, before, re.DOTALL)) | {name: text}
+        parts = (f"\n<!-- {name} -->\n{known[name]}" for name in {**PARTS, **known} if name in known)
         path.write_text(HEAD + "".join(parts), encoding="utf-8")
     say(f"wrote {path}")
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import float64, types
+from numba import cfunc, float64, types
 
 Array = npt.NDArray[np.float64]
 
@@ -20,6 +21,28 @@ STEP = float64(POINTER, POINTER, POINTER, float64)
 The state starts as zeros, ``t`` is the time in seconds since the first sample, and the inputs are finite: the
 driver keeps samples with a missing input away from the step.
 """
+
+
+class Step:
+    """A step function, which is compiled, or fetched from numba's cache, when somebody needs it.
+
+    Parameters
+    ----------
+    function : callable
+        Of signature `STEP`, as numba can compile it.
+    """
+
+    def __init__(self, function: Callable[..., float]) -> None:
+        self.function = function
+
+    @cached_property
+    def address(self) -> int:
+        """Where the compiled function is, in this process."""
+        return int(cfunc(STEP, cache=True)(self.function).address)
+
+
+step = Step
+"""Decorates a step function."""
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,20 @@
 
 import math
 
-from numba import cfunc, njit
+from numba import njit
 
 from feature_extractors import _past, _pebay, _welford, _window
 from feature_extractors._window import WINDOW
-from feature_extractors.base import STEP, Kind, sized
+from feature_extractors.base import Kind, sized, step
 
 
-@cfunc(STEP, cache=True)
+@step
 def _count(state, inputs, params, t):
     state[0] += 1.0
     return state[0]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _last(state, inputs, params, t):
     return inputs[0]
 
@@ -31,50 +31,50 @@ def _update(state, x):
     state[3] += d * (x - state[1] - state[2])
 
 
-@cfunc(STEP, cache=True)
+@step
 def _mean(state, inputs, params, t):
     _update(state, inputs[0])
     return state[1] + state[2]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _variance(state, inputs, params, t):
     _update(state, inputs[0])
     return state[3] / (state[0] - 1.0) if state[0] > 1.0 else math.nan
 
 
-@cfunc(STEP, cache=True)
+@step
 def _energy(state, inputs, params, t):
     _update(state, inputs[0])
     mean = state[1] + state[2]
     return mean * mean + state[3] / state[0]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _skewness(state, inputs, params, t):
     _pebay.update(state, 0, inputs[0])
     return _pebay.skewness(state, 0)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _kurtosis(state, inputs, params, t):
     _pebay.update(state, 0, inputs[0])
     return _pebay.kurtosis(state, 0)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_mean(state, inputs, params, t):
     _window.push(state, 0, inputs[0], 0.0, int(params[0]))
     return state[_welford.X0] + state[_welford.MEAN_X]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_variance(state, inputs, params, t):
     _window.push(state, 0, inputs[0], 0.0, int(params[0]))
     return state[_welford.XX] / (state[_welford.N] - 1.0) if state[_welford.N] > 1.0 else math.nan
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_energy(state, inputs, params, t):
     _window.push(state, 0, inputs[0], 0.0, int(params[0]))
     mean = state[_welford.X0] + state[_welford.MEAN_X]
@@ -91,13 +91,13 @@ def _sum_powers(state, x, window):
         _pebay.update(state, 0, state[_pebay.STATE_SIZE + 1 + k])
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_skewness(state, inputs, params, t):
     _sum_powers(state, inputs[0], int(params[0]))
     return _pebay.skewness(state, 0)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_kurtosis(state, inputs, params, t):
     _sum_powers(state, inputs[0], int(params[0]))
     return _pebay.kurtosis(state, 0)

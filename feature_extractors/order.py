@@ -1,10 +1,10 @@
 """Extremes and quantiles, of all samples so far and of the last `window`."""
 
-from numba import cfunc, njit
+from numba import njit
 
 from feature_extractors import _markers, _sorted
 from feature_extractors._window import WINDOW
-from feature_extractors.base import STEP, Kind, Parameter, sized
+from feature_extractors.base import Kind, Parameter, sized, step
 
 Q = Parameter("q", default=0.5, low=0.001, high=0.999)
 
@@ -20,19 +20,19 @@ def _update(state, x):
     state[2] = max(state[2], x)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _min(state, inputs, params, t):
     _update(state, inputs[0])
     return state[1]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _max(state, inputs, params, t):
     _update(state, inputs[0])
     return state[2]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _range(state, inputs, params, t):
     _update(state, inputs[0])
     return state[2] - state[1]
@@ -48,53 +48,53 @@ def _time_of_record(state, x, t):
     return state[2]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _time_of_max(state, inputs, params, t):
     return _time_of_record(state, inputs[0], t)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _time_of_min(state, inputs, params, t):
     return _time_of_record(state, -inputs[0], t)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _quantile(state, inputs, params, t):
     above_first = _markers.update(state, 0, inputs[0], params[0])
     return state[_markers.X0] + above_first
 
 
-@cfunc(STEP, cache=True)
+@step
 def _interquartile_range(state, inputs, params, t):
     low = _markers.update(state, 0, inputs[0], 0.25)
     return _markers.update(state, _markers.STATE_SIZE, inputs[0], 0.75) - low
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_min(state, inputs, params, t):
     _sorted.push(state, 0, inputs[0], int(params[0]))
     return state[_sorted.SORTED]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_max(state, inputs, params, t):
     n = _sorted.push(state, 0, inputs[0], int(params[0]))
     return state[_sorted.SORTED + n - 1]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_range(state, inputs, params, t):
     n = _sorted.push(state, 0, inputs[0], int(params[0]))
     return state[_sorted.SORTED + n - 1] - state[_sorted.SORTED]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_quantile(state, inputs, params, t):
     n = _sorted.push(state, 0, inputs[0], int(params[1]))
     return _sorted.quantile(state, _sorted.SORTED, n, params[0], 0.0)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_interquartile_range(state, inputs, params, t):
     n = _sorted.push(state, 0, inputs[0], int(params[0]))
     middle = state[_sorted.SORTED + n // 2]

@@ -2,22 +2,22 @@
 
 import math
 
-from numba import cfunc, njit
+from numba import njit
 
 from feature_extractors import _past, _welford
 from feature_extractors._past import LAG
-from feature_extractors.base import STEP, Kind, Parameter, sized
+from feature_extractors.base import Kind, Parameter, sized, step
 
 THRESHOLD = Parameter("threshold", default=0.5)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _correlation(state, inputs, params, t):
     _welford.update(state, 0, inputs[0], inputs[1])
     return _welford.correlation(state, 0)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _lagged_correlation(state, inputs, params, t):
     leader = _past.delayed(state, _welford.STATE_SIZE, inputs[0], int(params[0]))
     if not math.isnan(leader):
@@ -29,7 +29,7 @@ def _lagged_size(lag: float) -> int:
     return _welford.STATE_SIZE + _past.delay_size(lag)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _increment_correlation(state, inputs, params, t):
     if state[0] > 0.0:
         _welford.update(state, 3, inputs[0] - state[1], inputs[1] - state[2])
@@ -47,7 +47,7 @@ def direction(before, after):
     return -1.0 if after < before else 0.0
 
 
-@cfunc(STEP, cache=True)
+@step
 def _increment_sign_agreement(state, inputs, params, t):
     if state[0] > 0.0 and direction(state[1], inputs[0]) == direction(state[2], inputs[1]):
         state[3] += 1.0
@@ -57,14 +57,14 @@ def _increment_sign_agreement(state, inputs, params, t):
     return state[3] / (state[0] - 1.0) if state[0] > 1.0 else math.nan
 
 
-@cfunc(STEP, cache=True)
+@step
 def _mean_absolute_difference(state, inputs, params, t):
     state[0] += 1.0
     state[1] += (math.fabs(inputs[0] - inputs[1]) - state[1]) / state[0]
     return state[1]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _mean_difference(state, inputs, params, t):
     difference = inputs[0] - inputs[1]
     if state[0] == 0.0:
@@ -83,13 +83,13 @@ def deviation_difference(state, at):
     return math.fabs(difference) / math.sqrt(state[at + _welford.N] - 1.0)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _deviation_difference(state, inputs, params, t):
     _welford.update(state, 0, inputs[0], inputs[1])
     return deviation_difference(state, 0)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _regression_slope(state, inputs, params, t):
     _welford.update(state, 0, inputs[0], inputs[1])
     return _welford.slope(state, 0)
@@ -99,7 +99,7 @@ RESIDUALS = _welford.STATE_SIZE
 """Place of the sum of squared residuals, after the sums of which the line is made."""
 
 
-@cfunc(STEP, cache=True)
+@step
 def _regression_residual(state, inputs, params, t):
     dx = inputs[0] - state[_welford.X0] - state[_welford.MEAN_X]
     dy = inputs[1] - state[_welford.Y0] - state[_welford.MEAN_Y]
@@ -114,7 +114,7 @@ def _regression_residual(state, inputs, params, t):
     return math.sqrt(state[RESIDUALS] / n) if state[_welford.XX] > 0.0 else math.nan
 
 
-@cfunc(STEP, cache=True)
+@step
 def _flag_agreement(state, inputs, params, t):
     state[0] += 1.0
     if (inputs[0] > params[0]) == (inputs[1] > params[0]):
@@ -132,7 +132,7 @@ def _flag(before, value, threshold, hysteresis):
     return before
 
 
-@cfunc(STEP, cache=True)
+@step
 def _steady_flag_agreement(state, inputs, params, t):
     for k in range(2):
         if state[0] == 0.0:

@@ -5,22 +5,22 @@ The work a sample is constant on average; only that of `regression_residual` gro
 
 import math
 
-from numba import cfunc, njit
+from numba import njit
 
 from feature_extractors import _past, _welford, _window
 from feature_extractors._past import LAG
 from feature_extractors._window import WINDOW
-from feature_extractors.base import STEP, Kind
+from feature_extractors.base import Kind, step
 from feature_extractors.pair import THRESHOLD, deviation_difference, direction
 
 
-@cfunc(STEP, cache=True)
+@step
 def _correlation(state, inputs, params, t):
     _window.push(state, 0, inputs[0], inputs[1], int(params[0]))
     return _welford.correlation(state, 0)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _lagged_correlation(state, inputs, params, t):
     lag = int(params[0])
     n_pairs = int(params[1]) - lag
@@ -35,7 +35,7 @@ def _lagged_size(lag: float, window: float) -> int:
     return _past.delay_size(lag) + _window.state_size(max(window - lag, 0))
 
 
-@cfunc(STEP, cache=True)
+@step
 def _increment_correlation(state, inputs, params, t):
     if state[0] > 0.0:
         _window.push(state, 3, inputs[0] - state[1], inputs[1] - state[2], int(params[0]) - 1)
@@ -58,7 +58,7 @@ def _share(state, at, agrees, window):
     return state[at] / state[at + 1]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _increment_sign_agreement(state, inputs, params, t):
     share = math.nan
     if state[0] > 0.0:
@@ -74,7 +74,7 @@ def _signs_size(window: float) -> int:
     return 4 + _past.delay_size(window - 1)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _flag_agreement(state, inputs, params, t):
     agrees = (inputs[0] > params[0]) == (inputs[1] > params[0])
     return _share(state, 0, agrees, int(params[1]))
@@ -84,31 +84,31 @@ def _flags_size(threshold: float, window: float) -> int:
     return 1 + _past.delay_size(window)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _mean_absolute_difference(state, inputs, params, t):
     _window.push(state, 0, math.fabs(inputs[0] - inputs[1]), 0.0, int(params[0]))
     return state[_welford.X0] + state[_welford.MEAN_X]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _mean_difference(state, inputs, params, t):
     _window.push(state, 0, inputs[0] - inputs[1], 0.0, int(params[0]))
     return math.fabs(state[_welford.X0] + state[_welford.MEAN_X])
 
 
-@cfunc(STEP, cache=True)
+@step
 def _deviation_difference(state, inputs, params, t):
     _window.push(state, 0, inputs[0], inputs[1], int(params[0]))
     return deviation_difference(state, 0)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _regression_slope(state, inputs, params, t):
     _window.push(state, 0, inputs[0], inputs[1], int(params[0]))
     return _welford.slope(state, 0)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _regression_residual(state, inputs, params, t):
     window = int(params[0])
     ys = window + 1

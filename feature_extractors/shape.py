@@ -1,10 +1,10 @@
 """The shape of a column's course: how often it crosses its mean, turns and peaks, how long it rises or falls."""
 
-from numba import cfunc, njit
+from numba import njit
 
 from feature_extractors import _past
 from feature_extractors._window import WINDOW
-from feature_extractors.base import STEP, Kind, sized
+from feature_extractors.base import Kind, sized, step
 
 FINE = 2.0**600
 """Unit in which deviations from a mean are taken, so that the least of them do not round; exact up to 1e100."""
@@ -30,7 +30,7 @@ def _take_side(state, deviation, spread):
         state[SIDE] = side
 
 
-@cfunc(STEP, cache=True)
+@step
 def _mean_crossings(state, inputs, params, t):
     if state[N] == 0.0:
         state[X0] = inputs[0]
@@ -43,7 +43,7 @@ def _mean_crossings(state, inputs, params, t):
     return state[CROSSINGS]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_mean_crossings(state, inputs, params, t):
     n = _past.keep(state, N, inputs[0], int(params[0]))
     oldest = state[N + 1]
@@ -89,13 +89,13 @@ def _count_runs(state, x):
         state[NUMBER] += 1.0
 
 
-@cfunc(STEP, cache=True)
+@step
 def _sign_runs(state, inputs, params, t):
     _count_runs(state, inputs[0])
     return state[NUMBER]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_sign_runs(state, inputs, params, t):
     for k in range(_begin(state, inputs[0], int(params[0]))):
         _count_runs(state, state[RING + 1 + k])
@@ -109,26 +109,26 @@ def _measure_run(state, x, wanted):
     state[MOST] = max(state[MOST], state[DIRECTION])
 
 
-@cfunc(STEP, cache=True)
+@step
 def _longest_rise(state, inputs, params, t):
     _measure_run(state, inputs[0], 1.0)
     return state[MOST]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_longest_rise(state, inputs, params, t):
     for k in range(_begin(state, inputs[0], int(params[0]))):
         _measure_run(state, state[RING + 1 + k], 1.0)
     return state[MOST]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _longest_fall(state, inputs, params, t):
     _measure_run(state, inputs[0], -1.0)
     return state[MOST]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_longest_fall(state, inputs, params, t):
     for k in range(_begin(state, inputs[0], int(params[0]))):
         _measure_run(state, state[RING + 1 + k], -1.0)
@@ -145,13 +145,13 @@ def _count_peaks(state, x):
         state[DIRECTION] = direction
 
 
-@cfunc(STEP, cache=True)
+@step
 def _peaks(state, inputs, params, t):
     _count_peaks(state, inputs[0])
     return state[NUMBER]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_peaks(state, inputs, params, t):
     for k in range(_begin(state, inputs[0], int(params[0]))):
         _count_peaks(state, state[RING + 1 + k])

@@ -2,12 +2,12 @@
 
 import math
 
-from numba import cfunc, njit
+from numba import njit
 
 from feature_extractors import _past, _welford, _window
 from feature_extractors._past import LAG
 from feature_extractors._window import WINDOW
-from feature_extractors.base import STEP, Kind, Parameter, sized
+from feature_extractors.base import Kind, Parameter, sized, step
 
 CYCLE = Parameter("cycle", default=8, low=2, high=1_000_000)
 
@@ -19,7 +19,7 @@ the phase at which one starts to count."""
 SINE = COSINE + _welford.STATE_SIZE
 
 
-@cfunc(STEP, cache=True)
+@step
 def _autocorrelation(state, inputs, params, t):
     lag = int(params[0])
     before = _past.delayed(state, _welford.STATE_SIZE, inputs[0], lag)
@@ -28,7 +28,7 @@ def _autocorrelation(state, inputs, params, t):
     return _welford.correlation(state, 0)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_autocorrelation(state, inputs, params, t):
     lag = int(params[0])
     sums = _past.VALUES + lag
@@ -87,24 +87,24 @@ def _share(state, sine):
     return min(1.0, 2.0 * (real * real + imaginary * imaginary) / state[COSINE + _welford.N])
 
 
-@cfunc(STEP, cache=True)
+@step
 def _band_power(state, inputs, params, t):
     _push(state, inputs[0], params[0])
     return _power(state, SINE)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_band_power(state, inputs, params, t):
     return _power(state, _push_window(state, inputs[0], params[0], int(params[1])))
 
 
-@cfunc(STEP, cache=True)
+@step
 def _band_share(state, inputs, params, t):
     _push(state, inputs[0], params[0])
     return _share(state, SINE)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_band_share(state, inputs, params, t):
     return _share(state, _push_window(state, inputs[0], params[0], int(params[1])))
 

@@ -2,29 +2,29 @@
 
 import math
 
-from numba import cfunc, njit
+from numba import njit
 
 from feature_extractors import _past, _sorted, _welford, _window
 from feature_extractors._window import WINDOW
-from feature_extractors.base import STEP, Kind, Parameter, sized
+from feature_extractors.base import Kind, Parameter, sized, step
 
 SUMS = _past.delay_size(1)
 """Where what is known of the increments starts: after the value before."""
 
 
-@cfunc(STEP, cache=True)
+@step
 def _slope(state, inputs, params, t):
     _welford.update(state, 0, t, inputs[0])
     return _welford.slope(state, 0)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_slope(state, inputs, params, t):
     _window.push(state, 0, t, inputs[0], int(params[0]))
     return _welford.slope(state, 0)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _exponential_mean(state, inputs, params, t):
     if state[0] == 0.0:
         state[0] = 1.0
@@ -34,7 +34,7 @@ def _exponential_mean(state, inputs, params, t):
     return state[1]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _change(state, inputs, params, t):
     if state[0] == 0.0:
         state[0] = 1.0
@@ -42,7 +42,7 @@ def _change(state, inputs, params, t):
     return inputs[0] - state[1]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_change(state, inputs, params, t):
     oldest = _past.delayed(state, 0, inputs[0], int(params[0]) - 1)
     return inputs[0] - (state[_past.VALUES] if math.isnan(oldest) else oldest)
@@ -73,31 +73,31 @@ def _variance_of_increments(state):
     return state[SUMS + _welford.XX] / (n - 1.0) if n > 1.0 else math.nan
 
 
-@cfunc(STEP, cache=True)
+@step
 def _mean_absolute_increment(state, inputs, params, t):
     _push_increment(state, inputs[0], 0)
     return _mean_absolute(state)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_mean_absolute_increment(state, inputs, params, t):
     _push_increment(state, inputs[0], int(params[0]))
     return _mean_absolute(state)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _increment_variance(state, inputs, params, t):
     _push_increment(state, inputs[0], 0)
     return _variance_of_increments(state)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_increment_variance(state, inputs, params, t):
     _push_increment(state, inputs[0], int(params[0]))
     return _variance_of_increments(state)
 
 
-@cfunc(STEP, cache=True)
+@step
 def _largest_increment(state, inputs, params, t):
     size = math.fabs(inputs[0] - _past.delayed(state, 0, inputs[0], 1))
     if math.isnan(size):
@@ -106,7 +106,7 @@ def _largest_increment(state, inputs, params, t):
     return state[SUMS]
 
 
-@cfunc(STEP, cache=True)
+@step
 def _windowed_largest_increment(state, inputs, params, t):
     size = math.fabs(inputs[0] - _past.delayed(state, 0, inputs[0], 1))
     if math.isnan(size):

@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from math import inf, isfinite
+from math import ceil, inf, isfinite
 from queue import Empty, SimpleQueue
 from threading import Event
 
@@ -29,7 +29,8 @@ class Fleet:
     At each tick every node publishes, to ``sensors/{node}/{channel}``, those of its channels that transmit then:
     ``{"t": seconds, "v": value, "seq": number}``, where ``seq`` counts the messages of that channel of that node
     from 0. What a node sends is told on ``{prefix}/control/{node}``: ``{"channels": ["light@flag:300"]}``, with an
-    empty list for silence. A lost message costs its energy and its sequence number, but is not published.
+    empty list for silence, and with ``"stop_after": seconds`` of event time after which the node stops by itself
+    unless it is told again. A lost message costs its energy and its sequence number, but is not published.
 
     Parameters
     ----------
@@ -103,6 +104,11 @@ class Fleet:
                 name, columns, self.meter, Battery(capacity), link, max_silence=silence, seed=seed
             )
         self._tell_first(channels)
+
+    @property
+    def batteries(self) -> dict[str, float]:
+        """What is left in each node's battery, in the profile's unit; infinite where it never ends."""
+        return {name: node.battery.remaining for name, node in self._nodes.items()}
 
     @property
     def n_ticks(self) -> int:
@@ -181,10 +187,11 @@ class Fleet:
                 raise ValueError(f"channels names node {name!r}, which has no readings")
             self._tell(name, wanted, tick=0)
 
-    def _tell(self, name: str, channels: Sequence[str], tick: int) -> None:
+    def _tell(self, name: str, channels: Sequence[str], tick: int, stop_after: float | None = None) -> None:
         for channel in channels:
             _check_topic_level(channel)
-        self._nodes[name].obey(channels, tick)
+        n_ticks = None if stop_after is None else ceil(stop_after / self._period)
+        self._nodes[name].obey(channels, tick, n_ticks)
 
     def _obey(self, tick: int) -> None:
         while True:
@@ -197,7 +204,8 @@ class Fleet:
                 self.counters["foreign_controls"] += 1
                 continue
             try:
-                self._tell(name, _channels_told(payload), tick)
+                channels, stop_after = _told(payload)
+                self._tell(name, channels, tick, stop_after)
             except ValueError:
                 self.counters["malformed_controls"] += 1
             else:
@@ -211,13 +219,16 @@ class Fleet:
                 self.counters["published" if message.delivered else "lost"] += 1
 
 
-def _channels_told(payload: bytes) -> list[str]:
-    """Read a control message; ValueError if it is none."""
+def _told(payload: bytes) -> tuple[list[str], float | None]:
+    """Read a control message: channels, and seconds after which to stop; ValueError if it is none."""
     message = orjson.loads(payload)
     channels = message.get("channels") if isinstance(message, dict) else None
     if not isinstance(channels, list) or not all(isinstance(channel, str) for channel in channels):
         raise ValueError(f'control is {payload[:40]!r}, expected {{"channels": [...]}}')
-    return channels
+    stop_after = message.get("stop_after")
+    if not (stop_after is None or (isinstance(stop_after, int | float) and stop_after > 0)):
+        raise ValueError(f"control has stop_after {stop_after!r}, expected seconds, more than 0")
+    return channels, stop_after
 
 
 def _check_topic_level(word: str) -> None:

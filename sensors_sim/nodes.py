@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from math import inf
 from typing import NamedTuple
 from zlib import crc32
 
@@ -210,11 +211,12 @@ class Node:
             if values.ndim != 1:
                 raise ValueError(f"column {column} of {name} has shape {values.shape}, expected (n_ticks,)")
         self._meter = meter
-        self._battery = battery
+        self.battery = battery
         self._link = Link() if link is None else link
         self._max_silence = max_silence
         self._seed = seed
         self._channels: dict[str, _Schedule] = {}
+        self._end = inf  # the tick from which on it is silent
         self._sequence: Counter[str] = Counter()  # channel -> messages so far
 
     @property
@@ -227,8 +229,8 @@ class Node:
         """Whether the node is dead, or silent after having sent."""
         return not self.alive or (not self._channels and bool(self._sequence))
 
-    def obey(self, channels: Iterable[str], tick: int) -> None:
-        """Send these channels from a tick on, and no others.
+    def obey(self, channels: Iterable[str], tick: int, n_ticks: int | None = None) -> None:
+        """Send these channels from a tick on, and no others, and none after so many ticks.
 
         The report policy of a channel that was not sent before begins at this tick.
 
@@ -241,17 +243,20 @@ class Node:
         self._channels = {
             channel: self._channels.get(channel) or self._schedule(channel, tick) for channel in channels
         }
+        self._end = inf if n_ticks is None else tick + n_ticks
 
     def transmit(self, tick: int, time: float) -> list[Transmission]:
         """Return the messages of a tick, stamped with its time in seconds; each is paid and counted."""
         messages = []
+        if tick >= self._end:
+            self._channels = {}
         for channel, schedule in self._channels.items():
             index = tick - schedule.first_tick
             if not self.alive or index >= len(schedule.sent) or np.isnan(schedule.sent[index]):
                 continue
             reading = {"t": time, "v": float(schedule.sent[index]), "seq": self._sequence[channel]}
             payload = orjson.dumps(reading)
-            self.alive = self._battery.spend(self._meter.message_joules(len(payload)))
+            self.alive = self.battery.spend(self._meter.message_joules(len(payload)))
             if self.alive:
                 self._sequence[channel] += 1
                 self._meter.count(self.name, len(payload))

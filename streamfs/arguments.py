@@ -147,7 +147,7 @@ def channel(text: str) -> str:
 
 def broker(text: str) -> str:
     """Read a broker's address, and hand it on as it is."""
-    from streamfs.gateway.transport import parse_url  # noqa: PLC0415
+    from streamfs.gateway.broker_address import parse_url  # noqa: PLC0415
 
     parse_url(text)
     return text
@@ -179,6 +179,7 @@ def examples(*commands: str) -> str:
 
 
 OLD_FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
 NEW_FILE = NewFile()
 PICTURE = Picture()
 POSITIVE = Number(0, min_open=True)

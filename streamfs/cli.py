@@ -6,9 +6,11 @@ from collections.abc import Sequence
 import click
 
 from streamfs.arguments import examples
+from streamfs.commands.check import check
 from streamfs.commands.demo import demo
 from streamfs.commands.evaluate import evaluate
 from streamfs.commands.figure2 import figure2
+from streamfs.commands.journal import journal
 from streamfs.commands.replay import replay
 from streamfs.commands.run import run
 from streamfs.commands.simulate import simulate
@@ -31,7 +33,7 @@ def cli() -> None:
     """Decide early and cheaply what a stream of sensor readings is."""
 
 
-for command in (simulate, train, evaluate, replay, run, figure2, demo):
+for command in (simulate, train, evaluate, replay, run, check, journal, figure2, demo):
     cli.add_command(command)
 
 

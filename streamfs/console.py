@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isnan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
@@ -12,8 +12,10 @@ from rich.console import Console, JustifyMethod
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from streamfs.evaluation import Progress as Report
 from streamfs.procedure import Decision
+
+if TYPE_CHECKING:
+    from streamfs.evaluation import Progress as Report
 
 talk = Console(stderr=True)
 """Where progress and messages go."""
@@ -54,7 +56,7 @@ def print_table(rows: Sequence[Mapping[str, Any]], title: str | None = None) -> 
 
 
 @contextmanager
-def progress() -> Iterator[Report]:
+def progress() -> Iterator["Report"]:
     """Show bars on standard error for the work that is reported inside."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     bars = Progress(*columns, console=talk)

@@ -21,9 +21,10 @@ from streamfs.energy import EnergyMeter, profile
 from streamfs.errors import MissingExtraError
 from streamfs.evaluation import Evaluation, evaluate
 from streamfs.gateway.bindings import Bindings
+from streamfs.gateway.options import Options
 from streamfs.gateway.service import Gateway, Summary
 from streamfs.gateway.transport import Transport
-from streamfs.procedure import Procedure
+from streamfs.procedure import Decision, Procedure
 from streamfs.streams import StreamSet
 from streamfs.training import train
 
@@ -92,12 +93,12 @@ def run_demo(
     live = SameSource().sample(n_pairs, N_TICKS, seed=seed + 1)
     fleet = Fleet(nodes_of(live), live.period, radio, seed=seed)
     spent = np.zeros(N_TICKS)
-    summary = follow(procedure, fleet, live.names, profile_name, out / "energy.jsonl", spent)
+    decisions, summary = follow(procedure, fleet, live.names, profile_name, out / "energy.jsonl", spent)
     spent = np.maximum.accumulate(spent)
 
     streams = StreamSet(*live)
     offline = evaluate(procedure, streams)
-    decided = {decision.stream: decision for decision in summary.decisions}
+    decided = {decision.stream: decision for decision in decisions}
     online = Evaluation(
         tuple(decided[name] for name in live.names), streams.labels, procedure.confidence, offline.offered_cost
     )
@@ -109,17 +110,17 @@ def run_demo(
         "completeness": online.completeness,
         "accuracy": online.accuracy,
         "mean_ticks": online.ticks,
-        "messages": summary.meter.messages,
-        f"{radio.unit}_spent": summary.meter.joules,
+        "messages": summary.spent.messages,
+        f"{radio.unit}_spent": summary.spent.joules,
         f"{radio.unit}_of_all_features_all_the_time": float(everything[-1]),
-        "share_spent": summary.meter.joules / float(everything[-1]),
+        "share_spent": summary.spent.joules / float(everything[-1]),
         "same_decisions_offline": sum(a == b for a, b in zip(online.decisions, offline.decisions, strict=True)),
     }
 
 
 def follow(
     procedure: Procedure, fleet: Fleet, pairs: tuple[str, ...], profile_name: str, log: Path, spent: Array
-) -> Summary:
+) -> tuple[list[Decision], Summary]:
     """Run a gateway and a fleet against a broker of their own, showing how far they are.
 
     `spent` is filled with the fleet's energy after each tick.
@@ -127,12 +128,11 @@ def follow(
     bindings = Bindings.pairs(procedure.channels, {pair: {"a": f"{pair}-a", "b": f"{pair}-b"} for pair in pairs})
     log.unlink(missing_ok=True)
     with embedded_broker() as port, console.progress() as report, ThreadPoolExecutor(1) as pool:
-        done = 0
+        decisions: list[Decision] = []
 
-        def count(_decision: object) -> None:
-            nonlocal done
-            done += 1
-            report("streams decided", done, len(pairs))
+        def count(decision: Decision) -> None:
+            decisions.append(decision)
+            report("streams decided", len(decisions), len(pairs))
 
         def tick(index: int) -> None:
             spent[index] = fleet.meter.joules
@@ -142,8 +142,7 @@ def follow(
             procedure,
             bindings,
             Transport(f"mqtt://127.0.0.1:{port}"),
-            profile=profile_name,
-            grace=1.0,
+            Options(profile=profile_name, grace=1.0),
             energy_log=log,
             on_decision=count,
         )
@@ -155,7 +154,7 @@ def follow(
                 pass
             if not running.done():
                 fleet.run("127.0.0.1", port, TICK_SECONDS, on_tick=tick)
-            return running.result(timeout=60)
+            return decisions, running.result(timeout=60)
         finally:
             stop.set()
 

@@ -5,7 +5,7 @@ gateway, a replay of a file and a test.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -15,9 +15,12 @@ from feature_extractors import Program
 from feature_extractors.base import LARGEST, Array
 from streamfs import container
 from streamfs.errors import ModelError
+from streamfs.growth import grown, spare
 from streamfs.procedure import Decision, Procedure
 
-KIND, VERSION = "snapshot", 1
+KIND, VERSION = "snapshot", 2
+
+MAX_LEFT = 10_000
 
 FREE, WAITING, OPEN, DECIDED = range(4)
 """What a row holds: no stream; one whose episode has not begun; one that is followed; one that is decided."""
@@ -53,8 +56,9 @@ class Engine:
     -----
     An episode opens at the first sample with a value in every column. A sample belongs to the tick nearest to its
     time, counted in periods from there; ticks may be missing, but time goes on: the time limit counts them. A
-    sample of a tick that has passed is late, one of the newest tick a duplicate. Of a stream that was closed the
-    name and the number of its episodes are kept, so that no two decisions bear one id.
+    sample of a tick that has passed is late, one of the newest tick a duplicate. Of the streams that have left,
+    the names and the numbers of their episodes are kept, so that no two decisions bear one id; of those that left
+    longest ago, beyond ten thousand, only the highest number, from which any new stream then counts on.
 
     Examples
     --------
@@ -81,6 +85,7 @@ class Engine:
         self._names: list[str] = []
         self._free: list[int] = []
         self._left: dict[str, int] = {}
+        self._floor = 0
         self._state = self._program.new_state(0)
         self._columns = {name: np.empty(0, dtype) for name, (dtype, _) in _COLUMNS.items()}
 
@@ -90,9 +95,48 @@ class Engine:
         return int(np.count_nonzero(self._columns["status"] == OPEN))
 
     @property
+    def n_streams(self) -> int:
+        """Streams that are known, decided ones among them."""
+        return len(self._row_of)
+
+    @property
     def streams(self) -> tuple[str, ...]:
         """Names of the streams that are known, decided ones among them."""
         return tuple(self._row_of)
+
+    def row(self, stream: str) -> int:
+        """The row of a stream, which `push_rows` takes; a new one where the stream is new."""
+        return self._row(stream)
+
+    def rows(self, *statuses: int) -> Rows:
+        """Rows of the streams in any of these states, rising."""
+        status = self._columns["status"][: len(self._names)]
+        wanted = status == statuses[0]
+        for other in statuses[1:]:
+            wanted |= status == other
+        return np.flatnonzero(wanted)
+
+    def name(self, row: int) -> str:
+        """The stream in a row."""
+        return self._names[row]
+
+    def status(self, stream: str) -> int:
+        """What the stream's row holds; FREE for an unknown stream."""
+        row = self._row_of.get(stream)
+        return FREE if row is None else int(self._columns["status"][row])
+
+    def episode(self, stream: str) -> int:
+        """The number of a stream's newest episode."""
+        return int(self._columns["episode"][self._known(stream)])
+
+    def values(self, stream: str) -> Array:
+        """The features' newest values of a stream, shape (n_features,)."""
+        return self._state[self._known(stream), : len(self.procedure.features)].copy()
+
+    def decided_at(self, rows: Rows) -> Array:
+        """Event times, in seconds, of the last ticks of decided streams; NaN where an episode never opened."""
+        ticks = self._columns["tick"][rows]
+        return self._columns["start"][rows] + (ticks - 1) * self.procedure.period
 
     def is_decided(self, stream: str) -> bool:
         """Whether the stream's episode has ended."""
@@ -168,6 +212,22 @@ class Engine:
             decisions += self._take(rows[turn], times[turn], samples[turn])
         return decisions
 
+    def push_rows(self, rows: Rows, time: float, samples: Array) -> list[Decision]:
+        """Take a sample of each of some rows at one time: what `push_batch` does, for those who hold the rows.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_samples,)
+            As `row` has given them, each once.
+        time : float
+            Event time, seconds.
+        samples : ndarray of shape (n_samples, n_channels)
+            Values in the order of the procedure's channels; NaN is missing.
+        """
+        self.counters["samples"] += len(rows)
+        self.counters["not_finite"] += int(np.count_nonzero(np.abs(samples) > LARGEST))
+        return self._take(rows, np.full(len(rows), time), samples)
+
     def expire(self, now: float) -> list[Decision]:
         """Time out the streams whose time limit has passed.
 
@@ -192,11 +252,53 @@ class Engine:
         row = self._known(stream)
         undecided = self._columns["status"][row] != DECIDED
         decision = self._decide(row, None, "closed") if undecided else None
-        self._left[stream] = int(self._columns["episode"][row])
+        self.remember(stream, self.release(stream))
+        return decision
+
+    def release(self, stream: str) -> int:
+        """Let go of a stream without a decision, for another engine to `adopt`; return the number of its episode.
+
+        Raises
+        ------
+        ValueError
+            If the stream is not known.
+        """
+        row = self._known(stream)
         self._columns["status"][row] = FREE
+        self._names[row] = ""
         del self._row_of[stream]
         self._free.append(row)
-        return decision
+        return int(self._columns["episode"][row])
+
+    def remember(self, stream: str, episode: int) -> None:
+        """Let a stream that has left count on from an episode, should it come again."""
+        self._left[stream] = episode
+        if len(self._left) > MAX_LEFT:
+            self._floor = max(self._floor, self._left.pop(next(iter(self._left))))
+
+    def adopt(self, stream: str, episode: int, *, decided_at: float | None = None) -> int:
+        """Take over a stream from another engine, and return its row.
+
+        Parameters
+        ----------
+        stream : str
+            Its name.
+        episode : int
+            The number of its episode there.
+        decided_at : float, optional
+            Event time, in seconds, at which that episode was decided; None where it has not begun.
+        """
+        row = self._row(stream)
+        self._columns["episode"][row] = episode
+        if decided_at is not None:
+            self._columns["status"][row] = DECIDED
+            self._columns["start"][row], self._columns["tick"][row] = decided_at, 1  # what the method tells
+        return row
+
+    def inherit(self, other: "Engine") -> None:
+        """Count on from the episodes of the streams that have left another engine."""
+        self._left = {**other._left, **self._left}  # noqa: SLF001 - another of this class
+        self._floor = max(self._floor, other._floor)  # noqa: SLF001
 
     def reopen(self, stream: str) -> None:
         """Let a decided stream begin its next episode with its next complete sample.
@@ -213,18 +315,22 @@ class Engine:
 
     def snapshot(self) -> bytes:
         """Everything that the engine knows of its streams; `restore` goes on from it bit for bit."""
+        return container.pack(KIND, VERSION, *self.freeze())
+
+    def freeze(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Copy what `snapshot` packs: a header of what JSON can hold, and arrays."""
         used = len(self._names)
         header = {
             "procedure": self.procedure.digest,
             "state_versions": [feature.state_version for feature in self.procedure.features],
-            "streams": self._row_of,
-            "names": self._names,
-            "free": self._free,
-            "left": self._left,
-            "counters": self.counters,
+            "names": self._names.copy(),
+            "free": self._free.copy(),
+            "left": self._left.copy(),
+            "floor": self._floor,
+            "counters": dict(self.counters),
         }
-        arrays = {name: column[:used] for name, column in self._columns.items()} | {"state": self._state[:used]}
-        return container.pack(KIND, VERSION, header, arrays)
+        arrays = {name: column[:used].copy() for name, column in self._columns.items()}
+        return header, arrays | {"state": self._state[:used].copy()}
 
     @classmethod
     def restore(cls, procedure: Procedure, snapshot: bytes) -> Self:
@@ -236,16 +342,23 @@ class Engine:
             If the snapshot is damaged, or was taken under another procedure or other versions of its features.
         """
         header, arrays, _ = container.unpack(snapshot, KIND, VERSION, "the snapshot")
+        return cls.thaw(procedure, header, arrays)
+
+    @classmethod
+    def thaw(cls, procedure: Procedure, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+        """Go on from what `freeze` has copied; as `restore`."""
         if header["procedure"] != procedure.digest:
             raise ModelError(f"the snapshot belongs to procedure {header['procedure']}, not to {procedure.digest}")
         versions = [feature.state_version for feature in procedure.features]
         if header["state_versions"] != versions:
             raise ModelError(f"the snapshot has state versions {header['state_versions']}, expected {versions}")
         engine = cls(procedure)
-        engine._row_of = header["streams"]
-        engine._names = header["names"]
-        engine._free = header["free"]
-        engine._left = header["left"]
+        engine._names = list(header["names"])
+        engine._free = list(header["free"])
+        free = set(engine._free)
+        engine._row_of = {name: row for row, name in enumerate(engine._names) if row not in free}
+        engine._left = dict(header["left"])
+        engine._floor = header["floor"]
         engine.counters = Counter(header["counters"])
         engine._state = arrays["state"]
         engine._columns = {name: arrays[name] for name in _COLUMNS}
@@ -330,7 +443,7 @@ class Engine:
                 self._grow()
             self._names[row] = stream
             self._row_of[stream] = row
-            self._reset(row, self._left.pop(stream, 0) + 1)
+            self._reset(row, self._left.pop(stream, self._floor) + 1)
         return row
 
     def _reset(self, row: int, episode: int) -> None:
@@ -341,13 +454,13 @@ class Engine:
         self._state[row] = self._program.new_state(1)[0]
 
     def _grow(self) -> None:
-        """Make room for the newest row, doubling."""
+        """Make room for the newest row, and for some more."""
         capacity = len(self._state)
         if len(self._names) > capacity:
-            more = max(16, capacity)
-            self._state = np.concatenate([self._state, self._program.new_state(more)])
+            more = spare(capacity)
+            self._state = grown(self._state, self._program.new_state(more))
             for name, (dtype, value) in _COLUMNS.items():
-                self._columns[name] = np.concatenate([self._columns[name], np.full(more, value, dtype)])
+                self._columns[name] = grown(self._columns[name], np.full(more, value, dtype))
 
 
 def _turns(rows: Rows) -> list[npt.NDArray[np.intp]]:

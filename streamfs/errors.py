@@ -21,8 +21,24 @@ class PayloadError(StreamfsError):
     """A message whose payload cannot be read."""
 
 
+class SettingsError(StreamfsError):
+    """A file of settings that cannot be read as such, with all that is wrong with it, one thing a line."""
+
+
 class TransportError(StreamfsError):
     """A broker that cannot be reached or that refuses."""
+
+
+class StorageError(StreamfsError):
+    """A disk that does not take what is to be kept, because it is full or failing; it may be tried again."""
+
+
+class StateError(StreamfsError):
+    """What is kept on disk is in use, damaged, of another version, or does not fit together."""
+
+
+class LogError(StateError):
+    """A log that is damaged, or that lacks what is asked for."""
 
 
 class MissingExtraError(StreamfsError):

@@ -147,7 +147,7 @@ class Procedure:
     @cached_property
     def digest(self) -> str:
         """A short name for the whole content, which snapshots carry."""
-        return container.digest(self._packed)
+        return container.digest(self.packed)
 
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}
@@ -187,10 +187,11 @@ class Procedure:
         OSError
             If the file cannot be written.
         """
-        container.write(Path(path), self._packed)
+        container.write(Path(path), self.packed)
 
     @cached_property
-    def _packed(self) -> bytes:
+    def packed(self) -> bytes:
+        """The content of the model file."""
         header: dict[str, Any] = {
             "features": [feature.name for feature in self.features],
             "classes": list(self.classes),
@@ -258,7 +259,7 @@ class Procedure:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"{path} is damaged: {error}") from error
-        procedure.__dict__["_packed"] = data  # so that a loaded model has the digest of its file
+        procedure.__dict__["packed"] = data  # so that a loaded model has the digest of its file
         return procedure
 
 

@@ -43,3 +43,11 @@ def labelled_streams(n_streams=60, n_ticks=20, seed=0, *, gaps=0.0):
     values[rng.random(values.shape) < gaps] = np.nan
     names = [f"pair-{i:03d}" for i in range(n_streams)]
     return StreamSet(values, labels, ["a.level", "b.level", "a.noise", "b.noise"], 1.0, names)
+
+
+def channels_procedure(*channels, confidence=0.9, threshold=0.5, time_limit=6, period=1.0, **options):
+    """The mean of each channel; says "on" as soon as that of the first exceeds the threshold."""
+    features = tuple(fx.get(f"mean({channel})") for channel in channels)
+    costs = Costs(np.arange(1.0, 1.0 + len(features)))
+    tree = step_tree(threshold=threshold)
+    return Procedure(features, tree, ("off", "on"), costs, confidence, time_limit, period, **options)

@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 from procedures import labelled_streams, mean_procedure
 
 from streamfs import Engine, evaluate, train
+from streamfs.engine import DECIDED, FREE, OPEN, WAITING
 from streamfs.errors import ModelError
 
 NAN = float("nan")
@@ -218,3 +219,137 @@ def test_streams_come_and_go():
             assert engine.close(name).reason == "closed"
     assert len(engine._state) <= 32
     assert engine.n_open == 0
+
+
+def test_rows_hold_streams_by_where_they_stand():
+    engine = Engine(mean_procedure())
+    assert [engine.row(name) for name in ("a", "b", "c", "a")] == [0, 1, 2, 0]
+    engine.push_batch(["b", "c"], [0.0, 4.0], [[0.0], [5.0]])
+    assert engine.rows(WAITING).tolist() == [0]
+    assert engine.rows(OPEN).tolist() == [1]
+    assert engine.rows(DECIDED).tolist() == [2]
+    assert engine.rows(DECIDED, WAITING).tolist() == [0, 2]
+    assert engine.release("b") == 1
+    assert engine.rows(WAITING, OPEN, DECIDED).tolist() == [0, 2]
+    assert [engine.status(name) for name in ("a", "b", "c")] == [WAITING, FREE, DECIDED]
+    assert engine.streams == ("a", "c")
+    assert engine.n_streams == 2
+    assert engine.row("d") == 1
+    assert engine.name(1) == "d"
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_rows_take_samples_bit_for_bit_as_a_batch_of_names_does(trained, seed):
+    procedure, _ = trained
+    rng = np.random.default_rng(seed)
+    names = [f"s{i}" for i in range(7)]
+    by_name, by_row = Engine(procedure), Engine(procedure)
+    for engine in (by_name, by_row):
+        for name in names:
+            engine.admit(name)
+    for tick in range(procedure.time_limit + 2):
+        rows = rng.permutation(len(names))[: rng.integers(len(names) + 1)]
+        samples = rng.normal(1.5, 2, (len(rows), len(procedure.channels)))
+        samples[rng.random(samples.shape) < 0.1] = rng.choice([NAN, np.inf, 1e200])
+        time = tick - rng.choice([0.0, 0.0, 0.3, 2.0])
+        expected = by_name.push_batch([names[row] for row in rows], np.full(len(rows), time), samples)
+        assert by_row.push_rows(rows, time, samples) == expected
+        assert by_row.snapshot() == by_name.snapshot()
+
+
+def test_a_stream_tells_its_episode_its_values_and_when_it_was_decided():
+    engine = Engine(mean_procedure(period=2.0))
+    engine.push_batch(["s", "t"], [10.0, 10.0], [[0.25], [0.0]])
+    assert_array_equal(engine.values("s"), [0.25])
+    engine.push("s", 12.0, [0.75])
+    values = engine.values("s")
+    assert_array_equal(values, [0.5])
+    engine.push("s", 14.0, [9.5])
+    assert_array_equal(values, [0.5])  # a copy
+    assert_array_equal(engine.values("s"), [3.5])
+    assert_array_equal(engine.decided_at(engine.rows(DECIDED)), [14.0])
+    assert engine.episode("s") == 1
+    engine.reopen("s")
+    assert engine.episode("s") == 2
+    assert engine.episode("t") == 1
+    for ask in (engine.episode, engine.values, engine.release):
+        with pytest.raises(ValueError, match="'nobody' is not known"):
+            ask("nobody")
+
+
+def test_a_stream_that_another_engine_adopts_goes_on_counting_there():
+    old, new = Engine(mean_procedure()), Engine(mean_procedure(confidence=0.5))
+    old.push_batch(["decided", "waiting"], [7.0, 7.0], [[1.0], [NAN]])
+    old.push("decided", 8.0, [1.0])
+    old.reopen("decided")
+    old.push("decided", 9.0, [1.0])
+    (row,) = old.rows(DECIDED)
+    at = float(old.decided_at(np.array([row]))[0])
+    new.adopt("decided", old.release("decided"), decided_at=at)
+    new.adopt("waiting", old.release("waiting"))
+    assert old.n_streams == 0
+    assert_array_equal(new.decided_at(new.rows(DECIDED)), [9.0])
+    assert new.push("decided", 10.0, [1.0]) is None
+    new.reopen("decided")
+    assert new.push("decided", 11.0, [1.0]).episode == 3
+    assert new.push("waiting", 11.0, [1.0]).episode == 1
+
+
+def test_an_engine_counts_on_from_the_streams_that_have_left_another(monkeypatch):
+    monkeypatch.setattr("streamfs.engine.MAX_LEFT", 1)
+    old, new = Engine(mean_procedure()), Engine(mean_procedure())
+    old.remember("gone", 6)
+    old.remember("left", 2)
+    new.inherit(old)
+    assert new.push("left", 0.0, [1.0]).episode == 3
+    assert new.push("gone", 0.0, [1.0]).episode == 7
+    assert new.push("new", 0.0, [1.0]).episode == 7
+
+
+def test_of_streams_that_left_long_ago_only_the_highest_number_is_kept(monkeypatch):
+    monkeypatch.setattr("streamfs.engine.MAX_LEFT", 3)
+    engine = Engine(mean_procedure())
+    engine.remember("eldest", 9)
+    for i, name in enumerate("abcd"):
+        engine.remember(name, i + 1)
+    assert engine.push("new", 0.0, [1.0]).episode == 10
+    assert engine.push("eldest", 0.0, [1.0]).episode == 10
+    assert [engine.push(name, 0.0, [1.0]).episode for name in "abcd"] == [10, 3, 4, 5]
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_no_two_decisions_bear_one_id_however_many_streams_come_and_go(seed):
+    """Also beyond the streams that are remembered, through snapshots, and from one engine to the next."""
+    rng = np.random.default_rng(seed)
+    engine, seen = Engine(mean_procedure()), []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streamfs.engine.MAX_LEFT", 3)
+        for time in range(80):
+            name = f"s{rng.integers(8)}"
+            what = rng.choice(["push", "close", "reopen", "restore", "move"], p=[0.5, 0.3, 0.1, 0.05, 0.05])
+            if what == "push":
+                seen.append(engine.push(name, float(time), [float(rng.random() < 0.7)]))
+            elif what == "close" and engine.status(name) != FREE:
+                seen.append(engine.close(name))
+            elif what == "reopen" and engine.is_decided(name):
+                engine.reopen(name)
+            elif what == "restore":
+                engine = Engine.restore(engine.procedure, engine.snapshot())
+            elif what == "move":
+                engine = moved(engine)
+    ids = [(decision.stream, decision.episode) for decision in seen if decision]
+    assert len(set(ids)) == len(ids)
+
+
+def moved(engine):
+    """Return an engine that goes on with the streams of another, those that are open left out."""
+    new = Engine(engine.procedure)
+    new.inherit(engine)
+    for stream in engine.streams:
+        status, is_decided = engine.status(stream), engine.is_decided(stream)
+        episode = engine.release(stream)
+        if status == OPEN:
+            new.remember(stream, episode)
+        else:
+            new.adopt(stream, episode, decided_at=0.0 if is_decided else None)
+    return new

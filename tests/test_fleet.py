@@ -225,6 +225,24 @@ def test_a_malformed_order_is_counted_and_ignored(broker, payload):
     assert len(heard["sensors/bad-1/light"]) == len(ticks) < 3000
 
 
+def test_a_node_that_is_not_told_again_stops_by_itself(broker):
+    fleet = Fleet({"stop-1": {"light": np.arange(200.0)}}, period=0.5, prefix="stop")
+    with Gateway(broker, "stop") as gateway:
+        gateway.tell("stop-1", b'{"channels":["light"],"stop_after":1.5}', retain=True)
+        run(fleet, broker)
+        assert len(gateway.hear_all(fleet)["sensors/stop-1/light"]) == 3
+    assert fleet.counters["controls"] == 1
+
+
+@pytest.mark.parametrize("stop_after", [b"0", b"-1", b'"1"', b"NaN", b"[]"])
+def test_an_order_to_stop_at_no_time_is_malformed(broker, stop_after):
+    fleet = Fleet({"never-1": {"light": np.arange(200.0)}}, period=1.0, prefix="never")
+    with Gateway(broker, "never") as gateway:
+        gateway.tell("never-1", b'{"channels":["light"],"stop_after":' + stop_after + b"}", retain=True)
+        run(fleet, broker, max_ticks=2)
+    assert (fleet.counters["malformed_controls"], fleet.meter.messages) == (1, 0)
+
+
 def test_an_empty_battery_ends_the_node_and_dead_nodes_end_the_run(broker):
     readings = {"battery-1": {"light": np.arange(50.0)}, "battery-2": {"light": LIGHT}}
     fleet = Fleet(readings, period=1.0, battery_joules=5.5, channels=["light"])

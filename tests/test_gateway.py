@@ -4,6 +4,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import naive
 import orjson
@@ -19,6 +20,8 @@ from sensors_sim.same_source import SameSource, nodes_of
 from streamfs import StreamSet, evaluate, train
 from streamfs.energy import profile
 from streamfs.gateway.bindings import Bindings
+from streamfs.gateway.ledger import Spent
+from streamfs.gateway.options import Options
 from streamfs.gateway.service import Gateway
 from streamfs.gateway.transport import Transport
 
@@ -81,18 +84,25 @@ class WireTap:
         self._client.loop_stop()
 
 
+class Followed(NamedTuple):
+    decisions: list
+    counters: Counter
+    decided: Counter
+    spent: Spent
+
+
 def follow(broker, procedure, pairs, log=None, idle_timeout=None, **fleet_options):
     """Run a gateway and a fleet against the broker; return the gateway's summary and what was on the wire."""
-    radio = "cc2420"
+    radio, decisions = "cc2420", []
     sources = {name: {"a": f"{name}-a", "b": f"{name}-b"} for name in pairs.names}
     fleet = Fleet(nodes_of(pairs), pairs.period, radio, **fleet_options)
     gateway = Gateway(
         procedure,
         Bindings.pairs(procedure.channels, sources),
         Transport(broker.url),
-        profile=radio,
-        grace=0.5,
+        Options(profile=radio, grace=0.5),
         energy_log=log,
+        on_decision=decisions.append,
     )
     with WireTap(broker) as wire, ThreadPoolExecutor(1) as pool:
         stop = threading.Event()
@@ -104,7 +114,7 @@ def follow(broker, procedure, pairs, log=None, idle_timeout=None, **fleet_option
         finally:
             stop.set()
         wire.settle()
-    return summary, wire, fleet
+    return Followed(decisions, *summary), wire, fleet
 
 
 @pytest.fixture(scope="module")
@@ -153,9 +163,11 @@ def test_decisions_over_mqtt_are_those_of_evaluate(broker, recorded, live, model
 def test_the_ledger_equals_the_messages_on_the_wire(broker, recorded, live, tmp_path):
     summary, wire, fleet = follow(broker, learn(recorded), live, tmp_path / "energy.jsonl")
     radio = profile("cc2420")
-    assert {node: account.messages for node, account in summary.meter.nodes.items()} == wire.messages
-    assert {node: account.bytes for node, account in summary.meter.nodes.items()} == wire.bytes
-    assert fleet.meter.nodes == summary.meter.nodes
+    assert {node: account.messages for node, account in summary.spent.nodes.items()} == wire.messages
+    assert {node: account.bytes for node, account in summary.spent.nodes.items()} == wire.bytes
+    assert fleet.meter.nodes.keys() == summary.spent.nodes.keys()
+    for node, account in fleet.meter.nodes.items():
+        assert summary.spent.nodes[node] == pytest.approx(account, rel=1e-12)
     lines = [orjson.loads(line) for line in (tmp_path / "energy.jsonl").read_bytes().splitlines()]
     by_hand = sum(
         wire.messages[node] * radio.message_joules(0)
@@ -187,6 +199,17 @@ def test_decided_nodes_fall_silent(broker, recorded, live):
     assert any("light" in c and "@" not in c for c in procedure.channels)
     for stream in early:
         assert wire.messages[f"{stream}-a"] < everything / 2
+
+
+def test_batteries_show_what_silence_saves(broker, recorded, live):
+    procedure = learn(recorded)
+    _, _, heeding = follow(broker, procedure, live, battery_joules=1.0)
+    wanted = [channel.removeprefix("a.") for channel in procedure.channels if channel.startswith("a.")]
+    heedless = Fleet(nodes_of(live), live.period, "cc2420", 1.0, prefix="nobody", channels=wanted)
+    heedless.run(broker.host, broker.port, tick_seconds=0.0, start_time=1000.0)
+    left = {node: (heeding.batteries[node], heedless.batteries[node]) for node in heeding.batteries}
+    assert all(mine >= other for mine, other in left.values())
+    assert sum(1.0 - mine for mine, _ in left.values()) < 0.7 * sum(1.0 - other for _, other in left.values())
 
 
 def test_lost_messages_lose_no_stream(broker, recorded, live):

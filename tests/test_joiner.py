@@ -1,5 +1,7 @@
 """The joiner: what the streams look like on the grid, whatever happened on the way."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
 
-from feature_extractors.report import Policy
-from streamfs.gateway.bindings import Bindings
+from feature_extractors.report import Policy, split_channel
+from streamfs.gateway._grid import FOREVER, NONE
 from streamfs.gateway.codecs import Reading
-from streamfs.gateway.joiner import Joiner
+from streamfs.gateway.joiner import Joiner, Timing
 
 POLICIES = ("", "every:3", "mean:4", "flag:0.5", "delta:0.25", "quantised:0.5")
 CHANNELS = tuple(f"c{i}@{policy}".removesuffix("@") for i, policy in enumerate(POLICIES))
@@ -23,8 +25,81 @@ columns = arrays(
 )
 
 
-def make_joiner(lateness=0.0, channels=CHANNELS, **options):
-    return Joiner(Bindings.single(channels, ["n1"]), PERIOD, lateness, **options)
+class Tick(NamedTuple):
+    time: float
+    samples: np.ndarray
+
+
+class Follower:
+    """One joiner under the streams of some nodes, fed reading by reading, or all at once."""
+
+    def __init__(self, channels, timing, nodes=("n1",), max_silence=None, **options):
+        self.joiner = Joiner(channels, timing, **options)
+        self.node_of = {node: self.joiner.add_node() for node in nodes}
+        self.slots = np.array(
+            [[self.joiner.slot(n, c) for c in channels] for n in self.node_of.values()], np.int32
+        )
+        longest = FOREVER if max_silence is None else round(max_silence / timing.period)
+        policies = [split_channel(channel)[1] for channel in channels]
+        in_ticks = [int(p.value) if p.kind in ("every", "mean") else 1 for p in policies]
+        self.max_ages = np.array(
+            [max(longest, n) if p.holds else 0 for p, n in zip(policies, in_ticks, strict=True)]
+        )
+        self.ticks = []
+
+    def row(self, node, channel, reading, message=0, arrival=None, slot=None):
+        number = self.node_of[node]
+        slot = self.joiner.slot(number, channel) if slot is None else slot
+        stamp = np.nan if reading.time is None else reading.time
+        sequence = NONE if reading.sequence is None else reading.sequence
+        return (
+            stamp,
+            stamp if arrival is None else arrival,
+            reading.value,
+            sequence,
+            1.0,
+            10,
+            number,
+            slot,
+            message,
+        )
+
+    def feed(self, rows):
+        """Take readings; keep the ticks that they let happen."""
+        readings, start = self.joiner.readings(rows), 0
+        while start < len(readings):
+            start, is_due = self.joiner.take(readings, start)
+            if is_due:
+                self.ticks += self.shown(self.joiner.ticks())
+
+    def add(self, node, channel, reading, **options):
+        """Take a reading, and say whether it was news: whether its node has paid for it."""
+        messages = self.joiner.nodes["messages"].sum()
+        self.feed([self.row(node, channel, reading, **options)])
+        return bool(self.joiner.nodes["messages"].sum() > messages)
+
+    def advance(self, watermark=None):
+        """Return the ticks that have happened since the last call."""
+        ticks, self.ticks = [*self.ticks, *self.shown(self.joiner.ticks(watermark))], []
+        return ticks
+
+    def flush(self):
+        ticks, self.ticks = [*self.ticks, *self.shown(self.joiner.flush())], []
+        return ticks
+
+    def shown(self, numbers):
+        rows = np.arange(len(self.slots))
+        for tick in numbers:
+            samples = self.joiner.show(tick, self.slots, rows, self.max_ages)
+            yield Tick(tick * self.joiner.timing.period, samples)
+
+    def __getattr__(self, name):
+        return getattr(self.joiner, name)
+
+
+def make_joiner(lateness=0.0, channels=CHANNELS, nodes=("n1",), max_silence=None, max_pending=10**6, **timing):
+    timing = Timing(PERIOD, lateness, **timing)
+    return Follower(channels, timing, nodes, max_silence, max_pending=max_pending)
 
 
 def messages_of(values, max_silence=None):
@@ -46,13 +121,11 @@ def seen_of(values, max_silence=None):
 
 
 def join(joiner, messages, *, live=True):
-    """Return the ticks that come of messages: asked for after each, or only in the end."""
-    ticks = []
-    for _, channel, reading in messages:
-        joiner.add("n1", channel, reading)
-        if live:
-            ticks += joiner.advance()
-    return [*ticks, *joiner.flush()]
+    """Return the ticks that come of messages: given one by one, or all together."""
+    rows = [joiner.row("n1", channel, reading, i) for i, (_, channel, reading) in enumerate(messages)]
+    for batch in [[row] for row in rows] if live else [rows]:
+        joiner.feed(batch)
+    return joiner.flush()
 
 
 def samples_of(ticks):
@@ -125,7 +198,6 @@ def test_nothing_waits_but_what_the_lateness_holds_back(values):
     joiner = make_joiner(lateness=2 * PERIOD)
     for _, channel, reading in messages_of(values):
         joiner.add("n1", channel, reading)
-        list(joiner.advance())
         assert joiner.n_pending <= 3 * len(CHANNELS)
     list(joiner.flush())
     assert joiner.n_pending == 0
@@ -173,11 +245,12 @@ def test_a_known_gap_is_not_held_over():
 
 def test_a_gap_that_is_filled_in_time_is_none():
     joiner = make_door(lateness=2.0)
+    ticks = []
     for reading in (door(0.0, 1.0, 0), door(0.5, 0.0, 1), door(2.0, 0.0, 3)):
         joiner.add(*reading)
-        list(joiner.advance(0.75))
+        ticks += joiner.advance(0.75)
     joiner.add(*door(1.5, 1.0, 2))
-    assert_array_equal(samples_of(joiner.flush())[:, 0], [0.0, 1.0, 0.0])
+    assert_array_equal(samples_of(ticks + joiner.flush())[:, 0], [1.0, 1.0, 0.0, 1.0, 0.0])
     assert joiner.counters["lost"] == 0
 
 
@@ -222,11 +295,11 @@ def test_late_readings_are_held_only_if_they_are_the_newest():
     assert joiner.add("n1", "light", Reading(0.5, 10.0, None))
     assert joiner.add(*door(0.0, 0.0))
     assert_array_equal(samples_of(joiner.advance(2.5)), [[np.nan, 1.0]] * 2)
-    assert joiner.add(*door(0.0, 0.0))
+    assert not joiner.add(*door(0.0, 0.0))
     assert not joiner.add(*door(0.5, 0.0))
     assert_array_equal(samples_of(joiner.advance(3.0)), [[np.nan, 1.0]])
-    assert joiner.counters["late"] == 4
-    assert joiner.counters["duplicate"] == 1
+    assert joiner.counters["late"] == 3
+    assert joiner.counters["duplicate"] == 2
     assert joiner.n_pending == 0
 
 
@@ -251,54 +324,169 @@ def test_a_watermark_far_ahead_skips_and_stays_ahead():
 
 
 def test_streams_share_a_nodes_reading():
-    pairs = {"p1": {"a": "n1", "b": "n2"}, "p2": {"a": "n2", "b": "n3"}}
-    joiner = Joiner(Bindings.pairs(("a.light", "b.light"), pairs), PERIOD)
+    joiner = make_joiner(channels=("light",), nodes=("n1", "n2", "n3"))
     for node, value in (("n1", 1.0), ("n2", 2.0), ("n3", 3.0)):
         assert joiner.add(node, "light", Reading(0.0, value, None))
+    (tick,) = joiner.joiner.flush()
+    pairs = np.array([[0, 1], [1, 2]], np.int32)
+    assert_array_equal(joiner.show(tick, pairs, np.arange(2), np.zeros(2, np.int64)), [[1.0, 2.0], [2.0, 3.0]])
+    assert_array_equal(joiner.show(tick, pairs, np.array([1]), np.zeros(2, np.int64)), [[2.0, 3.0]])
+
+
+def test_a_node_that_left_leaves_its_number_and_nothing_else():
+    joiner = make_joiner(channels=("light", "door@flag:0.5"), lateness=5.0)
+    joiner.add(*door(0.0))
+    joiner.add("n1", "light", Reading(0.0, 7.0, 3))
+    joiner.remove_node(0)
+    assert (joiner.n_pending, joiner.add_node(), joiner.add_node()) == (0, 0, 1)
+    assert joiner.nodes["messages"][0] == 0
+    assert joiner.add("n1", "light", Reading(0.0, 8.0, 3))
+    assert_array_equal(samples_of(joiner.flush()), [[8.0, np.nan]])
+
+
+def test_more_channels_change_no_node():
+    joiner = make_joiner(channels=("light",), nodes=("n1", "n2"), lateness=5.0)
+    joiner.add("n1", "light", Reading(0.0, 1.0, 0))
+    joiner.add("n2", "light", Reading(0.0, 2.0, 0))
+    joiner.widen(["door@flag:0.5", "light"])
+    joiner.slots = np.array([[0, 1], [2, 3]], np.int32)
+    joiner.max_ages = np.array([0, FOREVER])
+    joiner.add("n2", "door@flag:0.5", Reading(0.0, 1.0, 0))
     (tick,) = joiner.flush()
-    assert tick.streams == ("p1", "p2")
-    assert_array_equal(tick.samples, [[1.0, 2.0], [2.0, 3.0]])
+    assert_array_equal(tick.samples, [[1.0, np.nan], [2.0, 1.0]])
 
 
-def test_a_dropped_stream_is_emitted_no_longer():
-    joiner = Joiner(Bindings.single(["light"], ["n1", "n2"]), PERIOD)
-    for time in (0.0, 0.5, 1.0):
-        joiner.add("n1", "light", Reading(time, 1.0, None))
-        joiner.add("n2", "light", Reading(time, 2.0, None))
-    emitted = []
-    for tick in joiner.flush():
-        emitted.append((tick.streams, tick.samples.tolist()))
-        joiner.drop("n1" if len(emitted) == 1 else "n2")
-    assert emitted == [(("n1", "n2"), [[1.0], [2.0]]), (("n2",), [[2.0]])]
-    assert joiner.streams == ()
-    assert joiner.n_pending == 0
+def test_what_cannot_wait_is_dropped_and_counted():
+    joiner = make_joiner(channels=("light",), lateness=1e6, max_pending=100)
+    for i in range(150):
+        joiner.add("n1", "light", Reading(i * PERIOD, 1.0, i))
+    assert (joiner.n_pending, joiner.counters["overflow"]) == (100, 50)
 
 
-def test_any_node_is_a_stream_where_none_is_named():
-    joiner = Joiner(Bindings.single(["light"]), PERIOD)
-    nodes = [f"n{i}" for i in range(40)]
-    for value, node in enumerate(nodes):
-        assert joiner.add(node, "light", Reading(0.0, value, None))
-    assert not joiner.add("n1", "humidity", Reading(0.0, 1.0, None))
-    (tick,) = joiner.flush()
-    assert tick.streams == tuple(nodes)
-    assert tick.samples[:, 0].tolist() == list(range(40))
+def test_a_stamp_too_far_ahead_is_refused_until_nothing_else_comes():
+    joiner = make_door(ahead=100.0, patience=10.0)
+    joiner.add(*door(0.0, 1.0, 0), arrival=1000.0)
+    joiner.add(*door(5000.0, 0.0, 1), arrival=1001.0)
+    assert (joiner.counters["future"], joiner.newest) == (1, 0.0)
+    joiner.add(*door(1.0, 1.0, 2), arrival=1001.5)
+    assert joiner.newest == 1.0
+    joiner.add(*door(5000.0, 0.0, 3), arrival=1012.0)
+    assert (joiner.counters["future"], joiner.newest) == (1, 5000.0)
 
 
-def test_what_nobody_wants_is_counted_and_moves_no_time():
-    joiner = make_door()
-    assert not joiner.add("n2", "door@flag:0.5", Reading(5.0, 1.0, None))
-    assert not joiner.add("n1", "light", Reading(5.0, 1.0, None))
-    assert joiner.newest is None
-    assert joiner.counters["unbound"] == 2
-    assert list(joiner.advance()) == []
-    assert list(joiner.flush()) == []
+WALL = {"on_wall": True, "max_delay": 3600.0}
 
 
-@pytest.mark.parametrize("time", [None, np.nan, np.inf])
-def test_a_reading_without_a_time_is_refused(time):
-    with pytest.raises(ValueError, match="time is"):
-        make_door().add(*door(time))
+def on_wall(stamps, arrivals, **options):
+    """Return the ticks at which readings land, of stamps and arrivals in seconds."""
+    joiner = make_joiner(channels=("light",), lateness=1e6, **WALL, **options)
+    for i, (stamp, arrival) in enumerate(zip(stamps, arrivals, strict=True)):
+        joiner.add("n1", "light", Reading(stamp, float(i), i), arrival=arrival)
+    shown = [(number_of(tick), tick.samples[0, 0]) for tick in joiner.flush()]
+    return [tick for tick, value in shown if value == value], joiner.counters["skewed"]  # noqa: PLR0124
+
+
+@pytest.mark.parametrize(
+    ("stamps", "arrivals", "ticks", "skewed"),
+    [
+        ([100.0, 100.5, 101.0], [100.1, 100.6, 101.1], [200, 201, 202], 0),
+        ([100.0, 100.5, 101.0], [700.0, 700.0, 700.0], [200, 201, 202], 0),  # a queue that was emptied at once
+        ([0.0, 0.5, 1.0], [9000.0, 9000.5, 9001.0], [18000, 18001, 18002], 3),  # a node without a clock: 1970
+        ([9e5, 9e5 + 0.5], [9000.0, 9000.5], [18000, 18001], 2),  # a clock ahead
+        ([9000.0, 50.0, 9001.0], [9000.0, 9000.5, 9001.0], [18000, 18001, 18002], 1),  # runs back once
+        ([0.0, 0.5, 9001.0], [9000.0, 9000.5, 9001.0], [18000, 18001, 18002], 2),  # is set right
+        ([np.nan, np.nan], [9000.0, 9000.5], [18000, 18001], 0),
+    ],
+)
+def test_on_the_wall_clock_stamps_are_believed_as_far_as_they_agree_with_it(stamps, arrivals, ticks, skewed):
+    assert on_wall(stamps, arrivals) == (ticks, skewed)
+
+
+readings = st.lists(
+    st.tuples(
+        st.integers(0, 2),  # node
+        st.sampled_from(["light", "door@flag:0.5"]),
+        st.integers(-3, 60),  # quarters of a second
+        st.one_of(st.none(), st.integers(0, 80)),
+    ),
+    max_size=60,
+)
+
+
+@given(readings, st.lists(st.integers(1, 8)), st.integers(0, 3))
+def test_how_readings_are_divided_makes_no_difference(sent, sizes, n_late):
+    nodes = ("n0", "n1", "n2")
+    alone, together = (
+        make_joiner(n_late * PERIOD, ("light", "door@flag:0.5"), nodes, max_gap=7) for _ in range(2)
+    )
+    rows = [
+        alone.row(nodes[node], channel, Reading(quarters / 4, float(i), sequence), 0)
+        for i, (node, channel, quarters, sequence) in enumerate(sent)
+    ]
+    for row in rows:
+        alone.feed([row])
+    rest = [(*row[:-1], i) for i, row in enumerate(rows)]
+    for size in sizes:
+        together.feed(rest[:size])
+        rest = rest[size:]
+    together.feed(rest)
+    for one, other in zip(alone.flush(), together.flush(), strict=True):
+        assert_array_equal(one.samples, other.samples)
+    assert alone.counters == together.counters
+    assert alone.nodes.tobytes() == together.nodes.tobytes()
+
+
+@given(readings, st.integers(0, 60))
+def test_a_thawed_joiner_goes_on_as_if_nothing_had_happened(sent, n_before):
+    nodes = ("n0", "n1", "n2")
+    one, other = (make_joiner(PERIOD, ("light", "door@flag:0.5"), nodes) for _ in range(2))
+    rows = [
+        one.row(nodes[node], channel, Reading(quarters / 4, float(i), sequence), i)
+        for i, (node, channel, quarters, sequence) in enumerate(sent)
+    ]
+    one.feed(rows[:n_before])
+    other.joiner.thaw(*one.joiner.freeze())
+    other.ticks = list(one.ticks)
+    for joiner in (one, other):
+        joiner.feed(rows[n_before:])
+    for expected, tick in zip(one.flush(), other.flush(), strict=True):
+        assert_array_equal(tick.samples, expected.samples)
+    assert one.counters == other.counters
+
+
+def test_sequence_marks_tell_the_highest_number_of_each_channel():
+    joiner = make_joiner(channels=("light", "door@flag:0.5"), lateness=9.0)
+    for sequence in (3, 5, 4):
+        joiner.add(*door(float(sequence), 1.0, sequence))
+    joiner.add("n1", "light", Reading(0.0, 1.0, None))
+    assert list(joiner.marks()) == [(0, "door@flag:0.5", 5, 5.0)]
+
+
+def test_readings_of_one_message_share_its_number_and_its_price():
+    joiner = make_joiner(channels=("light",), lateness=9.0)
+    batch = [joiner.row("n1", "light", Reading(k * PERIOD, float(k), 4)) for k in range(5)]
+    joiner.feed(batch)
+    joiner.feed(batch)
+    joiner.feed([joiner.row("n1", "light", Reading(9.0, 9.0, 5))])
+    joiner.feed([joiner.row("n1", "light", Reading(3.0 + k * PERIOD, float(k), 3)) for k in range(3)])
+    assert joiner.nodes["messages"][0] == 3
+    assert (joiner.counters["duplicate"], joiner.counters["lost"], joiner.n_pending) == (5, 0, 9)
+
+
+def test_a_node_may_count_beyond_what_is_remembered():
+    joiner = make_door(lateness=1e3)
+    for sequence in (0, 1, 100, 99, 37, 36):
+        joiner.add(*door(sequence * PERIOD, 1.0, sequence))
+    assert [joiner.add(*door(s * PERIOD, 1.0, s)) for s in (100, 99, 38, 37, 36, 2)] == [
+        False,
+        False,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert joiner.add(*door(101 * PERIOD, 1.0, 2))
+    assert joiner.counters["restarted"] == 1
 
 
 @pytest.mark.parametrize(
@@ -308,10 +496,11 @@ def test_a_reading_without_a_time_is_refused(time):
         ("period", {"period": np.nan}),
         ("lateness", {"period": 1.0, "lateness": -1.0}),
         ("overtaking", {"period": 1.0, "overtaking": -1.0}),
-        ("max_silence", {"period": 1.0, "max_silence": 0.5}),
+        ("patience", {"period": 1.0, "patience": np.inf}),
+        ("ahead", {"period": 1.0, "ahead": 0.0}),
         ("max_gap", {"period": 1.0, "max_gap": -1}),
     ],
 )
 def test_numbers_out_of_range_are_refused(name, options):
     with pytest.raises(ValueError, match=name):
-        Joiner(Bindings.single(["light"]), **options)
+        Timing(**options)

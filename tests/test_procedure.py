@@ -54,7 +54,7 @@ class Bomb:
 
 
 def test_no_array_is_unpickled(tree, tmp_path):
-    header, arrays, _ = container.unpack(tree._packed, "model", 1, "it")
+    header, arrays, _ = container.unpack(tree.packed, "model", 1, "it")
     arrays["costs.each"] = np.array([Bomb()], dtype=object)
     with pytest.raises(ValueError, match="Object arrays"):
         container.pack("model", 1, header, arrays)
@@ -66,7 +66,7 @@ def test_no_array_is_unpickled(tree, tmp_path):
 
 @given(st.data())
 def test_a_damaged_model_is_a_clear_error(tree, tmp_path_factory, data):
-    packed = bytearray(tree._packed)
+    packed = bytearray(tree.packed)
     path = tmp_path_factory.mktemp("models") / "m.streamfs"
     if data.draw(st.booleans()):
         packed = packed[: data.draw(st.integers(0, len(packed) - 1))]
@@ -81,14 +81,14 @@ def test_a_damaged_model_is_a_clear_error(tree, tmp_path_factory, data):
     "change", [{"features": ["mean(a"]}, {"classes": ["one"]}, {"time_limit": 0}, {"about": 3}]
 )
 def test_a_header_that_does_not_fit_is_refused(tree, tmp_path, change):
-    header, arrays, _ = container.unpack(tree._packed, "model", 1, "it")
+    header, arrays, _ = container.unpack(tree.packed, "model", 1, "it")
     (tmp_path / "m.streamfs").write_bytes(container.pack("model", 1, {**header, **change}, arrays))
     with pytest.raises(ModelError, match=r"m\.streamfs is damaged|the tree"):
         Procedure.load(tmp_path / "m.streamfs")
 
 
 def test_other_files_are_refused(tmp_path, tree):
-    header, arrays, _ = container.unpack(tree._packed, "model", 1, "it")
+    header, arrays, _ = container.unpack(tree.packed, "model", 1, "it")
     for name, data, message in (
         ("text", b"stream,time\n", "no streamfs model"),
         ("zip", container.pack("model", 1, {}, {})[60:], "no streamfs model"),

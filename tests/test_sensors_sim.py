@@ -202,6 +202,16 @@ def test_a_node_that_never_sent_is_not_done():
     assert not made.is_done
 
 
+def test_a_node_stops_by_itself_unless_it_is_told_again():
+    made, _ = node([])
+    made.obey(["light"], tick=0, n_ticks=2)
+    sent = [len(made.transmit(tick, 0.0)) for tick in range(3)]
+    assert (sent, made.is_done) == ([1, 1, 0], True)
+    made.obey(["light"], tick=3, n_ticks=1)
+    made.obey(["light"], tick=4)
+    assert len(made.transmit(4, 4.0)) == 1
+
+
 def test_a_channel_that_is_refused_changes_nothing():
     made, _ = node(["light"])
     with pytest.raises(ValueError, match="node n has no column 'sound', only light"):

@@ -72,14 +72,48 @@ class OnlineClassifier:
             If the model cannot learn from such rows: some take counts only, or no missing features.
         """
         for row, label in zip(np.asarray(values, dtype=np.float64), labels, strict=True):
-            try:
-                self.model.learn_one(self._dict(row), self._of_label[str(label)])
-            except (TypeError, ValueError, ArithmeticError, LookupError) as error:
-                raise TrainingError(
-                    f"River's {type(self.model).__name__} cannot learn the label {str(label)!r} from these "
-                    f"features ({error}): take another, such as naive_bayes.GaussianNB"
-                ) from error
+            self._learn(row, str(label))
         return self
+
+    def learn_one(self, values: Array, label: str) -> bool:
+        """Learn from one decision whose true label has come to be known.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_features,)
+            The features at the decision; NaN is undefined.
+        label : str
+            The true class.
+
+        Returns
+        -------
+        bool
+            Whether there was anything to learn from: False where no feature is defined.
+
+        Raises
+        ------
+        ValueError
+            If the label is none of the classes, or there is not one value a feature.
+        TrainingError
+            If the model cannot learn from such values.
+
+        Examples
+        --------
+        >>> from river.naive_bayes import GaussianNB
+        >>> classifier = OnlineClassifier(GaussianNB(), ["x"], ["low", "high"])
+        >>> classifier.learn_one(np.array([0.5]), "low")
+        True
+        >>> classifier.learn_one(np.array([np.nan]), "high")
+        False
+        """
+        if label not in self._of_label:
+            raise ValueError(f"label is {label!r}, expected one of the classes {', '.join(self.classes)}")
+        if values.shape != (len(self.feature_names),):
+            raise ValueError(f"values have shape {values.shape}, expected ({len(self.feature_names)},)")
+        if np.isnan(values).all():
+            return False
+        self._learn(values, label)
+        return True
 
     def probabilities(self, values: Array) -> Array:
         """Probability of each class, shape (n_rows, n_classes); equal ones where the model has none to give."""
@@ -104,6 +138,16 @@ class OnlineClassifier:
         """Pickle the model."""
         return pickle.dumps(self.model)
 
+    def restore(self, data: bytes) -> None:
+        """Go on with a model that `dump` has pickled, and that the caller trusts.
+
+        Raises
+        ------
+        ModelError
+            If the bytes hold no River classifier.
+        """
+        self.model = _unpickled(data)
+
     @classmethod
     def load(cls, data: bytes, identity: str, feature_names: Sequence[str], classes: Sequence[str]) -> Self:
         """Unpickle a model that the caller trusts.
@@ -115,10 +159,16 @@ class OnlineClassifier:
         """
         if digest(data) != identity:
             raise ModelError(f"the River model is damaged: its digest is {digest(data)}, expected {identity}")
-        model: Any = pickle.loads(data)  # noqa: S301 - the caller has said that the file is to be trusted
-        if not isinstance(model, Classifier):
-            raise ModelError(f"the pickled model is a {type(model).__name__}, expected a River classifier")
-        return cls(model, feature_names, classes)
+        return cls(_unpickled(data), feature_names, classes)
+
+    def _learn(self, row: Array, label: str) -> None:
+        try:
+            self.model.learn_one(self._dict(row), self._of_label[label])
+        except (TypeError, ValueError, ArithmeticError, LookupError) as error:
+            raise TrainingError(
+                f"River's {type(self.model).__name__} cannot learn the label {label!r} from these "
+                f"features ({error}): take another, such as naive_bayes.GaussianNB"
+            ) from error
 
     def _dict(self, row: Array) -> dict[str, float]:
         return {
@@ -126,3 +176,10 @@ class OnlineClassifier:
             for name, value in zip(self.feature_names, row.tolist(), strict=True)
             if value == value  # noqa: PLR0124 - only NaN differs from itself
         }
+
+
+def _unpickled(data: bytes) -> Classifier:
+    model: Any = pickle.loads(data)  # noqa: S301 - the caller has said that it is to be trusted
+    if not isinstance(model, Classifier):
+        raise ModelError(f"the pickled model is a {type(model).__name__}, expected a River classifier")
+    return model

@@ -1,27 +1,63 @@
-"""Run a procedure over recorded streams."""
+"""Run a procedure over what was recorded."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from streamfs.arguments import JSON, MODEL, STREAMS, TRUST, examples
+from streamfs.arguments import JSON, MODEL, OLD_FILE, TRUST, examples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streamfs.procedure import Decision, Procedure
 
 
-@click.command(epilog=examples("streamfs replay pairs.streamfs new.csv --json > decisions.jsonl"))
+@click.command(
+    epilog=examples(
+        "streamfs replay pairs.streamfs new.csv --json > decisions.jsonl",
+        "streamfs replay better.streamfs spool --config gateway.toml",
+    )
+)
 @MODEL
-@STREAMS
+@click.argument("streams", type=click.Path(path_type=Path))
+@click.option(
+    "--config", type=OLD_FILE, help="The gateway's settings, where STREAMS is a folder of segments of its log."
+)
 @TRUST
 @JSON
-def replay(model: Path, streams: Path, trust: bool, as_json: bool) -> None:
+def replay(model: Path, streams: Path, config: Path | None, trust: bool, as_json: bool) -> None:
     """Run MODEL over recorded STREAMS and print each decision.
 
-    The streams need no labels. Decisions come in the order in which they are made.
+    The streams need no labels. Decisions come in the order in which they are made. STREAMS is a CSV or Parquet
+    file, or a folder where a gateway has spooled its log: then this is what MODEL would have decided there.
     """
-    from streamfs import console, evaluation
+    if streams.is_dir() != (config is not None):
+        raise click.UsageError(
+            f"{streams} is a folder: --config with the gateway's settings tells what is in it"
+            if config is None
+            else f"{streams} is no folder, and --config is for the folders of a gateway's log"
+        )
+    from streamfs import console
     from streamfs.procedure import Procedure
-    from streamfs.streams import StreamSet
 
     procedure = Procedure.load(model, trust=trust)
-    recorded = StreamSet.read(streams, procedure.period, labelled=False)
-    for decision in evaluation.replay(procedure, recorded):
+    decisions = _recorded(procedure, streams) if config is None else _logged(procedure, streams, config)
+    for decision in decisions:
         console.print_decision(decision, as_json=as_json)
+
+
+def _recorded(procedure: "Procedure", streams: Path) -> "Iterator[Decision]":
+    from streamfs import evaluation
+    from streamfs.streams import StreamSet
+
+    return iter(evaluation.replay(procedure, StreamSet.read(streams, procedure.period, labelled=False)))
+
+
+def _logged(procedure: "Procedure", folder: Path, config: Path) -> "Iterator[Decision]":
+    from streamfs.gateway.host import options_of
+    from streamfs.gateway.recovery import replay_log
+    from streamfs.gateway.settings import read_settings
+
+    settings = read_settings(config)
+    return replay_log(folder, procedure, settings.bindings(procedure.channels), options_of(settings))

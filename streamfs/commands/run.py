@@ -4,15 +4,17 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import click
+from click.core import ParameterSource
 
 from streamfs import arguments
 from streamfs.arguments import (
+    FOLDER,
     JSON,
-    MODEL,
     NEW_FILE,
     NOT_NEGATIVE,
     OLD_FILE,
@@ -22,19 +24,32 @@ from streamfs.arguments import (
     examples,
     profile_option,
 )
-from streamfs.errors import DataError
+
+if TYPE_CHECKING:
+    from streamfs.gateway.settings import Settings
+
+PATIENCE = 10.0  # seconds to reach the broker, where a person waits for it
+
+ADHOC = ("broker", "pairs", "nodes", "lateness", "grace", "prefix", "profile", "trust", "state", "spool")
+"""Options that gateway.toml has in its own words."""
 
 
 @click.command(
     epilog=examples(
         "streamfs run rooms.streamfs --broker mqtt://localhost",
-        "streamfs run pairs.streamfs --broker mqtt://localhost --pairs nodes.csv",
+        "streamfs run pairs.streamfs --broker mqtt://localhost --state state",
+        "streamfs run --config gateway.toml",
     )
 )
-@MODEL
+@click.argument("model", type=OLD_FILE, required=False)
+@click.option(
+    "--config",
+    type=OLD_FILE,
+    help="TOML file with all settings; streamfs check says what it means. Then no MODEL, and of the options only "
+    "--energy-log, --idle, --until-decided and --json.",
+)
 @click.option(
     "--broker",
-    required=True,
     type=Parsed("url", arguments.broker),
     help="Such as mqtt://localhost or mqtt://user:password@gateway:1883.",
 )
@@ -57,6 +72,10 @@ from streamfs.errors import DataError
 )
 @click.option("--energy-log", type=NEW_FILE, help="Append the energy log there.")
 @click.option(
+    "--state", type=FOLDER, help="Folder of log and journal: what was taken and decided survives a crash."
+)
+@click.option("--spool", type=FOLDER, help="Keep the log's closed segments there, for others to read.")
+@click.option(
     "--prefix",
     default="streamfs",
     show_default=True,
@@ -68,41 +87,30 @@ from streamfs.errors import DataError
 @profile_option("transmissions")
 @TRUST
 @JSON
+@click.pass_context
 def run(
-    model: Path,
-    broker: str,
-    pairs: Path | None,
-    nodes: Sequence[str],
-    lateness: float | None,
-    grace: float,
+    context: click.Context,
+    /,
+    config: Path | None,
     energy_log: Path | None,
-    prefix: str,
     idle: float | None,
     until_decided: bool,
-    profile: str,
-    trust: bool,
     as_json: bool,
+    **adhoc: Any,
 ) -> None:
     """Follow the streams of an MQTT broker until stopped (Ctrl-C).
 
     Nodes publish to sensors/{node}/{channel}, a number or JSON such as {"t": 12.0, "v": 20.5, "seq": 3}.
     Decisions go to {prefix}/decision/{stream}; {prefix}/control/{node} tells a node which channels to send.
+    With --config the model is loaded anew on SIGHUP, and a broker that is away is waited for.
     """
-    if pairs and nodes:
-        raise click.UsageError("--pairs and --node exclude each other: the file names the nodes")
     from streamfs import console
-    from streamfs.gateway.bindings import Bindings, read_pairs
-    from streamfs.gateway.service import Gateway
-    from streamfs.gateway.transport import Transport
-    from streamfs.procedure import Decision, Procedure
+    from streamfs.gateway.host import hosted, tell_systemd
+    from streamfs.gateway.settings import read_settings
+    from streamfs.procedure import Decision
 
-    procedure = Procedure.load(model, trust=trust)
-    if pairs:
-        bindings = Bindings.pairs(procedure.channels, read_pairs(pairs))
-        if not bindings.streams:
-            raise DataError(f"{pairs} names no stream")
-    else:
-        bindings = Bindings.single(procedure.channels, nodes)
+    _check_usage(context, config, adhoc)
+    settings = _settings(adhoc) if config is None else read_settings(config)
     stop = threading.Event()
 
     def announce(decision: Decision) -> None:
@@ -112,25 +120,74 @@ def run(
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - to the process's end
             stop.set()
 
-    gateway = Gateway(
-        procedure,
-        bindings,
-        Transport(broker),
-        lateness=lateness,
-        grace=grace,
-        profile=profile,
-        energy_log=energy_log,
-        prefix=prefix,
-        on_decision=announce,
-    )
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    who = "; every node that is heard is a stream, unless --pairs or --node names them" * bindings.discovers
-    console.say(f"listening to {', '.join(bindings.topics)}{who}; stop with Ctrl-C")
-    summary = gateway.run(stop, idle, until_decided=until_decided)
-    meter = summary.meter
+    with hosted(settings, on_decision=announce, energy_log=energy_log) as gateway:
+
+        def end(*_: object) -> None:
+            stop.set()
+            gateway.wake()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, end)
+        signal.signal(signal.SIGHUP, lambda *_: gateway.request_reload())
+        every = "; every node that is heard is a stream, unless --pairs or --node names them"
+        console.say(f"listening to {', '.join(gateway.topics)}{every * gateway.discovers}; stop with Ctrl-C")
+        summary = gateway.run(
+            stop,
+            idle,
+            until_decided=until_decided,
+            patience=None if config else PATIENCE,
+            on_turn=tell_systemd(gateway, stop),
+        )
+    spent = summary.spent
     noted = [f"{name} {number}" for name, number in summary.counters.items() if number]
     console.say(
-        f"{len(summary.decisions)} decisions, {meter.messages} messages of {len(meter.nodes)} nodes, "
-        f"{meter.joules:.4g} {meter.profile.unit}; {', '.join(noted) or 'nothing was heard'}"
+        f"{summary.decided.total()} decisions, {spent.messages} messages of {len(spent.nodes)} nodes, "
+        f"{spent.joules:.4g} {spent.profile.unit}; {', '.join(noted) or 'nothing was heard'}"
+    )
+
+
+def _check_usage(context: click.Context, config: Path | None, adhoc: dict[str, Any]) -> None:
+    given = [
+        name for name in ("model", *ADHOC) if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    if config is not None and given:
+        raise click.UsageError(f"--config excludes {given[0].upper() if given[0] == 'model' else _flag(given[0])}")
+    if config is None:
+        if adhoc["model"] is None:
+            raise click.UsageError("Missing argument 'MODEL', or --config with a gateway.toml.")
+        if adhoc["broker"] is None:
+            raise click.UsageError("Missing option '--broker', or --config with a gateway.toml.")
+        if adhoc["pairs"] and adhoc["nodes"]:
+            raise click.UsageError("--pairs and --node exclude each other: the file names the nodes")
+        if adhoc["spool"] and not adhoc["state"]:
+            raise click.UsageError("--spool needs --state: without it there is no log")
+
+
+def _flag(name: str) -> str:
+    return "--node" if name == "nodes" else f"--{name.replace('_', '-')}"
+
+
+def _settings(adhoc: dict[str, Any]) -> "Settings":
+    """The settings that the options mean; each run is another client, unless there is a state to go on from."""
+    from streamfs.gateway.settings import Settings
+    from streamfs.gateway.settings.broker import Broker
+    from streamfs.gateway.settings.sections import Logging, Time
+    from streamfs.gateway.settings.streams import Streams
+
+    keeps = adhoc["state"] is not None
+    client = "streamfs-gateway" if keeps else f"streamfs-{uuid4().hex}"
+    broker = Broker(adhoc["broker"], client, session_expiry=Broker.session_expiry if keeps else 0)
+    any_node = not (adhoc["pairs"] or adhoc["nodes"])
+    return Settings(
+        Path("the command line"),
+        adhoc["model"],
+        broker,
+        prefix=adhoc["prefix"],
+        state=adhoc["state"],
+        spool=adhoc["spool"],
+        trust=adhoc["trust"],
+        profile=adhoc["profile"],
+        time=Time(adhoc["lateness"], adhoc["grace"]),
+        streams=Streams(tuple(adhoc["nodes"]), any_node, adhoc["pairs"]),
+        log=Logging(level="warning"),
     )

@@ -1,17 +1,20 @@
-"""Which channel of which node feeds which column of which stream."""
+"""Which channel of which node feeds which column of which stream, and on which topics it comes."""
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from os import PathLike
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
+
+import orjson
 
 from feature_extractors.report import split_channel
-from streamfs.errors import DataError
+from streamfs.gateway.codecs import Codec, codec_for
+from streamfs.gateway.pairs import MAX_PAIRS, group_pairs, read_pairs
+from streamfs.gateway.topics import Template, check_name
+
+__all__ = ["STANDARD", "Bindings", "Route", "Source", "read_pairs"]
 
 _ALONE = ""  # the role of a stream's only node
-_NOT_IN_TOPICS = "/+#\0"
 _NOT_IN_ROLES = '.@"'
 
 
@@ -22,12 +25,43 @@ class Source(NamedTuple):
     channel: str
 
 
+class Route(NamedTuple):
+    """What the messages of some topics hold.
+
+    Parameters
+    ----------
+    template : Template
+        The topics.
+    codec : Codec
+        What reads the payloads.
+    channel : str or None
+        The channel that they report on; None where the topic or the payload names it.
+    described : str
+        What `of` made it of, as JSON; empty if it was made otherwise.
+    """
+
+    template: Template
+    codec: Codec
+    channel: str | None = None
+    described: str = ""
+
+    @classmethod
+    def of(cls, topic: str, name: str = "auto", channel: str | None = None, **options: Any) -> Self:
+        """Make a route of a topic's template, the name of a format, and the options of its codec."""
+        made_of = {"topic": topic, "name": name, "channel": channel, **options}
+        return cls(Template(topic), codec_for(name, **options), channel, orjson.dumps(made_of).decode())
+
+
+STANDARD = Route.of("sensors/{node}/{channel}")
+"""Where nodes publish unless something else is said; the content type tells the format."""
+
+
 @dataclass(frozen=True)
 class Bindings:
     """Which node plays which role in which stream.
 
     A channel of a pair, ``a.light@flag:300``, is the channel ``light@flag:300`` of the node in role ``a``; the
-    channels of a stream of one node have no role. Nodes publish to ``sensors/{node}/{channel}``.
+    channels of a stream of one node have no role.
 
     Parameters
     ----------
@@ -37,11 +71,14 @@ class Bindings:
         Each stream's nodes by role; the role of a stream's only node is the empty text.
     discovers : bool
         Whether any other node that publishes on a wanted topic is a stream too.
+    routes : tuple of Route
+        Where nodes publish, and in which format; of several that fit a topic the first counts.
 
     Raises
     ------
     ValueError
-        If a name cannot stand in a topic, a channel cannot be read, or no node has a channel's role.
+        If a name cannot stand in a topic, a channel cannot be read, no node has a channel's role, or there is no
+        route.
 
     Examples
     --------
@@ -50,49 +87,82 @@ class Bindings:
     ('sensors/+/light@flag:300',)
     >>> bindings.sources("desk")[1]
     Source(node='n2', channel='light@flag:300')
-    >>> bindings.parse("sensors/n1/light@flag:300")
-    Source(node='n1', channel='light@flag:300')
+    >>> node, channel, codec = bindings.route("sensors/n1/light@flag:300")
+    >>> node, channel
+    ('n1', 'light@flag:300')
     """
 
     channels: tuple[str, ...]
     nodes_of: Mapping[str, Mapping[str, str]]
     discovers: bool = False
+    routes: tuple[Route, ...] = (STANDARD,)
 
     def __post_init__(self) -> None:
         if not self.channels:
             raise ValueError("channels are (), expected at least one")
+        if not self.routes:
+            raise ValueError("routes are (), expected at least one")
         for channel in self.channels:
-            _check_name("channel", channel, _NOT_IN_TOPICS)
+            check_name("channel", channel)
             split_channel(channel)
         for stream, nodes in self.nodes_of.items():
-            _check_name("stream", stream, _NOT_IN_TOPICS)
+            check_name("stream", stream)
             for role, node in nodes.items():
-                _check_name("node", node, _NOT_IN_TOPICS)
+                check_name("node", node)
                 if role != _ALONE:
-                    _check_name("role", role, _NOT_IN_ROLES)
+                    check_name("role", role, _NOT_IN_ROLES)
         _ = self._sources
 
     @classmethod
-    def single(cls, channels: Sequence[str], nodes: Iterable[str] = ()) -> Self:
+    def single(
+        cls, channels: Sequence[str], nodes: Iterable[str] = (), routes: tuple[Route, ...] = (STANDARD,)
+    ) -> Self:
         """Bind each node to a stream of its own name; without nodes, every node that publishes is a stream."""
         nodes_of = {node: {_ALONE: node} for node in nodes}
-        return cls(tuple(channels), nodes_of, discovers=not nodes_of)
+        return cls(tuple(channels), nodes_of, discovers=not nodes_of, routes=routes)
 
     @classmethod
-    def pairs(cls, channels: Sequence[str], pairs: Mapping[str, Mapping[str, str]]) -> Self:
+    def pairs(
+        cls,
+        channels: Sequence[str],
+        pairs: Mapping[str, Mapping[str, str]],
+        routes: tuple[Route, ...] = (STANDARD,),
+    ) -> Self:
         """Bind each stream to its nodes, given by role."""
         alone = next((channel for channel in channels if not _split_role(channel)[0]), None)
         if alone is not None:
             raise ValueError(f"channel {alone} has no role: a stream of this model is one node, not a pair")
-        return cls(tuple(channels), {stream: dict(nodes) for stream, nodes in pairs.items()})
+        nodes_of = {stream: dict(nodes) for stream, nodes in pairs.items()}
+        return cls(tuple(channels), nodes_of, routes=routes)
+
+    @classmethod
+    def group(
+        cls,
+        channels: Sequence[str],
+        nodes: Sequence[str],
+        roles: Sequence[str] = ("a", "b"),
+        limit: int = MAX_PAIRS,
+        routes: tuple[Route, ...] = (STANDARD,),
+    ) -> Self:
+        """Bind all pairs of a group of nodes, each to a stream; see `group_pairs`."""
+        return cls.pairs(channels, group_pairs(nodes, roles, limit), routes)
+
+    def with_channels(self, channels: Sequence[str]) -> Self:
+        """Return the same nodes, bound for another procedure's channels."""
+        return replace(self, channels=tuple(channels))
+
+    @property
+    def node_channels(self) -> tuple[str, ...]:
+        """Distinct channels as nodes know them: those that nodes shall send."""
+        if self.discovers:
+            return tuple(dict.fromkeys(self.channels))
+        return tuple(dict.fromkeys(source.channel for sources in self._sources.values() for source in sources))
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Topics to subscribe to: one a distinct channel, for all nodes."""
-        if self.discovers:
-            return tuple(f"sensors/+/{channel}" for channel in dict.fromkeys(self.channels))
-        wanted = dict.fromkeys(source.channel for sources in self._sources.values() for source in sources)
-        return tuple(f"sensors/+/{channel}" for channel in wanted)
+        """Topics to subscribe to, for all nodes: one a distinct channel where topics name the channel."""
+        wanted = self.node_channels
+        return tuple(dict.fromkeys(topic for route in self.routes for topic in route.template.filters(wanted)))
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -126,12 +196,47 @@ class Bindings:
         )
         return tuple(dict.fromkeys(wanted))
 
+    def route(self, topic: str) -> tuple[str, str | None, Codec] | None:
+        """Return what a topic's messages hold; None if they feed no stream.
+
+        Parameters
+        ----------
+        topic : str
+            Of a message.
+
+        Returns
+        -------
+        tuple of (str, str or None, Codec) or None
+            The node; its channel, None where the payload names it; and what reads the payload.
+
+        Notes
+        -----
+        One regular expression a route; nothing is kept, so that topics nobody knows cost no memory.
+        """
+        for template, codec, channel, _ in self.routes:
+            found = template.match(topic)
+            if found is not None:
+                node, named = found
+                channel = channel or named  # noqa: PLW2901 - the route's comes first
+                return (node, channel, codec) if self._feeds(node, channel) else None
+        return None
+
     def parse(self, topic: str) -> Source | None:
         """Return the node and the channel that a topic names; None if it feeds no stream."""
-        levels = topic.split("/")
-        if len(levels) != 3 or levels[0] != "sensors" or not all(levels) or not self.streams_of(levels[1]):
+        found = self.route(topic)
+        if found is None or found[1] is None:
             return None
-        return Source(levels[1], levels[2])
+        return Source(found[0], found[1])
+
+    def _feeds(self, node: str, channel: str | None) -> bool:
+        """Say whether a node feeds a stream, on a channel if that is known."""
+        if self.discovers and node not in self._streams_of:
+            return channel is None or channel in self.channels
+        return node in self._streams_of and (channel is None or Source(node, channel) in self._wanted)
+
+    @cached_property
+    def _wanted(self) -> frozenset[Source]:
+        return frozenset(source for sources in self._sources.values() for source in sources)
 
     @cached_property
     def _sources(self) -> dict[str, tuple[Source, ...]]:
@@ -150,66 +255,6 @@ class Bindings:
             for source in sources:
                 streams_of.setdefault(source.node, {})[stream] = None
         return {node: tuple(streams) for node, streams in streams_of.items()}
-
-
-def read_pairs(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
-    """Read which nodes make up which stream from a CSV file.
-
-    The header is ``stream`` and then the roles, ``stream,a,b``; each line names a stream and its nodes.
-
-    Parameters
-    ----------
-    path : path
-        The file, in UTF-8.
-
-    Returns
-    -------
-    dict of str to dict of str to str
-        Each stream's nodes by role, for `Bindings.pairs`.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read as such, naming the line and the value.
-    """
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as file:  # noqa: PTH123 - any path-like
-            reader = csv.reader(file, strict=True)
-            roles = _roles(path, next(reader, []))
-            pairs: dict[str, dict[str, str]] = {}
-            for cells in reader:
-                if cells:
-                    _add_pair(pairs, roles, cells, f"{path}, line {reader.line_num}")
-    except (csv.Error, UnicodeDecodeError, OSError) as error:
-        raise DataError(f"{path} cannot be read: {error}") from error
-    return pairs
-
-
-def _roles(path: str | PathLike[str], header: list[str]) -> list[str]:
-    roles = header[1:]
-    if header[:1] != ["stream"] or not roles or not all(roles) or len(set(roles)) < len(roles):
-        raise DataError(f"{path}, line 1: header is {','.join(header)!r}, expected stream and then distinct roles")
-    return roles
-
-
-def _add_pair(pairs: dict[str, dict[str, str]], roles: list[str], cells: list[str], place: str) -> None:
-    if len(cells) != len(roles) + 1:
-        raise DataError(f"{place}: {','.join(cells)!r} has {len(cells)} values, expected {len(roles) + 1}")
-    stream, *nodes = cells
-    try:
-        _check_name("stream", stream, _NOT_IN_TOPICS)
-        for node in nodes:
-            _check_name("node", node, _NOT_IN_TOPICS)
-    except ValueError as error:
-        raise DataError(f"{place}: {error}") from error
-    if stream in pairs:
-        raise DataError(f"{place}: stream {stream!r} is there twice")
-    pairs[stream] = dict(zip(roles, nodes, strict=True))
-
-
-def _check_name(what: str, name: str, unfit: str) -> None:
-    if not name or any(character in name for character in unfit):
-        raise ValueError(f"{what} is {name!r}, expected a name without any of {unfit!r}")
 
 
 def _split_role(channel: str) -> tuple[str, str]:

@@ -1,70 +1,132 @@
 """What the gateway tells the nodes: which channels to send, and when to fall silent."""
 
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
 import orjson
 
-from streamfs.gateway.bindings import Bindings
+from streamfs.gateway.publication import Publication
+from streamfs.growth import grown, spare
 
-Published = tuple[str, bytes]
-"""A topic and the payload that is retained there."""
+Slots = npt.NDArray[np.int32]
+Times = npt.NDArray[np.float64]
 
 
 class Control:
     """Keeps account of what each node shall send; it publishes nothing itself.
 
-    A node shall send its channels until all the streams that it feeds are decided.
+    A node shall send a channel as long as an undecided stream reads it.
 
     Parameters
     ----------
-    bindings : Bindings
-        Which node feeds which stream.
+    channels : sequence of str
+        Channels, as the nodes know them; a slot is a node's number times their number, plus the channel's.
     prefix : str
         First part of the topics.
+    stop_after : float, optional
+        Seconds after which a node that hears nothing stops by itself, so that its battery outlives a gateway that
+        has died; None lets it go on for ever.
 
     Examples
     --------
-    >>> control = Control(Bindings.single(["light"], ["n1"]))
-    >>> control.start()
-    [('streamfs/control/n1', b'{"channels":["light"]}')]
-    >>> control.decided("n1")
-    [('streamfs/control/n1', b'{"channels":[]}')]
+    >>> control = Control(["light", "door@flag:0.5"])
+    >>> control.use([0, 1])
+    >>> control.tell(0, "n1")
+    [Publication(topic='streamfs/control/n1', payload=b'{"channels":["light","door@flag:0.5"]}', retain=True)]
+    >>> control.release([0, 1])
+    >>> control.tell(0, "n1")
+    [Publication(topic='streamfs/control/n1', payload=b'{"channels":[]}', retain=True)]
+    >>> control.tell(0, "n1")
+    []
     """
 
-    def __init__(self, bindings: Bindings, prefix: str = "streamfs") -> None:
-        self._bindings = bindings
+    def __init__(self, channels: Sequence[str], prefix: str = "streamfs", stop_after: float | None = None) -> None:
+        self._channels = tuple(channels)
         self._prefix = prefix
-        self._open: dict[str, set[str]] = {}  # node -> its undecided streams
+        self._stop_after = stop_after
+        self._uses = np.zeros((0, len(self._channels)), dtype=np.int32)
+        self._told = np.zeros((0, len(self._channels)), dtype=np.bool_)
+        self.told_at = np.zeros(0)  # event time, seconds; NaN until the next `renewals`
 
-    def start(self) -> list[Published]:
-        """Tell every node that is bound by name what to send."""
-        return [message for node in self._bindings.nodes for message in self.met(node)]
+    def use(self, slots: Iterable[int]) -> None:
+        """Note that one more undecided stream reads these slots."""
+        for slot in set(slots):
+            node, channel = divmod(int(slot), len(self._channels))
+            self._make_room(node)
+            self._uses[node, channel] += 1
 
-    def met(self, node: str) -> list[Published]:
-        """Tell a node what to send, if it was not told before."""
-        if node in self._open:
+    def use_all(self, slots: Slots) -> None:
+        """Note of many undecided streams, a row each, that they read these slots."""
+        if not slots.size:
+            return
+        ordered = np.sort(slots, axis=1)
+        is_first = np.ones(ordered.shape, dtype=np.bool_)
+        is_first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+        self._make_room(int(ordered.max()) // len(self._channels))
+        np.add.at(self._uses.reshape(-1), ordered[is_first], 1)
+
+    def release(self, slots: Iterable[int]) -> None:
+        """Note that one undecided stream less reads these slots."""
+        for slot in set(slots):
+            node, channel = divmod(int(slot), len(self._channels))
+            self._uses[node, channel] -= 1
+
+    def tell(self, node: int, name: str) -> list[Publication]:
+        """Tell a node what to send, if that has changed."""
+        self._make_room(node)
+        wanted = self._uses[node] > 0
+        if (wanted == self._told[node]).all():
             return []
-        streams = self._bindings.streams_of(node)
-        if not streams:
+        self._told[node] = wanted
+        self.told_at[node] = np.nan
+        return [self.state(node, name)]
+
+    def untold(self) -> list[int]:
+        """Nodes that do not know what to send."""
+        nodes: list[int] = ((self._uses > 0) != self._told).any(axis=1).nonzero()[0].tolist()
+        return nodes
+
+    def state(self, node: int, name: str) -> Publication:
+        """Tell a node where it stands, for a broker that has forgotten."""
+        channels = [channel for channel, wanted in zip(self._channels, self._told[node], strict=True) if wanted]
+        message: dict[str, object] = {"channels": channels}
+        if channels and self._stop_after is not None:
+            message["stop_after"] = self._stop_after
+        return Publication(f"{self._prefix}/control/{name}", orjson.dumps(message))
+
+    def renewals(self, now: float) -> list[int]:
+        """Nodes that are to be told again at an event time, in seconds, lest they stop by themselves."""
+        if self._stop_after is None:
             return []
-        self._open[node] = set(streams)
-        return [self._message(node, self._bindings.channels_of(node))]
+        self.told_at[np.isnan(self.told_at)] = now
+        due = self._told.any(axis=1) & (self.told_at <= now - self._stop_after / 2)
+        self.told_at[due] = now
+        nodes: list[int] = due.nonzero()[0].tolist()
+        return nodes
 
-    def current(self) -> list[Published]:
-        """Tell every node that was told anything where it stands, for a broker that has forgotten."""
-        return [
-            self._message(node, self._bindings.channels_of(node) if undecided else ())
-            for node, undecided in self._open.items()
-        ]
+    def forget(self, node: int) -> None:
+        """Forget a node whose number will be another's."""
+        self._told[node] = False
 
-    def decided(self, stream: str) -> list[Published]:
-        """Tell the stream's nodes to fall silent, if no other stream needs them."""
-        silent = []
-        for node in dict.fromkeys(source.node for source in self._bindings.sources(stream)):
-            undecided = self._open.get(node, set())
-            if stream in undecided:
-                undecided.remove(stream)
-                if not undecided:
-                    silent.append(self._message(node, ()))
-        return silent
+    def take_over(self, other: "Control") -> None:
+        """Take over what the nodes were told by an account of as many channels, or fewer."""
+        n_nodes, n_channels = other._told.shape  # noqa: SLF001 - another of this class
+        self._make_room(n_nodes - 1)
+        self._told[:n_nodes, :n_channels] = other._told  # noqa: SLF001
+        is_same = self._stop_after == other._stop_after  # noqa: SLF001
+        self.told_at[:n_nodes] = other.told_at if is_same else -np.inf
 
-    def _message(self, node: str, channels: tuple[str, ...]) -> Published:
-        return f"{self._prefix}/control/{node}", orjson.dumps({"channels": channels})
+    def believe(self, told_at: Times) -> None:
+        """Take every node to have been told what it shall send now, at these event times, in seconds."""
+        self._make_room(len(told_at) - 1)
+        self.told_at[: len(told_at)] = told_at
+        self._told[:] = self._uses > 0
+
+    def _make_room(self, node: int) -> None:
+        if node >= len(self._uses):
+            more = max(spare(len(self._uses)), node + 1 - len(self._uses))
+            shape = (more, len(self._channels))
+            self._uses = grown(self._uses, np.zeros(shape, dtype=np.int32))
+            self._told = grown(self._told, np.zeros(shape, dtype=np.bool_))
+            self.told_at = grown(self.told_at, np.full(more, np.nan))

@@ -1,200 +1,239 @@
 """From single readings to samples: one for each stream and tick, on the grid in event time."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator
-from math import floor, inf, isfinite
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
-from feature_extractors.report import Policy, split_channel
-from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.codecs import Reading
-from streamfs.gateway.slots import FOREVER, Board, Slot
+from feature_extractors.report import split_channel
+from streamfs.gateway import _grid
+from streamfs.gateway._grid import FOREVER, NONE, READING
+from streamfs.growth import grown, spare
+
+Rows = npt.NDArray[np.int64]
+Table = npt.NDArray[Any]
+"""Records of one of the kinds of `streamfs.gateway._grid`."""
 
 
-class Tick(NamedTuple):
-    """One tick of all the streams that are followed.
-
-    Parameters
-    ----------
-    time : float
-        Seconds.
-    streams : tuple of str
-        Their names.
-    samples : array of shape (n_streams, n_columns)
-        NaN where a column has no value at this tick.
-    """
-
-    time: float
-    streams: tuple[str, ...]
-    samples: Array
-
-
-class Joiner:
-    """Puts readings on the grid in event time, and joins them into samples.
-
-    A stamp belongs to the nearest tick. A tick is emitted once the watermark, ``lateness`` seconds behind the
-    newest stamp, has passed all the stamps that belong to it: so the order in which readings arrive makes no
-    difference as long as none is later than that, and none overtakes an earlier one of its own channel by more
-    than ``overtaking``.
-
-    A column that is sent every tick has the value stamped at that very tick. A column under any other report
-    policy holds the newest value, but not beyond ``max_silence``, nor over a gap: when the sequence number of the
-    channel's next reading, already received, says that one between is missing. A missing reading is either lost
-    or overtaken, and the joiner cannot tell which: with ``overtaking`` at 0 it is taken for lost at once, which
-    makes the column NaN for some ticks too many where readings overtake; with a large one a lost reading is
-    noticed too late, and the old value is held for some ticks too many.
-
-    A reading that is too late is counted; it still becomes the held value of its column if it is the newest
-    there. A reading of a tick that is known, with the same sequence number or without one, is a duplicate. Other
-    readings that share a tick are crowded: a channel that holds its value shows the last of them, one that is sent
-    every tick the first. A sequence number that goes down is a node that has restarted, not a gap.
-
-    There is no clock and no I/O inside.
+@dataclass(frozen=True)
+class Timing:
+    """How readings are put on the grid.
 
     Parameters
     ----------
-    bindings : Bindings
-        Which channel of which node feeds which column.
     period : float
         Seconds from tick to tick.
     lateness : float
         Seconds that a reading may lag behind the newest.
-    max_silence : float, optional
-        Seconds for which a value is held; for ``every:k`` and ``mean:k`` at least k ticks. None holds it for ever.
     overtaking : float
-        Seconds by which a reading may overtake an earlier one of its own channel. A broker
-        keeps the order of what one node publishes, so it is 0 unless the way to the broker mixes them up.
+        Seconds by which a reading may overtake an earlier one of its own channel. A broker keeps the order of what
+        one node publishes, so it is 0 unless the way to the broker mixes them up.
     max_gap : int
         Ticks without a reading on any channel after which the grid jumps to the next tick that has one, or to the
-        watermark. The ticks between are not emitted, only counted; held values are as if they had been.
-
-    Attributes
-    ----------
-    newest : float or None
-        The newest stamp received, in seconds.
-    counters : Counter of str
-        ``late``, ``duplicate``, ``crowded`` and ``unbound`` readings, readings ``lost`` by sequence number,
-        ``restarted`` sequences, and ``skipped`` ticks.
+        watermark.
+    ahead : float
+        Seconds that a stamp may be ahead of the newest; one further ahead is refused, unless there was no news for
+        as long as ``patience``.
+    patience : float
+        Seconds, by the clock of arrivals.
+    on_wall : bool
+        Whether stamps are believed only as far as they agree with their arrival.
+    max_delay : float
+        Seconds that a stamp may lie before its arrival and still be believed, if they must agree.
 
     Raises
     ------
     ValueError
         If a number is out of its range.
+    """
+
+    period: float
+    lateness: float = 0.0
+    overtaking: float = 0.0
+    max_gap: int = 10_000
+    ahead: float = inf
+    patience: float = 0.0
+    on_wall: bool = False
+    max_delay: float = 86_400.0
+
+    def __post_init__(self) -> None:
+        _check_range("period", self.period, 1e-6)
+        for name in ("lateness", "overtaking", "max_gap", "patience", "max_delay"):
+            _check_range(name, getattr(self, name), 0)
+        if not self.ahead > 0:
+            raise ValueError(f"ahead is {self.ahead}, expected more than 0")
+
+
+class Stop(NamedTuple):
+    """Where `Joiner.take` has stopped.
+
+    Parameters
+    ----------
+    next : int
+        Index of the next reading to take.
+    is_due : bool
+        Whether a tick is due before it.
+    """
+
+    next: int
+    is_due: bool
+
+
+class Joiner:
+    """Puts readings on the grid in event time, and shows what each channel has at a tick.
+
+    A stamp belongs to the nearest tick. A tick is due once the watermark, ``lateness`` seconds behind the newest
+    stamp, has passed all the stamps that belong to it: so the order in which readings arrive makes no difference
+    as long as none is later than that, and none overtakes an earlier one of its own channel by more than
+    ``overtaking``.
+
+    A column that is sent every tick has the value stamped at that very tick. A column under any other report
+    policy holds the newest value, but not beyond its longest silence, nor over a gap: when the sequence number of
+    the channel's next reading, already received, says that one between is missing. A missing reading is either
+    lost or overtaken, and the joiner cannot tell which: with ``overtaking`` at 0 it is taken for lost at once,
+    which makes the column NaN for some ticks too many where readings overtake; with a large one a lost reading is
+    noticed too late, and the old value is held for some ticks too many.
+
+    A reading whose sequence number has come before on its channel, or whose tick has where it has no number, is
+    a duplicate; the last 64 numbers are remembered, and older ones count as known. A number that has come before
+    with a newer stamp is a node that has restarted its count. A reading that is too late is counted; it still
+    becomes the held value of its column if it is the newest there. Readings that share a tick are crowded: a
+    channel that holds its value shows the last of them, one that is sent every tick the first.
+
+    Where event time is the wall clock's, a stamp is believed if it is not later than its arrival by more than a
+    tick, nor earlier than ``max_delay``. A node whose stamps are not has a clock that is off: they are moved by
+    the lower envelope of arrival minus stamp, and one that is more than a tick off that is replaced by its
+    arrival. Both are counted as skewed.
+
+    There is no clock and no I/O inside, and whether readings are taken one by one or together makes no difference.
+
+    Parameters
+    ----------
+    channels : sequence of str
+        Channels, as the nodes know them.
+    timing : Timing
+        How readings are put on the grid.
+    max_pending : int
+        Readings that may wait; what comes beyond is dropped.
+
+    Attributes
+    ----------
+    counters : Counter of str
+        ``late``, ``duplicate``, ``crowded``, ``skewed`` and ``future`` (refused) readings, those ``lost`` by
+        sequence number or dropped for ``overflow``, ``restarted`` sequences, ``skipped`` ticks.
 
     Notes
     -----
-    A tick costs a few vector operations over all channels; nothing is kept but the readings between watermark and
-    newest stamp.
+    A tick costs a pass over the slots (channels of nodes) and over the columns of the streams that are asked for;
+    a resting node costs some hundred bytes a channel.
 
     Examples
     --------
-    >>> joiner = Joiner(Bindings.single(["light", "door@flag:0.5"], ["n1"]), period=1.0)
-    >>> joiner.add("n1", "door@flag:0.5", Reading(0.0, 1.0, None))
-    True
-    >>> for time in (0.0, 1.0, 2.0):
-    ...     _ = joiner.add("n1", "light", Reading(time, 10 * time, None))
-    >>> [tick.samples.tolist() for tick in joiner.advance()]
-    [[[0.0, 1.0]], [[10.0, 1.0]]]
+    >>> joiner = Joiner(["light", "door@flag:0.5"], Timing(period=1.0))
+    >>> node = joiner.add_node()
+    >>> light, door = joiner.slot(node, "light"), joiner.slot(node, "door@flag:0.5")
+    >>> readings = joiner.readings([(0.0, 0.0, 1.0, -1, 0.0, 0, node, door, 0)])
+    >>> joiner.take(readings, 0)
+    Stop(next=1, is_due=False)
     """
 
-    def __init__(
-        self,
-        bindings: Bindings,
-        period: float,
-        lateness: float = 0.0,
-        max_silence: float | None = None,
-        overtaking: float = 0.0,
-        max_gap: int = 10_000,
-    ) -> None:
-        _check_range("period", period, 1e-6)
-        _check_range("lateness", lateness, 0.0)
-        _check_range("overtaking", overtaking, 0.0)
-        _check_range("max_gap", max_gap, 0)
-        if max_silence is not None:
-            _check_range("max_silence", max_silence, period)
-        self.newest: float | None = None
-        self.counters = Counter(late=0, duplicate=0, crowded=0, unbound=0, lost=0, restarted=0, skipped=0)
-        self._bindings = bindings
-        self._period = period
-        self._lateness = lateness
-        self._overtaking = overtaking
-        self._max_gap = max_gap
-        self._max_age = FOREVER if max_silence is None else floor(max_silence / period + 1e-9)
-        self._slots: dict[tuple[str, str], Slot] = {}
-        self._board = Board()
-        self._due: defaultdict[int, list[Slot]] = defaultdict(list)
-        self._next_tick: int | None = None
-        self._n_empty = 0
-        self._settled = -FOREVER  # no reading that belongs to an earlier tick of a channel is still to come
-        self._rows: dict[str, list[int]] = {}
-        self._table: tuple[tuple[str, ...], npt.NDArray[np.int64]] | None = None
-        for stream in bindings.streams:
-            self._follow(stream)
+    def __init__(self, channels: Sequence[str], timing: Timing, max_pending: int = 1_000_000) -> None:
+        self.timing = timing
+        self.channels = tuple(dict.fromkeys(channels))
+        self._max_pending = max_pending
+        self._number_of = {channel: number for number, channel in enumerate(self.channels)}
+        self._holds = [split_channel(channel)[1].holds for channel in self.channels]
+        self._counts = np.zeros(len(_grid.COUNTS), dtype=np.int64)
+        self._grid = _new_grid(timing)
+        self._free_nodes: list[int] = []
+        self._n_nodes = 0
+        self.nodes: Table = np.zeros(0, dtype=_grid.NODE)
+        self._slots: Table = np.zeros(0, dtype=_grid.SLOT)
+        self._heads = np.zeros(0, dtype=np.int32)
+        self._pool: Table = np.zeros(0, dtype=_grid.PENDING)
+        self._grow_pool()
 
     @property
-    def streams(self) -> tuple[str, ...]:
-        """Streams that are followed."""
-        return tuple(self._rows)
+    def counters(self) -> Counter[str]:
+        """What was noticed, by name."""
+        return Counter(dict(zip(_grid.COUNTS, self._counts.tolist(), strict=True)))
+
+    @property
+    def newest(self) -> float | None:
+        """The newest stamp, in seconds; None before the first."""
+        newest = float(self._grid[0]["newest"])
+        return newest if isfinite(newest) else None
 
     @property
     def now(self) -> float | None:
-        """Time of the last tick that has been passed, in seconds; None before the first."""
-        return None if self._next_tick is None else (self._next_tick - 1) * self._period
+        """Time of the last tick that was emitted or skipped, in seconds; None before the first."""
+        tick = int(self._grid[0]["next_tick"])
+        return None if tick == FOREVER else (tick - 1) * self.timing.period
 
     @property
     def n_pending(self) -> int:
         """Readings that wait for their tick."""
-        return sum(len(slot.pending) for slot in self._slots.values())
+        return int(self._grid[0]["n_pending"])
 
-    def add(self, node: str, channel: str, reading: Reading) -> bool:
-        """Take a reading.
+    def add_node(self) -> int:
+        """Make room for a node, and return its number."""
+        if self._free_nodes:
+            return self._free_nodes.pop()
+        if self._n_nodes == len(self.nodes):
+            self._grow_nodes()
+        self._n_nodes += 1
+        return self._n_nodes - 1
 
-        Parameters
-        ----------
-        node, channel : str
-            Who has sent it, and on which of its channels.
-        reading : Reading
-            With a time.
+    def remove_node(self, node: int) -> None:
+        """Forget all of a node; its number will be another's."""
+        first = node * len(self.channels)
+        _grid.forget(self._grid, self._slots, self._heads, self._pool, first, first + len(self.channels))
+        self.nodes[node] = _new_node()
+        self._free_nodes.append(node)
 
-        Returns
-        -------
-        bool
-            Whether it is news: neither a duplicate nor of a node or channel that nobody wants.
+    def slot(self, node: int, channel: str) -> int:
+        """Return the number of a node's channel; -1 for one that nobody wants."""
+        number = self._number_of.get(channel, NONE)
+        return NONE if number == NONE else node * len(self.channels) + number
 
-        Raises
-        ------
-        ValueError
-            If its time is not a finite number.
-        """
-        if reading.time is None or not isfinite(reading.time):
-            raise ValueError(f"time is {reading.time}, expected seconds")
-        slot = self._slot(node, channel)
-        if slot is None:
-            self.counters["unbound"] += 1
-            return False
-        self.newest = max(reading.time, -inf if self.newest is None else self.newest)
-        self._settled = self._tick_of(self.newest - self._overtaking)
-        tick = self._tick_of(reading.time)
-        if slot.knows(tick, reading.sequence):
-            self.counters["duplicate"] += 1
-            return False
-        due = tick if self._next_tick is None else max(tick, self._next_tick)
-        if tick < due:
-            self.counters["late"] += 1
-            if not slot.holds or tick < slot.last_tick:
-                return True
-        if slot.insert(tick, reading):
-            self._due[due].append(slot)
-        else:
-            self.counters["crowded"] += 1
-        self._board.mark(slot)
-        return True
+    def place(self, slot: int) -> tuple[int, str]:
+        """Return the node and the channel of a slot."""
+        node, number = divmod(slot, len(self.channels))
+        return node, self.channels[number]
 
-    def advance(self, watermark: float | None = None) -> Iterator[Tick]:
+    def readings(self, rows: Sequence[tuple[float, ...]]) -> Table:
+        """Make readings of rows in the order of `streamfs.gateway._grid.READING`."""
+        return np.array(rows, dtype=READING)
+
+    def take(self, readings: Table, start: int) -> Stop:
+        """Take readings from an index on, until a tick is due; the first call for a batch begins at 0."""
+        if start == 0:
+            self._grid["charged"] = self._grid["judged_message"] = NONE
+        while True:
+            start, why = _grid.take(
+                self._grid,
+                self._slots,
+                self._heads,
+                self._pool,
+                self.nodes,
+                self._counts,
+                readings,
+                start,
+            )
+            if why != _grid.FULL:
+                return Stop(start, why == _grid.DUE)
+            if len(self._pool) < self._max_pending:
+                self._grow_pool()
+            else:
+                self._counts[_grid.OVERFLOW] += 1
+                start += 1
+
+    def ticks(self, watermark: float | None = None) -> Iterator[int]:
         """Emit, in order, the ticks that the watermark has passed.
 
         Parameters
@@ -202,90 +241,144 @@ class Joiner:
         watermark : float, optional
             Seconds; None means lateness behind the newest stamp.
         """
-        if watermark is None:
-            if self.newest is None:
-                return
-            watermark = self.newest - self._lateness
-        yield from self._emit(self._tick_of(watermark))
+        newest = self.newest
+        if newest is None:
+            return
+        end = self.tick_of(newest - self.timing.lateness if watermark is None else watermark)
+        yield from self._emit(end)
 
-    def flush(self) -> Iterator[Tick]:
+    def flush(self) -> Iterator[int]:
         """Emit the ticks up to the newest stamp, whatever may still be under way."""
-        if self.newest is not None:
-            yield from self._emit(self._tick_of(self.newest) + 1)
+        newest = self.newest
+        if newest is not None:
+            yield from self._emit(self.tick_of(newest) + 1)
 
-    def drop(self, stream: str) -> None:
-        """Follow a stream no longer; its nodes' readings are still taken for the other streams."""
-        if self._rows.pop(stream, None) is not None:
-            self._table = None
+    def tick_of(self, time: float) -> int:
+        """The tick that a time is nearest to."""
+        return int(_grid.tick_of(time, self.timing.period))
 
-    def _tick_of(self, time: float) -> int:
-        return floor(time / self._period + 0.5)
+    def show(self, tick: int, slots_of_row: npt.NDArray[np.int32], rows: Rows, max_ages: Rows) -> Array:
+        """What the channels show at the tick that was emitted last.
 
-    def _slot(self, node: str, channel: str) -> Slot | None:
-        slot = self._slots.get((node, channel))
-        if slot is None and self._bindings.discovers and channel in self._bindings.channels:
-            self._follow(node)
-            slot = self._slots[node, channel]
-        return slot
+        Parameters
+        ----------
+        tick : int
+            Its number.
+        slots_of_row : array of shape (n_rows, n_columns)
+            Slots by stream and column.
+        rows : array of shape (n_streams,)
+            Which streams are asked for.
+        max_ages : array of shape (n_columns,)
+            Ticks for which a column's value is held; 0 for one that is sent every tick.
 
-    def _follow(self, stream: str) -> None:
-        row = []
-        for source in self._bindings.sources(stream):
-            slot = self._slots.get(source)
-            if slot is None:
-                slot = Slot(len(self._slots), self._max_age_of(source.channel))
-                self._slots[source] = slot
-                self._board.append(slot)
-            row.append(slot.index)
-        self._rows[stream] = row
-        self._table = None
+        Returns
+        -------
+        array of shape (n_streams, n_columns)
+            NaN where a column has no value.
+        """
+        samples = np.empty((len(rows), len(max_ages)))
+        settled = self._grid[0]["settled"]
+        _grid.show(self._slots, slots_of_row, rows, max_ages, tick, settled, samples)
+        return samples
 
-    def _max_age_of(self, channel: str) -> int:
-        """Ticks for which a value on this channel is held."""
-        _, policy = split_channel(channel)
-        if not policy.holds:
-            return 0
-        return max(self._max_age, _ticks_between(policy))
+    def marks(self) -> Iterator[tuple[int, str, int, float]]:
+        """Tell the node, channel, highest sequence number and newest stamp of each slot that has numbers."""
+        numbered = (self._slots["numbered"] != 0) & (self._slots["mark"] != _grid.UNMARKED)
+        for slot in np.flatnonzero(numbered).tolist():
+            node, channel = self.place(slot)
+            yield node, channel, int(self._slots["mark"][slot]), float(self._slots["newest"][slot])
 
-    def _emit(self, end: int) -> Iterator[Tick]:
-        """Emit the ticks before the end."""
-        if self._next_tick is None:
-            first = min(self._due, default=end)
-            if first >= end:
+    def freeze(self) -> tuple[dict[str, Any], dict[str, Table]]:
+        """Copy the whole state: a header of what JSON can hold, and arrays."""
+        header = {"channels": self.channels, "free_nodes": list(self._free_nodes), "n_nodes": self._n_nodes}
+        used = self._n_nodes * len(self.channels)
+        grid = self._grid.copy()
+        for name in _grid.OF_BATCH:
+            grid[name] = NONE
+        arrays = {
+            "grid": grid,
+            "counts": self._counts.copy(),
+            "nodes": self.nodes[: self._n_nodes].copy(),
+            "slots": self._slots[:used].copy(),
+            "heads": self._heads[:used].copy(),
+            "pool": self._pool.copy(),
+        }
+        return header, arrays
+
+    def thaw(self, header: dict[str, Any], arrays: dict[str, Table]) -> None:
+        """Go on from what `freeze` has copied; the timing stays that of this joiner."""
+        self.channels = tuple(header["channels"])
+        self._number_of = {channel: number for number, channel in enumerate(self.channels)}
+        self._holds = [split_channel(channel)[1].holds for channel in self.channels]
+        self._free_nodes, self._n_nodes = list(header["free_nodes"]), header["n_nodes"]
+        self._grid = arrays["grid"]
+        _set_timing(self._grid, self.timing)
+        self._counts, self.nodes = arrays["counts"], arrays["nodes"]
+        self._slots, self._heads, self._pool = arrays["slots"], arrays["heads"], arrays["pool"]
+
+    def widen(self, channels: Sequence[str]) -> None:
+        """Make room for more channels on every node; the numbers of slots change, those of nodes stay."""
+        old = len(self.channels)
+        new = [channel for channel in dict.fromkeys(channels) if channel not in self._number_of]
+        if not new:
+            return
+        self.channels += tuple(new)
+        self._number_of = {channel: number for number, channel in enumerate(self.channels)}
+        self._holds = [split_channel(channel)[1].holds for channel in self.channels]
+        slots, heads = _new_slots(len(self.nodes), self._holds)
+        slots.reshape(-1, len(self.channels))[:, :old] = self._slots.reshape(-1, old)
+        heads.reshape(-1, len(self.channels))[:, :old] = self._heads.reshape(-1, old)
+        self._slots, self._heads = slots, heads
+
+    def _emit(self, end: int) -> Iterator[int]:
+        while True:
+            tick = int(_grid.emit(self._grid, self._slots, self._heads, self._pool, self._counts, end))
+            if tick == FOREVER:
                 return
-            self._next_tick = first
-        while self._next_tick < end:
-            tick = self._next_tick
-            self._n_empty = 0 if tick in self._due else self._n_empty + 1
-            if self._n_empty > self._max_gap:
-                self._next_tick = min(min(self._due, default=end), end)
-                self.counters["skipped"] += self._next_tick - tick
-                continue
-            self._next_tick += 1
-            self._take(tick)
-            if self._rows:
-                yield self._sample(tick)
+            yield tick
 
-    def _take(self, tick: int) -> None:
-        """Let the readings that are due at a tick become the newest of their channels."""
-        for slot in self._due.pop(tick, ()):
-            while slot.pending and slot.pending[0].tick <= tick:
-                n_lost = slot.n_lost
-                self.counters["lost"] += max(n_lost, 0)
-                self.counters["restarted"] += n_lost < 0
-                self._board.put(slot.index, slot.take())
-            self._board.mark(slot)
+    def _grow_nodes(self) -> None:
+        more = spare(len(self.nodes))
+        slots, heads = _new_slots(more, self._holds)
+        self.nodes = grown(self.nodes, np.full(more, _new_node()))
+        self._slots = grown(self._slots, slots)
+        self._heads = grown(self._heads, heads)
 
-    def _sample(self, tick: int) -> Tick:
-        if self._table is None:
-            self._table = tuple(self._rows), np.array(list(self._rows.values()), dtype=np.int64)
-        streams, index = self._table
-        return Tick(tick * self._period, streams, self._board.seen(tick, self._settled)[index])
+    def _grow_pool(self) -> None:
+        used = len(self._pool)
+        more = min(max(64, used), self._max_pending - used)
+        links: Table = np.zeros(more, dtype=_grid.PENDING)
+        links["next"] = np.arange(used + 1, used + more + 1)
+        links["next"][-1:] = NONE
+        self._pool = grown(self._pool, links)
+        self._grid["free"] = used if more else NONE
 
 
-def _ticks_between(policy: Policy) -> int:
-    """Ticks between two transmissions, if the policy counts them."""
-    return int(policy.value) if policy.kind in ("every", "mean") else 1
+def _new_grid(timing: Timing) -> Table:
+    grid: Table = np.zeros(1, dtype=_grid.GRID)
+    _set_timing(grid, timing)
+    grid["newest"], grid["arrival"], grid["settled"] = np.nan, -inf, -FOREVER
+    grid["next_tick"] = grid["first"] = FOREVER
+    grid["free"] = grid["charged"] = grid["judged_message"] = NONE
+    return grid
+
+
+def _set_timing(grid: Table, timing: Timing) -> None:
+    for name, value in vars(timing).items():
+        grid[name] = value
+
+
+def _new_node() -> Any:
+    return np.array((0.0, 0, 0, np.nan, 0.0), dtype=_grid.NODE)
+
+
+def _new_slots(n_nodes: int, holds: Sequence[bool]) -> tuple[Table, npt.NDArray[np.int32]]:
+    slots: Table = np.zeros(n_nodes * len(holds), dtype=_grid.SLOT)
+    for name, value in (("value", np.nan), ("tick", -FOREVER), ("sequence", NONE), ("gap_end", FOREVER)):
+        slots[name] = value
+    slots["mark"], slots["newest"], slots["tail"] = _grid.UNMARKED, np.nan, NONE
+    slots["holds"] = np.tile(np.array(holds, dtype=np.uint8), n_nodes)
+    return slots, np.full(len(slots), NONE, dtype=np.int32)
 
 
 def _check_range(name: str, value: float, lowest: float) -> None:

@@ -1,30 +1,74 @@
 """What the nodes have spent: each received message once, however many streams it feeds."""
 
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from math import fsum
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, NamedTuple, Self
 
+import numpy.typing as npt
 import orjson
 
-from streamfs.energy import EnergyMeter, profile
+from streamfs.energy import Account, LoRaProfile, Profile, profile
 from streamfs.errors import StreamfsError
 from streamfs.procedure import Decision
 
+_MAX_SIZES = 10_000
+
+NOTHING = Account(0, 0, 0.0)
+
+Accounts = npt.NDArray[Any]
+"""Records with ``messages``, ``bytes`` and ``joules``."""
+
+
+class Spent(NamedTuple):
+    """What the nodes have spent.
+
+    Parameters
+    ----------
+    profile : Profile
+        Their radio.
+    nodes : dict of str to Account
+        Messages, bytes and energy of each node that was heard.
+    gone : Account
+        The same of all nodes that were forgotten, together.
+    """
+
+    profile: Profile
+    nodes: dict[str, Account]
+    gone: Account = NOTHING
+
+    @property
+    def messages(self) -> int:
+        """Messages of all nodes."""
+        return sum(account.messages for account in self._accounts)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of payload of all nodes."""
+        return sum(account.bytes for account in self._accounts)
+
+    @property
+    def joules(self) -> float:
+        """Joules of all nodes, or whatever the profile's unit is."""
+        return fsum(account.joules for account in self._accounts)
+
+    @property
+    def _accounts(self) -> tuple[Account, ...]:
+        return (self.gone, *self.nodes.values())
+
 
 class Ledger:
-    """Counts messages and writes the energy log: a line a decision, and in the end a line a node and the total.
+    """Prices messages, and tells what nodes have spent: a line a decision, a line a node, and the total.
 
-    The log is JSON lines, appended to. ``energy`` is in ``unit``, which is that of the profile.
+    ``energy`` is in ``unit``, which is that of the profile.
 
     Parameters
     ----------
     profile_name : str
         The nodes' radio, a key of `streamfs.energy.PROFILES`.
-    path : path, optional
-        The energy log; None writes none.
 
     Raises
     ------
@@ -33,63 +77,95 @@ class Ledger:
 
     Examples
     --------
-    >>> with Ledger("transmissions") as ledger:
-    ...     ledger.count("n1", b"21.5")
-    >>> ledger.meter.account("n1")
-    Account(messages=1, bytes=4, joules=1.0)
+    >>> Ledger("transmissions").joules(4)
+    1.0
     """
 
-    def __init__(self, profile_name: str = "transmissions", path: str | PathLike[str] | None = None) -> None:
-        self.meter = EnergyMeter(profile(profile_name))
-        self._path = None if path is None else Path(path)
-        self._file: IO[bytes] | None = None
-        self._exits = ExitStack()
+    def __init__(self, profile_name: str = "transmissions") -> None:
+        self.profile = profile(profile_name)
+        self._prices: dict[tuple[int, int | None], float] = {}
+
+    def joules(self, n_bytes: int, spreading_factor: int | None = None) -> float:
+        """Return what a message costs its sender.
+
+        Parameters
+        ----------
+        n_bytes : int
+            Of payload.
+        spreading_factor : int, optional
+            At which a LoRa message was sent; the profile's by default, and where its radio knows none.
+        """
+        price = self._prices.get((n_bytes, spreading_factor))
+        if price is None:
+            if len(self._prices) >= _MAX_SIZES:
+                self._prices.clear()
+            price = self._profile_at(spreading_factor).message_joules(n_bytes)
+            self._prices[n_bytes, spreading_factor] = price
+        return price
+
+    def decision(self, decision: Decision, accounts: Accounts) -> dict[str, Any]:
+        """The line of a decision, with what its stream's nodes have spent so far, each once."""
+        spent = {"messages": int(accounts["messages"].sum()), "energy": float(accounts["joules"].sum())}
+        return self._line("decision", **decision.to_json(), **spent)
+
+    def node(self, name: str, account: Account) -> dict[str, Any]:
+        """The line of a node."""
+        messages, n_bytes, joules = account
+        return self._line("node", node=name, messages=messages, bytes=n_bytes, energy=joules)
+
+    def spent(self, nodes: Mapping[str, int], accounts: Accounts, gone: Account = NOTHING) -> Spent:
+        """What the nodes that were heard have spent, of accounts by their numbers, and those that are gone."""
+        fields = ("messages", "bytes", "joules")
+        heard = {name: node for name, node in nodes.items() if accounts["messages"][node]}
+        by_name = {name: Account(*(accounts[f][node].item() for f in fields)) for name, node in heard.items()}
+        return Spent(self.profile, by_name, gone)
+
+    def totals(self, spent: Spent) -> Iterator[dict[str, Any]]:
+        """The lines of all nodes, by name, and of the total."""
+        for name, account in sorted(spent.nodes.items()):
+            yield self.node(name, account)
+        yield self._line("total", messages=spent.messages, bytes=spent.bytes, energy=spent.joules)
+
+    def _profile_at(self, spreading_factor: int | None) -> Profile:
+        if spreading_factor is None or not isinstance(self.profile, LoRaProfile):
+            return self.profile
+        return replace(self.profile, spreading_factor=spreading_factor)
+
+    def _line(self, kind: str, **fields: Any) -> dict[str, Any]:
+        return {"kind": kind, **fields, "unit": self.profile.unit, "profile": self.profile.name}
+
+
+class EnergyLog:
+    """A file of JSON lines that is appended to.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self._path = Path(path)
+        self._file = self._path.open("ab", buffering=0)
 
     def __enter__(self) -> Self:
-        if self._path is not None:
-            self._file = self._exits.enter_context(self._path.open("ab", buffering=0))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        with self._exits:
-            self._write_totals()
-            self._file = None
+        self._file.close()
 
-    def count(self, node: str, payload: bytes) -> None:
-        """Count a message that a node has sent."""
-        self.meter.count(node, len(payload))
+    def write(self, lines: Iterable[dict[str, Any]]) -> None:
+        """Append lines.
 
-    def record(self, decision: Decision, nodes: Iterable[str]) -> None:
-        """Write a decision, with what its stream's nodes have spent so far.
-
-        Parameters
-        ----------
-        decision : Decision
-            Of one stream.
-        nodes : iterable of str
-            The nodes that feed the stream, each once.
+        Raises
+        ------
+        StreamfsError
+            If the file cannot be written.
         """
-        accounts = [self.meter.account(node) for node in nodes]
-        self._write(
-            "decision",
-            **decision.to_json(),
-            messages=sum(account.messages for account in accounts),
-            energy=sum(account.joules for account in accounts),
-        )
-
-    def _write_totals(self) -> None:
-        for node, (messages, n_bytes, joules) in sorted(self.meter.nodes.items()):
-            self._write("node", node=node, messages=messages, bytes=n_bytes, energy=joules)
-        self._write("total", messages=self.meter.messages, bytes=self.meter.bytes, energy=self.meter.joules)
-
-    def _write(self, kind: str, **fields: Any) -> None:
-        if self._file is None:
-            return
-        radio = {"unit": self.meter.profile.unit, "profile": self.meter.profile.name}
-        line = {"kind": kind, **fields, **radio}
         try:
-            self._file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+            for line in lines:
+                self._file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
         except OSError as error:
             raise StreamfsError(f"energy log {self._path} cannot be written: {error.strerror}") from error

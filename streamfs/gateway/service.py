@@ -2,33 +2,44 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import nullcontext
+from math import inf
 from os import PathLike
 from threading import Event
-from time import monotonic
+from time import monotonic, time
 from typing import NamedTuple
 
-import numpy as np
-
-from streamfs.energy import EnergyMeter
-from streamfs.engine import Engine
-from streamfs.errors import PayloadError
+from streamfs.errors import StreamfsError
+from streamfs.gateway.announcer import Announcer
+from streamfs.gateway.batch import Batch, Grouping
 from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.codecs import decode, encode_decision
-from streamfs.gateway.control import Control, Published
-from streamfs.gateway.joiner import Joiner, Tick
-from streamfs.gateway.ledger import Ledger
+from streamfs.gateway.committer import Done
+from streamfs.gateway.core import Core, Effects, clock_record, model_record, start_record
+from streamfs.gateway.health import Health, Statistics
+from streamfs.gateway.intake import dead_letter
+from streamfs.gateway.ledger import EnergyLog, Spent
+from streamfs.gateway.log import MESSAGE, Record
+from streamfs.gateway.options import Options
+from streamfs.gateway.outbox import Outbox
+from streamfs.gateway.publication import Publication
+from streamfs.gateway.recovery import recover
+from streamfs.gateway.rehearsal import rehearse
+from streamfs.gateway.state import State
+from streamfs.gateway.store import Disk, Nowhere, Store
 from streamfs.gateway.transport import Message, Transport
+from streamfs.gateway.wall_clock import WallClock
 from streamfs.procedure import Decision, Procedure
 
 _log = logging.getLogger(__name__)
 
-_POLL = 0.05  # seconds to wait for a message
-_DRAIN = 10.0  # seconds to wait until the broker has the first control messages
-_MAX_LOGGED_TOPICS = 1000
+_ROUND = 0.05  # seconds that the loop waits for a message at most
 _QUIET = 0.5  # seconds without a message after which, in the end, no more are waited for
 _MAX_SETTLE = 5.0  # seconds for which they are waited for at most
+_FAREWELL = 1.5  # seconds for each of the two last steps: the commit under way, the outbox
+_AT_ONCE = Grouping(1, 0.0, inf)  # where nothing is kept
+_MAX_TOLD = 1000  # topics of which the first rejected message is logged
+_STATISTICS = 1.0  # seconds from one to the next
 
 
 class Summary(NamedTuple):
@@ -36,59 +47,67 @@ class Summary(NamedTuple):
 
     Parameters
     ----------
-    decisions : list of Decision
-        In the order in which they were made.
     counters : Counter of str
-        Those of the gateway (``messages`` taken, ``retained``, ``unbound`` and ``malformed`` ones), the joiner,
-        the engine and the transport.
-    meter : EnergyMeter
+        Those of all parts.
+    decided : Counter of (str, str)
+        Decisions by reason and label, empty for none.
+    spent : Spent
         What the nodes have spent.
     """
 
-    decisions: list[Decision]
     counters: Counter[str]
-    meter: EnergyMeter
+    decided: Counter[tuple[str, str]]
+    spent: Spent
 
 
 class Gateway:
     """Runs a procedure on the streams of a broker.
 
     Each decision is published, retained, to ``{prefix}/decision/{stream}``; nodes are told under
-    ``{prefix}/control/{node}`` which channels to send.
+    ``{prefix}/control/{node}`` which channels to send. A message is acknowledged once it is safe.
 
     Parameters
     ----------
     procedure : Procedure
         What to run.
     bindings : Bindings
-        Which node feeds which stream; its channels are those of the procedure.
+        Which node feeds which stream.
     transport : Transport
         The connection to the broker; the gateway connects and closes it.
-    lateness : float, optional
-        Seconds that a reading may lag behind the newest; two periods by default.
-    grace : float
-        Seconds without news after which event time runs on with the wall clock: as long as a link may stall before
-        its streams time out.
-    overtaking : float
-        Seconds by which a reading may overtake an earlier one of its own channel; see `Joiner`.
-    profile : str
-        The nodes' radio, a key of `streamfs.energy.PROFILES`.
+    options : Options, optional
+        How streams are followed.
+    state : State, optional
+        Where all is kept; without it nothing outlives the run, and streams that are open in the end are closed.
+    grouping : Grouping
+        How often it is kept.
+    max_queue : int
+        Messages that may wait for their commit; beyond it no more are taken from the transport.
     energy_log : path, optional
-        Where the ledger is written.
-    prefix : str
-        First part of the topics that the gateway publishes to.
+        A file for the lines of the energy log; with a state, its journal has them too.
+    trust : bool
+        Whether pickled River models in the state may be loaded.
+    reload : callable, optional
+        Gives the procedure anew when `request_reload` was called.
+    homeassistant : str, optional
+        Prefix under which streams are announced to Home Assistant.
+    farewell : Publication, optional
+        What is said last.
     on_decision : callable, optional
-        Called with each decision after it was published.
+        Called with each decision once it is safe.
 
     Attributes
     ----------
     ready : threading.Event
         Set once the gateway has subscribed and told the nodes what to send.
+    turned : float
+        When its loop last went round, by the monotonic clock.
 
     Raises
     ------
     ValueError
         If the bindings are not for the procedure's channels, or an option is out of its range.
+    StateError, LogError, ModelError
+        If what was kept cannot be gone on from.
     """
 
     def __init__(
@@ -96,49 +115,122 @@ class Gateway:
         procedure: Procedure,
         bindings: Bindings,
         transport: Transport,
+        options: Options | None = None,
         *,
-        lateness: float | None = None,
-        grace: float = 10.0,
-        overtaking: float = 0.0,
-        profile: str = "transmissions",
+        state: State | None = None,
+        grouping: Grouping | None = None,
+        max_queue: int = 10_000,
         energy_log: str | PathLike[str] | None = None,
-        prefix: str = "streamfs",
+        trust: bool = False,
+        reload: Callable[[], Procedure] | None = None,
+        homeassistant: str | None = None,
+        farewell: Publication | None = None,
         on_decision: Callable[[Decision], None] | None = None,
     ) -> None:
-        if tuple(bindings.channels) != tuple(procedure.channels):
-            raise ValueError(f"bindings have channels {bindings.channels}, expected {procedure.channels}")
         self.ready = Event()
-        self._bindings = bindings
+        self._options = Options() if options is None else options
         self._transport = transport
-        if not grace >= 0:
-            raise ValueError(f"grace is {grace}, expected seconds, at least 0")
-        self._grace = grace
-        self._lateness = 2 * procedure.period if lateness is None else lateness
-        self._joiner = Joiner(bindings, procedure.period, self._lateness, procedure.max_silence, overtaking)
-        self._engine = Engine(procedure)
-        self._control = Control(bindings, prefix)
-        self._ledger = Ledger(profile, energy_log)
-        self._prefix = prefix
+        self._max_queue = max_queue
+        self._energy_log = energy_log
+        self._reload = reload
+        self._reload_requested = Event()
+        self._farewell = farewell
         self._on_decision = on_decision
-        self._decisions: list[Decision] = []
-        self._counters = Counter(messages=0, retained=0, malformed=0)
-        self._logged_topics: set[str] = set()
+        self._state = state
+        self._batch = Batch(_AT_ONCE if state is None else grouping or Grouping())
+        self._counters = Counter(retained=0, reloads=0, reload_failures=0, dead_letters=0)
+        self._is_new = state is None or state.log.end == 0  # then all that nodes are to be told is told anyway
+        self._models: dict[str, Procedure] = {}
+        if state is None:
+            self._models[procedure.digest] = procedure
+            self._core = Core(procedure, bindings, self._options, self._models.__getitem__)
+            self._store: Store = Nowhere()
+        else:
+            recovered = recover(state, procedure, bindings, self._options, trust=trust)
+            self._core = recovered.core
+            self._counters["replayed"] = recovered.n_replayed
+            self._batch.add([], 0, recovered.effects)
+            self._store = Disk(state, transport.wake)
+        self._outbox = Outbox(transport, self._store.waiting())
+        self._announcer = Announcer(self._options, homeassistant)
+        self._clock = WallClock(self._options.grace)
+        self._told: set[str] = set()
+        self._energy_file: EnergyLog | None = None
+        self._under_way_since: float | None = None
+        self._is_committing = False
+        self.turned = monotonic()
+        self._statistics = self._new_statistics()
+        self._statistics_due = 0.0
+        self._take([start_record(procedure.digest, time(), self._core.configuration)], 0)
+        self._n_first = len(self._outbox) + self._batch.n_publications
 
-    def run(self, stop: Event, idle_timeout: float | None = None, *, until_decided: bool = False) -> Summary:
-        """Follow the streams until told to stop, and then close those that are open.
+    @property
+    def core(self) -> Core:
+        """Where the streams stand; not while the gateway runs."""
+        return self._core
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Topics of readings that are subscribed to."""
+        return self._core.roster.routes.topics
+
+    @property
+    def discovers(self) -> bool:
+        """Whether every node that is heard is a stream."""
+        return self._core.roster.bindings.discovers
+
+    def wake(self) -> None:
+        """Let the loop go round at once; to be called from any thread, and from a signal handler."""
+        self._transport.wake()
+
+    def request_reload(self) -> None:
+        """Have the model loaded anew; to be called from any thread, and from a signal handler."""
+        self._reload_requested.set()
+        self._transport.wake()
+
+    def statistics(self) -> Statistics:
+        """What was counted up to a second ago; to be called from any thread."""
+        return self._statistics
+
+    def health(self) -> Health:
+        """Whether the gateway does its work; to be called from any thread."""
+        now, oldest = monotonic(), self._under_way_since or self._batch.oldest
+        return Health(
+            connected=self._transport.is_connected,
+            subscribed=self._transport.is_subscribed,
+            storing=self._store.is_storing,
+            loop_age=now - self.turned,
+            lag=0.0 if oldest is None else now - oldest,
+        )
+
+    def run(
+        self,
+        stop: Event,
+        idle_timeout: float | None = None,
+        *,
+        until_decided: bool = False,
+        patience: float | None = None,
+        on_turn: Callable[[], object] | None = None,
+    ) -> Summary:
+        """Follow the streams until told to stop.
 
         While no message brings event time forward, it is taken to run on with the wall clock after a grace, so
-        that the streams of nodes that have fallen silent time out. In the end messages that are still under way
-        are taken, so that the account is whole.
+        that the streams of nodes that have fallen silent time out. In the end streams that are open are closed,
+        and messages that are still under way are taken so that the account is whole; with a state, they stay open
+        for the next run instead.
 
         Parameters
         ----------
         stop : threading.Event
-            Ends the run once it is set.
+            Ends the run once it is set; `Transport.wake` makes that noticed at once.
         idle_timeout : float, optional
             Seconds without a message after which the run ends.
         until_decided : bool
             Whether the run ends when every stream known so far is decided.
+        patience : float, optional
+            Seconds within which the broker must accept at first; None tries for ever.
+        on_turn : callable, optional
+            Called each time the loop goes round.
 
         Returns
         -------
@@ -148,117 +240,220 @@ class Gateway:
         Raises
         ------
         TransportError
-            If the broker cannot be reached at first, or refuses.
+            If the broker cannot be reached within the patience, or refuses.
         """
-        with closing(self._transport), self._ledger:
-            self._transport.connect()
-            self._transport.subscribe(self._bindings.topics)
-            self._publish(self._control.start())
-            self._transport.drain(_DRAIN)
-            self.ready.set()
-            self._follow(stop, idle_timeout, until_decided=until_decided)
-            self._settle()
-            self._finish()
-        return Summary(self._decisions, self._all_counters(), self._ledger.meter)
+        log = nullcontext() if self._energy_log is None else EnergyLog(self._energy_log)
+        with log as self._energy_file:
+            try:
+                self._transport.subscribe((*self._core.topics, *self._announcer.topics))
+                if patience is not None:
+                    self._transport.connect(patience)
+                    self._transport.check_subscribed(patience)
+                self._follow(stop, idle_timeout, until_decided=until_decided, on_turn=on_turn)
+                self._end()
+            finally:
+                self._store.stop(_FAREWELL)
+                self._transport.close(_FAREWELL, self._farewell)
+        return Summary(self._all_counters(), self._core.decided, self._core.spent)
 
-    def _follow(self, stop: Event, idle_timeout: float | None, *, until_decided: bool) -> None:
-        quiet_since = idle_since = monotonic()
-        n_reconnects = 0
+    def _follow(
+        self,
+        stop: Event,
+        idle_timeout: float | None,
+        *,
+        until_decided: bool,
+        on_turn: Callable[[], object] | None,
+    ) -> None:
+        quiet_since = monotonic()
         while not (stop.is_set() or (until_decided and self._is_all_decided())):
-            message = self._transport.receive(_POLL)
-            now, newest = monotonic(), self._joiner.newest
-            if message is not None:
-                self._take(message)
-                for waiting in self._transport.receive_all():
-                    self._take(waiting)
-                quiet_since = now
-            elif idle_timeout is not None and now - quiet_since > idle_timeout:
+            if self._turn(_ROUND):
+                quiet_since = monotonic()
+            elif idle_timeout is not None and monotonic() - quiet_since > idle_timeout:
                 return
-            if self._joiner.newest != newest or not self._transport.is_connected:
-                idle_since = now  # while there is no connection, messages of this time may still be delivered
-            self._advance(max(0.0, now - idle_since - self._grace))
-            if self._transport.counters["reconnects"] > n_reconnects:
-                n_reconnects = self._transport.counters["reconnects"]
-                self._publish(self._control.current())  # a broker that was restarted may have forgotten
+            if on_turn is not None:
+                on_turn()
+
+    def _turn(self, timeout: float) -> bool:
+        """Go round once, and say whether there was a message."""
+        wait = None if self._is_committing else self._batch.wait
+        messages = self._transport.poll(
+            timeout if wait is None else min(wait, timeout), max(0, self._max_queue - len(self._batch))
+        )
+        if messages:
+            self._hear(messages)
+        self._let_time_pass()
+        if self._reload_requested.is_set():
+            self._reload_requested.clear()
+            self._change_model()
+        if self._transport.session_lost:  # and so, perhaps, all that was retained
+            if not self._is_new:
+                self._batch.add([], 0, Effects(publications=self._core.roster.current()))
+            self._is_new = False
+        self._commit()
+        self.turned = monotonic()
+        if self.turned >= self._statistics_due:
+            self._statistics = self._new_statistics()
+            self._statistics_due = self.turned + _STATISTICS
+            self._outbox.say(self._announcer.news(self._core.roster.streams))
+            if self._outbox.has_confirmed and self._may_commit:
+                self._submit()
+        return bool(messages)
+
+    def _hear(self, messages: list[Message]) -> None:
+        records = [
+            Record(MESSAGE, arrival, topic, payload, content_type)
+            for topic, payload, retained, arrival, content_type in messages
+            if not (retained or topic in self._announcer.topics)
+        ]
+        if len(records) < len(messages):
+            for message in messages:
+                if not self._announcer.hears(message.topic, message.payload):
+                    self._counters["retained"] += message.retained
+        self._take(records, len(messages))
+
+    def _take(self, records: list[Record], n_messages: int) -> None:
+        effects = self._core.take(records)
+        self._batch.add(records, n_messages, effects)
+        for rejected in effects.rejected:
+            self._counters["dead_letters"] += 1
+            self._outbox.say([dead_letter(rejected, self._options.prefix, self._options.name)])
+            topic = rejected["topic"]
+            if topic not in self._told and len(self._told) < _MAX_TOLD:
+                self._told.add(topic)
+                _log.warning("%s: %s (further ones on this topic are only counted)", topic, rejected["error"])
+
+    def _let_time_pass(self) -> None:
+        joiner = self._core.roster.joiner
+        newest = joiner.newest
+        idle = self._clock.idle(newest, is_connected=self._transport.is_connected)
+        if newest is None or idle == 0:
+            return
+        watermark = newest + idle - joiner.timing.lateness
+        is_later = joiner.now is None or joiner.tick_of(watermark) > joiner.tick_of(joiner.now) + 1
+        if is_later and self._core.waits_for_time:
+            self._take([clock_record(watermark, time())], 0)
+
+    def _commit(self) -> None:
+        """Let what is safe have its way, and hand over what is to be made safe next."""
+        self._let_out_done()
+        if self._batch.wait == 0 and self._may_commit:
+            self._submit()
+            self._let_out_done()
+        self._outbox.pump()
+        if not self.ready.is_set() and self._is_begun():
+            self.ready.set()
+
+    def _is_begun(self) -> bool:
+        """Whether the broker has the subscriptions, and what there was to say at the start."""
+        return self._transport.is_subscribed and self._outbox.counters["confirmed"] >= self._n_first
+
+    def _submit(self) -> None:
+        self._under_way_since = self._batch.oldest
+        self._is_committing = True
+        self._store.submit(self._batch.commit(self._outbox.take_confirmed(), self._core.freeze, self._core.marks))
+
+    def _let_out_done(self) -> None:
+        for done in self._store.done():
+            self._under_way_since = None
+            self._is_committing = False
+            self._let_out(done)
+
+    def _let_out(self, done: Done) -> None:
+        self._transport.acknowledge(done.n_messages)
+        entry = done.commit.entry
+        self._outbox.add(done.numbers, entry.publications)
+        if self._energy_file is not None:
+            self._energy_file.write(entry.energy)
+        if self._on_decision is not None:
+            for decision in entry.decisions:
+                self._on_decision(decision)
+
+    def _change_model(self) -> None:
+        """Follow the model that is there now; if it is no good, go on with the old one."""
+        if self._reload is None:
+            return
+        try:
+            procedure = self._reload()
+            rehearse(procedure, self._core.roster)
+            if self._state is None:
+                self._models[procedure.digest] = procedure
+            else:
+                self._state.models.keep_model(procedure.packed)
+        except (StreamfsError, OSError, ValueError) as error:
+            self._counters["reload_failures"] += 1
+            _log.error("the model is not changed: %s", error)
+            return
+        self._take([model_record(procedure.digest, time())], 0)
+        self._transport.subscribe((*self._core.topics, *self._announcer.topics))
+        self._counters["reloads"] += 1
+        _log.info("new episodes follow model %s", procedure.digest)
+
+    def _end(self) -> None:
+        """Leave nothing undone: what was taken is made safe, what is safe is published."""
+        if self._store.keeps:
+            self._batch.want_snapshot()
+        else:
+            self._settle()
+            self._batch.add([], 0, self._core.finish())
+        self._flush()
+        if self._outbox.has_confirmed:
+            self._flush()
+
+    @property
+    def _may_commit(self) -> bool:
+        return not (self._is_committing or self._store.is_busy)
+
+    @property
+    def _is_idle(self) -> bool:
+        """Whether nothing is under way to the disk, or can be to the broker."""
+        return not self._is_committing and (not len(self._outbox) or not self._transport.is_connected)
 
     def _settle(self) -> None:
         """Take what has been sent already, so that no transmission is left out of the account."""
         last = monotonic() + _MAX_SETTLE
         self._transport.drain(_MAX_SETTLE)
-        while monotonic() < last:
-            message = self._transport.receive(_QUIET)
-            if message is None:
-                return
-            self._take(message)
+        quiet_since = monotonic()
+        while quiet_since + _QUIET > monotonic() < last:
+            if self._turn(_ROUND):
+                quiet_since = monotonic()
 
-    def _take(self, message: Message) -> None:
-        """Take one message: into the ledger, and on to the joiner."""
-        self._counters["messages"] += 1
-        if message.retained:
-            self._counters["retained"] += 1
-            return
-        source = self._bindings.parse(message.topic)
-        if source is None:
-            self._counters["unbound"] += 1
-            return
-        self._publish(self._control.met(source.node))
-        try:
-            reading = decode(message.payload)
-        except PayloadError as error:
-            self._reject(message, error)
-            is_news = True
-        else:
-            if reading.time is None:
-                reading = reading._replace(time=message.arrival)
-            is_news = self._joiner.add(*source, reading)
-        if is_news:
-            self._ledger.count(source.node, message.payload)
-
-    def _reject(self, message: Message, error: PayloadError) -> None:
-        self._counters["malformed"] += 1
-        if message.topic not in self._logged_topics and len(self._logged_topics) < _MAX_LOGGED_TOPICS:
-            self._logged_topics.add(message.topic)
-            _log.warning("%s: %s (further ones on this topic are only counted)", message.topic, error)
-
-    def _advance(self, idle: float) -> None:
-        """Let event time reach so many seconds beyond the newest stamp, less the lateness."""
-        if self._joiner.newest is None:
-            return
-        self._push(self._joiner.advance(self._joiner.newest + idle - self._lateness))
-        if self._joiner.now is not None:
-            self._announce(self._engine.expire(self._joiner.now))
-
-    def _push(self, ticks: Iterable[Tick]) -> None:
-        for time, streams, samples in ticks:
-            self._announce(self._engine.push_batch(streams, np.full(len(streams), time), samples))
-
-    def _announce(self, decisions: Iterable[Decision]) -> None:
-        for decision in decisions:
-            self._decisions.append(decision)
-            self._joiner.drop(decision.stream)
-            topic = f"{self._prefix}/decision/{decision.stream}"
-            self._publish([(topic, encode_decision(decision)), *self._control.decided(decision.stream)])
-            self._ledger.record(decision, {source.node for source in self._bindings.sources(decision.stream)})
-            if self._on_decision is not None:
-                self._on_decision(decision)
-
-    def _publish(self, messages: Iterable[Published]) -> None:
-        for topic, payload in messages:
-            self._transport.publish(topic, payload, retain=True)
-
-    def _finish(self) -> None:
-        self._push(self._joiner.flush())
-        for stream in self._bindings.streams:
-            self._engine.admit(stream)
-        undecided = [stream for stream in self._engine.streams if not self._engine.is_decided(stream)]
-        closed = (self._engine.close(stream) for stream in undecided)
-        self._announce(decision for decision in closed if decision is not None)
+    def _flush(self) -> None:
+        """Commit what waits, and publish what comes of it, as far as disk and broker take it in time."""
+        last = monotonic() + _FAREWELL
+        is_submitted = False
+        while monotonic() < last and not (is_submitted and self._is_idle):
+            if self._may_commit and not is_submitted:
+                self._submit()
+                is_submitted = True
+            self._let_out_done()
+            self._outbox.pump()
+            self._transport.poll(_ROUND / 5, 0)
 
     def _is_all_decided(self) -> bool:
-        return bool(self._decisions) and not self._joiner.streams
+        return bool(self._core.decided) and self._core.roster.n_undecided == 0
 
     def _all_counters(self) -> Counter[str]:
-        counters = Counter(self._counters)
-        for part in (self._joiner.counters, self._engine.counters, self._transport.counters):
+        counters = self._core.counters
+        for part in (self._counters, self._transport.counters, self._store.counters, self._outbox.counters):
             counters.update(part)
         return counters
+
+    def _new_statistics(self) -> Statistics:
+        roster = self._core.roster
+        return Statistics(
+            counters={**self._all_counters(), "fsync_seconds": self._store.fsync_seconds},
+            gauges={
+                "streams_known": roster.n_streams,
+                "streams_undecided": roster.n_undecided,
+                "pending_readings": roster.joiner.n_pending,
+                "queue": len(self._batch),
+                "outbox": len(self._outbox),
+                "lag_seconds": self.health().lag,
+                **self._store.gauges,
+            },
+            decisions=dict(self._core.decided),
+            models=roster.n_open,
+            energy=self._core.joules,
+            unit=self._core.unit,
+            alerts=dict(self._core.watch.alerts),
+        )

@@ -1,0 +1,106 @@
+"""Make the state of a gateway that was killed, and measure how soon one that goes on from it decides; by `gateway.py`.
+
+python benchmarks/gateway_restart.py '{"folder": "made", "make": true, "tail": 30000}'
+python benchmarks/gateway_restart.py '{"folder": "made", "port": 1883}'
+
+Ten thousand nodes are streams of their own, all open; each has sent ten readings before the last snapshot, and some of
+them have sent more since, which the log has alone.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from itertools import chain, islice
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+N_NODES = 10_000
+N_ROUNDS = 10  # before the snapshot
+AT_ONCE = 500  # messages to a commit
+CLIENT = "restarted"
+
+
+def topic(node: int) -> str:
+    return f"sensors/n{node:05d}/light"
+
+
+def payload(number: int, value: float = 0.25) -> bytes:
+    return b'{"t": %.1f, "v": %.4f, "seq": %d, "unit": "lx", "battery": 2.93}' % (1.7e9 + number, value, number)
+
+
+def make(folder: Path, tail: int) -> None:
+    """What is on the disk after rounds of all nodes, a snapshot, and a tail of messages since."""
+    from gateway_runs import sudden  # noqa: PLC0415 - which loads what the other way is measured without
+
+    from streamfs.gateway.bindings import Bindings  # noqa: PLC0415
+    from streamfs.gateway.core import Core, start_record  # noqa: PLC0415
+    from streamfs.gateway.journal import Entry  # noqa: PLC0415
+    from streamfs.gateway.log import MESSAGE, Record  # noqa: PLC0415
+    from streamfs.gateway.options import Options  # noqa: PLC0415
+    from streamfs.gateway.state import State  # noqa: PLC0415
+
+    procedure = sudden("mean(light)")
+    procedure.save(folder / "model.streamfs")
+    core = Core(procedure, Bindings.single(procedure.channels), Options(lateness=0.0))
+
+    def rounds() -> Iterator[Record]:
+        number = 0
+        while True:
+            for node in range(N_NODES):
+                yield Record(MESSAGE, 1.7e9 + number, topic(node), payload(number))
+            number += 1
+
+    with State(folder / "state") as state:
+        state.models.keep_model(procedure.packed)
+        begin = start_record(procedure.digest, 1.7e9)
+        records = chain([begin], rounds())
+        for total in (1 + N_ROUNDS * N_NODES, tail):
+            for _ in range(0, total, AT_ONCE):
+                chunk = list(islice(records, AT_ONCE))
+                effects = core.take(chunk)
+                position = state.log.append(chunk)
+                state.journal.commit(Entry(position, effects.decisions, [], effects.energy))
+            if total != tail:
+                state.journal.commit(Entry(position, snapshot=core.freeze()(), marks=core.marks()))
+        state.log.sync()
+
+
+def restart(folder: Path, port: int) -> dict[str, float]:
+    """Seconds from the construction of a gateway; what it needs is imported, and nothing is compiled anew."""
+    from streamfs.gateway.bindings import Bindings  # noqa: PLC0415
+    from streamfs.gateway.options import Options  # noqa: PLC0415
+    from streamfs.gateway.service import Gateway  # noqa: PLC0415
+    from streamfs.gateway.state import State  # noqa: PLC0415
+    from streamfs.gateway.transport import Transport  # noqa: PLC0415
+    from streamfs.procedure import Decision, Procedure  # noqa: PLC0415
+
+    stop = Event()
+    decided: list[float] = []
+
+    def note(_: Decision) -> None:
+        decided.extend((time.perf_counter(), time.process_time()))
+        stop.set()
+
+    procedure = Procedure.load(folder / "model.streamfs")
+    bindings = Bindings.single(procedure.channels)
+    begin, cpu = time.perf_counter(), time.process_time()
+    with State(folder / "state") as state:
+        transport = Transport(f"mqtt://127.0.0.1:{port}", CLIENT, session_expiry=3600)
+        gateway = Gateway(procedure, bindings, transport, Options(lateness=0.0), state=state, on_decision=note)
+        built = time.perf_counter()
+        replayed = int(gateway.statistics().counters["replayed"])
+        n_open = gateway.core.roster.newest.engine.n_open
+        gateway.run(stop, idle_timeout=20.0)
+    found = {"built": built - begin, "decided": decided[0] - begin, "cpu": decided[1] - cpu}
+    return found | {"replayed": replayed, "open": n_open}
+
+
+if __name__ == "__main__":
+    told: dict[str, Any] = json.loads(sys.argv[1])
+    if told.get("make"):
+        make(Path(told["folder"]), told["tail"])
+        print(json.dumps({"made": True}))
+    else:
+        print(json.dumps(restart(Path(told["folder"]), told["port"])))

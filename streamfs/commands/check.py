@@ -1,0 +1,65 @@
+"""See what a gateway would do with its settings."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from streamfs.arguments import JSON, OLD_FILE, examples
+
+if TYPE_CHECKING:
+    from streamfs.gateway.settings.plan import Plan
+
+_SHOWN = 5  # streams that are named
+
+
+@click.command(
+    epilog=examples(
+        "streamfs check gateway.toml",
+        "streamfs check /etc/streamfs/gateway.toml --json",
+    )
+)
+@click.argument("settings", type=OLD_FILE)
+@JSON
+def check(settings: Path, as_json: bool) -> None:
+    """See what a gateway would do with its SETTINGS.
+
+    SETTINGS is a TOML file; if anything is wrong in it, all of that is told.
+
+    The model, the files that are named and the password are read; nothing is connected to and nothing is written.
+    """
+    from streamfs import console
+    from streamfs.gateway.settings import read_settings
+    from streamfs.gateway.settings.plan import make_plan
+
+    plan = make_plan(read_settings(settings))
+    if as_json:
+        console.print_json(plan.to_json())
+        return
+    console.print_table([{"what": what, "is": text} for what, text in _summary(plan).items()])
+    console.print_table(
+        [
+            {
+                "subscribed_to": topic,
+                "format": source["format"],
+                "channels": ", ".join([*source["channels"], *(f"{name} (not read)" for name in source["unread"])]),
+            }
+            for source in plan.sources
+            for topic in source["topics"]
+        ]
+    )
+    console.print_table([{"limit": name, "is": value} for name, value in plan.to_json()["limits"].items()])
+
+
+def _summary(plan: "Plan") -> dict[str, str]:
+    settings, streams = plan.settings, plan.bindings.streams
+    named = ", ".join(streams[:_SHOWN]) + (", ..." if len(streams) > _SHOWN else "")
+    encryption = "no TLS" if plan.address.tls is None else "TLS"
+    return {
+        "gateway": settings.name,
+        "model": f"{settings.model}: {' or '.join(plan.procedure.classes)}",
+        "channels": ", ".join(plan.procedure.channels),
+        "broker": f"{plan.address}, {encryption}, user {plan.address.user or '-'}, {settings.broker.client_id}",
+        "streams": "every node that is heard" if plan.bindings.discovers else f"{len(streams)}: {named}",
+        "state": "nothing is kept" if settings.state is None else str(settings.state),
+    }

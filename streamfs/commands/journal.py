@@ -1,0 +1,125 @@
+"""Look into what a gateway keeps on disk."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from streamfs.arguments import JSON, examples
+
+if TYPE_CHECKING:
+    from streamfs.gateway.journal_reader import JournalReader
+
+Rows = list[dict[str, Any]]
+
+_SHOWN = 24  # characters of a payload in a table
+_EARLIEST, _LATEST = 1e8, 1e11  # seconds since 1970 that are shown as a date
+_LEFT_OUT = ("id", "content_type")  # in tables
+_PARTS = ("summary", "decisions", "energy", "outbox", "snapshots", "log")
+
+
+@click.command(
+    epilog=examples(
+        "streamfs journal state",
+        "streamfs journal state decisions --last 5",
+        "streamfs journal state energy --last 100000 --json > energy.jsonl",
+    )
+)
+@click.argument("state", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("part", default="summary", metavar="[PART]", type=click.Choice(_PARTS))
+@click.option("--last", default=20, show_default=True, type=click.IntRange(1), help="How many rows at most.")
+@JSON
+def journal(state: Path, part: str, last: int, as_json: bool) -> None:
+    """Look into the folder STATE of a gateway, which may be running.
+
+    PART is summary (the default), decisions, energy, outbox (what the broker has not confirmed yet), snapshots or
+    log (what has come in). Shown are the newest, or of the outbox the next, in order; with --json each is a line.
+    """
+    from streamfs import console
+    from streamfs.gateway.journal_reader import JournalReader
+    from streamfs.gateway.state import journal_path
+
+    with JournalReader(journal_path(state)) as reader:
+        rows = _rows(state, reader, part, last)
+    if as_json:
+        for row in rows:
+            console.print_json(row)
+    elif rows:
+        console.print_table(_table(part, rows))
+    else:
+        console.say(f"{part}: nothing")
+
+
+def _rows(state: Path, reader: "JournalReader", part: str, last: int) -> Rows:
+    if part == "decisions":
+        return reader.decisions(last)
+    if part == "energy":
+        return reader.energy(last)
+    if part == "snapshots":
+        return reader.snapshot_sizes()[-last:]
+    if part == "outbox":
+        return [
+            {"number": number, **publication._asdict(), "payload": _text(publication.payload)}
+            for number, publication in reader.outbox(limit=last)
+        ]
+    return _log(state, last) if part == "log" else [_summary(state, reader)]
+
+
+def _summary(state: Path, reader: "JournalReader") -> dict[str, Any]:
+    from streamfs.gateway.log_reader import extent
+    from streamfs.gateway.state import log_folder
+
+    start, end, n_segments, n_bytes = extent(log_folder(state))
+    return {
+        "position": reader.committed_position(),
+        **reader.counts(),
+        "log_start": start,
+        "log_end": end,
+        "log_segments": n_segments,
+        "log_bytes": n_bytes,
+    }
+
+
+def _log(state: Path, last: int) -> Rows:
+    from streamfs.gateway.log import CLOCK, MESSAGE, MODEL, START, read_log
+    from streamfs.gateway.log_reader import extent
+    from streamfs.gateway.state import log_folder
+
+    kinds = {MESSAGE: "message", CLOCK: "clock", MODEL: "model", START: "start"}
+    folder = log_folder(state)
+    start, end, *_ = extent(folder)
+    return [
+        {
+            "position": position,
+            **record._asdict(),
+            "kind": kinds.get(record.kind),
+            "payload": _text(record.payload),
+        }
+        for position, record in read_log(folder, max(start, end - last))
+    ]
+
+
+def _table(part: str, rows: Rows) -> Rows:
+    """Choose what there is room for."""
+    if part == "summary":
+        return [{"what": name.replace("_", " "), "number": number} for name, number in rows[0].items()]
+    if part == "energy":
+        names = ("kind", "stream", "node", "messages", "energy", "unit")
+        return [{name: _cell(name, row.get(name, "")) for name in names} for row in rows]
+    return [{name: _cell(name, value) for name, value in row.items() if name not in _LEFT_OUT} for row in rows]
+
+
+def _cell(name: str, value: Any) -> Any:
+    from rich.markup import escape
+
+    if name in ("time", "arrival") and value is not None and _EARLIEST < value < _LATEST:
+        return f"{datetime.fromtimestamp(value, UTC):%m-%d %H:%M:%S}"
+    if not isinstance(value, str):
+        return value
+    text = "".join(character if character.isprintable() else "." for character in value)
+    return escape(f"{text[:_SHOWN]}..." if name == "payload" and len(text) > _SHOWN else text)
+
+
+def _text(payload: bytes) -> str:
+    return payload.decode(errors="backslashreplace")

@@ -1,0 +1,110 @@
+"""What is committed together."""
+
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import NamedTuple
+
+from streamfs.gateway.committer import Commit
+from streamfs.gateway.core import Effects
+from streamfs.gateway.journal import Entry
+from streamfs.gateway.journal_reader import Mark
+from streamfs.gateway.log import Record
+
+
+class Grouping(NamedTuple):
+    """When what has come is committed.
+
+    Parameters
+    ----------
+    messages : int
+        As soon as there are so many messages, ...
+    seconds : float
+        ... or so long after the first.
+    snapshot_seconds : float
+        Seconds from one snapshot of the whole state to the next.
+    """
+
+    messages: int = 500
+    seconds: float = 0.02
+    snapshot_seconds: float = 60.0
+
+
+class Batch:
+    """Records, messages and effects that wait for the next commit.
+
+    Parameters
+    ----------
+    grouping : Grouping
+        How many, how long.
+    """
+
+    def __init__(self, grouping: Grouping) -> None:
+        self._grouping = grouping
+        self._snapshot_due = monotonic() + grouping.snapshot_seconds
+        self._is_changed = False  # since the last snapshot
+        self._records: list[Record] = []
+        self._n_messages = 0
+        self._effects = Effects()
+        self._since: float | None = None
+
+    def __len__(self) -> int:
+        return self._n_messages
+
+    def add(self, records: Sequence[Record], n_messages: int, effects: Effects) -> None:
+        """Take records, the messages that they came of (and others that left none), and what has come of them."""
+        if self._since is None and (records or n_messages or not effects.is_empty):
+            self._since = monotonic()
+        self._records += records
+        self._n_messages += n_messages
+        self._effects.add(effects)
+
+    @property
+    def n_publications(self) -> int:
+        """Publications that wait to be safe."""
+        return len(self._effects.publications)
+
+    @property
+    def oldest(self) -> float | None:
+        """When the oldest of the records came, by the monotonic clock; None where there are none."""
+        return self._since
+
+    @property
+    def wait(self) -> float | None:
+        """Seconds until it is to be committed; None where there is nothing."""
+        if self._since is None:
+            return None
+        if self._n_messages >= self._grouping.messages:
+            return 0.0
+        return max(0.0, self._since + self._grouping.seconds - monotonic())
+
+    def commit(
+        self, confirmed: list[int], freeze: Callable[[], Callable[[], bytes]], marks: Callable[[], list[Mark]]
+    ) -> Commit:
+        """Return what is to be committed, with a snapshot if one is due, and begin anew.
+
+        Parameters
+        ----------
+        confirmed : list of int
+            Numbers of publications that may leave the outbox.
+        freeze, marks : callable
+            Give the state and the sequence marks, for a snapshot.
+        """
+        effects = self._effects
+        entry = Entry(
+            decisions=effects.decisions,
+            publications=effects.publications,
+            energy=effects.energy,
+            confirmed=confirmed,
+        )
+        self._is_changed = self._is_changed or bool(self._records)
+        if self._is_changed and monotonic() >= self._snapshot_due:
+            entry.snapshot, entry.marks = freeze(), marks()
+            self._snapshot_due = monotonic() + self._grouping.snapshot_seconds
+            self._is_changed = False
+        commit = Commit(self._records, self._n_messages, entry)
+        self._records, self._n_messages, self._effects, self._since = [], 0, Effects(), None
+        return commit
+
+    def want_snapshot(self) -> None:
+        """Have a snapshot with the next commit."""
+        self._snapshot_due = monotonic()

@@ -1,0 +1,315 @@
+"""Where a broker is, who we are to it, and the way there; nothing here knows of MQTT."""
+
+import os
+import re
+import socket
+import ssl
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from streamfs.errors import TransportError
+
+_EXPECTED = "expected mqtt://[user[:password]@]host[:port], or mqtts:// for TLS"
+_PORTS = {"mqtt": 1883, "mqtts": 8883}
+
+
+@dataclass(frozen=True)
+class Tls:
+    """How a broker is told to be the right one, and how it can tell us.
+
+    The files are read when this is made, so that a wrong one is noticed at once, and again at every connection, so
+    that a certificate can be renewed under a running gateway.
+
+    Parameters
+    ----------
+    ca : pathlib.Path, optional
+        Certificates of the authorities that may vouch for the broker (PEM). None takes the system's.
+    certificate : pathlib.Path, optional
+        Certificate that we show, with those that lead to its authority (PEM).
+    key : pathlib.Path, optional
+        Its private key, without a password (PEM). None if it stands in the certificate's file.
+
+    Raises
+    ------
+    ValueError
+        If there is a key but no certificate.
+    TransportError
+        If a file cannot be read, or does not hold what it should.
+
+    Examples
+    --------
+    >>> Tls()
+    Tls(ca=None, certificate=None, key=None)
+    """
+
+    ca: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.key is not None and self.certificate is None:
+            raise ValueError(f"key is {str(self.key)!r}, expected a certificate with it")
+        self.context()
+
+    def context(self) -> ssl.SSLContext:
+        """Read the files.
+
+        Raises
+        ------
+        TransportError
+            If a file cannot be read, or does not hold what it should.
+        """
+        for path in (self.ca, self.certificate, self.key):
+            if path is not None:
+                _read(path, "file")
+        try:
+            context = ssl.create_default_context(cafile=self.ca)
+        except ssl.SSLError as error:
+            raise TransportError(f"{self.ca} holds no certificates of authorities: {error}") from error
+        if self.certificate is not None:
+            try:
+                context.load_cert_chain(
+                    self.certificate, self.key, password=""
+                )  # an empty one: never ask a terminal
+            except ssl.SSLError as error:
+                files = f"{self.certificate} and {self.key}" if self.key else f"{self.certificate}"
+                raise TransportError(
+                    f"{files}: expected a certificate and its private key, without a password: {error}"
+                ) from error
+        return context
+
+
+@dataclass(frozen=True)
+class BrokerAddress:
+    """Where a broker is, and who we are to it.
+
+    Parameters
+    ----------
+    host : str
+        Name or number of its machine.
+    port : int
+        Port on which it listens.
+    user : str, optional
+        Name by which it knows us.
+    password : str, optional
+        What proves it. Never shown.
+    tls : Tls, optional
+        None for a connection that anybody on the way can read.
+
+    Raises
+    ------
+    ValueError
+        If the host, the port or the user cannot be.
+
+    Examples
+    --------
+    >>> BrokerAddress("broker", 1883, "me", "secret")
+    BrokerAddress(host='broker', port=1883, user='me', tls=None)
+    >>> print(BrokerAddress("broker"))
+    broker:1883
+    """
+
+    host: str
+    port: int = 1883
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    tls: Tls | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            is_host = bool(self.host.encode("idna"))
+        except UnicodeError:
+            is_host = False
+        if not is_host:
+            raise ValueError(f"host is {self.host!r}, expected the name or number of a machine")
+        if not 1 <= self.port <= 65535:
+            raise ValueError(f"port is {self.port}, expected a whole number from 1 to 65535")
+        if self.password is not None and self.user is None:
+            raise ValueError("a password is given but no user, expected both")
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+    def open(self, timeout: float) -> socket.socket:
+        """Connect a socket, with TLS where that is wanted.
+
+        Parameters
+        ----------
+        timeout : float
+            Seconds that it may take after the host's name has been looked up.
+
+        Raises
+        ------
+        OSError
+            If there is no way to the broker, or no agreement on TLS.
+        TransportError
+            If the files for TLS cannot be read any more.
+        """
+        context = None if self.tls is None else self.tls.context()
+        places = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
+        deadline = time.monotonic() + timeout
+        plain = _first_that_answers(places, deadline)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        plain.settimeout(_time_left(deadline))
+        return plain if context is None else context.wrap_socket(plain, server_hostname=self.host)
+
+
+def parse_url(url: str) -> BrokerAddress:
+    """Read a broker's URL.
+
+    Raises
+    ------
+    ValueError
+        If it is not ``mqtt[s]://[user[:password]@]host[:port]``.
+
+    Examples
+    --------
+    >>> parse_url("mqtt://localhost")
+    BrokerAddress(host='localhost', port=1883, user=None, tls=None)
+    >>> parse_url("mqtts://me:secret@broker")
+    BrokerAddress(host='broker', port=8883, user='me', tls=Tls(ca=None, certificate=None, key=None))
+    """
+    try:
+        return _parse(url)
+    except ValueError:
+        # what is wrong may be within the password: not even the cause is shown
+        raise ValueError(f"broker is {_without_password(url)!r}, {_EXPECTED}") from None
+
+
+def resolve(
+    url: str,
+    user: str | None = None,
+    password: str | None = None,
+    password_file: Path | None = None,
+    password_env: str | None = None,
+    ca: Path | None = None,
+    certificate: Path | None = None,
+    key: Path | None = None,
+) -> BrokerAddress:
+    """Put together where a broker is and who we are to it.
+
+    Parameters
+    ----------
+    url : str
+        ``mqtt[s]://[user[:password]@]host[:port]``.
+    user : str, optional
+        Name by which the broker knows us, unless the URL says it.
+    password : str, optional
+        What proves it, unless the URL says it.
+    password_file : pathlib.Path, optional
+        File that holds the password; a line end at its end is not part of it.
+    password_env : str, optional
+        Variable of the environment that holds the password.
+    ca, certificate, key : pathlib.Path, optional
+        See `Tls`.
+
+    Raises
+    ------
+    ValueError
+        If the URL is none, if something is said twice, or if there are files for TLS but the URL wants none.
+    TransportError
+        If a file cannot be read or the variable is not set.
+
+    Examples
+    --------
+    >>> resolve("mqtt://broker", user="me", password="secret")
+    BrokerAddress(host='broker', port=1883, user='me', tls=None)
+    """
+    address = parse_url(url)
+    if address.tls is None and (ca or certificate or key):
+        raise ValueError(
+            f"broker is {_without_password(url)!r}, expected mqtts:// with a certificate, a key or a ca"
+        )
+    passwords = {
+        "the URL": address.password,
+        "password": password,
+        "password_file": None if password_file is None else _read_password(password_file),
+        "password_env": None if password_env is None else _look_up(password_env),
+    }
+    return BrokerAddress(
+        address.host,
+        address.port,
+        _only_one("user", {"the URL": address.user, "user": user}),
+        _only_one("password", passwords),
+        None if address.tls is None else Tls(ca, certificate, key),
+    )
+
+
+def _parse(url: str) -> BrokerAddress:
+    parts = urlsplit(url)
+    if parts.scheme not in _PORTS or parts.path.strip("/") or parts.query or parts.fragment:
+        raise ValueError(url)
+    return BrokerAddress(
+        parts.hostname or "",
+        _PORTS[parts.scheme] if parts.port is None else parts.port,
+        None if parts.username is None else unquote(parts.username),
+        None if parts.password is None else unquote(parts.password),
+        Tls() if parts.scheme == "mqtts" else None,
+    )
+
+
+def _without_password(url: str) -> str:
+    """The URL with stars for all from the first colon of the credentials to the last @."""
+    before, at, host = url.rpartition("@")
+    scheme, separator, credentials = before.partition("://") if "://" in before else ("", "", before)
+    user, colon, _ = credentials.partition(":")
+    return f"{scheme}{separator}{user}{':***' if colon else ''}{at}{host}"
+
+
+def _only_one(what: str, sources: dict[str, str | None]) -> str | None:
+    given = {source: value for source, value in sources.items() if value is not None}
+    if len(given) > 1:
+        raise ValueError(f"{what} is given by {' and by '.join(given)}, expected one of them")
+    return next(iter(given.values()), None)
+
+
+def _look_up(variable: str) -> str:
+    value = os.environ.get(variable)
+    if value is None:
+        raise TransportError(f"environment variable {variable} is not set, expected it to hold the password")
+    return value
+
+
+def _read_password(path: Path) -> str:
+    try:
+        text = _read(path, "password file").decode()
+    except UnicodeDecodeError as error:
+        raise TransportError(f"password file {path} is not UTF-8") from error
+    return re.sub(r"\r?\n\Z", "", text)
+
+
+def _read(path: Path, what: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise TransportError(f"{what} {path} cannot be read: {error.strerror}") from error
+
+
+def _first_that_answers(places: list[Any], deadline: float) -> socket.socket:
+    """Try the addresses of a host one after the other, each with an even share of the time that is left."""
+    for n_left, place in zip(range(len(places), 1, -1), places, strict=False):
+        with suppress(OSError):
+            return _dial(place, _time_left(deadline) / n_left)
+    return _dial(places[-1], _time_left(deadline))
+
+
+def _dial(place: Any, timeout: float) -> socket.socket:
+    family, kind, protocol, _, address = place
+    dialled = socket.socket(family, kind, protocol)
+    try:
+        dialled.settimeout(timeout)
+        dialled.connect(address)
+    except BaseException:
+        dialled.close()
+        raise
+    return dialled
+
+
+def _time_left(deadline: float) -> float:
+    """Seconds until then, never none: a socket without a timeout would wait for ever."""
+    return max(deadline - time.monotonic(), 1e-3)

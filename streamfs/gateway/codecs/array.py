@@ -1,0 +1,119 @@
+"""Arrays as their bytes: the quickest way to send many samples of one channel."""
+
+import struct
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.base import Array
+from streamfs.errors import PayloadError
+from streamfs.gateway.codecs.checks import shown
+from streamfs.gateway.codecs.plain import sample_times, samples_in
+from streamfs.gateway.codecs.reading import MAX_SAMPLES, Batch
+
+_VERSION = 1
+_SHORTEST, _LONGEST = 1e-30, 1e10  # seconds from one sample to the next
+_HEADER = struct.Struct("<BBQf")
+_TYPES: dict[int, np.dtype[Any]] = {1: np.dtype("<f4"), 2: np.dtype("<f8"), 3: np.dtype("<i2"), 4: np.dtype("<i4")}
+_CODES = {kind.newbyteorder("=").name: code for code, kind in _TYPES.items()}
+
+
+class ArrayCodec:
+    """Binary arrays: samples that follow each other evenly.
+
+    All is little-endian: the version, 1, in one byte; a type in one byte, 1 for float32, 2 for float64, 3 for
+    int16 and 4 for int32; the time of the first sample as uint64, in nanoseconds since 1970; the time from one
+    sample to the next as float32, in seconds; and the samples. One that is not finite is missing.
+
+    Parameters
+    ----------
+    max_samples : int
+        Samples that a payload may have.
+
+    Examples
+    --------
+    >>> batch = ArrayCodec().decode(encode_array(12.0, 0.5, [20.5, 21.0]))
+    >>> batch.times.tolist(), batch.values.tolist()
+    ([12.0, 12.5], [20.5, 21.0])
+    """
+
+    def __init__(self, max_samples: int = MAX_SAMPLES) -> None:
+        self._max_samples = max_samples
+
+    def decode(self, payload: bytes, arrival: float = 0.0, content_type: str = "") -> Batch:  # noqa: ARG002
+        """Read a payload; see `Codec`."""
+        if len(payload) < _HEADER.size:
+            raise PayloadError(f"payload is {shown(payload)}, expected {_HEADER.size} bytes and samples")
+        version, code, nanoseconds, step = _HEADER.unpack_from(payload)
+        if version != _VERSION:
+            raise PayloadError(f"version is {version}, expected {_VERSION}")
+        if code not in _TYPES:
+            raise PayloadError(f"type is {code}, expected one of {', '.join(map(str, _TYPES))}")
+        kind = _TYPES[code]
+        n_bytes = len(payload) - _HEADER.size
+        if n_bytes % kind.itemsize:
+            raise PayloadError(f"samples have {n_bytes} bytes, expected a multiple of {kind.itemsize}")
+        n_samples = samples_in("payload", n_bytes // kind.itemsize, self._max_samples)
+        times = sample_times(nanoseconds / 10**9, step, n_samples)
+        return Batch(times, _finite(np.frombuffer(payload, kind, offset=_HEADER.size)), None)
+
+
+def encode_array(start: float, step: float, values: npt.ArrayLike, kind: str = "float32") -> bytes:
+    """Write samples that follow each other evenly as a binary array; see `ArrayCodec`.
+
+    Parameters
+    ----------
+    start : float
+        Seconds since 1970 of the first sample.
+    step : float
+        Seconds from one sample to the next; kept with a precision of seven digits.
+    values : array of shape (n_samples,)
+        Samples; NaN where one is missing, which the kinds of whole numbers cannot hold.
+    kind : str
+        ``float32``, ``float64``, ``int16`` or ``int32``, into which the samples are rounded.
+
+    Returns
+    -------
+    bytes
+        The payload.
+
+    Raises
+    ------
+    ValueError
+        If a number cannot be written so.
+
+    Examples
+    --------
+    >>> len(encode_array(1.7e9, 0.01, [1.0, 2.0, 3.0]))
+    26
+    """
+    samples = np.asarray(values, dtype=np.float64)
+    if kind not in _CODES:
+        raise ValueError(f"kind is {kind!r}, expected one of {', '.join(_CODES)}")
+    if samples.ndim != 1 or not samples.size:
+        raise ValueError(f"values have shape {samples.shape}, expected (n_samples,), at least one")
+    if np.isinf(samples).any():
+        raise ValueError("values have inf in them, expected finite numbers, or NaN where one is missing")
+    if not 0 <= start * 1e9 < 2**64:
+        raise ValueError(f"start is {start}, expected seconds since 1970, at least 0")
+    if not _SHORTEST <= step <= _LONGEST:
+        raise ValueError(f"step is {step}, expected a positive number of seconds")
+    header = _HEADER.pack(_VERSION, _CODES[kind], round(start * 1e9), step)
+    return header + _converted(samples, _TYPES[_CODES[kind]]).tobytes()
+
+
+def _finite(samples: npt.NDArray[Any]) -> Array:
+    with np.errstate(invalid="ignore"):  # a NaN that signals is missing like any other
+        values = samples.astype(np.float64)
+    values[np.isinf(values)] = np.nan
+    return values
+
+
+def _converted(samples: Array, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    limits = np.iinfo(kind) if kind.kind == "i" else np.finfo(kind)
+    is_missing = np.isnan(samples) & (kind.kind == "f")
+    rounded = np.rint(samples) if kind.kind == "i" else samples
+    if not ((rounded >= limits.min) & (rounded <= limits.max) | is_missing).all():
+        raise ValueError(f"values do not all lie within {limits.min} and {limits.max}, as {kind.name} has it")
+    return rounded.astype(kind)

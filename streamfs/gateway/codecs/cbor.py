@@ -1,0 +1,69 @@
+"""CBOR (RFC 8949), read with care: what would be costly, ambiguous or not plain data is refused."""
+
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+from streamfs.errors import MissingExtraError, PayloadError
+from streamfs.gateway.codecs.checks import shown
+
+_DECIMAL_FRACTION = 4
+
+
+class _OnlyDecimals(dict[int, Any]):
+    """Decoders of tagged values: the library's own for decimal fractions, none for others."""
+
+    def __missing__(self, tag: int) -> Any:
+        if tag == _DECIMAL_FRACTION:
+            raise KeyError(tag)
+        raise ValueError(f"tag {tag}")
+
+
+def cbor_reader() -> Callable[[bytes], Any]:
+    """Return what reads CBOR, or raises a PayloadError: one item, no key twice, no tags but decimal fractions.
+
+    Raises
+    ------
+    MissingExtraError
+        If the package that reads CBOR is not there.
+
+    Examples
+    --------
+    >>> cbor_reader()(bytes.fromhex("81a1026131"))
+    [{2: '1'}]
+    """
+    cbor2 = _cbor2()
+    tags = _OnlyDecimals()
+
+    def load(payload: bytes) -> Any:
+        stream = BytesIO(payload)
+        try:
+            document = cbor2.load(stream, semantic_decoders=tags, allow_duplicate_keys=False)
+        except cbor2.CBORError as error:
+            reason = error if error.__cause__ is None else f"{error}: {error.__cause__}"
+            raise PayloadError(f"payload is {shown(payload)}, expected CBOR ({reason})") from error
+        if stream.tell() < len(payload):
+            raise PayloadError(f"payload is {shown(payload)}, expected CBOR that ends after {stream.tell()} bytes")
+        return document
+
+    return load
+
+
+def dump_cbor(document: object) -> bytes:
+    """Write CBOR.
+
+    Raises
+    ------
+    MissingExtraError
+        If the package that writes CBOR is not there.
+    """
+    written: bytes = _cbor2().dumps(document)
+    return written
+
+
+def _cbor2() -> Any:
+    try:
+        import cbor2  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise MissingExtraError("cbor2", "gateway") from error
+    return cbor2

@@ -1,0 +1,76 @@
+"""Uplinks of LoRaWAN devices, as ChirpStack publishes them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from streamfs.errors import PayloadError
+from streamfs.gateway.codecs.checks import number, seconds_of_text, sequence_number, shown
+from streamfs.gateway.codecs.paths import Paths, checked_fields, load_json
+from streamfs.gateway.codecs.reading import Reading, Several
+
+_TIME, _COUNTER = "time", "fCnt"
+_SPREADING = "txInfo.modulation.lora.spreadingFactor"
+_FRAME = Paths([_TIME, _COUNTER, "object", _SPREADING])
+
+
+class ChirpStackCodec:
+    """Uplink events of ChirpStack 4: what a device's decoder has put into ``object``.
+
+    The sequence number is the frame counter, so every channel of a device counts alike. An event without
+    ``object``, which is one that has not been decoded, reports nothing.
+
+    Parameters
+    ----------
+    fields : mapping of str to str, optional
+        Path of each number within ``object`` to the channel that it reports on; one that is not there or null
+        reports nothing. By default each number, true and false at the top of ``object`` is a channel of its name.
+
+    Raises
+    ------
+    ValueError
+        If a path or a channel is none.
+
+    Examples
+    --------
+    >>> event = b'{"time": "2025-01-31T12:00:00Z", "fCnt": 7, "object": {"light": 300}}'
+    >>> ChirpStackCodec().decode(event).parts
+    (('light', Reading(time=1738324800.0, value=300.0, sequence=7)),)
+    """
+
+    def __init__(self, fields: Mapping[str, str] | None = None) -> None:
+        self._fields = None if fields is None else checked_fields(fields)
+        self._paths = None if self._fields is None else Paths(self._fields)
+
+    def decode(self, payload: bytes, arrival: float = 0.0, content_type: str = "") -> Several:  # noqa: ARG002
+        """Read a payload; see `Codec`."""
+        document = load_json(payload)
+        if type(document) is not dict:
+            raise PayloadError(f"payload is {shown(payload)}, expected an uplink event")
+        frame = _FRAME.found(document)
+        measured = frame.get("object") or {}
+        if type(measured) is not dict:
+            raise PayloadError(f"object is {shown(measured)}, expected an object")
+        time = None if frame.get(_TIME) is None else seconds_of_text(_TIME, frame[_TIME])
+        sequence = sequence_number(_COUNTER, frame[_COUNTER]) if _COUNTER in frame else None
+        parts = tuple(
+            (channel, Reading(time, number(name, value), sequence))
+            for name, channel, value in self._values(measured)
+        )
+        return Several(parts, _spreading_factor(frame.get(_SPREADING)))
+
+    def _values(self, measured: dict[str, Any]) -> list[tuple[str, str, Any]]:
+        """Return the path, the channel and the value of each field that is wanted."""
+        if self._fields is None or self._paths is None:
+            return [(name, name, value) for name, value in measured.items() if isinstance(value, int | float)]
+        found = self._paths.found(measured)
+        return [
+            (path, channel, found[path]) for path, channel in self._fields.items() if found.get(path) is not None
+        ]
+
+
+def _spreading_factor(value: object) -> int | None:
+    if value is None:
+        return None
+    if type(value) is not int or not 5 <= value <= 12:
+        raise PayloadError(f"{_SPREADING} is {shown(value)}, expected 5 to 12")
+    return value

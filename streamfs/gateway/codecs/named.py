@@ -1,0 +1,154 @@
+"""Codecs by the names of their formats, and by the content types of messages."""
+
+from collections.abc import Mapping
+
+from streamfs.errors import MissingExtraError, PayloadError
+from streamfs.gateway.codecs.array import ArrayCodec
+from streamfs.gateway.codecs.checks import shown
+from streamfs.gateway.codecs.chirpstack import ChirpStackCodec
+from streamfs.gateway.codecs.plain import FieldsCodec, PlainCodec
+from streamfs.gateway.codecs.reading import MAX_SAMPLES, Batch, Codec, Reading, Several
+from streamfs.gateway.codecs.senml import SenmlCodec
+
+FORMATS = ("auto", "json", "senml+json", "senml+cbor", "array", "chirpstack")
+"""Names of the formats that are read."""
+
+_OF_CONTENT_TYPE = {
+    "": "json",
+    "text/plain": "json",
+    "application/json": "json",
+    "application/senml+json": "senml+json",
+    "application/senml+cbor": "senml+cbor",
+    "application/octet-stream": "array",
+}
+_TAKE_PLACES = ("auto", "json")
+_TAKE_FIELDS = ("auto", "json", "senml+json", "senml+cbor", "chirpstack")
+
+
+class AutoCodec:
+    """Reads each message as its content type says; one without a content type is plain JSON.
+
+    Parameters
+    ----------
+    fields, value, time, time_unit, sequence, max_samples
+        As in `codec_for`; what does not concern a format is left out there.
+    """
+
+    def __init__(
+        self,
+        fields: Mapping[str, str] | None = None,
+        value: str | None = None,
+        time: str | None = None,
+        time_unit: str = "s",
+        sequence: str | None = None,
+        max_samples: int = MAX_SAMPLES,
+    ) -> None:
+        self._plain = codec_for(
+            "json",
+            fields=fields,
+            value=value,
+            time=time,
+            time_unit=time_unit,
+            sequence=sequence,
+            max_samples=max_samples,
+        )
+        self._fields = fields
+        self._max_samples = max_samples
+        self._others: dict[str, Codec] = {}
+
+    def decode(self, payload: bytes, arrival: float, content_type: str = "") -> Reading | Batch | Several:
+        """Read a payload; see `Codec`."""
+        if not content_type:
+            return self._plain.decode(payload, arrival)
+        return self._codec(content_type).decode(payload, arrival)
+
+    def _codec(self, content_type: str) -> Codec:
+        name = codec_of_content_type(content_type)
+        if name == "json":
+            return self._plain
+        if name not in self._others:
+            fields = self._fields if name in _TAKE_FIELDS else None
+            try:
+                self._others[name] = codec_for(name, fields=fields, max_samples=self._max_samples)
+            except MissingExtraError as error:
+                raise PayloadError(f"content type is {shown(content_type)}: {error}") from error
+        return self._others[name]
+
+
+def codec_of_content_type(content_type: str) -> str:
+    """Return the name of the format that a content type stands for; its parameters do not matter.
+
+    Raises
+    ------
+    PayloadError
+        If it is none that is read.
+
+    Examples
+    --------
+    >>> codec_of_content_type("application/senml+json; charset=utf-8")
+    'senml+json'
+    """
+    name = _OF_CONTENT_TYPE.get(content_type.partition(";")[0].strip().lower())
+    if name is None:
+        expected = ", ".join(known for known in _OF_CONTENT_TYPE if known)
+        raise PayloadError(f"content type is {shown(content_type)}, expected none or one of {expected}")
+    return name
+
+
+def codec_for(
+    name: str,
+    *,
+    fields: Mapping[str, str] | None = None,
+    value: str | None = None,
+    time: str | None = None,
+    time_unit: str = "s",
+    sequence: str | None = None,
+    max_samples: int = MAX_SAMPLES,
+) -> Codec:
+    """Return what reads the payloads of a format.
+
+    Parameters
+    ----------
+    name : str
+        One of `FORMATS`.
+    fields : mapping of str to str, optional
+        For payloads that report on several channels: path or name in the payload to channel.
+    value, time, sequence : str, optional
+        For plain JSON: dotted paths of what a payload reports.
+    time_unit : str
+        For plain JSON: ``s``, ``ms``, ``us``, ``ns``, or ``iso`` for text.
+    max_samples : int
+        Samples that one payload may hold.
+
+    Raises
+    ------
+    ValueError
+        If there is no such format, or an option does not suit it.
+    MissingExtraError
+        If the format needs a package that is not there.
+
+    Examples
+    --------
+    >>> codec_for("json", value="Power", time="Time", time_unit="iso").decode(b'{"Power": 40}', 0.0)
+    Reading(time=None, value=40.0, sequence=None)
+    """
+    if name not in FORMATS:
+        raise ValueError(f"format is {name!r}, expected one of {', '.join(FORMATS)}")
+    if fields is not None and name not in _TAKE_FIELDS:
+        raise ValueError(f"format {name!r} takes no fields: its payloads report on one channel")
+    if name not in _TAKE_PLACES and (value, time, time_unit, sequence) != (None, None, "s", None):
+        raise ValueError(f"format {name!r} takes no value, time, time_unit or sequence: it says where they are")
+    if fields is not None and value is not None:
+        raise ValueError("fields and value exclude each other: fields say where the values are")
+    match name:
+        case "auto":
+            return AutoCodec(fields, value, time, time_unit, sequence, max_samples)
+        case "array":
+            return ArrayCodec(max_samples)
+        case "chirpstack":
+            return ChirpStackCodec(fields)
+        case "json" if fields is not None:
+            return FieldsCodec(fields, time, time_unit, sequence, max_samples)
+        case "json":
+            return PlainCodec(value, time, time_unit, sequence, max_samples)
+    return SenmlCodec(fields, is_binary=name == "senml+cbor", max_samples=max_samples)

@@ -1,0 +1,92 @@
+"""Dotted paths into nested objects: ``ENERGY.Power``."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+
+from feature_extractors.report import split_channel
+from streamfs.errors import PayloadError
+from streamfs.gateway.codecs.checks import shown
+from streamfs.gateway.topics import check_name
+
+
+def load_json(payload: bytes) -> Any:
+    """Read JSON; what is nested too deep, not UTF-8 or beyond a double is none.
+
+    Raises
+    ------
+    PayloadError
+        If it is not JSON.
+    """
+    try:
+        return orjson.loads(payload)
+    except orjson.JSONDecodeError as error:
+        raise PayloadError(f"payload is {shown(payload)}, expected JSON ({error})") from error
+
+
+class Paths:
+    """Some places in nested objects.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Names of fields with dots between them.
+
+    Raises
+    ------
+    ValueError
+        If a path has an empty part.
+
+    Examples
+    --------
+    >>> Paths(["ENERGY.Power", "Time"]).found({"ENERGY": {"Power": 40, "Voltage": 230}})
+    {'ENERGY.Power': 40}
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._parts = tuple((text, tuple(text.split("."))) for text in texts)
+        for text, parts in self._parts:
+            if not all(parts):
+                raise ValueError(f"path is {text!r}, expected names with dots between them")
+
+    def found(self, document: dict[str, Any]) -> dict[str, Any]:
+        """Return what is there, by the path's text.
+
+        Raises
+        ------
+        PayloadError
+            If what a path goes through is no object.
+        """
+        values = {}
+        for text, parts in self._parts:
+            value: Any = document
+            for part in parts:
+                if type(value) is not dict:
+                    raise PayloadError(f"{text} leads through {shown(value)}, expected an object")
+                if part not in value:
+                    break
+                value = value[part]
+            else:
+                values[text] = value
+        return values
+
+
+def checked_fields(fields: Mapping[str, str]) -> dict[str, str]:
+    """Return which field reports on which channel, as it is.
+
+    Raises
+    ------
+    ValueError
+        If there is none, a channel is there twice, or it is not one.
+    """
+    if not fields:
+        raise ValueError("fields are empty, expected at least one")
+    channels: set[str] = set()
+    for channel in fields.values():
+        check_name("channel", channel)
+        split_channel(channel)
+        if channel in channels:
+            raise ValueError(f"fields have channel {channel!r} twice")
+        channels.add(channel)
+    return dict(fields)

@@ -1,0 +1,206 @@
+"""Plain JSON: a number, an object with one, or an object with many."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from feature_extractors.base import Array
+from streamfs.errors import PayloadError
+from streamfs.gateway.codecs.checks import LATEST, clock, number, sequence_number, shown
+from streamfs.gateway.codecs.paths import Paths, checked_fields, load_json
+from streamfs.gateway.codecs.reading import MAX_SAMPLES, Batch, Reading, Several
+
+_VALUE = ("v", "value")
+_TIME = ("t", "ts", "timestamp")
+_SEQUENCE = "seq"
+_IN_ARRAYS = {int, float, bool, type(None)}
+
+
+class PlainCodec:
+    """Plain JSON that reports on one channel.
+
+    The payload is a number, or an object with the number, and optionally a time and a sequence number. True and
+    false count as 1 and 0. An object with an array of numbers is a batch: its samples begin at ``t0`` and follow
+    each other every ``dt``; null is a sample that is missing.
+
+    Parameters
+    ----------
+    value : str, optional
+        Path of the number; ``v`` or ``value`` by default.
+    time : str, optional
+        Path of the time; ``t``, ``ts`` or ``timestamp`` by default, and ``t0`` beside an array.
+    time_unit : str
+        ``s``, ``ms``, ``us``, ``ns``, or ``iso`` for text as ISO 8601 has it. It is that of ``dt`` too, which is
+        in seconds beside text.
+    sequence : str, optional
+        Path of the sequence number; ``seq`` by default.
+    max_samples : int
+        Samples that an array may have.
+
+    Raises
+    ------
+    ValueError
+        If a path or the unit is none.
+
+    Examples
+    --------
+    >>> PlainCodec().decode(b'{"v": true, "t": 12, "seq": 3}')
+    Reading(time=12.0, value=1.0, sequence=3)
+    >>> batch = PlainCodec().decode(b'{"t0": 12, "dt": 0.5, "v": [20.5, null, 21]}')
+    >>> batch.times.tolist(), batch.values.tolist()
+    ([12.0, 12.5, 13.0], [20.5, nan, 21.0])
+    """
+
+    def __init__(
+        self,
+        value: str | None = None,
+        time: str | None = None,
+        time_unit: str = "s",
+        sequence: str | None = None,
+        max_samples: int = MAX_SAMPLES,
+    ) -> None:
+        self._values = _VALUE if value is None else (value,)
+        self._times = _TIME if time is None else (time,)
+        self._start = "t0" if time is None else time
+        self._sequence = _SEQUENCE if sequence is None else sequence
+        self._seconds = clock(time_unit)
+        self._step = clock("s" if time_unit == "iso" else time_unit)
+        self._max_samples = max_samples
+        is_nested = any("." in path for path in (value, time, sequence) if path is not None)
+        wanted = (*self._values, *self._times, self._start, "dt", self._sequence)
+        self._paths = Paths(dict.fromkeys(wanted)) if is_nested else None
+
+    def decode(self, payload: bytes, arrival: float = 0.0, content_type: str = "") -> Reading | Batch:  # noqa: ARG002
+        """Read a payload; see `Codec`."""
+        document = load_json(payload)
+        if type(document) is not dict:
+            return Reading(None, number("payload", document), None)
+        fields = document if self._paths is None else self._paths.found(document)
+        for name in self._values:
+            if name in fields:
+                return self.reported(name, fields[name], fields)
+        raise PayloadError(f"payload is {shown(payload)}, expected a field {' or '.join(self._values)}")
+
+    def reported(self, name: str, value: object, fields: Mapping[str, Any]) -> Reading | Batch:
+        """Return what a field reports: a number, or an array of numbers.
+
+        Parameters
+        ----------
+        name : str
+            Of the field.
+        value : object
+            What is in there.
+        fields : mapping of str to object
+            All fields of the message, by their paths.
+
+        Raises
+        ------
+        PayloadError
+            If it is none, or goes with a time or a sequence number that is none.
+        """
+        if type(value) is list:
+            return self._batch(name, value, fields)
+        value = value if type(value) is float else number(name, value)
+        time = None
+        for when in self._times:
+            if when in fields:
+                time = self._seconds(when, fields[when])
+                break
+        return Reading(time, value, self._number(fields))
+
+    def _number(self, fields: Mapping[str, Any]) -> int | None:
+        if self._sequence not in fields:
+            return None
+        return sequence_number(self._sequence, fields[self._sequence])
+
+    def _batch(self, name: str, values: list[Any], fields: Mapping[str, Any]) -> Batch:
+        if self._start not in fields or "dt" not in fields:
+            raise PayloadError(f"{name} is {shown(values)}, expected {self._start} and dt beside an array")
+        start = self._seconds(self._start, fields[self._start])
+        step = self._step("dt", fields["dt"])
+        times = sample_times(start, step, samples_in(name, len(values), self._max_samples))
+        if not set(map(type, values)) <= _IN_ARRAYS:
+            odd = next(value for value in values if type(value) not in _IN_ARRAYS)
+            raise PayloadError(f"{name} has {shown(odd)} in it, expected numbers, or null where one is missing")
+        return Batch(times, np.array(values, dtype=np.float64), self._number(fields))
+
+
+class FieldsCodec:
+    """Plain JSON that reports on several channels.
+
+    A field that is not there or null reports nothing. Times and sequence numbers are those of `PlainCodec`, and
+    hold for all fields.
+
+    Parameters
+    ----------
+    fields : mapping of str to str
+        Path of each number in the payload to the channel that it reports on.
+    time, time_unit, sequence, max_samples
+        As in `PlainCodec`.
+
+    Raises
+    ------
+    ValueError
+        If a path, a channel or the unit is none.
+
+    Examples
+    --------
+    >>> codec = FieldsCodec({"temperature": "temperature@delta:0.5", "occupancy": "occupancy"})
+    >>> for part in codec.decode(b'{"temperature": 21.5, "occupancy": true, "battery": 100}').parts:
+    ...     print(part)
+    ('temperature@delta:0.5', Reading(time=None, value=21.5, sequence=None))
+    ('occupancy', Reading(time=None, value=1.0, sequence=None))
+    """
+
+    def __init__(
+        self,
+        fields: Mapping[str, str],
+        time: str | None = None,
+        time_unit: str = "s",
+        sequence: str | None = None,
+        max_samples: int = MAX_SAMPLES,
+    ) -> None:
+        self._fields = checked_fields(fields)
+        self._codec = PlainCodec(None, time, time_unit, sequence, max_samples)
+        times = ("t0", *_TIME) if time is None else (time,)
+        self._paths = Paths(dict.fromkeys((*fields, *times, "dt", sequence or _SEQUENCE)))
+
+    def decode(self, payload: bytes, arrival: float = 0.0, content_type: str = "") -> Several:  # noqa: ARG002
+        """Read a payload; see `Codec`."""
+        document = load_json(payload)
+        if type(document) is not dict:
+            raise PayloadError(f"payload is {shown(payload)}, expected an object")
+        found = self._paths.found(document)
+        parts = (
+            (channel, self._codec.reported(path, found[path], found))
+            for path, channel in self._fields.items()
+            if found.get(path) is not None
+        )
+        return Several(tuple(parts))
+
+
+def sample_times(start: float, step: float, n_samples: int) -> Array:
+    """Return the times of samples that follow each other evenly.
+
+    Raises
+    ------
+    PayloadError
+        If the step is not above 0, or the last lies beyond `LATEST`.
+    """
+    if not (step > 0 and start + step * n_samples < LATEST):
+        raise PayloadError(f"dt is {step}, expected more than 0, and a last time of less than {LATEST:g} seconds")
+    return start + step * np.arange(n_samples, dtype=np.float64)
+
+
+def samples_in(name: str, n_samples: int, max_samples: int) -> int:
+    """Return the number of samples.
+
+    Raises
+    ------
+    PayloadError
+        If there is none, or are too many.
+    """
+    if not 0 < n_samples <= max_samples:
+        raise PayloadError(f"{name} has {n_samples} samples, expected 1 to {max_samples}")
+    return n_samples

@@ -1,0 +1,154 @@
+"""Sensor Measurement Lists, SenML (RFC 8428), in JSON and in CBOR."""
+
+from collections.abc import Mapping
+from math import isfinite, isnan
+
+import numpy as np
+import orjson
+
+from streamfs.errors import PayloadError
+from streamfs.gateway.codecs.cbor import cbor_reader, dump_cbor
+from streamfs.gateway.codecs.checks import LATEST, shown
+from streamfs.gateway.codecs.paths import checked_fields, load_json
+from streamfs.gateway.codecs.reading import MAX_SAMPLES, Batch, Reading, Several
+from streamfs.gateway.codecs.senml_pack import CBOR, JSON, Column, Pack, Record
+
+_RELATIVE = 2**28  # seconds; smaller times are relative to now
+
+
+class SenmlCodec:
+    """SenML packs: numbers, true and false under names.
+
+    The whole name of a measurement, base name and name, tells its channel. One name many times is a batch. Times
+    below 2**28 are relative to the arrival; a measurement alone under its name at the time 0 has none. Sums and
+    units are left aside, and so are names that are not wanted, whatever they hold.
+
+    Parameters
+    ----------
+    fields : mapping of str to str, optional
+        Names, whole or without the base name, to channels. By default the channel is what stands in the whole name
+        behind the last slash or colon.
+    is_binary : bool
+        Whether packs are CBOR rather than JSON.
+    max_samples : int
+        Records that a pack may have.
+
+    Raises
+    ------
+    ValueError
+        If a channel is none.
+    MissingExtraError
+        If packs are CBOR and the package that reads it is not there.
+
+    References
+    ----------
+    RFC 8428, Sensor Measurement Lists (SenML), sections 4 to 6.
+
+    Examples
+    --------
+    >>> pack = b'[{"bn": "urn:dev:n1:", "bt": 1.7e9, "n": "light", "v": 300}, {"n": "door", "vb": true, "t": 1}]'
+    >>> for part in SenmlCodec().decode(pack, 0.0).parts:
+    ...     print(part)
+    ('light', Reading(time=1700000000.0, value=300.0, sequence=None))
+    ('door', Reading(time=1700000001.0, value=1.0, sequence=None))
+    """
+
+    def __init__(
+        self, fields: Mapping[str, str] | None = None, *, is_binary: bool = False, max_samples: int = MAX_SAMPLES
+    ) -> None:
+        self._fields = None if fields is None else checked_fields(fields)
+        self._load = cbor_reader() if is_binary else load_json
+        self._labels = CBOR if is_binary else JSON
+        self._max_samples = max_samples
+
+    def decode(self, payload: bytes, arrival: float, content_type: str = "") -> Several:  # noqa: ARG002
+        """Read a payload; see `Codec`."""
+        records = self._load(payload)
+        if type(records) is not list or not 0 < len(records) <= self._max_samples:
+            raise PayloadError(
+                f"payload is {shown(payload)}, expected 1 to {self._max_samples} records in an array"
+            )
+        pack = Pack(self._labels, self._fields)
+        for record in records:
+            pack.take(record)
+        return Several(tuple((column.channel, _reported(column, arrival)) for column in pack.columns))
+
+
+def encode_senml(several: Several, base_name: str = "", *, is_binary: bool = False) -> bytes:
+    """Write what a node reports as a SenML pack.
+
+    Parameters
+    ----------
+    several : Several
+        Channels and what they report; sequence numbers and the spreading factor have no place in a pack, and
+        samples that are missing none either.
+    base_name : str
+        What the channels' names are put behind, such as ``urn:dev:mac:0024befffe804ff1:``.
+    is_binary : bool
+        Whether to write CBOR rather than JSON.
+
+    Returns
+    -------
+    bytes
+        The payload, which `SenmlCodec` reads.
+
+    Raises
+    ------
+    ValueError
+        If nothing is left to write, a value is infinite or a single one NaN, or a time is less than 2**28 seconds,
+        which would be relative.
+    MissingExtraError
+        If it is CBOR and the package that writes it is not there.
+
+    Examples
+    --------
+    >>> encode_senml(Several((("light", Reading(1.7e9, 300.0, None)),)), "urn:dev:n1:")
+    b'[{"bn":"urn:dev:n1:","n":"light","t":1700000000.0,"v":300.0}]'
+    """
+    labels = CBOR if is_binary else JSON
+    records: list[Record] = []
+    for channel, reported in several.parts:
+        for time, value in _samples(reported):
+            when = {} if time is None else {labels.time: _absolute_time(time)}
+            records.append({labels.name: channel, **when, labels.value: value})
+    if not records:
+        raise ValueError("nothing is reported, expected at least one value")
+    if base_name:
+        records[0] = {labels.base_name: base_name, **records[0]}
+    return dump_cbor(records) if is_binary else orjson.dumps(records)
+
+
+def _reported(column: Column, arrival: float) -> Reading | Batch:
+    """Return what a column holds, in absolute times."""
+    if len(column.times) > 1:
+        times, values = np.array(column.times), np.array(column.values)
+        times[times < _RELATIVE] += arrival
+        if not ((np.abs(times) < LATEST) & np.isfinite(values)).all():
+            raise PayloadError(f"name {shown(column.name)} has a time or a value that is not finite or too large")
+        return Batch(times, values, None)
+    (time,), (value,) = column.times, column.values
+    stamp = arrival + time if time < _RELATIVE else time
+    if not (abs(stamp) < LATEST and isfinite(value)):
+        raise PayloadError(
+            f"name {shown(column.name)} has time {time:g} and value {value:g}, expected finite ones"
+        )
+    return Reading(stamp if time else None, value, None)
+
+
+def _samples(reported: Reading | Batch) -> list[tuple[float | None, float]]:
+    """Return what is reported and not missing."""
+    if isinstance(reported, Reading):
+        pairs: list[tuple[float | None, float]] = [(reported.time, reported.value)]
+    else:
+        stamped = zip(reported.times.tolist(), reported.values.tolist(), strict=True)
+        pairs = [(time, value) for time, value in stamped if not isnan(value)]
+    odd = next((value for _, value in pairs if not isfinite(value)), None)
+    if odd is not None:
+        raise ValueError(f"value is {odd}, expected a finite number")
+    return pairs
+
+
+def _absolute_time(time: float) -> float:
+    if not _RELATIVE <= time < LATEST:
+        raise ValueError(f"time is {time}, expected seconds since 1970, at least 2**28 and less than {LATEST:g}")
+    return time

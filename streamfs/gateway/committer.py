@@ -1,0 +1,232 @@
+"""The committer: a thread that makes commits durable, so that the loop never waits for the disk."""
+
+import logging
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from queue import SimpleQueue
+from threading import Event, Thread
+from time import perf_counter
+from typing import NamedTuple, TypeVar
+
+from streamfs.errors import StorageError
+from streamfs.gateway.journal import Entry, Journal
+from streamfs.gateway.log import Log, Record
+
+_log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+_LAST = 0.5  # seconds for the thread to end once it has given up
+
+
+class _GivenUpError(Exception):
+    """The committer was stopped while the disk did not take a commit."""
+
+
+class Commit(NamedTuple):
+    """What is made durable together.
+
+    Parameters
+    ----------
+    records : sequence of Record
+        For the log.
+    n_messages : int
+        Messages to acknowledge once they are durable.
+    entry : Entry
+        For the journal; its position is filled in.
+    """
+
+    records: Sequence[Record]
+    n_messages: int
+    entry: Entry
+
+
+class Done(NamedTuple):
+    """A commit that is durable.
+
+    Parameters
+    ----------
+    n_messages : int
+        Messages to acknowledge.
+    numbers : list of int
+        Those of the entry's publications in the outbox.
+    commit : Commit
+        The commit as it was submitted.
+    """
+
+    n_messages: int
+    numbers: list[int]
+    commit: Commit
+
+
+class Committer:
+    """Appends the records of a commit to the log, makes them durable, and commits its entry to the journal.
+
+    One commit at a time. What fails because the disk is full or failing is tried again, ever more slowly, until it
+    succeeds or the committer is stopped; what had succeeded before is not repeated. After a snapshot the log lets
+    go of what is no longer needed.
+
+    Parameters
+    ----------
+    log : Log
+        Used by the committer alone from now on.
+    journal : Journal
+        Committed to by the committer alone from now on.
+    on_done : callable
+        Called from the committer's thread whenever `done` has something to say.
+    retry : tuple of float
+        Seconds to wait before the first repetition, and at most before a later one.
+
+    Attributes
+    ----------
+    counters : Counter of str
+        ``commits``, ``committed_records``, ``commit_failures`` and ``release_failures``.
+    fsync_seconds : float
+        Time spent on making the log durable.
+    is_storing : bool
+        False while the last attempt has failed.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> durable = Event()
+    >>> with TemporaryDirectory() as folder, Journal(f"{folder}/journal.sqlite") as journal:
+    ...     log = Log(folder)
+    ...     committer = Committer(log, journal, durable.set)
+    ...     committer.submit(Commit([Record(0, 0.0, "sensors/n1/light", b"410")], 1, Entry()))
+    ...     durable.wait(10)
+    ...     [done.n_messages for done in committer.done()]
+    ...     committer.stop(10)
+    ...     log.close()
+    True
+    [1]
+    True
+    """
+
+    def __init__(
+        self, log: Log, journal: Journal, on_done: Callable[[], None], *, retry: tuple[float, float] = (0.1, 5.0)
+    ) -> None:
+        if not 0 < retry[0] <= retry[1]:
+            raise ValueError(f"retry is {retry}, expected two rising numbers of seconds, more than 0")
+        self.counters = Counter(commits=0, committed_records=0, commit_failures=0, release_failures=0)
+        self.fsync_seconds = 0.0
+        self.is_storing = True
+        self.is_busy = False
+        self._log, self._journal, self._on_done, self._retry = log, journal, on_done, retry
+        self._waiting: SimpleQueue[Commit | None] = SimpleQueue()
+        self._done: deque[Done] = deque()
+        self._error: Exception | None = None
+        self._told: set[str] = set()
+        self._gives_up = Event()
+        self._is_stopped = False
+        self._thread = Thread(target=self._run, name="committer", daemon=True)
+        self._thread.start()
+
+    def submit(self, commit: Commit) -> None:
+        """Hand over a commit; returns at once.
+
+        Raises
+        ------
+        ValueError
+            If one is under way, or the committer is stopped.
+        """
+        if self.is_busy or self._is_stopped:
+            raise ValueError(f"the committer is {'busy' if self.is_busy else 'stopped'}, expected an idle one")
+        self.is_busy = True
+        self._waiting.put(commit)
+
+    def done(self) -> list[Done]:
+        """Return the commits that have become durable since the last call; never waits.
+
+        Raises
+        ------
+        Exception
+            Whatever has ended the committer other than a disk that may recover.
+        """
+        done = [self._done.popleft() for _ in range(len(self._done))]
+        if self._error is not None and not done:
+            raise self._error
+        return done
+
+    def stop(self, timeout: float) -> bool:
+        """Wait for the commit under way, and end the thread; one that the disk does not take is given up at last.
+
+        Parameters
+        ----------
+        timeout : float
+            Seconds to wait.
+
+        Returns
+        -------
+        bool
+            Whether all that was submitted is durable.
+        """
+        self._is_stopped = True
+        self._waiting.put(None)
+        self._thread.join(timeout)
+        self._gives_up.set()
+        self._thread.join(_LAST)
+        return not self.is_busy
+
+    def _run(self) -> None:
+        try:
+            while commit := self._waiting.get():
+                numbers = self._store(commit)
+                self._done.append(Done(commit.n_messages, numbers, commit))
+                self.is_busy = False
+                self._on_done()
+                if commit.entry.snapshot is not None:
+                    self._release()
+        except _GivenUpError:
+            return
+        except Exception as error:  # noqa: BLE001 - raised again by `done`, in the loop
+            self._error, self.is_storing = error, False
+            self._on_done()
+
+    def _store(self, commit: Commit) -> list[int]:
+        """Make a commit durable; return the numbers of its publications."""
+        position = self._attempt(lambda: self._log.append(commit.records))
+        self._attempt(self._sync)
+        numbers: list[int] = []
+        if not commit.entry.is_empty:
+            entry = replace(commit.entry, position=position, snapshot=commit.entry.packed_snapshot())
+            numbers = self._attempt(lambda: self._journal.commit(entry))
+        self.is_storing = True
+        self.counters["commits"] += 1
+        self.counters["committed_records"] += len(commit.records)
+        return numbers
+
+    def _sync(self) -> None:
+        before = perf_counter()
+        try:
+            self._log.sync()
+        finally:
+            self.fsync_seconds += perf_counter() - before
+
+    def _attempt(self, step: Callable[[], Result]) -> Result:
+        """Do a step until the disk takes it."""
+        delay, longest = self._retry
+        while True:
+            try:
+                return step()
+            except StorageError as error:
+                self.is_storing = False
+                self._count("commit_failures", error)
+                if self._gives_up.wait(delay):
+                    raise _GivenUpError from error
+            delay = min(2 * delay, longest)
+
+    def _release(self) -> None:
+        """Let the log go of what no snapshot needs; what cannot go now goes after a later one."""
+        try:
+            self._log.release(self._journal.oldest_snapshot_position)
+        except StorageError as error:
+            self._count("release_failures", error)
+
+    def _count(self, what: str, error: StorageError) -> None:
+        self.counters[what] += 1
+        text = str(error)
+        if text not in self._told:
+            self._told.add(text)
+            _log.error("%s (tried again until it succeeds; further times are only counted)", text)

@@ -1,0 +1,132 @@
+"""Records as they stand on disk: in frames, each with a checksum, so that a torn or damaged one is noticed."""
+
+import os
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from struct import Struct, pack, unpack_from
+from typing import IO, NamedTuple, TypeVar
+from zlib import crc32
+
+MARK_BYTES = 4  # stand before each frame, and are drawn for each file: no payload looks like a frame
+_HEADER = Struct("<IIQI")  # checksum of all that follows, bytes of the body, first position, records
+_COVERED = 4  # byte of the header from which on the checksum covers it
+_MAX_BODY = 0xFFFF_FFFF  # bytes
+
+Text = TypeVar("Text", bytes, str)
+
+
+class Record(NamedTuple):
+    """Something that changes the gateway's state.
+
+    Parameters
+    ----------
+    kind : int
+        What it is, from 0 to 255; the log does not interpret it.
+    arrival : float
+        When, in seconds since 1970.
+    topic : str
+        Its meaning depends on the kind.
+    payload : bytes
+        The same.
+    content_type : str
+        That of a message, empty if it has none.
+    """
+
+    kind: int
+    arrival: float
+    topic: str
+    payload: bytes
+    content_type: str = ""
+
+
+class Frame(NamedTuple):
+    """Records that were appended together.
+
+    Parameters
+    ----------
+    offset : int
+        Where in its file its mark starts, in bytes.
+    first : int
+        Position of its first record.
+    n_records : int
+        How many there are.
+    body : bytes
+        The records, packed.
+    """
+
+    offset: int
+    first: int
+    n_records: int
+    body: bytes
+
+    @property
+    def end(self) -> int:
+        """Where in its file it ends, in bytes."""
+        return self.offset + MARK_BYTES + _HEADER.size + len(self.body)
+
+    @property
+    def position(self) -> int:
+        """Position after its last record."""
+        return self.first + self.n_records
+
+    def records(self) -> Iterator[Record]:
+        """Unpack the records, in order."""
+        n, body = self.n_records, self.body
+        numbers = unpack_from(f"<{n}d{3 * n}I", body, n)
+        arrivals, lengths = numbers[:n], numbers[n:]
+        payloads_at = n + 8 * n + 12 * n
+        texts_at = payloads_at + sum(lengths[:n])
+        payloads = _pieces(body[payloads_at:texts_at], lengths[:n])
+        texts = _pieces(body[texts_at:].decode(), lengths[n:])
+        return map(Record, body[:n], arrivals, texts[:n], payloads, texts[n:])
+
+
+def pack_frame(first: int, records: Sequence[Record]) -> bytes:
+    """Pack records into a frame, without its mark.
+
+    Kinds, arrivals and lengths stand side by side, and then payloads, topics and content types.
+
+    Parameters
+    ----------
+    first : int
+        Position of the first record.
+    records : sequence of Record
+        At least one.
+
+    Raises
+    ------
+    ValueError
+        If a kind is not from 0 to 255, or all of them together fill more than 4 GiB.
+    """
+    kinds, arrivals, topics, payloads, content_types = zip(*records, strict=True)
+    if not 0 <= min(kinds) <= max(kinds) <= 255:
+        raise ValueError(f"kind is {min(kinds) if min(kinds) < 0 else max(kinds)}, expected 0 to 255")
+    n = len(records)
+    lengths = [*map(len, payloads), *map(len, topics), *map(len, content_types)]
+    texts = "".join(topics + content_types).encode()
+    body = b"".join((bytes(kinds), pack(f"<{n}d{3 * n}I", *arrivals, *lengths), *payloads, texts))
+    if len(body) > _MAX_BODY:
+        raise ValueError(f"{n} records fill {len(body)} bytes, expected at most {_MAX_BODY} at a time")
+    covered = _HEADER.pack(0, len(body), first, n)[_COVERED:]
+    return b"".join((crc32(body, crc32(covered)).to_bytes(_COVERED, "little"), covered, body))
+
+
+def read_frame(file: IO[bytes], mark: bytes) -> Frame | None:
+    """Read the frame that starts where the file stands; None if no whole one does."""
+    offset = file.tell()
+    if file.read(MARK_BYTES) != mark:
+        return None
+    header = file.read(_HEADER.size)
+    if len(header) < _HEADER.size:
+        return None
+    checksum, n_bytes, first, n_records = _HEADER.unpack(header)
+    if n_bytes > os.fstat(file.fileno()).st_size - file.tell():
+        return None
+    body = file.read(n_bytes)
+    if crc32(body, crc32(header[_COVERED:])) != checksum:
+        return None
+    return Frame(offset, first, n_records, body)
+
+
+def _pieces(whole: Text, lengths: Sequence[int]) -> list[Text]:
+    return [whole[start:end] for start, end in pairwise(accumulate(lengths, initial=0))]

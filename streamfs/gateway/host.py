@@ -1,0 +1,160 @@
+"""A gateway as its settings have it: put together, run, and taken apart again."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from threading import Event
+
+import orjson
+
+from streamfs.gateway.batch import Grouping
+from streamfs.gateway.json_log import configure
+from streamfs.gateway.notify import ALIVE, READY, STOPPING, notify, watchdog_seconds
+from streamfs.gateway.options import Options
+from streamfs.gateway.publication import Publication
+from streamfs.gateway.service import Gateway
+from streamfs.gateway.settings import Settings
+from streamfs.gateway.state import State
+from streamfs.gateway.transport import Transport
+from streamfs.procedure import Decision, Procedure
+
+_log = logging.getLogger(__name__)
+
+_SPARE_BYTES = 4096  # of a packet beside its payload
+
+
+@contextmanager
+def hosted(
+    settings: Settings,
+    *,
+    on_decision: Callable[[Decision], None] | None = None,
+    energy_log: Path | None = None,
+) -> Iterator[Gateway]:
+    """Put a gateway together; within the block it may run, and afterwards all is closed.
+
+    Parameters
+    ----------
+    settings : Settings
+        What it is told.
+    on_decision : callable, optional
+        Called with each decision once it is safe.
+    energy_log : path, optional
+        A file for the lines of the energy log.
+
+    Yields
+    ------
+    Gateway
+        Which answers over HTTP already, if the settings want that.
+
+    Raises
+    ------
+    StreamfsError
+        If model, streams, broker, state or port are not as the settings have them.
+    """
+    configure(settings.log.format, settings.log.level)
+    procedure = load_model(settings)
+    bindings = settings.bindings(procedure.channels)
+    with ExitStack() as exits:
+        state = None if settings.state is None else exits.enter_context(_open_state(settings.state, settings))
+        transport = exits.enter_context(closing(_transport(settings)))
+        gateway = Gateway(
+            procedure,
+            bindings,
+            transport,
+            options_of(settings),
+            state=state,
+            grouping=Grouping(settings.commit.messages, settings.commit.seconds, settings.commit.snapshot_seconds),
+            max_queue=settings.limits.queue,
+            trust=settings.trust,
+            reload=lambda: load_model(settings),
+            homeassistant=None if settings.homeassistant is None else settings.homeassistant.prefix,
+            farewell=status(settings, "offline"),
+            energy_log=energy_log,
+            on_decision=on_decision,
+        )
+        if settings.http is not None:
+            from streamfs.gateway.web import serve  # noqa: PLC0415 - needs what only a site needs
+
+            site = serve(settings.http.host, settings.http.port, gateway.statistics, gateway.health)
+            _log.info("metrics and health at http://%s:%d", *exits.enter_context(site))
+        yield gateway
+
+
+def tell_systemd(gateway: Gateway, stop: Event) -> Callable[[], None]:
+    """Return what is to be called each time the gateway's loop goes round: it tells systemd how it is."""
+    every = (watchdog_seconds() or 0.0) / 2
+    told: dict[str, float] = {}
+
+    def tell() -> None:
+        now = gateway.turned
+        if gateway.ready.is_set() and READY not in told:
+            told[READY] = told[ALIVE] = now
+            notify(READY)
+        if stop.is_set() and STOPPING not in told:
+            told[STOPPING] = now
+            notify(STOPPING)
+        if every and now - told.get(ALIVE, 0.0) >= every:
+            told[ALIVE] = now
+            notify(ALIVE)
+
+    return tell
+
+
+def load_model(settings: Settings) -> Procedure:
+    """Load the model that the settings name."""
+    return Procedure.load(settings.model, trust=settings.trust)
+
+
+def options_of(settings: Settings) -> Options:
+    """Return how streams are to be followed."""
+    time, limits, streams = settings.time, settings.limits, settings.streams
+    return Options(
+        name=settings.name,
+        prefix=settings.prefix,
+        profile=settings.profile,
+        lateness=time.lateness,
+        grace=time.grace,
+        overtaking=time.overtaking,
+        on_wall=time.clock == "wall",
+        max_delay=time.max_delay,
+        ahead=limits.ahead,
+        max_streams=limits.streams,
+        evicts=limits.streams_when_full == "evict",
+        max_payload=limits.payload_bytes,
+        max_pending=limits.pending,
+        expire_after=streams.expire_after,
+        reopen_after=streams.reopen_after,
+        drift=None if settings.drift is None else settings.drift.delta,
+    )
+
+
+def status(settings: Settings, word: str) -> Publication:
+    """Say whether the gateway is online."""
+    content = {"status": word, "gateway": settings.name}
+    return Publication(f"{settings.prefix}/status/{settings.name}", orjson.dumps(content))
+
+
+def _open_state(folder: Path, settings: Settings) -> State:
+    return State(
+        folder,
+        segment_bytes=settings.commit.segment_bytes,
+        spool=settings.spool,
+        decisions_kept=settings.limits.decisions_kept,
+    )
+
+
+def _transport(settings: Settings) -> Transport:
+    broker, limits = settings.broker, settings.limits
+    return Transport(
+        broker.address(),
+        broker.client_id,
+        qos=broker.qos,
+        keepalive=broker.keepalive,
+        session_expiry=broker.session_expiry,
+        receive_maximum=broker.receive_maximum,
+        max_packet_bytes=4 * limits.payload_bytes + _SPARE_BYTES,
+        max_queue=max(limits.queue, broker.receive_maximum),
+        will=status(settings, "offline"),
+        greeting=status(settings, "online"),
+    )

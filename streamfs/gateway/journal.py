@@ -1,0 +1,252 @@
+"""The journal: what has come of the records, committed in transactions: decisions, the outbox, snapshots."""
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from streamfs.errors import StateError
+from streamfs.gateway.journal_reader import JournalReader, Mark
+from streamfs.gateway.journal_schema import check_whole, migrate, undoing, using, version_of
+from streamfs.gateway.publication import Publication
+from streamfs.procedure import Decision
+
+_N_SNAPSHOTS = 2  # the newest, and one to fall back on
+_WAL_BYTES = 64 * 2**20  # to which the write-ahead log shrinks again after a large snapshot
+
+_PRUNING = (
+    "DELETE FROM decisions WHERE number <= (SELECT number FROM decisions ORDER BY number DESC LIMIT 1 OFFSET ?)",
+    "DELETE FROM energy WHERE number <= (SELECT number FROM energy ORDER BY number DESC LIMIT 1 OFFSET ?)",
+)
+
+
+@dataclass
+class Entry:
+    """What is committed together.
+
+    Parameters
+    ----------
+    position : int
+        Position in the log after the last record whose outputs these are.
+    decisions : list of Decision
+        Those whose stream and episode are known already are left out.
+    publications : list of Publication
+        For the outbox.
+    energy : list of dict
+        Lines of the energy log.
+    confirmed : list of int
+        Numbers of publications that the broker has confirmed: they leave the outbox.
+    snapshot : bytes or callable, optional
+        The state after the records up to ``position``, or what makes it.
+    marks : list of tuple of str, str, int and float
+        Sequence marks, which replace those of the snapshot before; without a snapshot they are not written.
+    """
+
+    position: int = 0
+    decisions: list[Decision] = field(default_factory=list)
+    publications: list[Publication] = field(default_factory=list)
+    energy: list[dict[str, Any]] = field(default_factory=list)
+    confirmed: list[int] = field(default_factory=list)
+    snapshot: bytes | Callable[[], bytes] | None = None
+    marks: list[Mark] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to commit but a position."""
+        return self.snapshot is None and not (self.decisions or self.publications or self.energy or self.confirmed)
+
+    def packed_snapshot(self) -> bytes | None:
+        """Return the snapshot, made now if it is a callable."""
+        return self.snapshot() if callable(self.snapshot) else self.snapshot
+
+
+class Journal(JournalReader):
+    """The journal of one gateway; it commits from one thread, and is read from any.
+
+    Parameters
+    ----------
+    path : path
+        The SQLite file; made if it is not there, and brought to the version of today if it is older.
+    decisions_kept : int
+        How many decisions, and how many lines of the energy log, are kept at least.
+
+    Attributes
+    ----------
+    position : int
+        Position in the log up to which outputs are committed.
+    oldest_snapshot_position : int
+        Position from which on the log is needed: that of the last but one snapshot; 0 before there are two.
+    n_outbox : int
+        Publications that the broker has not confirmed.
+    repeated_decisions : int
+        Decisions that were known already.
+
+    Raises
+    ------
+    StateError
+        If the file is no journal, is damaged, or a newer streamfs has written it.
+    StorageError
+        If it cannot be written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, Journal(f"{folder}/journal.sqlite") as journal:
+    ...     journal.commit(Entry(7, publications=[Publication("streamfs/decision/n1", b"{}")]))
+    ...     journal.position
+    ...     journal.outbox()
+    [1]
+    7
+    [(1, Publication(topic='streamfs/decision/n1', payload=b'{}', retain=True))]
+    """
+
+    def __init__(self, path: str | PathLike[str], *, decisions_kept: int = 100_000) -> None:
+        if decisions_kept < 1:
+            raise ValueError(f"decisions_kept is {decisions_kept}, expected at least 1")
+        self._kept = decisions_kept
+        self._until_pruning = 0  # rows that may still come before older ones are removed
+        with using(Path(path)):
+            self._writer = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        try:
+            self._open(Path(path))
+            super().__init__(path)
+        except BaseException:
+            self._writer.close()
+            raise
+        self.repeated_decisions = 0
+        self.position = self.committed_position()
+        self.n_outbox = self.counts()["outbox"]
+        self.oldest_snapshot_position = self._find_oldest_snapshot()
+
+    def commit(self, entry: Entry) -> list[int]:
+        """Commit an entry, all of it or nothing, durably.
+
+        Parameters
+        ----------
+        entry : Entry
+            What to commit.
+
+        Returns
+        -------
+        list of int
+            The numbers of its publications in the outbox.
+
+        Raises
+        ------
+        StorageError
+            If the disk is full or failing: then nothing is committed, and the same may be committed again.
+        StateError
+            If the file is damaged.
+        ValueError
+            If the position is before what is committed already.
+        """
+        if entry.position < self.position:
+            raise ValueError(f"position is {entry.position}, expected at least {self.position}")
+        with using(self.path), undoing(self._writer):
+            self._writer.execute("BEGIN IMMEDIATE")
+            self._writer.execute("UPDATE progress SET position = ?", (entry.position,))
+            n_repeated = self._add_decisions(entry.decisions)
+            numbers = [self._add_publication(publication) for publication in entry.publications]
+            n_confirmed = self._remove_publications(entry.confirmed)
+            self._add_energy(entry.energy)
+            if (state := entry.packed_snapshot()) is not None:
+                self._add_snapshot(entry.position, state)
+                self._replace_marks(entry.marks)
+            oldest = self._find_oldest_snapshot()
+            until_pruning = self._prune(self._until_pruning - len(entry.decisions) - len(entry.energy))
+            self._writer.execute("COMMIT")
+        self.position, self._until_pruning = entry.position, until_pruning
+        self.repeated_decisions += n_repeated
+        self.n_outbox += len(numbers) - n_confirmed
+        self.oldest_snapshot_position = oldest
+        return numbers
+
+    def close(self) -> None:
+        """Close the file."""
+        super().close()
+        self._writer.close()
+
+    def _open(self, path: Path) -> None:
+        version_of(self._writer, path)  # before anything is changed
+        check_whole(self._writer, path)
+        with using(path):
+            mode = self._writer.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            self._writer.execute("PRAGMA synchronous = FULL")
+            self._writer.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
+        if mode != "wal":
+            raise StateError(f"{path} cannot have a write-ahead log, expected a file system that shares memory")
+        migrate(self._writer, path)
+
+    def _add_decisions(self, decisions: Sequence[Decision]) -> int:
+        """Add decisions; return how many were there already."""
+        added = self._writer.executemany(
+            """
+            INSERT INTO decisions (stream, episode, label, confidence, tick, cost, reason, time)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (stream, episode) DO NOTHING
+            """,
+            (
+                (
+                    made.stream,
+                    made.episode,
+                    made.label,
+                    made.confidence,
+                    made.tick,
+                    made.cost,
+                    made.reason,
+                    made.time,
+                )
+                for made in decisions
+            ),
+        )
+        return len(decisions) - added.rowcount
+
+    def _add_publication(self, publication: Publication) -> int:
+        query = "INSERT INTO outbox (topic, payload, retain) VALUES (?, ?, ?)"
+        row = (publication.topic, publication.payload, publication.retain)
+        return self._writer.execute(query, row).lastrowid or 0
+
+    def _remove_publications(self, numbers: Sequence[int]) -> int:
+        """Remove publications; return how many there were."""
+        rows = ((number,) for number in numbers)
+        return self._writer.executemany("DELETE FROM outbox WHERE number = ?", rows).rowcount
+
+    def _add_energy(self, lines: Sequence[dict[str, Any]]) -> None:
+        rows = ((orjson.dumps(line).decode(),) for line in lines)
+        self._writer.executemany("INSERT INTO energy (line) VALUES (?)", rows)
+
+    def _add_snapshot(self, position: int, state: bytes) -> None:
+        """Add a snapshot; damaged ones go, and all but the newest."""
+        self._writer.executemany("DELETE FROM snapshots WHERE number = ?", ((number,) for number in self._torn))
+        self._writer.execute(
+            "INSERT INTO snapshots (position, checksum, state) VALUES (?, ?, ?)",
+            (position, hashlib.sha256(state).digest(), state),
+        )
+        self._writer.execute(
+            """
+            DELETE FROM snapshots WHERE number <=
+            (SELECT number FROM snapshots ORDER BY number DESC LIMIT 1 OFFSET ?)
+            """,
+            (_N_SNAPSHOTS,),
+        )
+
+    def _replace_marks(self, marks: Sequence[Mark]) -> None:
+        self._writer.execute("DELETE FROM marks")
+        rows = ((node, channel, str(sequence), time) for node, channel, sequence, time in marks)
+        self._writer.executemany("INSERT INTO marks (node, channel, sequence, time) VALUES (?, ?, ?, ?)", rows)
+
+    def _prune(self, until_pruning: int) -> int:
+        """Remove decisions and energy that are older than what is kept, now and then; return rows until then."""
+        if until_pruning > 0:
+            return until_pruning
+        for query in _PRUNING:
+            self._writer.execute(query, (self._kept,))
+        return self._kept // 10
+
+    def _find_oldest_snapshot(self) -> int:
+        oldest, n = self._writer.execute("SELECT min(position), count(*) FROM snapshots").fetchone()
+        return int(oldest) if n >= _N_SNAPSHOTS else 0

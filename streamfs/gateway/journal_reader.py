@@ -1,0 +1,167 @@
+"""Reading a journal: what a gateway has decided, still has to publish, and would start from."""
+
+import hashlib
+import logging
+import sqlite3
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from threading import Lock
+from typing import Any, Self
+
+import orjson
+
+from streamfs.errors import StateError
+from streamfs.gateway.journal_schema import check_version, using
+from streamfs.gateway.publication import Publication
+
+_log = logging.getLogger(__name__)
+
+Mark = tuple[str, str, int, float]
+"""A node, its channel, the last sequence number there, and its time in seconds."""
+
+
+class JournalReader:
+    """Looks into a journal, also while a gateway writes it; from any thread.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Attributes
+    ----------
+    torn_snapshots : int
+        How many were found damaged.
+
+    Raises
+    ------
+    StateError
+        If the file is no journal, is damaged, or of another version.
+    StorageError
+        If it cannot be opened.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = Path(path)
+        self._torn: set[int] = set()
+        self._reading = Lock()
+        if not self.path.exists():
+            raise StateError(f"{self.path} does not exist, expected a gateway's journal")
+        address = f"{self.path.absolute().as_uri()}?mode=ro"
+        with using(self.path):
+            self._reader = sqlite3.connect(address, uri=True, check_same_thread=False)
+        try:
+            check_version(self._reader, self.path)
+        except BaseException:
+            self._reader.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def torn_snapshots(self) -> int:
+        """How many snapshots were found damaged."""
+        return len(self._torn)
+
+    def committed_position(self) -> int:
+        """Position up to which the records of the log have their outputs here."""
+        return int(self._rows("SELECT position FROM progress")[0][0])
+
+    def counts(self) -> dict[str, int]:
+        """How many rows each table has."""
+        tables = ("decisions", "energy", "outbox", "snapshots", "marks")
+        return {table: self._rows(f"SELECT count(*) FROM {table}")[0][0] for table in tables}  # noqa: S608 - ours
+
+    def decisions(self, limit: int | None = None) -> list[dict[str, Any]]:
+        """Return the newest decisions that are kept, oldest first.
+
+        Parameters
+        ----------
+        limit : int, optional
+            How many at most; by default all.
+
+        Returns
+        -------
+        list of dict
+            As `streamfs.procedure.Decision.to_json` makes them.
+        """
+        names = ("id", "stream", "episode", "label", "confidence", "tick", "cost", "reason", "time")
+        query = """
+            SELECT stream || '/' || episode, stream, episode, label, confidence, tick, cost, reason, time
+            FROM decisions ORDER BY number DESC LIMIT ?
+        """
+        return [dict(zip(names, row, strict=True)) for row in self._newest(query, limit)]
+
+    def energy(self, limit: int | None = None) -> list[dict[str, Any]]:
+        """Return the newest lines of the energy log that are kept, oldest first."""
+        query = "SELECT line FROM energy ORDER BY number DESC LIMIT ?"
+        return [orjson.loads(line) for (line,) in self._newest(query, limit)]
+
+    def outbox(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Publication]]:
+        """Return what the broker has not confirmed yet, oldest first.
+
+        Parameters
+        ----------
+        after : int
+            Number of the last publication that is not wanted.
+        limit : int
+            How many at most.
+
+        Returns
+        -------
+        list of tuple of int and Publication
+            Each with its number, which is never given again.
+        """
+        rows = self._rows(
+            "SELECT number, topic, payload, retain FROM outbox WHERE number > ? ORDER BY number LIMIT ?",
+            after,
+            limit,
+        )
+        return [(number, Publication(topic, payload, bool(retain))) for number, topic, payload, retain in rows]
+
+    def snapshots(self) -> Iterator[tuple[int, bytes]]:
+        """Read the snapshots, newest first; a damaged one is skipped, and counted in ``torn_snapshots``.
+
+        Yields
+        ------
+        tuple of int and bytes
+            The position in the log up to which records are in the state, and the state.
+        """
+        for (number,) in self._rows("SELECT number FROM snapshots ORDER BY number DESC"):
+            query = "SELECT position, checksum, state FROM snapshots WHERE number = ?"
+            for position, checksum, state in self._rows(query, number):
+                if hashlib.sha256(state).digest() == checksum:
+                    yield position, state
+                else:
+                    _log.warning("%s: the snapshot at record %d is damaged, and skipped", self.path, position)
+                    self._torn.add(number)
+
+    def snapshot_sizes(self) -> list[dict[str, int]]:
+        """Return the position and the bytes of each snapshot, oldest first."""
+        rows = self._rows("SELECT position, length(state) FROM snapshots ORDER BY number")
+        return [{"position": position, "bytes": n_bytes} for position, n_bytes in rows]
+
+    def marks(self) -> list[Mark]:
+        """Return the sequence marks that were written with the newest snapshot."""
+        rows = self._rows("SELECT node, channel, sequence, time FROM marks ORDER BY node, channel")
+        return [
+            (node, channel, int(sequence), float("nan") if time is None else time)
+            for node, channel, sequence, time in rows
+        ]
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._reading:
+            self._reader.close()
+
+    def _rows(self, query: str, *values: int) -> list[tuple[Any, ...]]:
+        with using(self.path), self._reading:
+            return self._reader.execute(query, values).fetchall()
+
+    def _newest(self, query: str, limit: int | None) -> list[tuple[Any, ...]]:
+        return self._rows(query, -1 if limit is None else limit)[::-1]  # SQLite takes -1 for no limit

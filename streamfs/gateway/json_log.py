@@ -1,0 +1,50 @@
+"""Where the gateway's log goes, and in which form: text for people, JSON for machines."""
+
+import logging
+
+from streamfs.errors import MissingExtraError
+
+_FIELDS = {"levelname": "level", "name": "logger", "exc_info": "exception", "stack_info": "stack"}
+
+
+def configure(format: str = "text", level: str = "info") -> None:  # noqa: A002 - as in the settings
+    """Write what streamfs logs to standard error; a second call replaces the first.
+
+    A line of JSON has ``time`` (ISO 8601, UTC), ``level``, ``logger`` and ``message``, an ``exception`` where
+    there is one, and whatever the message brings along in ``extra``. Newlines are escaped: a message is a line.
+
+    Parameters
+    ----------
+    format : str
+        ``text`` or ``json``.
+    level : str
+        The least that is written: ``debug``, ``info``, ``warning`` or ``error``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such format or level.
+    MissingExtraError
+        If JSON is asked for and python-json-logger is not installed.
+    """
+    if level not in ("debug", "info", "warning", "error"):
+        raise ValueError(f"level is {level!r}, expected debug, info, warning or error")
+    if format not in ("text", "json"):
+        raise ValueError(f"format is {format!r}, expected text or json")
+    handler = logging.StreamHandler()
+    handler.setFormatter(_json() if format == "json" else _text())
+    logger = logging.getLogger("streamfs")
+    logger.handlers = [handler]
+    logger.setLevel(level.upper())
+
+
+def _text() -> logging.Formatter:
+    return logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+
+def _json() -> logging.Formatter:
+    try:
+        from pythonjsonlogger.json import JsonFormatter  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("python-json-logger", "gateway") from error
+    return JsonFormatter(["levelname", "name", "message"], rename_fields=_FIELDS, timestamp="time")

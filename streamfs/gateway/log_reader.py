@@ -1,0 +1,134 @@
+"""Reading logs: whole folders of segments, and single segments."""
+
+from collections.abc import Iterator
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
+
+from streamfs.errors import LogError
+from streamfs.gateway.frames import Frame, Record
+from streamfs.gateway.segment import HEADER_BYTES, find_end, first_position, reading, segments, whole_frames
+
+
+class Extent(NamedTuple):
+    """How much is in a log.
+
+    Parameters
+    ----------
+    start, end : int
+        Positions of the oldest record, and after the newest.
+    n_segments : int
+        Files.
+    n_bytes : int
+        Their size.
+    """
+
+    start: int
+    end: int
+    n_segments: int
+    n_bytes: int
+
+
+def extent(folder: str | PathLike[str]) -> Extent:
+    """Measure the log in a folder; it may be open.
+
+    Raises
+    ------
+    LogError
+        If the folder cannot be read, or the last segment is damaged.
+    """
+    paths = segments(Path(folder))
+    if not paths:
+        return Extent(0, 0, 0, 0)
+    with reading(Path(folder)):
+        n_bytes = sum(path.stat().st_size for path in paths)
+    return Extent(first_position(paths[0]), find_end(paths[-1])[0], len(paths), n_bytes)
+
+
+def read_segment(path: str | PathLike[str]) -> Iterator[tuple[int, Record]]:
+    """Read one segment, such as the log has released to its spool.
+
+    Parameters
+    ----------
+    path : path
+        The segment.
+
+    Yields
+    ------
+    tuple of int and Record
+        The position after the record, and the record.
+
+    Raises
+    ------
+    LogError
+        If the file is no segment, or is damaged.
+    """
+    segment = Path(path)
+    end = HEADER_BYTES
+    for frame in whole_frames(segment):
+        yield from enumerate(frame.records(), frame.first + 1)
+        end = frame.end
+    if segment.stat().st_size != end:
+        raise LogError(f"{segment} is damaged at byte {end}: no whole frame stands there")
+
+
+def read_log(folder: str | PathLike[str], start: int = 0) -> Iterator[tuple[int, Record]]:
+    """Read the segments of a folder, a spool or a log that may be open.
+
+    A segment ends where the next one starts: what stands behind that in it was written anew in the next one. In
+    the last segment the end may be torn, or still be written.
+
+    Parameters
+    ----------
+    folder : path
+        Where the segments are.
+    start : int
+        Position of the first record to read.
+
+    Yields
+    ------
+    tuple of int and Record
+        The position after the record, and the record.
+
+    Raises
+    ------
+    LogError
+        If the records from there on are missing or damaged.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from streamfs.gateway.log import Log
+    >>> with TemporaryDirectory() as folder:
+    ...     log = Log(folder)
+    ...     log.append([Record(0, float(number), "sensors/n1/light", b"410") for number in range(3)])
+    ...     [(position, record.arrival) for position, record in read_log(folder, 1)]
+    ...     log.close()
+    3
+    [(2, 1.0), (3, 2.0)]
+    """
+    paths = segments(Path(folder))
+    firsts = [first_position(path) for path in paths]
+    if start < min(firsts, default=0):
+        raise LogError(f"{folder} starts at record {firsts[0]}, expected {start}: what was before it is released")
+    for path, until in zip(paths, [*firsts, None][1:], strict=True):
+        if until is None or until > start:
+            for frame in _frames(path, until):
+                if frame.position > start:
+                    numbered = enumerate(frame.records(), frame.first + 1)
+                    yield from islice(numbered, max(0, start - frame.first), None)
+
+
+def _frames(path: Path, until: int | None) -> Iterator[Frame]:
+    """Read the frames of a segment that ends at this position; None: of the last one."""
+    position = first_position(path)
+    for frame in whole_frames(path):
+        yield frame
+        position = frame.position
+        if position == until:
+            return
+    if until is None:
+        find_end(path)
+    elif position != until:
+        raise LogError(f"{path} is whole up to record {position}, expected {until}, where the next segment starts")

@@ -1,0 +1,85 @@
+"""What the gateway tells systemd, if systemd has started it."""
+
+import logging
+import os
+import socket
+from time import clock_gettime_ns
+
+from streamfs.errors import StreamfsError
+
+_log = logging.getLogger(__name__)
+
+_PATIENCE = 1.0  # seconds for systemd to take a message
+
+READY = "READY=1"
+STOPPING = "STOPPING=1"
+ALIVE = "WATCHDOG=1"
+
+
+def reloading() -> str:
+    """What to `notify` before settings are read again; systemd wants the time with it, and READY afterwards."""
+    return f"RELOADING=1\nMONOTONIC_USEC={clock_gettime_ns(1) // 1000}"
+
+
+def notify(*assignments: str) -> bool:
+    """Tell systemd something; nothing happens where ``NOTIFY_SOCKET`` is not set.
+
+    Parameters
+    ----------
+    *assignments : str
+        Such as `READY`, `STOPPING`, `ALIVE`, `reloading` or ``STATUS=following 12 streams``.
+
+    Returns
+    -------
+    bool
+        Whether it was told. A socket that does not take the message is logged: the gateway's work goes on.
+
+    Examples
+    --------
+    >>> os.environ.pop("NOTIFY_SOCKET", None)
+    >>> notify(READY)
+    False
+    """
+    path = os.environ.get("NOTIFY_SOCKET", "")
+    if not path:
+        return False
+    address = "\0" + path[1:] if path.startswith("@") else path  # the kernel's abstract names begin with NUL
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.settimeout(_PATIENCE)
+        try:
+            sender.sendto("\n".join(assignments).encode(), address)
+        except OSError as error:
+            _log.warning("systemd was not told %s: NOTIFY_SOCKET is %r (%s)", assignments, path, error)
+            return False
+    return True
+
+
+def watchdog_seconds() -> float | None:
+    """Seconds within which systemd wants to hear that the gateway is `ALIVE`, from ``WATCHDOG_USEC``.
+
+    Tell it twice as often.
+
+    Returns
+    -------
+    float or None
+        None where systemd does not watch, or watches another process than this.
+
+    Raises
+    ------
+    StreamfsError
+        If a variable is no number.
+    """
+    seconds = _number("WATCHDOG_USEC")
+    process = _number("WATCHDOG_PID")
+    if not seconds or (process is not None and process != os.getpid()):
+        return None
+    return seconds / 1e6
+
+
+def _number(variable: str) -> int | None:
+    text = os.environ.get(variable)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit()):
+        raise StreamfsError(f"{variable} is {text!r}, expected a whole number")
+    return int(text)

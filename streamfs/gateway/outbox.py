@@ -1,0 +1,83 @@
+"""What waits to be published."""
+
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
+
+from streamfs.gateway.publication import Publication
+from streamfs.gateway.transport import Transport
+
+MAX_PASSING = 10_000
+
+Numbered = tuple[int, Publication]
+
+
+class Outbox:
+    """Publishes what is safe, in order, until the broker has confirmed it.
+
+    What was handed to a connection that broke is published again: each publication at least once. What is only
+    passing, such as a dead letter, is published once at most, after the others.
+
+    Parameters
+    ----------
+    transport : Transport
+        The connection.
+    waiting : iterable of (int, Publication)
+        What an earlier run has left, by its numbers.
+
+    Attributes
+    ----------
+    counters : Counter of str
+        Publications that were ``confirmed``, and passing ones that were dropped (``passing_dropped``), because
+        more than ten thousand waited.
+    """
+
+    def __init__(self, transport: Transport, waiting: Iterable[Numbered] = ()) -> None:
+        self.counters = Counter(confirmed=0, passing_dropped=0)
+        self._transport = transport
+        self._waiting = deque(waiting)
+        self._under_way: dict[int, Publication] = {}
+        self._passing: deque[Publication] = deque()
+        self._confirmed: list[int] = []
+        self._n_connections = 0
+
+    def __len__(self) -> int:
+        return len(self._waiting) + len(self._under_way)
+
+    @property
+    def has_confirmed(self) -> bool:
+        """Whether `take_confirmed` has anything to give."""
+        return bool(self._confirmed)
+
+    def add(self, numbers: Sequence[int], publications: Sequence[Publication]) -> None:
+        """Let publications that are safe wait behind the others."""
+        self._waiting.extend(zip(numbers, publications, strict=True))
+
+    def say(self, publications: Iterable[Publication]) -> None:
+        """Let publications wait that may be lost."""
+        for publication in publications:
+            if len(self._passing) < MAX_PASSING:
+                self._passing.append(publication)
+            else:
+                self.counters["passing_dropped"] += 1
+
+    def pump(self) -> None:
+        """Publish as much as the connection takes, and note what was confirmed."""
+        for number in self._transport.confirmed():
+            if isinstance(number, int) and self._under_way.pop(number, None) is not None:
+                self._confirmed.append(number)
+                self.counters["confirmed"] += 1
+        n_connections = self._transport.counters["connections"]
+        if n_connections != self._n_connections:
+            self._n_connections = n_connections
+            self._waiting.extendleft(reversed(self._under_way.items()))
+            self._under_way.clear()
+        while self._waiting and self._transport.publish(self._waiting[0][1], self._waiting[0][0]):
+            number, publication = self._waiting.popleft()
+            self._under_way[number] = publication
+        while not self._waiting and self._passing and self._transport.publish(self._passing[0]):
+            self._passing.popleft()
+
+    def take_confirmed(self) -> list[int]:
+        """Return the numbers that were confirmed since the last call."""
+        confirmed, self._confirmed = self._confirmed, []
+        return confirmed

@@ -1,0 +1,112 @@
+"""Which nodes make up which stream: from a file, or all pairs of a group."""
+
+import csv
+from collections.abc import Sequence
+from itertools import combinations
+from os import PathLike
+
+from streamfs.errors import DataError
+from streamfs.gateway.topics import check_name
+
+MAX_PAIRS = 10_000
+
+
+def group_pairs(
+    nodes: Sequence[str], roles: Sequence[str] = ("a", "b"), limit: int = MAX_PAIRS
+) -> dict[str, dict[str, str]]:
+    """Return all pairs of a group of nodes, n (n - 1) / 2 streams.
+
+    Parameters
+    ----------
+    nodes : sequence of str
+        At least two, all different.
+    roles : sequence of str
+        Two: of the node that comes first in the group, and of the other.
+    limit : int
+        Streams that there may be at most.
+
+    Returns
+    -------
+    dict of str to dict of str to str
+        Each stream's nodes by role; the stream of ``n1`` and ``n2`` is called ``n1--n2``.
+
+    Raises
+    ------
+    ValueError
+        If there are too few or too many nodes, or two pairs have one name.
+
+    Examples
+    --------
+    >>> group_pairs(["n1", "n2", "n3"])["n2--n3"]
+    {'a': 'n2', 'b': 'n3'}
+    """
+    if len(set(roles)) != 2 or len(roles) != 2:
+        raise ValueError(f"roles are {', '.join(map(repr, roles))}, expected two that differ")
+    if len(nodes) < 2:
+        raise ValueError(f"group has {len(nodes)} nodes, expected at least 2")
+    n_pairs = len(nodes) * (len(nodes) - 1) // 2
+    if n_pairs > limit:
+        raise ValueError(f"group of {len(nodes)} nodes makes {n_pairs} streams, expected at most {limit}")
+    repeated = next((node for position, node in enumerate(nodes) if node in nodes[:position]), None)
+    if repeated is not None:
+        raise ValueError(f"group has node {repeated!r} twice")
+    first, second = roles
+    pairs = {f"{one}--{other}": {first: one, second: other} for one, other in combinations(nodes, 2)}
+    if len(pairs) < n_pairs:
+        raise ValueError("group has pairs that have one name: their nodes' names contain --")
+    return pairs
+
+
+def read_pairs(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
+    """Read which nodes make up which stream from a CSV file.
+
+    The header is ``stream`` and then the roles, ``stream,a,b``; each line names a stream and its nodes.
+
+    Parameters
+    ----------
+    path : path
+        The file, in UTF-8.
+
+    Returns
+    -------
+    dict of str to dict of str to str
+        Each stream's nodes by role, for `Bindings.pairs`.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read as such, naming the line and the value.
+    """
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:  # noqa: PTH123 - any path-like
+            reader = csv.reader(file, strict=True)
+            roles = _roles(path, next(reader, []))
+            pairs: dict[str, dict[str, str]] = {}
+            for cells in reader:
+                if cells:
+                    _add_pair(pairs, roles, cells, f"{path}, line {reader.line_num}")
+    except (csv.Error, UnicodeDecodeError, OSError) as error:
+        raise DataError(f"{path} cannot be read: {error}") from error
+    return pairs
+
+
+def _roles(path: str | PathLike[str], header: list[str]) -> list[str]:
+    roles = header[1:]
+    if header[:1] != ["stream"] or not roles or not all(roles) or len(set(roles)) < len(roles):
+        raise DataError(f"{path}, line 1: header is {','.join(header)!r}, expected stream and then distinct roles")
+    return roles
+
+
+def _add_pair(pairs: dict[str, dict[str, str]], roles: list[str], cells: list[str], place: str) -> None:
+    if len(cells) != len(roles) + 1:
+        raise DataError(f"{place}: {','.join(cells)!r} has {len(cells)} values, expected {len(roles) + 1}")
+    stream, *nodes = cells
+    try:
+        check_name("stream", stream)
+        for node in nodes:
+            check_name("node", node)
+    except ValueError as error:
+        raise DataError(f"{place}: {error}") from error
+    if stream in pairs:
+        raise DataError(f"{place}: stream {stream!r} is there twice")
+    pairs[stream] = dict(zip(roles, nodes, strict=True))

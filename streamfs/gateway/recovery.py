@@ -1,0 +1,175 @@
+"""How a gateway goes on from what it has kept."""
+
+import logging
+from collections.abc import Callable, Iterator
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
+
+from streamfs.errors import LogError, ModelError
+from streamfs.gateway.bindings import Bindings
+from streamfs.gateway.configuration import described, understood
+from streamfs.gateway.core import Core, Effects, UndescribedError, start_record
+from streamfs.gateway.log import CLOCK, MESSAGE, START, Record
+from streamfs.gateway.log_reader import read_log
+from streamfs.gateway.options import Options
+from streamfs.gateway.segment import first_position, segment_name, segments
+from streamfs.gateway.state import State
+from streamfs.procedure import Decision, Procedure
+
+_log = logging.getLogger(__name__)
+
+Load = Callable[[str], Procedure]
+
+_AT_ONCE = 1000  # records that are replayed together
+
+
+class Recovered(NamedTuple):
+    """A gateway as it was when the last record was stored.
+
+    Parameters
+    ----------
+    core : Core
+        Where its streams stand.
+    effects : Effects
+        What has come of records that are in the log, but not in the journal yet.
+    n_replayed : int
+        Records that were replayed.
+    """
+
+    core: Core
+    effects: Effects
+    n_replayed: int
+
+
+def recover(
+    state: State, procedure: Procedure, bindings: Bindings, options: Options, *, trust: bool = False
+) -> Recovered:
+    """Go on from the newest good snapshot, and replay the records since.
+
+    Parameters
+    ----------
+    state : State
+        The folder, opened. The procedure is kept there.
+    procedure : Procedure
+        The model of a gateway that has no past.
+    bindings, options : Bindings, Options
+        As the gateway is to have them now.
+    trust : bool
+        Whether pickled River models may be loaded.
+
+    Raises
+    ------
+    ModelError
+        If a model that the records name cannot be loaded.
+    LogError
+        If the log is damaged, or begins after the newest good snapshot, or after 0 where there is none.
+    """
+    state.models.keep_model(procedure.packed)
+
+    def load(digest: str) -> Procedure:
+        return Procedure.load(state.models.model_path(digest), trust=trust)
+
+    core, position = _restore(state, bindings, options, load)
+    if core is None:
+        if state.log.start > 0:
+            raise LogError(
+                f"{state.journal.path} has no snapshot that can be used, and the log starts at record "
+                f"{state.log.start}, expected 0: what was before it is released"
+            )
+        core = _begin(state, procedure, bindings, options, load)
+    effects = Effects()
+    for end, records in _runs(state.log.read(position), state.journal.position):
+        core = _configured(core, records[0], load)
+        made = core.take(records)
+        if end > state.journal.position:
+            effects.add(made)
+    if core.configuration != described(bindings, options):
+        core = Core.thaw(core.freeze()(), load, bindings, options)
+    return Recovered(core, effects, state.log.end - position)
+
+
+def replay_log(
+    folder: str | PathLike[str], procedure: Procedure, bindings: Bindings, options: Options
+) -> Iterator[Decision]:
+    """What a model would have decided on what a gateway has heard; streams that are open in the end are closed.
+
+    Parameters
+    ----------
+    folder : path
+        Segments of its log, such as a spool has them.
+    procedure : Procedure
+        The model, whatever the gateway followed.
+    bindings, options : Bindings, Options
+        Which node feeds which stream, and how.
+
+    Raises
+    ------
+    LogError
+        If there is no segment, one is damaged, or one between others is missing.
+    """
+    paths = segments(Path(folder))
+    if not paths:
+        raise LogError(f"{folder} has no segment of a log, expected files such as {segment_name(0)}")
+    core = Core(procedure, bindings, options)
+    core.take([start_record(procedure.digest, 0.0)])
+    records = (record for _, record in read_log(folder, first_position(paths[0])))
+    heard = (record for record in records if record.kind in (MESSAGE, CLOCK))
+    for chunk in _chunks(heard):
+        yield from core.take(chunk).decisions
+    yield from core.finish().decisions
+
+
+def _restore(state: State, bindings: Bindings, options: Options, load: Load) -> tuple[Core | None, int]:
+    """The newest snapshot that can be gone on from, as it was, and the position behind it."""
+    for position, snapshot in state.journal.snapshots():
+        try:
+            try:
+                return Core.thaw(snapshot, load), position
+            except UndescribedError:
+                return Core.thaw(snapshot, load, bindings, options), position
+        except ModelError as error:
+            _log.warning("the snapshot at record %d cannot be used: %s", position, error)
+    return None, 0
+
+
+def _begin(state: State, procedure: Procedure, bindings: Bindings, options: Options, load: Load) -> Core:
+    """A core as the log begins with."""
+    for _, record in islice(state.log.read(0), 1):
+        if record.kind == START:
+            first = procedure if record.topic == procedure.digest else load(record.topic)
+            if record.payload:
+                bindings, options = understood(record.payload, first.channels)
+            return Core(first, bindings, options, load)
+    return Core(procedure, bindings, options, load)
+
+
+def _configured(core: Core, record: Record, load: Load) -> Core:
+    """The core as it was from a record on: a start may have come with other bindings and options."""
+    if record.kind != START or record.payload in (b"", core.configuration):
+        return core
+    bindings, options = understood(record.payload, core.procedure.channels)
+    return Core.thaw(core.freeze()(), load, bindings, options)
+
+
+def _runs(records: Iterator[tuple[int, Record]], known: int) -> Iterator[tuple[int, list[Record]]]:
+    """Divide records into what may be taken together, each with the position behind it.
+
+    None goes over the position up to which all is known, and each start is the first of its run.
+    """
+    run: list[Record] = []
+    position = 0
+    for end, record in records:
+        if run and (record.kind == START or position == known or len(run) == _AT_ONCE):
+            yield position, run
+            run = []
+        run.append(record)
+        position = end
+    if run:
+        yield position, run
+
+
+def _chunks(records: Iterator[Record]) -> Iterator[list[Record]]:
+    while chunk := list(islice(records, _AT_ONCE)):
+        yield chunk

@@ -1,0 +1,284 @@
+"""Who is there: the nodes, the streams they feed, the models that follow these, and what each node is to send."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streamfs.engine import DECIDED, FREE, OPEN, WAITING
+from streamfs.gateway.bindings import Bindings
+from streamfs.gateway.control import Control
+from streamfs.gateway.joiner import Joiner
+from streamfs.gateway.lane import Lane
+from streamfs.gateway.options import Options
+from streamfs.gateway.publication import Publication
+from streamfs.procedure import Procedure
+
+STOP_AFTER = 2.0
+"""Time limits after which a node that hears nothing new stops by itself."""
+
+
+class Roster:
+    """Keeps account of nodes and streams.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        What new episodes follow.
+    bindings : Bindings
+        Which node feeds which stream.
+    options : Options
+        Event time, and the topics' prefix.
+
+    Attributes
+    ----------
+    bindings : Bindings
+        For the newest model's channels.
+    routes : Bindings
+        The same for the channels of all models that were followed when the newest came.
+    joiner : Joiner
+        The nodes' readings.
+    lanes : list of Lane
+        The streams by the model that they follow, the newest last.
+    nodes : dict of str to int
+        The nodes' numbers.
+    retired : Counter of str
+        What the models counted that follow no stream any more.
+    """
+
+    def __init__(self, procedure: Procedure, bindings: Bindings, options: Options) -> None:
+        self.bindings = bindings.with_channels(procedure.channels)
+        self.routes = self.bindings
+        timing = options.timing(procedure.period)
+        self.joiner = Joiner(self.bindings.node_channels, timing, options.max_pending)
+        self.lanes = [Lane(procedure)]
+        self.nodes: dict[str, int] = {}
+        self.retired: Counter[str] = Counter()
+        self._names: list[str] = []
+        self._prefix = options.prefix
+        self._control = self._new_control()
+
+    @property
+    def newest(self) -> Lane:
+        """The lane of new episodes."""
+        return self.lanes[-1]
+
+    @property
+    def streams(self) -> list[str]:
+        """Names of the streams that are known."""
+        return [stream for lane in self.lanes for stream in lane.engine.streams]
+
+    @property
+    def n_streams(self) -> int:
+        """Streams that are known."""
+        return sum(lane.engine.n_streams for lane in self.lanes)
+
+    @property
+    def n_open(self) -> dict[str, int]:
+        """Streams that are followed, by the digests of their models."""
+        n_open = Counter(dict.fromkeys((lane.procedure.digest for lane in self.lanes), 0))
+        for lane in self.lanes:
+            n_open[lane.procedure.digest] += lane.engine.n_open
+        return n_open
+
+    @property
+    def n_undecided(self) -> int:
+        """Streams that are followed, or wait for their first complete sample."""
+        return sum(len(lane.engine.rows(WAITING, OPEN)) for lane in self.lanes)
+
+    def name(self, node: int) -> str:
+        """The name of a node."""
+        return self._names[node]
+
+    def admit_bound(self) -> int:
+        """Follow the streams that are bound by name; return how many are let go that are bound otherwise now."""
+        n_released = 0
+        for lane in self.lanes:
+            bindings = self.bindings.with_channels(lane.procedure.channels)
+            for stream in lane.engine.streams:
+                row = lane.engine.row(stream)
+                if self._slots_of(stream, bindings) != lane.slots_of(row):
+                    if not lane.engine.is_decided(stream):
+                        self._control.release(lane.slots_of(row))
+                    self.newest.engine.remember(stream, lane.engine.release(stream))
+                    n_released += 1
+        for stream in self.bindings.streams:
+            if self.lane_of(stream) is None:
+                self.admit(stream)
+        return n_released
+
+    def admit(self, stream: str) -> None:
+        """Follow a stream that is new."""
+        slots = self._slots_of(stream, self.bindings)
+        self.newest.admit(stream, slots)
+        self._control.use(slots)
+
+    def lane_of(self, stream: str) -> Lane | None:
+        """The lane that follows a stream; None for an unknown one."""
+        return next((lane for lane in self.lanes if lane.engine.status(stream) != FREE), None)
+
+    def nodes_of(self, slots: Iterable[int]) -> list[int]:
+        """The nodes of some slots, each once."""
+        return list(dict.fromkeys(slot // len(self.joiner.channels) for slot in slots))
+
+    def release(self, slots: Iterable[int]) -> None:
+        """Note that a stream that these slots feed is decided."""
+        self._control.release(slots)
+
+    def tell(self, nodes: Iterable[int]) -> list[Publication]:
+        """Tell nodes what to send, those for which that has changed."""
+        return [message for node in nodes for message in self._control.tell(node, self._names[node])]
+
+    def tell_all(self) -> list[Publication]:
+        """Tell all nodes what to send, those for which that has changed."""
+        return self.tell(self._control.untold())
+
+    def current(self) -> list[Publication]:
+        """Tell every node where it stands, for a broker that has forgotten."""
+        return [self._control.state(node, name) for name, node in self.nodes.items()]
+
+    def renew(self, now: float) -> list[Publication]:
+        """Tell those nodes again what to send, at an event time in seconds, that would soon stop by themselves."""
+        return [self._control.state(node, self._names[node]) for node in self._control.renewals(now)]
+
+    def reopen(self, stream: str) -> list[Publication]:
+        """Let a decided stream begin its next episode; tell its nodes to send again."""
+        lane = self.newest
+        lane.engine.reopen(stream)
+        slots = lane.slots_of(lane.engine.row(stream))
+        self._control.use(slots)
+        return self.tell(self.nodes_of(slots))
+
+    def forget_node(self, name: str) -> None:
+        """Forget a node that feeds no stream any more."""
+        node = self.nodes.pop(name)
+        self._names[node] = ""
+        self.joiner.remove_node(node)
+        self._control.forget(node)
+
+    def follow(self, procedure: Procedure) -> list[Publication]:
+        """Let new episodes follow another model; those that are open end on theirs.
+
+        Raises
+        ------
+        ValueError
+            If its ticks are not those of the models before.
+        """
+        if procedure.period != self.newest.procedure.period:
+            raise ValueError(
+                f"model {procedure.digest} has a period of {procedure.period:g} s, "
+                f"expected {self.newest.procedure.period:g} s, that of the model before"
+            )
+        old, bindings = self.newest, self.bindings.with_channels(procedure.channels)
+        self.lanes.append(Lane(procedure))
+        self._widen(bindings.node_channels)
+        self.bindings = bindings
+        self.newest.engine.inherit(old.engine)
+        for status in (WAITING, DECIDED):
+            for row in old.engine.rows(status).tolist():
+                self.move(old.engine.name(row), old)
+        self.drop_empty()
+        self._find_routes()
+        return self.tell_all()
+
+    def move(self, stream: str, old: Lane) -> None:
+        """Let a stream that is not open go on in the newest lane."""
+        row, decided_at = old.engine.row(stream), None
+        slots = self._slots_of(stream, self.bindings)
+        if old.engine.is_decided(stream):
+            decided_at = float(old.engine.decided_at(np.array([row]))[0])
+        else:
+            self._control.release(old.slots_of(row))
+            self._control.use(slots)
+        self.newest.adopt(stream, slots, old.engine.release(stream), decided_at)
+
+    def drop_empty(self) -> None:
+        """Let go of the older models that follow no stream any more."""
+        for lane in self.lanes[:-1]:
+            if not lane.engine.n_streams:
+                self.lanes.remove(lane)
+                self.retired.update(lane.engine.counters)
+
+    def freeze(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Copy the whole state: a header of what JSON can hold, and arrays."""
+        joiner, arrays = self.joiner.freeze()
+        arrays = {f"joiner.{name}": array for name, array in arrays.items()}
+        arrays["told_at"] = self._control.told_at.copy()
+        lanes = []
+        for i, lane in enumerate(self.lanes):
+            header, part = lane.freeze()
+            lanes.append(header)
+            arrays |= {f"lane{i}.{name}": array for name, array in part.items()}
+        header = {
+            "joiner": joiner,
+            "lanes": lanes,
+            "nodes": self.nodes.copy(),
+            "retired": dict(self.retired),
+            "channels": self.routes.channels,
+        }
+        return header, arrays
+
+    def thaw(
+        self, procedures: Sequence[Procedure], header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]
+    ) -> None:
+        """Go on from what `freeze` has copied, with the procedures of its lanes."""
+        self.joiner.thaw(header["joiner"], _part(arrays, "joiner"))
+        self.lanes = [
+            Lane.thaw(procedure, lane, _part(arrays, f"lane{i}"))
+            for i, (procedure, lane) in enumerate(zip(procedures, header["lanes"], strict=True))
+        ]
+        self.nodes = dict(header["nodes"])
+        names = {node: name for name, node in self.nodes.items()}
+        self._names = [names.get(node, "") for node in range(header["joiner"]["n_nodes"])]
+        self.retired = Counter(header["retired"])
+        self.routes = self.bindings.with_channels(tuple(header["channels"]))
+        self._recount()
+        self._control.believe(arrays["told_at"])
+
+    def _slots_of(self, stream: str, bindings: Bindings) -> list[int]:
+        slots = []
+        for node, channel in bindings.sources(stream):
+            if node not in self.nodes:
+                self._add_node(node)
+            slots.append(self.joiner.slot(self.nodes[node], channel))
+        return slots
+
+    def _find_routes(self) -> None:
+        channels = (channel for lane in self.lanes for channel in lane.procedure.channels)
+        self.routes = self.bindings.with_channels(tuple(dict.fromkeys(channels)))
+
+    def _add_node(self, name: str) -> None:
+        node = self.nodes[name] = self.joiner.add_node()
+        if node == len(self._names):
+            self._names.append(name)
+        else:
+            self._names[node] = name
+
+    def _new_control(self) -> Control:
+        procedure = self.newest.procedure
+        stop_after = STOP_AFTER * procedure.time_limit * procedure.period
+        return Control(self.joiner.channels, self._prefix, stop_after)
+
+    def _recount(self) -> None:
+        """Count anew how many undecided streams read each slot."""
+        told = self._control
+        self._control = self._new_control()
+        self._control.take_over(told)
+        for lane in self.lanes:
+            self._control.use_all(lane.slots[lane.engine.rows(WAITING, OPEN)])
+
+    def _widen(self, channels: Sequence[str]) -> None:
+        """Make room for channels that no model has read so far; the numbers of slots change."""
+        before = len(self.joiner.channels)
+        self.joiner.widen(channels)
+        after = len(self.joiner.channels)
+        for lane in self.lanes:
+            lane.slots = (lane.slots // before * after + lane.slots % before).astype(np.int32)
+        self._recount()
+
+
+def _part(arrays: dict[str, npt.NDArray[Any]], name: str) -> dict[str, npt.NDArray[Any]]:
+    prefix = f"{name}."
+    return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}

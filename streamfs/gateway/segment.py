@@ -1,0 +1,239 @@
+"""Segments: the files of the log, each named after the position of its first record."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from errno import EXDEV
+from pathlib import Path
+from typing import IO
+from zlib import crc32
+
+from streamfs.errors import LogError, StorageError
+from streamfs.gateway.frames import MARK_BYTES, Frame, read_frame
+
+_KIND, _VERSION = b"streamfs log ", b"1"
+_TITLE = _KIND + _VERSION + b"\n"
+_CHECKSUM_BYTES = 4  # of the title and the mark
+HEADER_BYTES = len(_TITLE) + MARK_BYTES + _CHECKSUM_BYTES
+_NAME = re.compile(r"\d{20}\.log")
+
+
+def segment_name(first: int) -> str:
+    """Name of the segment whose first record has this position."""
+    return f"{first:020d}.log"
+
+
+def first_position(path: Path) -> int:
+    """Position of a segment's first record."""
+    return int(path.stem)
+
+
+def segments(folder: Path) -> list[Path]:
+    """Segments of a folder, oldest first."""
+    with reading(folder):
+        return sorted(path for path in folder.iterdir() if _NAME.fullmatch(path.name))
+
+
+def whole_frames(path: Path) -> Iterator[Frame]:
+    """Read the frames of a segment, up to the first that is not whole.
+
+    Raises
+    ------
+    LogError
+        If the file cannot be read, is no segment of this version, or a frame stands where it does not belong.
+    """
+    position = first_position(path)
+    with reading(path), path.open("rb") as file:
+        mark = _mark(path, file)
+        while mark and (frame := read_frame(file, mark)):
+            if frame.first != position:
+                found = f"the frame at byte {frame.offset} starts with record {frame.first}"
+                raise LogError(f"{path} is damaged: {found}, expected {position}")
+            yield frame
+            position = frame.position
+
+
+def find_end(path: Path) -> tuple[int, int]:
+    """Find where what is whole in a segment ends; what stands behind is torn.
+
+    Returns
+    -------
+    position : int
+        That after the last record.
+    size : int
+        Bytes up to there; 0 if not even the header is whole.
+
+    Raises
+    ------
+    LogError
+        If a whole frame stands further behind: then the segment is not torn, but damaged; or as `whole_frames`.
+    """
+    position, size = first_position(path), HEADER_BYTES
+    with reading(path):
+        limit = path.stat().st_size  # what is written from now on, while the log is open, does not count
+    for frame in whole_frames(path):
+        position, size = frame.position, frame.end
+    with reading(path), path.open("rb") as file:
+        mark = _mark(path, file)
+        if not mark:
+            return position, 0
+        if _has_frame_behind(file, mark, size, limit):
+            raise LogError(f"{path} is damaged at byte {size}: no whole frame stands there, but one behind it")
+    return position, size
+
+
+def move(path: Path, spool: Path | None) -> None:
+    """Move a segment to a spool, perhaps on another file system, or remove it."""
+    if spool is None:
+        path.unlink()
+        return
+    try:
+        path.replace(spool / path.name)
+    except OSError as error:
+        if error.errno != EXDEV:
+            raise
+        partial = spool / f"{path.name}.partial"
+        with path.open("rb") as source, partial.open("wb") as copy:
+            shutil.copyfileobj(source, copy)
+            copy.flush()
+            os.fsync(copy.fileno())
+        partial.replace(spool / path.name)
+        sync_folder(spool)
+        path.unlink()
+
+
+def sync_folder(folder: Path) -> None:
+    """Make durable which files a folder has."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def storing(path: Path) -> Iterator[None]:
+    """Turn what the operating system says of writing into a `StorageError` that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what the operating system says of reading into a `LogError` that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise LogError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+class Segment:
+    """A segment that is written to.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    size : int
+        Bytes of it that are whole; what stands behind them is cut off. With 0 the file is made anew, and its
+        header is durable before a frame follows.
+
+    Attributes
+    ----------
+    size : int
+        Bytes of the header and whole frames.
+    is_sound : bool
+        False once something half-written could not be cut off.
+    """
+
+    def __init__(self, path: Path, size: int = 0) -> None:
+        self.size, self.is_sound = size, True
+        if not size:
+            path.unlink(missing_ok=True)
+        self._file = path.open("r+b" if size else "x+b", buffering=0)
+        try:
+            self._start()
+        except OSError:
+            self.close()
+            raise
+
+    def write(self, frames: Iterable[bytes]) -> None:
+        """Write frames, all of them; on an OSError none, if the segment is still sound."""
+        self._write(b"".join(part for frame in frames for part in (self._mark, frame)))
+
+    def sync(self) -> None:
+        """Make durable what was written."""
+        os.fdatasync(self._file.fileno())
+        self._synced = self.size
+
+    def abandon(self) -> None:
+        """Close, and if that can be done, cut off what may not be durable."""
+        with suppress(OSError), closing(self):
+            self._cut(self._synced)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _start(self) -> None:
+        if self.size:
+            self._file.seek(len(_TITLE))
+            self._mark = self._file.read(MARK_BYTES)
+            self._cut(self.size)
+        else:
+            self._mark = os.urandom(MARK_BYTES)
+            self._write(_header(self._mark))
+        self.sync()
+
+    def _write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError:
+            self.is_sound = False
+            with suppress(OSError):
+                self._cut(self.size)
+                self.is_sound = True
+            raise
+        self.size += len(data)
+
+    def _cut(self, size: int) -> None:
+        self._file.truncate(size)
+        self._file.seek(size)
+
+
+def _header(mark: bytes) -> bytes:
+    title = _TITLE + mark
+    return title + crc32(title).to_bytes(_CHECKSUM_BYTES, "little")
+
+
+def _mark(path: Path, file: IO[bytes]) -> bytes | None:
+    """Read the mark of a segment's frames, from its header; None if that is torn."""
+    header = file.read(HEADER_BYTES)
+    mark = header[len(_TITLE) : len(_TITLE) + MARK_BYTES]
+    if header == _header(mark):
+        return mark
+    title = header[: len(_TITLE)]
+    if _TITLE.startswith(title.rstrip(b"\0")) and os.fstat(file.fileno()).st_size <= HEADER_BYTES:
+        return None
+    if title.startswith(_KIND) and not title.startswith(_KIND + _VERSION):
+        version = title.removeprefix(_KIND).strip().decode(errors="replace")
+        raise LogError(f"{path} has version {version} of the log, expected {_VERSION.decode()}")
+    raise LogError(f"{path} is no segment of a streamfs log, or its header is damaged")
+
+
+def _has_frame_behind(file: IO[bytes], mark: bytes, offset: int, limit: int) -> bool:
+    file.seek(offset)
+    rest = file.read(max(0, limit - offset))
+    found = rest.find(mark, 1)
+    while found >= 0:
+        file.seek(offset + found)
+        if read_frame(file, mark):
+            return True
+        found = rest.find(mark, found + 1)
+    return False

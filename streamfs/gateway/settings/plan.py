@@ -1,0 +1,144 @@
+"""What a gateway will do with its settings, worked out without connecting to anything."""
+
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from typing import Any, TypeVar
+
+from streamfs.errors import MissingExtraError, SettingsError, StreamfsError
+from streamfs.gateway.bindings import Bindings
+from streamfs.gateway.broker_address import BrokerAddress
+from streamfs.gateway.settings import Settings
+from streamfs.gateway.settings.sources import InputSource
+from streamfs.gateway.topics import Template
+from streamfs.procedure import Procedure
+
+T = TypeVar("T")
+
+_PACKAGES = {"prometheus_client": "prometheus-client", "pythonjsonlogger": "python-json-logger"}  # of modules
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a gateway will do.
+
+    Parameters
+    ----------
+    settings : Settings
+        What it is told.
+    procedure : Procedure
+        The model.
+    bindings : Bindings
+        Which node feeds which stream.
+    address : BrokerAddress
+        Where the broker is.
+    """
+
+    settings: Settings
+    procedure: Procedure
+    bindings: Bindings
+    address: BrokerAddress
+
+    @property
+    def sources(self) -> list[dict[str, Any]]:
+        """Of each source the topics, the format, and the channels by whether the model reads them."""
+        return [self._source(source) for source in self.settings.sources]
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as JSON can hold it, without a password."""
+        settings = self.settings
+        return {
+            "name": settings.name,
+            "model": str(settings.model),
+            "digest": self.procedure.digest,
+            "classes": list(self.procedure.classes),
+            "channels": list(self.procedure.channels),
+            "broker": {
+                "host": self.address.host,
+                "port": self.address.port,
+                "user": self.address.user,
+                "tls": self.address.tls is not None,
+                "client_id": settings.broker.client_id,
+                "qos": settings.broker.qos,
+            },
+            "any_node": self.bindings.discovers,
+            "streams": list(self.bindings.streams),
+            "sources": self.sources,
+            "limits": asdict(settings.limits),
+            "state": None if settings.state is None else str(settings.state),
+        }
+
+    def _source(self, source: InputSource) -> dict[str, Any]:
+        wanted = self.bindings.node_channels
+        known = wanted if source.channels is None else source.channels
+        return {
+            "topics": list(Template(source.topic).filters(wanted)),
+            "format": source.format,
+            "channels": [channel for channel in known if channel in wanted],
+            "unread": [channel for channel in known if channel not in wanted],
+        }
+
+
+def make_plan(settings: Settings) -> Plan:
+    """Work out what a gateway will do.
+
+    Parameters
+    ----------
+    settings : Settings
+        What it is told.
+
+    Raises
+    ------
+    SettingsError
+        If the gateway could not do it: all that is wrong, one thing a line.
+    """
+    found = [*_missing_extras(settings), *_unfit_folders(settings)]
+    procedure = _tried(
+        lambda: Procedure.load(settings.model, trust=settings.trust), found, settings.where("model")
+    )
+    address = _tried(settings.broker.address, found, f"{settings.where('broker')}: broker")
+    bindings = None
+    if procedure is not None:
+        channels = procedure.channels
+        bindings = _tried(lambda: settings.bindings(channels), found)
+    if bindings is not None:
+        found += settings.unread_sources(bindings)
+    if found or procedure is None or bindings is None or address is None:
+        raise SettingsError("\n".join(found))
+    return Plan(settings, procedure, bindings, address)
+
+
+def _tried(work: Callable[[], T], found: list[str], where: str = "") -> T | None:
+    """Return what some work comes to; None, and what is wrong with it noted, if it fails."""
+    try:
+        return work()
+    except (StreamfsError, ValueError) as error:
+        found.append(f"{where}: {error}" if where else str(error))
+    return None
+
+
+def _missing_extras(settings: Settings) -> list[str]:
+    wanted: dict[str, tuple[str, ...]] = {}
+    if settings.http is not None:
+        wanted["prometheus_client"] = ("http",)
+    if settings.log.format == "json":
+        wanted["pythonjsonlogger"] = ("log", "format")
+    return [
+        f"{settings.where(*place)}: {'.'.join(place)}: {MissingExtraError(_PACKAGES[module], 'gateway')}"
+        for module, place in wanted.items()
+        if find_spec(module) is None
+    ]
+
+
+def _unfit_folders(settings: Settings) -> list[str]:
+    """Return of which folders nothing could be kept in; they need not be there yet."""
+    found = []
+    for key, folder in (("state", settings.state), ("spool", settings.spool)):
+        if folder is not None:
+            there = next(path for path in (folder, *folder.parents) if path.exists())
+            if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+                found.append(
+                    f"{settings.where(key)}: {key} is {str(folder)!r}, but {there} is no folder to write to"
+                )
+    return found

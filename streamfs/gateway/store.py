@@ -1,0 +1,155 @@
+"""Where what a gateway has received, and what has come of it, is made safe: on disk, or nowhere."""
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import Protocol
+
+from streamfs.gateway.committer import Commit, Committer, Done
+from streamfs.gateway.outbox import Numbered
+from streamfs.gateway.state import State
+
+
+class Store(Protocol):
+    """What a gateway asks of its store; one commit at a time."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a commit is under way."""
+
+    @property
+    def is_storing(self) -> bool:
+        """Whether the last attempt to make something safe succeeded."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether anything outlives the process."""
+
+    @property
+    def counters(self) -> Counter[str]:
+        """What was counted."""
+
+    @property
+    def gauges(self) -> dict[str, float]:
+        """How large it is."""
+
+    @property
+    def fsync_seconds(self) -> float:
+        """Seconds that were spent on making things durable."""
+
+    def submit(self, commit: Commit) -> None:
+        """Hand over a commit; returns at once."""
+
+    def done(self) -> list[Done]:
+        """The commits that are safe since the last call."""
+
+    def waiting(self) -> Iterable[Numbered]:
+        """Publications that an earlier run has left, by their numbers."""
+
+    def stop(self, timeout: float) -> bool:
+        """Wait for the commit under way, at most for the timeout in seconds; say whether all is safe."""
+
+
+class Nowhere:
+    """Keeps nothing: whatever is submitted is as safe at once as it will ever be."""
+
+    is_busy = False
+    is_storing = True
+    keeps = False
+    fsync_seconds = 0.0
+
+    def __init__(self) -> None:
+        self.counters: Counter[str] = Counter()
+        self.gauges: dict[str, float] = {}
+        self._done: deque[Done] = deque()
+        self._numbers = count(1)
+
+    def submit(self, commit: Commit) -> None:
+        """Number the publications."""
+        numbers = [next(self._numbers) for _ in commit.entry.publications]
+        self._done.append(Done(commit.n_messages, numbers, commit))
+
+    def done(self) -> list[Done]:
+        """All that was submitted since the last call."""
+        done, self._done = list(self._done), deque()
+        return done
+
+    def waiting(self) -> Iterable[Numbered]:
+        """Nothing."""
+        return ()
+
+    def stop(self, timeout: float) -> bool:  # noqa: ARG002 - nothing is under way
+        """Nothing is to be waited for."""
+        return True
+
+
+class Disk:
+    """Keeps all in a state folder.
+
+    Parameters
+    ----------
+    state : State
+        The folder, opened.
+    wake : callable
+        Called from another thread whenever `done` has something to say.
+    """
+
+    keeps = True
+
+    def __init__(self, state: State, wake: Callable[[], None]) -> None:
+        self._state = state
+        self._committer = Committer(state.log, state.journal, wake)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a commit is under way."""
+        return self._committer.is_busy
+
+    @property
+    def is_storing(self) -> bool:
+        """Whether the last attempt to write to the disk succeeded."""
+        return self._committer.is_storing
+
+    @property
+    def counters(self) -> Counter[str]:
+        """What the committer has counted, and what was found damaged."""
+        log, journal = self._state.log, self._state.journal
+        counters = Counter(self._committer.counters)
+        counters["torn_bytes"] = log.torn_bytes
+        counters["torn_snapshots"] = journal.torn_snapshots
+        counters["repeated_decisions"] = journal.repeated_decisions
+        return counters
+
+    @property
+    def gauges(self) -> dict[str, float]:
+        """How large log and journal are."""
+        log = self._state.log
+        return {
+            "log_bytes": log.n_bytes,
+            "log_segments": log.n_segments,
+            "log_position": log.end,
+        }
+
+    @property
+    def fsync_seconds(self) -> float:
+        """Seconds that were spent on making the log durable."""
+        return self._committer.fsync_seconds
+
+    def submit(self, commit: Commit) -> None:
+        """Hand over a commit."""
+        self._committer.submit(commit)
+
+    def done(self) -> list[Done]:
+        """The commits that are on the disk since the last call."""
+        return self._committer.done()
+
+    def waiting(self) -> Iterable[Numbered]:
+        """Publications in the outbox, by their numbers."""
+        after = 0
+        while page := self._state.journal.outbox(after):
+            yield from page
+            after = page[-1][0]
+
+    def stop(self, timeout: float) -> bool:
+        """Wait for the commit under way."""
+        return self._committer.stop(timeout)

@@ -1,0 +1,105 @@
+"""Topics: which names can stand in them, and what a template says of them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+NOT_IN_TOPICS = "/+#\0"
+"""Characters that the name of a node, a channel or a stream cannot have."""
+
+_NODE, _CHANNEL = "{node}", "{channel}"
+_PLACE = re.compile(r"(\{node\}|\{channel\}|\+)")
+_PATTERNS = {_NODE: r"(?P<node>[^/+#\0]+)", _CHANNEL: r"(?P<channel>[^/+#\0]+)", "+": r"[^/]*"}
+
+
+def check_name(what: str, name: str, unfit: str = NOT_IN_TOPICS) -> None:
+    """See that a name can stand in a topic.
+
+    Raises
+    ------
+    ValueError
+        If it is empty or has one of the unfit characters, naming it.
+    """
+    if not name or any(character in name for character in unfit):
+        raise ValueError(f"{what} is {name!r}, expected a name without any of {unfit!r}")
+
+
+def check_topic(what: str, topic: str) -> None:
+    """See that a text can be the first levels of topics that are published to.
+
+    Raises
+    ------
+    ValueError
+        If it is none, naming it.
+    """
+    if not all(topic.split("/")) or any(character in topic for character in "+#\0") or topic.startswith("$"):
+        raise ValueError(f"{what} is {topic!r}, expected a topic without + and #")
+
+
+@dataclass(frozen=True)
+class Template:
+    """What the topics look like on which nodes publish.
+
+    Parameters
+    ----------
+    text : str
+        Levels between slashes. ``{node}`` stands for the node's name and ``{channel}``, where there is one, for
+        the channel's; both may be part of a level. ``+`` is any level.
+
+    Raises
+    ------
+    ValueError
+        If there is no ``{node}``, a level is empty, or a place-holder is there twice, unknown or next to another.
+
+    Examples
+    --------
+    >>> template = Template("application/+/device/{node}/event/up")
+    >>> template.match("application/7/device/0102aabb/event/up")
+    ('0102aabb', None)
+    >>> template.filters([])
+    ('application/+/device/+/event/up',)
+    >>> Template("sensors/{node}/{channel}").filters(["light", "door"])
+    ('sensors/+/light', 'sensors/+/door')
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if self.text.count(_NODE) != 1 or self.text.count(_CHANNEL) > 1:
+            raise ValueError(f"topic is {self.text!r}, expected one {_NODE} and at most one {_CHANNEL}")
+        if self.text.startswith("$"):
+            raise ValueError(f"topic is {self.text!r}, expected none that begins with $")
+        for level in self.text.split("/"):
+            rest = _PLACE.sub("", level)
+            if not level or any(character in rest for character in "{}+#\0"):
+                raise ValueError(f"topic is {self.text!r}, whose level {level!r} is not one of a topic")
+            if len(_PLACE.findall(level)) > 1 or ("+" in level and level != "+"):
+                raise ValueError(f"topic is {self.text!r}, whose level {level!r} has more than one place-holder")
+
+    @property
+    def has_channel(self) -> bool:
+        """Whether the topics name the channel."""
+        return _CHANNEL in self.text
+
+    def match(self, topic: str) -> tuple[str, str | None] | None:
+        """Return the node and, if it is in there, the channel that a topic names; None if it is no such topic."""
+        found = self._pattern.fullmatch(topic)
+        if found is None:
+            return None
+        return found["node"], found["channel"] if self.has_channel else None
+
+    def filters(self, channels: Sequence[str]) -> tuple[str, ...]:
+        """Return the topics to subscribe to for all nodes: one a channel where the topics name it, else one."""
+        if not self.has_channel:
+            return (self._filter(""),)
+        return tuple(self._filter(channel) for channel in channels)
+
+    def _filter(self, channel: str) -> str:
+        levels = ("+" if _NODE in level else level.replace(_CHANNEL, channel) for level in self.text.split("/"))
+        return "/".join(levels)
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        parts = _PLACE.split(self.text)
+        return re.compile("".join(_PATTERNS.get(part, re.escape(part)) for part in parts))

@@ -1,0 +1,22 @@
+"""How long to wait before another attempt."""
+
+from random import Random
+
+
+class Backoff:
+    """Seconds before another attempt: doubled up to a bound, and up to half less so that many gateways spread."""
+
+    def __init__(self, least: float, most: float, seed: int | None) -> None:
+        self._least, self._most = least, most
+        self._seconds = least
+        self._random = Random(seed)  # noqa: S311 - no secret
+
+    def next(self, stood_for: float, *, is_taken_over: bool) -> float:
+        """Return the next seconds, after a connection that stood for so many seconds."""
+        if is_taken_over:
+            self._seconds = self._most
+        elif stood_for > self._most:
+            self._seconds = self._least
+        seconds = self._seconds
+        self._seconds = min(2 * seconds, self._most)
+        return seconds * self._random.uniform(0.5, 1.0)

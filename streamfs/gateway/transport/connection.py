@@ -1,0 +1,302 @@
+"""One connection to a broker, from its opening to its loss; nothing else in the gateway knows of paho."""
+
+import math
+import socket
+import time
+from collections import Counter
+from dataclasses import dataclass
+from select import POLLIN, POLLOUT
+
+from paho.mqtt.client import Client, MQTTMessageInfo
+from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
+from paho.mqtt.exception import MQTTException
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from streamfs.errors import TransportError
+from streamfs.gateway.broker_address import BrokerAddress
+from streamfs.gateway.publication import Publication
+from streamfs.gateway.transport.inbox import Inbox
+from streamfs.gateway.transport.message import Message
+from streamfs.gateway.transport.packets import PacketError, read_content_type, split_packets, variable_integer
+
+_QUICKACK = getattr(socket, "TCP_QUICKACK", None)  # Linux has it
+_CHUNK = 1 << 16  # bytes asked of the socket at once
+_MAX_CHUNKS = 16  # in one step, so that a flood cannot keep it from ending
+_MAX_IN_FLIGHT = 1000  # publications, unless the broker wants fewer
+_MAX_OUTGOING = 1 << 20  # bytes that may wait for the socket before a publication is declined
+_MAX_OVERHEAD = 16  # bytes of a publication beside its topic and payload
+_MAX_TEXT = 65535  # bytes of a topic, and of a will
+_ACKNOWLEDGEMENTS = (b"", b"\x40\x02", b"\x50\x02")  # how they begin, by the quality of service of the message
+
+
+class LostError(Exception):
+    """There is no connection, or no longer: what the broker did, as a predicate, and the counter for that."""
+
+    def __init__(self, what: str, counter: str = "") -> None:
+        super().__init__(what)
+        self.counter = counter  # empty: that of failed or lost connections, as the case may be
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Where and how to connect."""
+
+    address: BrokerAddress
+    client_id: str
+    keepalive: int
+    session_expiry: int
+    receive_maximum: int
+    max_packet_bytes: int | None
+    will: Publication | None
+
+    def __post_init__(self) -> None:
+        check_range("keepalive", self.keepalive, 1, 65535)
+        check_range("session_expiry", self.session_expiry, 0, 2**32 - 1)
+        check_range("receive_maximum", self.receive_maximum, 1, 65535)
+        if self.max_packet_bytes is not None:
+            check_range("max_packet_bytes", self.max_packet_bytes, 1, 2**28 - 1)
+        if self.will is not None and not (is_topic(self.will.topic) and len(self.will.payload) <= _MAX_TEXT):
+            raise ValueError(
+                f"will is {self.will!r}, expected a topic to publish to and at most {_MAX_TEXT} bytes"
+            )
+        if self.session_expiry and not self.client_id:
+            raise ValueError("session_expiry needs a client_id, by which the broker knows whose session it is")
+
+    def properties(self) -> Properties:
+        """Return what the broker is told of them as the connection begins."""
+        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
+        properties.ReceiveMaximum = self.receive_maximum
+        properties.SessionExpiryInterval = self.session_expiry
+        if self.max_packet_bytes is not None:
+            properties.MaximumPacketSize = self.max_packet_bytes
+        return properties
+
+
+class Connection(Client):
+    """One connection to a broker, from its opening to its loss, which is raised.
+
+    paho builds what is sent and understands the answers; a buffer stands between it and the socket on either way.
+    Messages, of which there are many, are read here.
+    """
+
+    def __init__(self, terms: Terms, patience: float, inbox: Inbox, counters: Counter[str]) -> None:
+        super().__init__(CallbackAPIVersion.VERSION2, terms.client_id, protocol=MQTTProtocolVersion.MQTTv5)
+        self.username, self.password = terms.address.user, terms.address.password
+        self.max_inflight_messages = 0  # paho holds nothing back: see `objection`
+        if terms.will is not None:
+            self.will_set(terms.will.topic, terms.will.payload, 1, terms.will.retain)
+        self.accepted_at: float | None = None
+        self.in_flight: dict[int, tuple[str, object]] = {}  # topics and tokens of publications, by packet id
+        self.asked_for: dict[int, list[str]] = {}  # topics of subscriptions, by packet id
+        self.granted: set[str] = set()
+        self.wire: socket.socket
+        self._terms = terms
+        self._patience = patience
+        self._inbox = inbox
+        self._counters = counters
+        self._incoming, self._outgoing = bytearray(), bytearray()
+        self._may_have_more = False
+        self._opened = self._heard = self._said = time.monotonic()
+        self._interval = float(terms.keepalive)
+        self._max_in_flight = _MAX_IN_FLIGHT
+        self._max_bytes: float = math.inf
+
+    def open(self) -> None:
+        """Begin; the broker's answer is still to come."""
+        address, keepalive = self._terms.address, self._terms.keepalive
+        clean, properties = not self._terms.session_expiry, self._terms.properties()
+        try:
+            self.connect(address.host, address.port, keepalive, clean_start=clean, properties=properties)
+        except (OSError, TransportError) as error:
+            raise LostError(f"cannot be reached: {error}") from error
+
+    def accept(self, properties: Properties | None) -> None:
+        """Heed what the broker says as it accepts."""
+        self.accepted_at = time.monotonic()
+        self._interval = min(self._interval, getattr(properties, "ServerKeepAlive", 0) or self._interval)
+        self._max_in_flight = min(_MAX_IN_FLIGHT, getattr(properties, "ReceiveMaximum", _MAX_IN_FLIGHT))
+        self._max_bytes = getattr(properties, "MaximumPacketSize", math.inf)
+
+    def hang_up(self) -> None:
+        """Close the socket, if it is open."""
+        self._sock_close()
+
+    @property
+    def events(self) -> int:
+        """What to wait for."""
+        return (POLLOUT if self._outgoing else 0) | (0 if self._inbox.is_full else POLLIN)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a publication can be taken in."""
+        return len(self.in_flight) < self._max_in_flight and len(self._outgoing) < _MAX_OUTGOING
+
+    @property
+    def due(self) -> float:
+        """When there is something to do even if nothing comes."""
+        if self._may_have_more and not self._inbox.is_full:
+            return -math.inf
+        if self.accepted_at is None:
+            return self._opened + self._patience
+        return min(self._said + self._interval, self._silence_ends)
+
+    @property
+    def _silence_ends(self) -> float:
+        """When to probe the broker because it is silent, or else to give it up; never if we do not listen."""
+        if self._inbox.is_full:
+            return math.inf
+        if not self._ping_t:
+            return self._heard + self._interval
+        return max(self._ping_t, self._heard) + self._interval / 2
+
+    def keep_alive(self) -> None:
+        """Probe the broker if it is silent or we are, and give it up if it stays so."""
+        now = time.monotonic()
+        if self.accepted_at is None:
+            if now >= self._opened + self._patience:
+                raise LostError(f"does not answer within {self._patience:g} s")
+            return
+        if self._ping_t and now >= self._silence_ends:
+            raise LostError(f"is silent for {1.5 * self._interval:g} s")
+        if now >= min(self._said + self._interval, self._silence_ends):
+            self._send_pingreq()
+
+    @classmethod
+    def is_filter(cls, topic: str) -> bool:
+        """Whether that can be subscribed to."""
+        is_valid = cls._filter_wildcard_len_check(topic.encode()) == MQTTErrorCode.MQTT_ERR_SUCCESS
+        return is_valid and "\0" not in topic
+
+    def ask_for(self, topics: list[str], qos: int) -> None:
+        """Subscribe."""
+        if topics:
+            _, packet_id = self.subscribe([(topic, qos) for topic in topics])
+            self.asked_for[packet_id or 0] = topics
+
+    def objection(self, publication: Publication) -> str:
+        """Why the broker could not take a publication, however often it were offered; empty if it can."""
+        if not is_topic(publication.topic):
+            return "no topic to publish to"
+        n_bytes = len(publication.topic.encode()) + len(publication.payload) + _MAX_OVERHEAD
+        return f"{n_bytes} bytes, it takes {self._max_bytes}" if n_bytes > self._max_bytes else ""
+
+    def send(self, publication: Publication, token: object, qos: int) -> bool:
+        """Publish; False if all packet ids are taken."""
+        info = self.publish(publication.topic, publication.payload, qos, publication.retain)
+        is_sent = info.rc == MQTTErrorCode.MQTT_ERR_SUCCESS
+        if is_sent and qos:
+            self.in_flight[info.mid] = publication.topic, token
+        return is_sent
+
+    def queue(self, packets: bytes) -> None:
+        """Have packets sent at the next `write`."""
+        self._outgoing += packets
+
+    def write(self) -> None:
+        """Send what waits, as far as the socket takes it."""
+        while self._outgoing:
+            try:
+                n_sent = self._sock_send(self._outgoing)
+            except BlockingIOError:
+                return
+            except OSError as error:
+                self.read()  # its last words, if there are any, may say more
+                raise LostError(f"has closed the connection: {error}") from error
+            del self._outgoing[:n_sent]
+            self._said = time.monotonic()
+
+    def read(self) -> None:
+        """Take what the socket has, unless the inbox is full: then the network holds it back."""
+        self._may_have_more = True
+        for _ in range(_MAX_CHUNKS):
+            if self._inbox.is_full:
+                return
+            if not self._receive():
+                self._may_have_more = False
+                return
+            arrival = time.time()
+            try:
+                for command, body in split_packets(self._incoming):
+                    if command >> 4 == PacketTypes.PUBLISH:
+                        self._take_message(command, body, arrival)
+                    else:
+                        self._take_answer(command, body)
+            except (PacketError, MQTTException) as error:
+                raise LostError(f"sends what is not MQTT: {error}") from error
+
+    def _receive(self) -> bool:
+        try:
+            chunk = self._sock_recv(_CHUNK)
+            if _QUICKACK is not None:  # else broker and kernel wait for each other: our answers go in groups
+                self.wire.setsockopt(socket.IPPROTO_TCP, _QUICKACK, 1)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            raise LostError(f"has closed the connection: {error}") from error
+        if not chunk:
+            name = "" if self.accepted_at is None else self._terms.client_id
+            why = f": it stops, or another client has our id {name!r}" if name else ""  # not every broker says so
+            raise LostError(f"has closed the connection{why}")
+        self._heard = time.monotonic()
+        self._incoming += chunk
+        return True
+
+    def _take_message(self, command: int, body: bytearray, arrival: float) -> None:
+        """Read a message (MQTT 5, 3.3): its topic, packet id if there is one, properties and payload."""
+        qos = command >> 1 & 3
+        try:
+            end_of_topic = 2 + (body[0] << 8 | body[1])
+            end_of_id = end_of_topic + 2 if qos else end_of_topic
+            n_bytes, properties = variable_integer(body, end_of_id)
+            acknowledgement = _ACKNOWLEDGEMENTS[qos] + body[end_of_topic:end_of_id]
+        except IndexError as error:
+            raise PacketError(f"a message of {len(body)} bytes that ends too early") from error
+        end = properties + n_bytes
+        if end > len(body):
+            raise PacketError(f"a message of {len(body)} bytes with properties of {n_bytes}")
+        content_type = self._content_type(bytes(body[properties:end])) if n_bytes else ""
+        try:
+            topic = body[2:end_of_topic].decode()
+        except UnicodeDecodeError:
+            self._counters["malformed_topics"] += 1
+            self.queue(acknowledgement)
+            return
+        message = Message(topic, bytes(body[end:]), bool(command & 1), arrival, content_type)
+        self._inbox.put(message, acknowledgement)
+
+    def _content_type(self, properties: bytes) -> str:
+        try:
+            return read_content_type(properties)
+        except (LookupError, ValueError, PacketError):  # the publisher's fault: no reason to leave the broker
+            self._counters["malformed_properties"] += 1
+            return ""
+
+    def _take_answer(self, command: int, body: bytearray) -> None:
+        """Let paho understand a packet that is no message."""
+        self._in_packet["command"] = command
+        self._in_packet["remaining_length"] = len(body)
+        self._in_packet["packet"] = body
+        if self._packet_handle() != MQTTErrorCode.MQTT_ERR_SUCCESS:
+            raise PacketError(f"a packet of {len(body)} bytes that begins with {command:#04x}")
+
+    def _create_socket(self) -> socket.socket:
+        self.wire = self._terms.address.open(self._patience)
+        return self.wire
+
+    def _packet_queue(
+        self, _command: int, packet: bytes | bytearray, _mid: int, _qos: int, _info: MQTTMessageInfo | None = None
+    ) -> MQTTErrorCode:
+        self._outgoing += packet
+        return MQTTErrorCode.MQTT_ERR_SUCCESS
+
+
+def check_range(name: str, value: float, least: float, most: float) -> None:
+    """Raise a ValueError that names it if a number is out of its bounds."""
+    if not least <= value <= most:
+        raise ValueError(f"{name} is {value}, expected {least:g} to {most:g}")
+
+
+def is_topic(topic: str) -> bool:
+    """Whether that can be published to."""
+    return 0 < len(topic.encode()) <= _MAX_TEXT and not set("+#\0") & set(topic)

@@ -1,0 +1,99 @@
+"""Where MQTT's packets begin and end, and what stands beside a message."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+_CONTENT_TYPE, _SUBSCRIPTION_IDENTIFIER = 3, 11  # properties of a message (MQTT 5, 3.3.2.3)
+_NUMBERS = {1: 1, 2: 4, 35: 2}  # others that are numbers, and their bytes
+_TEXTS = {_CONTENT_TYPE: 1, 8: 1, 9: 1, 38: 2}  # those that are texts after their lengths, and how many
+
+
+class PacketError(Exception):
+    """What has come is not MQTT."""
+
+
+def split_packets(incoming: bytearray) -> Iterator[tuple[int, bytearray]]:
+    r"""Take the whole packets from the front of what has come in; what is left is the beginning of the next one.
+
+    Parameters
+    ----------
+    incoming : bytearray
+        What has come in.
+
+    Yields
+    ------
+    command : int
+        First byte of a packet: its type and flags.
+    body : bytearray
+        What follows its length.
+
+    Raises
+    ------
+    PacketError
+        If a length has more than four bytes.
+
+    Examples
+    --------
+    >>> incoming = bytearray(b"\xd0\x00\x40\x02\x00\x07\x40\x02")
+    >>> list(split_packets(incoming))
+    [(208, bytearray(b'')), (64, bytearray(b'\x00\x07'))]
+    >>> incoming
+    bytearray(b'@\x02')
+    """
+    start = 0
+    with suppress(IndexError):  # the length itself is cut off
+        while True:
+            length, body = variable_integer(incoming, start + 1)
+            end = body + length
+            if end > len(incoming):
+                break
+            yield incoming[start], incoming[body:end]
+            start = end
+    del incoming[:start]
+
+
+def read_content_type(properties: bytes) -> str:
+    r"""Find the content type among the properties of a message; empty if it has none.
+
+    Raises
+    ------
+    LookupError, ValueError, PacketError
+        If they are no properties of a message, or the content type is no text.
+
+    Examples
+    --------
+    >>> read_content_type(b"\x01\x01\x03\x00\x10application/json")
+    'application/json'
+    """
+    start = 0
+    while start < len(properties):
+        end = _end_of_property(properties, start)
+        if properties[start] == _CONTENT_TYPE:
+            return properties[start + 3 : end].decode()
+        start = end
+    return ""
+
+
+def _end_of_property(properties: bytes, start: int) -> int:
+    identifier, end = properties[start], start + 1
+    if identifier in _NUMBERS:
+        end += _NUMBERS[identifier]
+    elif identifier == _SUBSCRIPTION_IDENTIFIER:
+        _, end = variable_integer(properties, end)
+    else:
+        for _ in range(_TEXTS[identifier]):
+            end += 2 + (properties[end] << 8 | properties[end + 1])
+    if end > len(properties):
+        raise IndexError(f"property {identifier} is cut off")
+    return end
+
+
+def variable_integer(data: bytes | bytearray, start: int) -> tuple[int, int]:
+    """A number of one to four bytes (MQTT 5, 1.5.5), and where it ends."""
+    value = 0
+    for index in range(4):
+        byte = data[start + index]
+        value |= (byte & 127) << 7 * index
+        if byte < 128:
+            return value, start + index + 1
+    raise PacketError(f"a length of more than four bytes: {bytes(data[start : start + 4]).hex()}")

@@ -1,0 +1,227 @@
+"""What a gateway tells over HTTP: metrics for Prometheus, and whether it is alive and ready."""
+
+import logging
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
+from threading import Condition, Thread
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
+
+from streamfs.errors import StreamfsError
+from streamfs.gateway.health import Health, Statistics
+
+if TYPE_CHECKING:
+    from streamfs.gateway.metrics import Metrics
+
+_log = logging.getLogger(__name__)
+
+PATIENCE = 5.0  # seconds in which a client must have sent its request, and again to take the answer
+LONGEST = 16_384  # bytes of a request
+MOST = 16  # connections at a time
+_ROUND = 0.1  # seconds after which the server looks whether it shall stop
+_FAREWELL = 0.5  # seconds for the answers that are under way to break off
+
+_INDEX = b"""<!DOCTYPE html>
+<html lang="en"><meta charset="utf-8"><title>streamfs gateway</title>
+<h1>streamfs gateway</h1>
+<ul>
+<li><a href="/metrics">metrics</a>: what it has counted, for Prometheus
+<li><a href="/healthz">healthz</a>: whether its loop goes round
+<li><a href="/readyz">readyz</a>: whether it does its work, and if not, why
+</ul></html>
+"""
+
+
+class Site(NamedTuple):
+    """Where a gateway can be asked.
+
+    Parameters
+    ----------
+    host : str
+        Address that is listened to.
+    port : int
+        TCP port.
+    """
+
+    host: str
+    port: int
+
+
+@contextmanager
+def serve(
+    host: str, port: int, statistics: Callable[[], Statistics], health: Callable[[], Health]
+) -> Iterator[Site]:
+    """Answer HTTP requests from a thread of its own, until the block ends.
+
+    ``/metrics`` is for Prometheus. ``/healthz`` answers 200 while the loop goes round, ``/readyz`` while all
+    works, else 503; both list the problems in JSON.
+
+    Parameters
+    ----------
+    host : str
+        Address to listen to, of IPv4 or IPv6.
+    port : int
+        TCP port; 0 takes any that is free.
+    statistics, health : callable
+        Return what the gateway is like at this moment; called by the server's threads.
+
+    Yields
+    ------
+    Site
+        Where it can be asked, with the port that was taken.
+
+    Raises
+    ------
+    ValueError
+        If there can be no such port.
+    StreamfsError
+        If the address cannot be listened to; it names host and port.
+    MissingExtraError
+        If prometheus-client is not installed.
+
+    Notes
+    -----
+    A request must have come within 5 s, whatever its pace, and have at most 16 KiB; 16 are answered at a time, and
+    others turned away with 503. So slow or hostile clients cost the gateway little. The end cuts all connections
+    and takes less than a second.
+    """
+    from streamfs.gateway.metrics import Metrics  # noqa: PLC0415 - needs an extra that only a site needs
+
+    if not 0 <= port <= 65_535:
+        raise ValueError(f"port is {port}, expected 0 to 65535")
+    server = _open(host, port, Metrics(statistics, health), health)
+    thread = Thread(target=server.serve_forever, args=[_ROUND], name="streamfs-web", daemon=True)
+    thread.start()
+    try:
+        yield Site(host, server.server_port)
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _open(host: str, port: int, metrics: "Metrics", health: Callable[[], Health]) -> "_Server":
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return _Server(family, address, metrics, health)
+    except OSError as error:
+        raise StreamfsError(f"cannot listen to HTTP on {host}, port {port}: {error.strerror}") from error
+
+
+class _Server(ThreadingHTTPServer):
+    """A thread a request; sockets that are open are known, so that there are not too many and all end."""
+
+    daemon_threads = True
+    request_queue_size = MOST
+
+    def __init__(
+        self, family: socket.AddressFamily, address: Any, metrics: "Metrics", health: Callable[[], Health]
+    ) -> None:
+        self.address_family = family
+        self.metrics = metrics
+        self.health = health
+        self._connections: set[Any] = set()
+        self._changed = Condition()
+        super().__init__(address, _Handler)
+
+    def server_bind(self) -> None:
+        """Bind without asking the name service what this machine is called."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(self.server_address)
+        self.server_address = address = self.socket.getsockname()
+        self.server_name, self.server_port = address[:2]
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._changed:
+            is_full = len(self._connections) >= MOST
+            self._connections.add(request)
+        if is_full:
+            request.sendall(b"HTTP/1.0 503 Service Unavailable\r\n\r\n")
+            self.shutdown_request(request)
+        else:
+            super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        super().shutdown_request(request)
+        with self._changed:
+            self._connections.discard(request)
+            self._changed.notify()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the base's signature
+        error = sys.exception()
+        level = logging.DEBUG if isinstance(error, OSError) else logging.ERROR  # clients come and go
+        _log.log(level, "an HTTP request was not answered", exc_info=error)
+
+    def server_close(self) -> None:
+        """Listen no more, and cut what is open."""
+        super().server_close()
+        with self._changed:
+            for request in self._connections:
+                with suppress(OSError):  # the other side may have gone first
+                    request.shutdown(socket.SHUT_RDWR)
+            self._changed.wait_for(lambda: not self._connections, timeout=_FAREWELL)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    server_version = "streamfs"
+    sys_version = ""
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile.close()
+        self.rfile = BytesIO(_head(self.connection))
+
+    def do_GET(self) -> None:
+        """Answer with a page, or 404."""
+        path = self.path.partition("?")[0]
+        if path == "/metrics":
+            self._answer(HTTPStatus.OK, *self.server.metrics.page(self.headers.get("Accept", "")))
+        elif path in ("/healthz", "/readyz"):
+            self._answer_health(path)
+        elif path == "/":
+            self._answer(HTTPStatus.OK, _INDEX, "text/html; charset=utf-8")
+        else:
+            self.send_error(HTTPStatus.NOT_FOUND)
+
+    do_HEAD = do_GET  # noqa: N815 - the base's name
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
+        _log.debug(format, *args)
+
+    def _answer_health(self, path: str) -> None:
+        health = self.server.health()
+        problems = health.problems()
+        is_well = health.is_alive() if path == "/healthz" else not problems
+        status = HTTPStatus.OK if is_well else HTTPStatus.SERVICE_UNAVAILABLE
+        self._answer(status, orjson.dumps({"ok": is_well, "problems": problems}), "application/json")
+
+    def _answer(self, status: HTTPStatus, page: bytes, content_type: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(page)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(page)
+
+
+def _head(connection: socket.socket) -> bytes:
+    """Read a request up to the empty line that ends it; no body is wanted."""
+    head = b""
+    deadline = monotonic() + PATIENCE
+    while b"\r\n\r\n" not in head:
+        connection.settimeout(max(deadline - monotonic(), 0.001))
+        piece = connection.recv(LONGEST)
+        head += piece
+        if not piece or len(head) > LONGEST:
+            raise ConnectionError(f"the request ends after {len(head)} bytes, expected a whole one of {LONGEST}")
+    connection.settimeout(PATIENCE)
+    return head

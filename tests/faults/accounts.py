@@ -1,0 +1,131 @@
+"""What a run of the gateway has come to, and whether two runs have come to the same."""
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+from gateway_process import GatewayProcess
+from traffic import Sent
+from witness import Publisher, retained
+
+from streamfs.errors import LogError
+from streamfs.gateway.host import load_model, options_of
+from streamfs.gateway.journal_reader import JournalReader
+from streamfs.gateway.log import MESSAGE
+from streamfs.gateway.log_reader import extent, read_log
+from streamfs.gateway.recovery import recover
+from streamfs.gateway.segment import first_position, segments
+from streamfs.gateway.settings import read_settings
+from streamfs.gateway.state import State, journal_path, log_folder
+
+
+class Account(NamedTuple):
+    """What is on the disk, what follows from it, and what is on the broker."""
+
+    readings: list[Sent]
+    decisions: dict[str, dict[str, Any]]
+    energy: list[dict[str, Any]]
+    spent: dict[str, Any]
+    marks: dict[tuple[str, str], int]
+    episodes: dict[str, dict[str, Any]]
+    counters: Counter[str]
+    retained: dict[str, bytes]
+
+
+def take_account(gateway, broker):
+    """Read the state of a gateway that has ended, and what the broker has retained."""
+    settings = read_settings(gateway.config)
+    model = load_model(settings)
+    with State(settings.state) as state:
+        core = recover(state, model, settings.bindings(model.channels), options_of(settings)).core
+        decisions = state.journal.decisions()
+        ids = [decision["id"] for decision in decisions]
+        assert len(ids) == len(set(ids)), "a decision is in the journal twice"
+        return Account(
+            read_readings(gateway),
+            dict(zip(ids, decisions, strict=True)),
+            state.journal.energy(),
+            core.spent.nodes,
+            {(node, channel): sequence for node, channel, sequence, _ in core.marks()},
+            episodes(core),
+            core.counters,
+            retained(broker),
+        )
+
+
+def episodes(core):
+    """Where each stream stands: all that its engine knows of it."""
+    standing = {}
+    for lane in core.roster.lanes:
+        header, arrays = lane.engine.freeze()
+        for row, stream in enumerate(header["names"]):
+            if stream:
+                known = {name: array[row].tobytes() for name, array in arrays.items()}
+                standing[stream] = {"model": lane.procedure.digest, **known}
+    return standing
+
+
+def read_readings(gateway):
+    """The messages in the spool and the log, in order, as often as they came."""
+    records = []
+    for folder in (gateway.folder / "spool", log_folder(gateway.state)):
+        if folder.exists() and (paths := segments(folder)):
+            records += [record for _, record in read_log(folder, first_position(paths[0]))]
+    return [Sent(record.topic, record.payload) for record in records if record.kind == MESSAGE]
+
+
+def n_logged(gateway):
+    """Records in the log of a gateway that may be running."""
+    folder = log_folder(gateway.state)
+    return extent(folder).end if folder.exists() else 0
+
+
+def rows(gateway):
+    """How many rows each table of the journal has; the gateway may be running."""
+    with JournalReader(journal_path(gateway.state)) as journal:
+        return journal.counts()
+
+
+def await_readings(gateway, messages):
+    """Wait until the gateway has all of these messages in its log."""
+    wanted = set(messages)
+
+    def is_logged():
+        try:
+            return wanted <= set(read_readings(gateway))
+        except LogError:  # a segment has gone to the spool meanwhile
+            return False
+
+    gateway.await_that(is_logged, "not all messages are in the log")
+
+
+def run_undisturbed(folder, broker, messages, **sections):
+    """Let a gateway take all messages with nothing in its way."""
+    with GatewayProcess(folder, broker.url, **sections) as gateway, Publisher(broker) as publisher:
+        gateway.start()
+        gateway.await_ready()
+        publisher.send(messages)
+        publisher.await_taken()
+        await_readings(gateway, messages)
+        gateway.stop()
+    return take_account(gateway, broker)
+
+
+def assert_nothing_lost(account, undisturbed, *, is_in_order=True):
+    """See that a run has come to what the undisturbed one has: sample by sample, decision by decision."""
+    assert set(account.readings) == set(undisturbed.readings)
+    assert account.decisions == undisturbed.decisions
+    made = [(line["stream"], line["episode"]) for line in account.energy if line["kind"] == "decision"]
+    assert len(made) == len(set(made)), "a decision was made twice"
+    assert account.spent == undisturbed.spent
+    assert account.marks == undisturbed.marks
+    assert account.episodes == undisturbed.episodes
+    assert account.retained == undisturbed.retained
+    if is_in_order:
+        assert account.energy == undisturbed.energy
+
+
+def assert_published(witness, undisturbed):
+    """See that each decision was published, and whenever it was, with the same content."""
+    assert witness.decisions.keys() == undisturbed.decisions.keys()
+    for decision, payloads in witness.decisions.items():
+        assert len(set(payloads)) == 1, f"{decision} was published with different contents"

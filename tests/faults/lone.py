@@ -1,0 +1,54 @@
+"""Streams of one node each, known as soon as they are heard, for the faults that may do harm."""
+
+from contextlib import contextmanager
+
+import orjson
+from gateway_process import GatewayProcess
+from procedures import mean_procedure
+from traffic import Sent
+from witness import Publisher, Witness
+
+TIME_LIMIT = 8
+
+
+def lone_gateway(folder, url, /, **sections):
+    """Prepare a gateway that says "on" of a node as soon as its light is above one half on average."""
+    usual = {
+        "streams": {"pairs_file": None, "reopen_after": None},
+        "time": {"lateness": 2.0, "overtaking": 0.0},
+        "limits": {"queue": 10_000},
+        "broker": {"receive_maximum": 1000},
+        "commit": {"messages": 500},
+    }
+    merged = {name: usual.get(name, {}) | sections.get(name, {}) for name in usual | sections}
+    return GatewayProcess(folder, url, model=mean_procedure(column="light", time_limit=TIME_LIMIT), **merged)
+
+
+@contextmanager
+def lone(folder, broker, /, *sabotage, **sections):
+    """Run such a gateway, with a publisher and a witness."""
+    with (
+        lone_gateway(folder, broker.url, **sections) as gateway,
+        Publisher(broker) as publisher,
+        Witness(broker) as witness,
+    ):
+        gateway.start(*sabotage)
+        gateway.await_ready()
+        yield gateway, publisher, witness
+
+
+def readings(node, times, value=1.0, first=0):
+    """What a node sends at some times, in seconds, numbered from the first on."""
+    return [
+        Sent(f"sensors/{node}/light", orjson.dumps({"t": time, "v": value, "seq": first + index}))
+        for index, time in enumerate(times)
+    ]
+
+
+def see_that_it_works(gateway, publisher, witness, start=5000.0, node="later"):
+    """See that the gateway, after all that was done to it, decides on a stream that comes later."""
+    publisher.send(readings(node, [start + tick for tick in range(5)]))
+    witness.await_decisions([f"{node}/1"])
+    (decision,) = {orjson.loads(payload)["label"] for payload in witness.decisions[f"{node}/1"]}
+    assert decision == "on"
+    assert gateway.is_alive

@@ -1,0 +1,114 @@
+"""A model is replaced while streams are open: they end on theirs, and others follow the new one."""
+
+import signal
+
+import pytest
+from accounts import assert_nothing_lost, assert_published, await_readings, take_account
+from broker import Broker
+from gateway_process import GatewayProcess
+from survival import SLOW, kill_midway, split
+from traffic import LATENESS, START, procedure, stamp, traffic
+from witness import Publisher, Witness
+
+pytestmark = pytest.mark.mqtt
+
+CHANGED_AT = START + 20.0  # event time, seconds
+NEW = procedure("humidity@delta:0.5", price=7.0)
+
+
+def shares():
+    """The messages before and after the change; of the others the gateway is to be told by itself."""
+    messages = traffic(columns=("light", "temperature", "humidity"))
+    first = [sent for sent in messages if stamp(sent) < CHANGED_AT and "humidity" not in sent.topic]
+    return first, [sent for sent in messages if stamp(sent) >= CHANGED_AT]
+
+
+def reload(gateway):
+    """Tell the gateway to load its model anew, and wait until it has."""
+    gateway.signal(signal.SIGHUP)
+    gateway.await_metric("reloads", 1)
+
+
+def run(folder, broker, replace, finish):
+    """Let a gateway take its messages, half of them before its model is replaced."""
+    first, second = shares()
+    with GatewayProcess(folder, broker.url) as gateway, Publisher(broker) as publisher, Witness(broker) as witness:
+        gateway.start(*SLOW)
+        gateway.await_ready()
+        publisher.send(first)
+        await_readings(gateway, first)
+        replace(gateway)
+        gateway.await_ready()
+        publisher.send(second)
+        finish(gateway, publisher)
+        await_readings(gateway, first + second)
+        gateway.stop()
+        witness.await_end()
+    return take_account(gateway, broker), witness
+
+
+def replace_running(gateway):
+    NEW.save(gateway.model)
+    reload(gateway)
+
+
+def replace_while_down(gateway):
+    gateway.kill()
+    NEW.save(gateway.model)
+    gateway.start(*SLOW)
+
+
+def nothing(*_):
+    pass
+
+
+def die_midway(gateway, publisher):
+    kill_midway(gateway, publisher, 100)
+    gateway.start()
+
+
+@pytest.fixture(scope="module")
+def replaced(tmp_path_factory):
+    """What comes of it where nothing else happens."""
+    with Broker() as broker:
+        account, _ = run(tmp_path_factory.mktemp("replaced"), broker, replace_running, nothing)
+    return account
+
+
+def test_open_episodes_end_on_the_old_model_and_later_ones_follow_the_new(replaced, undisturbed):
+    old = {
+        name: made for name, made in replaced.decisions.items() if made["cost"] == procedure().cost(made["tick"])
+    }
+    new = {name: made for name, made in replaced.decisions.items() if made["cost"] == NEW.cost(made["tick"])}
+    assert old.keys() | new.keys() == replaced.decisions.keys()
+    assert min(len(old), len(new)) > 4
+    assert old.items() <= undisturbed().decisions.items()
+    beginnings = [made["time"] - made["tick"] + 1 for made in old.values()]
+    assert max(beginnings) <= CHANGED_AT - LATENESS < min(made["time"] for made in new.values())
+    assert {standing["model"] for standing in replaced.episodes.values()} == {NEW.digest}
+
+
+@pytest.mark.parametrize("replace", [replace_running, replace_while_down])
+def test_a_death_after_the_change_makes_no_difference_nor_one_before(tmp_path, broker, replaced, replace):
+    account, witness = run(tmp_path, broker, replace, die_midway)
+    assert_nothing_lost(account, replaced)
+    assert_published(witness, replaced)
+
+
+def test_a_model_that_cannot_be_read_changes_nothing(tmp_path, broker, undisturbed):
+    first, second = split(traffic(), 2)
+    with GatewayProcess(tmp_path, broker.url) as gateway, Publisher(broker) as publisher:
+        gateway.start()
+        gateway.await_ready()
+        publisher.send(first)
+        await_readings(gateway, first)
+        whole = gateway.model.read_bytes()
+        gateway.model.write_bytes(whole[: len(whole) // 2])
+        gateway.signal(signal.SIGHUP)
+        gateway.await_metric("reload_failures", 1)
+        publisher.send(second)
+        await_readings(gateway, second)
+        gateway.stop()
+        gateway.model.write_bytes(whole)
+    assert gateway.counters["reloads"] == 0
+    assert_nothing_lost(take_account(gateway, broker), undisturbed())

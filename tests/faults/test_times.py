@@ -1,0 +1,93 @@
+"""Readings out of order, late, or from clocks that are off; counts that begin anew."""
+
+import time
+
+import numpy as np
+import orjson
+import pytest
+from accounts import assert_nothing_lost, assert_published, await_readings, take_account
+from gateway_process import GatewayProcess
+from lone import lone, readings, see_that_it_works
+from traffic import LATENESS, stamp, traffic
+from witness import Publisher, Witness
+
+pytestmark = pytest.mark.mqtt
+
+YEAR = 365.25 * 86400  # seconds
+
+
+def test_messages_out_of_order(tmp_path, broker, undisturbed):
+    rng = np.random.default_rng(0)
+    messages = sorted(traffic(), key=lambda sent: stamp(sent) + rng.uniform(0, LATENESS - 1))
+    assert messages != traffic()
+    with (
+        GatewayProcess(tmp_path, broker.url) as gateway,
+        Publisher(broker) as publisher,
+        Witness(broker) as witness,
+    ):
+        gateway.start()
+        gateway.await_ready()
+        publisher.send(messages)
+        await_readings(gateway, messages)
+        gateway.stop()
+        witness.await_decisions(undisturbed().decisions)
+    assert gateway.counters["late"] == gateway.counters["lost"] == gateway.counters["duplicate"] == 0
+    assert_nothing_lost(take_account(gateway, broker), undisturbed(), is_in_order=False)
+    assert_published(witness, undisturbed())
+
+
+def test_late_messages(tmp_path, broker):
+    with lone(tmp_path, broker) as (gateway, publisher, witness):
+        publisher.send(readings("slow", [1000.0, 1001.0, 1002.0], value=0.0))
+        publisher.send(readings("quick", [1010.0]))
+        publisher.send(readings("slow", [1003.0, 1004.0, 1005.0], first=3))
+        see_that_it_works(gateway, publisher, witness)
+        gateway.stop()
+    assert gateway.counters["late"] == 3
+    assert gateway.counters["duplicate"] == gateway.counters["lost"] == 0
+    assert orjson.loads(witness.decisions["slow/1"][0])["reason"] == "timeout"
+
+
+def test_stamps_of_the_future_of_1970_and_of_time_that_runs_back(tmp_path, broker):
+    with lone(tmp_path, broker) as (gateway, publisher, witness):
+        publisher.send(readings("good", [1000.0, 1001.0, 1002.0, 1003.0, 1004.0], value=0.0))
+        publisher.send(readings("future", [130 * YEAR + tick for tick in range(7)]))
+        publisher.send(readings("old", [0.0, 1.0, 2.0, 3.0]))
+        publisher.send(readings("back", [1004.0 - tick for tick in range(20)], value=0.0))
+        see_that_it_works(gateway, publisher, witness)
+        gateway.stop()
+    assert gateway.counters["future"] == 7
+    assert gateway.counters["late"] == 4 + 17, "those before the watermark, 1002"
+    assert gateway.counters["duplicate"] == gateway.counters["lost"] == gateway.counters["restarted"] == 0
+
+
+def test_clocks_that_are_off_where_event_time_is_the_wall_clocks(tmp_path, broker):
+    clock = {"clock": "wall", "lateness": 0.0, "grace": 0.1}
+    with lone(tmp_path, broker, time=clock) as (gateway, publisher, witness):
+        now = time.time()
+        publisher.send(readings("good", [now]))
+        publisher.send(readings("ahead", [now + 10 * YEAR]))
+        publisher.send(readings("behind", [12.0]))
+        witness.await_decisions(["good/1", "ahead/1", "behind/1"])
+        publisher.send(readings("good", [now - 60.0], first=1))
+        gateway.await_metric("messages", 4)
+        gateway.stop()
+    assert {orjson.loads(payloads[0])["label"] for payloads in witness.decisions.values()} == {"on"}
+    assert gateway.counters["skewed"] == 2
+    assert gateway.counters["late"] == 1
+    assert gateway.counters["future"] == 0
+
+
+def test_a_node_that_begins_to_count_anew(tmp_path, broker):
+    early, late = [1000.0, 1001.0], [1002.0, 1003.0, 1004.0, 1005.0]
+    with lone(tmp_path, broker) as (gateway, publisher, witness):
+        both = [*readings("steady", late, first=2), *readings("restarted", late, first=0)]
+        publisher.send(readings("steady", early, value=0.0) + readings("restarted", early, value=0.0))
+        publisher.send(sorted(both, key=stamp))
+        see_that_it_works(gateway, publisher, witness)
+        gateway.stop()
+    assert gateway.counters["restarted"] == 1
+    assert gateway.counters["duplicate"] == gateway.counters["lost"] == gateway.counters["late"] == 0
+    steady, restarted = (orjson.loads(witness.decisions[f"{node}/1"][0]) for node in ("steady", "restarted"))
+    assert steady["tick"] == 5
+    assert restarted | {"id": "steady/1", "stream": "steady"} == steady

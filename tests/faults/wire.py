@@ -1,0 +1,59 @@
+"""A network that notes which packets pass, and one that lets nothing through to the broker."""
+
+from collections import Counter, defaultdict
+
+from proxy import Proxy
+
+from streamfs.gateway.transport.packets import split_packets
+
+PUBLISH, PUBACK, PINGREQ, DISCONNECT = 3, 4, 12, 14
+"""Types of packets."""
+
+AGAIN = 8
+"""The flag of a message that may have come before."""
+
+
+class Wiretap(Proxy):
+    """A proxy that knows MQTT.
+
+    Attributes
+    ----------
+    n_from_gateway, n_to_gateway : Counter of int
+        Packets by their types.
+    n_again : int
+        Messages to the gateway that the broker has marked as sent before.
+    """
+
+    def __init__(self, port):
+        super().__init__(port)
+        self.n_from_gateway, self.n_to_gateway = Counter(), Counter()
+        self.n_again = 0
+        self._is_deaf = False
+        self._cut_off = defaultdict(bytearray)  # the beginnings of packets, by way
+
+    def deafen(self):
+        """Swallow what the gateway sends, and pass on what the broker sends."""
+        self._do(lambda: setattr(self, "_is_deaf", True))
+
+    def undeafen(self):
+        """Pass on both again, on new connections: those that stand have missed something."""
+        self._do(lambda: setattr(self, "_is_deaf", False))
+        self.cut()
+
+    def _read(self, way, link):
+        n_waiting, is_from_gateway = len(way.waiting), way.source is link.client
+        super()._read(way, link)
+        pieces = [way.waiting[i][1] for i in range(n_waiting, len(way.waiting))]
+        if is_from_gateway and self._is_deaf:
+            for piece in pieces:
+                way.waiting.pop()
+                self.n_swallowed += len(piece)
+            return
+        self._note(way, b"".join(pieces), is_from_gateway=is_from_gateway)
+
+    def _note(self, way, data, *, is_from_gateway):
+        self._cut_off[way] += data
+        for command, _ in split_packets(self._cut_off[way]):
+            (self.n_from_gateway if is_from_gateway else self.n_to_gateway)[command >> 4] += 1
+            if command >> 4 == PUBLISH and not is_from_gateway:
+                self.n_again += bool(command & AGAIN)
