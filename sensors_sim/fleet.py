@@ -206,7 +206,7 @@ class Fleet:
             try:
                 channels, stop_after = _told(payload)
                 self._tell(name, channels, tick, stop_after)
-            except ValueError:
+            except (ValueError, OverflowError):
                 self.counters["malformed_controls"] += 1
             else:
                 self.counters["controls"] += 1
@@ -226,7 +226,7 @@ def _told(payload: bytes) -> tuple[list[str], float | None]:
     if not isinstance(channels, list) or not all(isinstance(channel, str) for channel in channels):
         raise ValueError(f'control is {payload[:40]!r}, expected {{"channels": [...]}}')
     stop_after = message.get("stop_after")
-    if not (stop_after is None or (isinstance(stop_after, int | float) and stop_after > 0)):
+    if not (stop_after is None or (type(stop_after) in (int, float) and stop_after > 0)):
         raise ValueError(f"control has stop_after {stop_after!r}, expected seconds, more than 0")
     return channels, stop_after
 

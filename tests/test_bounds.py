@@ -78,7 +78,14 @@ def test_streams_that_are_not_heard_for_long_are_closed_and_forgotten():
     assert [(d.stream, d.reason) for d in effects.decisions] == [("n1", "closed")]
     assert list(core.roster.nodes) == ["n0"]
     assert core.counters["expired"] == 1
-    assert channels_told(effects.publications) == {"n1": []}
+    *before, withdrawn = [p for p in effects.publications if p.topic == "streamfs/control/n1"]
+    assert channels_told(before) == {"n1": []}
+    assert (withdrawn.payload, withdrawn.retain) == (b"", True)  # a node that comes back hears no old order
+
+
+def test_expiry_before_a_stream_reopens_is_refused():
+    with pytest.raises(ValueError, match=r"expire_after is 5.0, expected more than reopen_after, 9.0"):
+        begun(expire_after=5.0, reopen_after=9.0)
 
 
 @pytest.mark.parametrize("options", [{"expire_after": 5.0}, {"max_streams": 1, "evicts": True}])

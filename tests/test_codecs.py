@@ -147,7 +147,7 @@ def same(one, other):
 def check_decoded(decoded):
     """The law of all codecs: plain floats or arrays of them, finite but for the missing samples of a batch."""
     if isinstance(decoded, Several):
-        assert decoded.spreading_factor is None or 5 <= decoded.spreading_factor <= 12
+        assert decoded.spreading_factor is None or 6 <= decoded.spreading_factor <= 12
         for channel, part in decoded.parts:
             assert type(channel) is str
             check_decoded(part)

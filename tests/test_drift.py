@@ -330,3 +330,22 @@ def test_values_that_the_model_cannot_learn_are_an_error():
     classifier = OnlineClassifier(Normalizer() | LogisticRegression(), ["x"], ["low", "high"])
     with pytest.raises(TrainingError, match=r"cannot learn the label 'low' from these features \(float division"):
         classifier.learn_one(np.zeros(1), "low")
+
+
+class Brittle(GaussianNB):
+    """A model that cannot bear what it has learnt, as some do."""
+
+    def predict_proba_one(self, x):
+        raise ZeroDivisionError(x)
+
+
+def test_a_model_that_fails_has_no_answer_and_is_counted():
+    classifier = OnlineClassifier(Brittle(), ["x"], ["off", "on"])
+    assert classifier.probabilities(np.zeros((3, 1))).tolist() == [[0.5, 0.5]] * 3
+    assert classifier.n_failures == 3
+
+
+@pytest.mark.parametrize("damaged", [b"", b"\x80\x05.", b"cnowhere\nnothing\n."])
+def test_a_pickle_that_cannot_be_loaded_is_a_model_error(damaged):
+    with pytest.raises(ModelError, match="cannot be loaded"):
+        OnlineClassifier.load(damaged, container.digest(damaged), ["x"], ["off", "on"])

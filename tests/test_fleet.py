@@ -234,9 +234,9 @@ def test_a_node_that_is_not_told_again_stops_by_itself(broker):
     assert fleet.counters["controls"] == 1
 
 
-@pytest.mark.parametrize("stop_after", [b"0", b"-1", b'"1"', b"NaN", b"[]"])
+@pytest.mark.parametrize("stop_after", [b"0", b"-1", b'"1"', b"NaN", b"[]", b"true", b"1e308"])
 def test_an_order_to_stop_at_no_time_is_malformed(broker, stop_after):
-    fleet = Fleet({"never-1": {"light": np.arange(200.0)}}, period=1.0, prefix="never")
+    fleet = Fleet({"never-1": {"light": np.arange(200.0)}}, period=0.01, prefix="never")
     with Gateway(broker, "never") as gateway:
         gateway.tell("never-1", b'{"channels":["light"],"stop_after":' + stop_after + b"}", retain=True)
         run(fleet, broker, max_ticks=2)

@@ -313,6 +313,14 @@ def test_a_long_jump_skips_the_empty_ticks():
     assert joiner.n_pending == 0
 
 
+def test_the_grid_may_be_let_go_on_for_longer_but_not_for_less():
+    joiner = make_door(max_gap=3)
+    joiner.allow_gap(5)
+    joiner.allow_gap(4)
+    joiner.add(*door(0.0))
+    assert len(list(joiner.advance(1e9))) == 6
+
+
 def test_a_watermark_far_ahead_skips_and_stays_ahead():
     joiner = make_door(max_gap=3)
     joiner.add(*door(0.0))
@@ -361,6 +369,7 @@ def test_what_cannot_wait_is_dropped_and_counted():
     for i in range(150):
         joiner.add("n1", "light", Reading(i * PERIOD, 1.0, i))
     assert (joiner.n_pending, joiner.counters["overflow"]) == (100, 50)
+    assert joiner.nodes["messages"][0] == 150  # all of them were sent
 
 
 def test_a_stamp_too_far_ahead_is_refused_until_nothing_else_comes():

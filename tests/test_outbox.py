@@ -86,8 +86,11 @@ def test_what_was_under_way_when_the_connection_broke_is_published_again_before_
         box.add(*numbered(11, 21))
         until(lambda: proxy.n_swallowed > 0, box)
         assert len(box) == 10
-        box.add(*numbered(21, 31))
+        proxy.refuse()
         proxy.resume()
+        until(lambda: not transport.is_connected, box)
+        box.add(*numbered(21, 31))
+        proxy.accept()
         until(lambda: not len(box) and len(set(heard)) == 30, box)
         assert heard == topics(1, 31)
         assert sorted(box.take_confirmed()) == list(range(1, 31))

@@ -116,10 +116,10 @@ def damage(folder, n):
             database.execute("UPDATE snapshots SET state = ? WHERE number = ?", (flipped, number))
 
 
-def readings(nodes, values, start=0):
+def readings(nodes, values, start=0, channel="x"):
     """Each of the nodes sends each of the values, a second apart."""
     return [
-        message(node, float(second), value, second)
+        message(node, float(second), value, second, channel)
         for second, value in enumerate(values, start)
         for node in nodes.split()
     ]
@@ -347,3 +347,18 @@ def test_a_replay_of_a_log_with_a_gap_or_of_none_is_refused(tmp_path):
         list(replay_log(log_folder(tmp_path), MODELS.first, ALONE, Options()))
     with pytest.raises(LogError, match="has no segment of a log"):
         list(replay_log(tmp_path / "models", MODELS.first, ALONE, Options()))
+
+
+def test_roles_that_come_later_bind_the_streams_anew_and_leave_no_node_behind(tmp_path):
+    procedure = channels_procedure("a.x", time_limit=8)
+    alone, pair = Bindings.single(["a.x"], ["desk", "door"]), Bindings.pairs(["a.x"], {"desk": {"a": "n2"}})
+    with Run(tmp_path, Models(procedure), alone) as run:
+        run.take([start_record(procedure.digest, 0.0, run.core.configuration)])
+        run.take(readings("desk", [0.0] * 3, channel="a.x"))
+    with Run(tmp_path, Models(procedure), pair) as run:
+        started = run.take([start_record(procedure.digest, 5.0, run.core.configuration)])
+        channels = {node: message["channels"] for node, message in told(started.publications).items()}
+        assert channels == {"desk": [], "door": [], "n2": ["x"]}
+        assert list(run.core.roster.nodes) == ["n2"]
+        made = run.take(readings("n2", [9.0] * 9, 5))
+        assert ids(made.decisions) == ["desk/2"]

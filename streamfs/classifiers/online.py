@@ -26,6 +26,11 @@ class OnlineClassifier:
     classes : sequence of str
         The classes, in the order of the answers.
 
+    Attributes
+    ----------
+    n_failures : int
+        Rows for which the model has raised an error, as some do of what they have learnt; they have no answer.
+
     Notes
     -----
     A model that tells True from False is given these for the two classes. An undefined feature (NaN) is left out
@@ -45,6 +50,7 @@ class OnlineClassifier:
         if not isinstance(model, Classifier):
             raise TypeError(f"model is a {type(model).__name__}, expected a River classifier")
         self.model = copy.deepcopy(model)
+        self.n_failures = 0
         self.feature_names = tuple(feature_names)
         self.classes = tuple(classes)
         self._of_label: dict[str, Any] = {label: label for label in self.classes}
@@ -119,11 +125,18 @@ class OnlineClassifier:
         """Probability of each class, shape (n_rows, n_classes); equal ones where the model has none to give."""
         result = np.empty((len(values), len(self.classes)))
         for out, row in zip(result, values, strict=True):
-            answer = self.model.predict_proba_one(self._dict(row))
+            answer = self._answer(row)
             out[:] = [answer.get(self._of_label[c], 0.0) for c in self.classes]
             total = out.sum()
             out[:] = out / total if np.isfinite(total) and total > 0 else 1.0 / len(self.classes)
         return result
+
+    def _answer(self, row: Array) -> dict[Any, float]:
+        try:
+            return self.model.predict_proba_one(self._dict(row))  # type: ignore[no-any-return]
+        except (TypeError, ValueError, ArithmeticError, LookupError):  # some cannot bear what they have learnt
+            self.n_failures += 1
+            return {}
 
     @property
     def n_classes(self) -> int:
@@ -179,7 +192,10 @@ class OnlineClassifier:
 
 
 def _unpickled(data: bytes) -> Classifier:
-    model: Any = pickle.loads(data)  # noqa: S301 - the caller has said that it is to be trusted
+    try:
+        model: Any = pickle.loads(data)  # noqa: S301 - the caller has said that it is to be trusted
+    except Exception as error:  # a pickle raises whatever its classes do
+        raise ModelError(f"the pickled model cannot be loaded: {error!r}") from error
     if not isinstance(model, Classifier):
         raise ModelError(f"the pickled model is a {type(model).__name__}, expected a River classifier")
     return model

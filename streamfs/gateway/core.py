@@ -178,8 +178,8 @@ class Core:
     def waits_for_time(self) -> bool:
         """Whether anything would come of event time that runs on without a reading."""
         roster, options = self.roster, self.options
-        is_open = roster.joiner.n_pending or any(lane.engine.n_open for lane in roster.lanes)
-        return bool(is_open) or options.reopen_after is not None or options.expire_after is not None
+        timed = (options.reopen_after, options.expire_after)
+        return bool(roster.joiner.n_pending or roster.n_undecided) or timed != (None, None)
 
     @property
     def unit(self) -> str:
@@ -212,6 +212,8 @@ class Core:
         of_parts = (self._intake.counters, self.roster.joiner.counters, self.watch.counters, self.roster.retired)
         for part in (*of_parts, *(lane.engine.counters for lane in self.roster.lanes)):
             counters.update(part)
+        classifiers = (lane.procedure.classifier for lane in self.roster.lanes)
+        counters["classifier_failures"] = sum(getattr(c, "n_failures", 0) for c in classifiers)
         return counters
 
     def take(self, records: Iterable[Record]) -> Effects:
@@ -328,6 +330,8 @@ class Core:
             self._follow(record.topic)
             self._counters["unbound_streams"] += self.roster.admit_bound()
             self._effects.publications += self.roster.tell_all()
+            if not self.roster.bindings.discovers:
+                self._forget_unused()
             self._intake.forget_ways()
         else:
             raise ValueError(f"record has kind {record.kind}, expected {MESSAGE}, {CLOCK}, {MODEL} or {START}")
@@ -417,6 +421,8 @@ class Core:
         before = now - (self.options.expire_after or 0.0)
         for name in [name for name, node in self.roster.nodes.items() if not heard[node] >= before]:
             self._forget(name)
+            topic = f"{self.options.prefix}/control/{name}"
+            self._effects.publications.append(Publication(topic, b""))  # else it would stay silent for ever
             self._counters["expired"] += 1
 
     def _evict(self) -> None:
@@ -436,6 +442,12 @@ class Core:
         self._settle_account(stream)
         self.roster.forget_node(stream)
         self._intake.forget_ways()
+
+    def _forget_unused(self) -> None:
+        """Forget the nodes that feed no stream any more."""
+        for name in self.roster.unused():
+            self._settle_account(name)
+            self.roster.forget_node(name)
 
     def _settle_account(self, node: str) -> None:
         """Keep what a node has spent that is about to be forgotten."""

@@ -21,6 +21,7 @@ from streamfs.procedure import Decision, Procedure
 
 _log = logging.getLogger(__name__)
 
+_CONNECT_TIMEOUT = 2.0  # seconds; the gateway does nothing else meanwhile, not even stop
 _SPARE_BYTES = 4096  # of a packet beside its payload
 
 
@@ -155,6 +156,7 @@ def _transport(settings: Settings) -> Transport:
         receive_maximum=broker.receive_maximum,
         max_packet_bytes=4 * limits.payload_bytes + _SPARE_BYTES,
         max_queue=max(limits.queue, broker.receive_maximum),
+        connect_timeout=_CONNECT_TIMEOUT,
         will=status(settings, "offline"),
         greeting=status(settings, "online"),
     )

@@ -231,7 +231,7 @@ class Joiner:
                 self._grow_pool()
             else:
                 self._counts[_grid.OVERFLOW] += 1
-                start += 1
+                readings["slot"][start] = NONE  # it is only paid
 
     def ticks(self, watermark: float | None = None) -> Iterator[int]:
         """Emit, in order, the ticks that the watermark has passed.
@@ -312,9 +312,15 @@ class Joiner:
         self._holds = [split_channel(channel)[1].holds for channel in self.channels]
         self._free_nodes, self._n_nodes = list(header["free_nodes"]), header["n_nodes"]
         self._grid = arrays["grid"]
+        max_gap = int(self._grid[0]["max_gap"])
         _set_timing(self._grid, self.timing)
+        self.allow_gap(max_gap)
         self._counts, self.nodes = arrays["counts"], arrays["nodes"]
         self._slots, self._heads, self._pool = arrays["slots"], arrays["heads"], arrays["pool"]
+
+    def allow_gap(self, n_ticks: int) -> None:
+        """Let the grid go on for at least so many ticks without a reading before it jumps."""
+        self._grid["max_gap"] = max(n_ticks, int(self._grid[0]["max_gap"]))
 
     def widen(self, channels: Sequence[str]) -> None:
         """Make room for more channels on every node; the numbers of slots change, those of nodes stay."""

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from streamfs.gateway.joiner import Timing
 
+MAX_GAP = 10_000
+"""Ticks without a reading that are gone through one by one, however long episodes are."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -41,7 +44,7 @@ class Options:
         Readings that may wait for their tick.
     expire_after : float, optional
         Seconds of event time after which a stream that is not heard is forgotten, where every node that is heard
-        is one.
+        is one; it is looked for ten times in that time, by the clock of arrivals.
     reopen_after : float, optional
         Seconds of event time from a decision to the stream's next episode.
     drift : float, optional
@@ -75,16 +78,21 @@ class Options:
             value = getattr(self, name)
             if value is not None and not value >= 0:
                 raise ValueError(f"{name} is {value}, expected seconds, at least 0")
+        if self.expire_after is not None and self.expire_after <= (self.reopen_after or 0.0):
+            raise ValueError(
+                f"expire_after is {self.expire_after}, expected more than reopen_after, {self.reopen_after}"
+            )
         for name in ("ahead", "max_streams", "max_payload", "max_pending"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected at least 1")
 
-    def timing(self, period: float) -> Timing:
-        """How readings are put on a grid of this period, in seconds."""
+    def timing(self, period: float, time_limit: int) -> Timing:
+        """How readings are put on a grid of this period, in seconds, where episodes end after so many ticks."""
         return Timing(
             period,
             2 * period if self.lateness is None else self.lateness,
             self.overtaking,
+            max_gap=min(time_limit, MAX_GAP),  # after so many without a reading, nothing is open any more
             ahead=self.ahead * period,
             patience=self.grace,
             on_wall=self.on_wall,

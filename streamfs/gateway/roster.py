@@ -51,7 +51,7 @@ class Roster:
     def __init__(self, procedure: Procedure, bindings: Bindings, options: Options) -> None:
         self.bindings = bindings.with_channels(procedure.channels)
         self.routes = self.bindings
-        timing = options.timing(procedure.period)
+        timing = options.timing(procedure.period, procedure.time_limit)
         self.joiner = Joiner(self.bindings.node_channels, timing, options.max_pending)
         self.lanes = [Lane(procedure)]
         self.nodes: dict[str, int] = {}
@@ -95,6 +95,7 @@ class Roster:
     def admit_bound(self) -> int:
         """Follow the streams that are bound by name; return how many are let go that are bound otherwise now."""
         n_released = 0
+        self._widen(self.bindings.node_channels)
         for lane in self.lanes:
             bindings = self.bindings.with_channels(lane.procedure.channels)
             for stream in lane.engine.streams:
@@ -151,6 +152,12 @@ class Roster:
         self._control.use(slots)
         return self.tell(self.nodes_of(slots))
 
+    def unused(self) -> list[str]:
+        """Nodes that feed no stream any more, after others were bound."""
+        slots = [lane.slots[lane.engine.rows(WAITING, OPEN, DECIDED)].ravel() for lane in self.lanes]
+        used = set(np.unique(np.concatenate(slots) // len(self.joiner.channels)).tolist())
+        return [name for name, node in self.nodes.items() if node not in used]
+
     def forget_node(self, name: str) -> None:
         """Forget a node that feeds no stream any more."""
         node = self.nodes.pop(name)
@@ -173,6 +180,7 @@ class Roster:
             )
         old, bindings = self.newest, self.bindings.with_channels(procedure.channels)
         self.lanes.append(Lane(procedure))
+        self.joiner.allow_gap(procedure.time_limit)
         self._widen(bindings.node_channels)
         self.bindings = bindings
         self.newest.engine.inherit(old.engine)

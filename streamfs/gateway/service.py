@@ -7,8 +7,8 @@ from contextlib import nullcontext
 from math import inf
 from os import PathLike
 from threading import Event
-from time import monotonic, time
-from typing import NamedTuple
+from time import monotonic, sleep, time
+from typing import Any, NamedTuple
 
 from streamfs.errors import StreamfsError
 from streamfs.gateway.announcer import Announcer
@@ -34,9 +34,9 @@ from streamfs.procedure import Decision, Procedure
 _log = logging.getLogger(__name__)
 
 _ROUND = 0.05  # seconds that the loop waits for a message at most
+_END = 2.8  # seconds for all that is to be done in the end, but for ...
+_FAREWELL = 0.8  # ... a commit that is under way then, and for parting from the broker: seconds for each
 _QUIET = 0.5  # seconds without a message after which, in the end, no more are waited for
-_MAX_SETTLE = 5.0  # seconds for which they are waited for at most
-_FAREWELL = 1.5  # seconds for each of the two last steps: the commit under way, the outbox
 _AT_ONCE = Grouping(1, 0.0, inf)  # where nothing is kept
 _MAX_TOLD = 1000  # topics of which the first rejected message is logged
 _STATISTICS = 1.0  # seconds from one to the next
@@ -363,10 +363,18 @@ class Gateway:
         entry = done.commit.entry
         self._outbox.add(done.numbers, entry.publications)
         if self._energy_file is not None:
-            self._energy_file.write(entry.energy)
+            self._log_energy(self._energy_file, entry.energy)
         if self._on_decision is not None:
             for decision in entry.decisions:
                 self._on_decision(decision)
+
+    def _log_energy(self, log: EnergyLog, lines: list[dict[str, Any]]) -> None:
+        try:
+            log.write(lines)
+        except StreamfsError as error:
+            self._counters["energy_log_failures"] += 1
+            if self._counters["energy_log_failures"] == 1:
+                _log.warning("%s (further times are only counted)", error)
 
     def _change_model(self) -> None:
         """Follow the model that is there now; if it is no good, go on with the old one."""
@@ -390,14 +398,15 @@ class Gateway:
 
     def _end(self) -> None:
         """Leave nothing undone: what was taken is made safe, what is safe is published."""
+        last = monotonic() + _END
         if self._store.keeps:
             self._batch.want_snapshot()
         else:
-            self._settle()
+            self._settle(last - _END / 2)
             self._batch.add([], 0, self._core.finish())
-        self._flush()
+        self._flush(last)
         if self._outbox.has_confirmed:
-            self._flush()
+            self._flush(last)
 
     @property
     def _may_commit(self) -> bool:
@@ -408,18 +417,16 @@ class Gateway:
         """Whether nothing is under way to the disk, or can be to the broker."""
         return not self._is_committing and (not len(self._outbox) or not self._transport.is_connected)
 
-    def _settle(self) -> None:
+    def _settle(self, last: float) -> None:
         """Take what has been sent already, so that no transmission is left out of the account."""
-        last = monotonic() + _MAX_SETTLE
-        self._transport.drain(_MAX_SETTLE)
+        self._transport.drain(last - monotonic())
         quiet_since = monotonic()
-        while quiet_since + _QUIET > monotonic() < last:
+        while self._transport.is_connected and quiet_since + _QUIET > monotonic() < last:
             if self._turn(_ROUND):
                 quiet_since = monotonic()
 
-    def _flush(self) -> None:
+    def _flush(self, last: float) -> None:
         """Commit what waits, and publish what comes of it, as far as disk and broker take it in time."""
-        last = monotonic() + _FAREWELL
         is_submitted = False
         while monotonic() < last and not (is_submitted and self._is_idle):
             if self._may_commit and not is_submitted:
@@ -427,7 +434,10 @@ class Gateway:
                 is_submitted = True
             self._let_out_done()
             self._outbox.pump()
-            self._transport.poll(_ROUND / 5, 0)
+            if self._transport.is_connected:
+                self._transport.poll(_ROUND / 5, 0)
+            else:
+                sleep(_ROUND / 5)  # a poll might wait for a connection that is of no use any more
 
     def _is_all_decided(self) -> bool:
         return bool(self._core.decided) and self._core.roster.n_undecided == 0

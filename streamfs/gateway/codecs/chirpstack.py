@@ -71,6 +71,6 @@ class ChirpStackCodec:
 def _spreading_factor(value: object) -> int | None:
     if value is None:
         return None
-    if type(value) is not int or not 5 <= value <= 12:
-        raise PayloadError(f"{_SPREADING} is {shown(value)}, expected 5 to 12")
+    if type(value) is not int or not 6 <= value <= 12:
+        raise PayloadError(f"{_SPREADING} is {shown(value)}, expected 6 to 12")
     return value

@@ -82,6 +82,10 @@ class Streams:
             section.note("nodes", f"is there beside {named[1]}: the model's streams are nodes or pairs, not both")
         if named and "expire_after" in section:
             section.note("expire_after", f"is there beside {named[0]}: streams that are named are never forgotten")
+        expire_after = section.number("expire_after", None, above=0)
+        reopen_after = section.number("reopen_after", None, least=0)
+        if expire_after is not None and expire_after <= (reopen_after or 0.0):
+            section.note("expire_after", f"is {expire_after}, expected more than reopen_after, {reopen_after}")
         pairs = section.section("pairs")
         return cls(
             _names(section, "nodes"),
@@ -89,8 +93,8 @@ class Streams:
             section.path("pairs_file"),
             {stream: _roles(pairs, stream) for stream in pairs.keys()},  # noqa: SIM118 - a section is no mapping
             tuple(Group.read(group) for group in section.sections("group")),
-            section.number("expire_after", None, above=0),
-            section.number("reopen_after", None, least=0),
+            expire_after,
+            reopen_after,
         )
 
     def bindings(self, channels: Sequence[str], routes: tuple[Route, ...], limit: int) -> Bindings:
