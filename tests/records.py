@@ -94,10 +94,10 @@ def outcome(core, effects):
 
 
 def told(publications, prefix="streamfs"):
-    """What each node was told last, by its name."""
+    """What each node was told last, by its name; nothing at all tells the broker to forget it."""
     topic = f"{prefix}/control/"
     return {
-        publication.topic.removeprefix(topic): orjson.loads(publication.payload)
+        publication.topic.removeprefix(topic): orjson.loads(publication.payload or b'{"channels":[]}')
         for publication in publications
         if publication.topic.startswith(topic)
     }

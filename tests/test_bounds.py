@@ -91,13 +91,14 @@ def test_expiry_before_a_stream_reopens_is_refused():
 @pytest.mark.parametrize("options", [{"expire_after": 5.0}, {"max_streams": 1, "evicts": True}])
 def test_what_nodes_have_spent_stays_in_the_account_when_they_are_forgotten(options):
     core = begun(profile="cc2420", **options)
-    records = [reading("n0", 0), reading("n0", 1), reading("n1", 8), reading("n1", 9), reading("n1", 10)]
+    heard = [("n0", 0), ("n0", 1), ("n1", 1), ("n2", 8), ("n2", 9), ("n2", 10)]
+    records = [reading(node, time) for node, time in heard]
     effects = core.take(records)
-    assert list(core.spent.nodes) == ["n1"]
+    assert list(core.spent.nodes) == ["n2"]
     effects.add(core.finish())
     *nodes, total = [line for line in effects.energy if line["kind"] != "decision"]
-    assert [(line["node"], line["messages"]) for line in nodes] == [("n0", 2), ("n1", 3)]
-    assert total["messages"] == core.spent.messages == 5
+    assert [(line["node"], line["messages"]) for line in nodes] == [("n0", 2), ("n1", 1), ("n2", 3)]
+    assert total["messages"] == core.spent.messages == 6
     assert total["bytes"] == sum(len(record.payload) for record in records)
     assert total["energy"] == core.spent.joules == pytest.approx(core.joules) == sum(n["energy"] for n in nodes)
     assert thawed(core, MODELS).spent == core.spent

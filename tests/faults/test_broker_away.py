@@ -21,12 +21,13 @@ def test_the_broker_is_restarted_twice_mid_stream(tmp_path, durable_broker, undi
     ):
         gateway.start()
         gateway.await_ready()
-        for share in split(messages, 3)[:2]:
+        for n_restarts, share in enumerate(split(messages, 3)[:2], start=1):
             n_before = publisher.n_taken
             publisher.send(share)
             publisher.await_taken(n_before + len(share) // 2)
             broker.stop()
             broker.start()
+            gateway.await_metric("reconnects", n_restarts)
         publisher.send(split(messages, 3)[2])
         publisher.await_taken()
         await_readings(gateway, messages)

@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 
 import pytest
 import trustme
-from accounts import assert_nothing_lost, assert_published, await_readings, read_readings, take_account
+from accounts import assert_nothing_lost, assert_published, await_readings, read_readings, rows, take_account
 from broker import HOST, Broker, free_port
 from gateway_process import GatewayProcess
 from lone import lone, lone_gateway, readings, see_that_it_works
+from proxy import Proxy
 from survival import split, watched
 from traffic import traffic
 from wire import DISCONNECT, Wiretap
@@ -37,6 +38,7 @@ def test_the_broker_is_killed_and_has_forgotten_what_it_took(tmp_path):
         first, lost, last = split(readings("node", ticks, value=0.0), 3)
         publisher.send(first)
         await_readings(gateway, first)
+        gateway.await_that(lambda: rows(gateway)["outbox"] == 0, "the node is not told what to send")
         network.refuse()
         network.cut()
         publisher.send(lost)
@@ -150,7 +152,7 @@ def test_a_certificate_that_has_expired(tmp_path):
     listener = f"listener {port} {HOST}\ncertfile {tmp_path}/broker.pem\nkeyfile {tmp_path}/broker.key"
     with (
         Broker(listener) as broker,
-        Wiretap(port) as network,
+        Proxy(port) as network,
         lone_gateway(
             tmp_path, network.url.replace("mqtt", "mqtts"), broker={"ca": str(tmp_path / "ca.pem")}
         ) as gateway,
