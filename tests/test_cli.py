@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -710,3 +711,32 @@ def test_run_ends_when_nothing_is_heard(first_steps, broker):
     )
     assert (result.code, result.out) == (0, "")
     assert "every node that is heard is a stream, unless --pairs or --node names them" in result.err
+
+
+def test_systemd_is_told_how_a_gateway_is_even_without_a_broker(first_steps, tmp_path, monkeypatch):
+    (tmp_path / "gateway.toml").write_text(
+        f"""
+        model = "{first_steps[0]}/pairs.streamfs"
+        state = "state"
+        [broker]
+        url = "mqtt://127.0.0.1:1"
+        [streams.pairs.p]
+        a = "n1"
+        b = "n2"
+        """,
+        encoding="utf-8",
+    )
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(tmp_path / "notify"))
+        systemd.settimeout(30)
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        monkeypatch.setenv("WATCHDOG_USEC", "200000")
+        with running(tmp_path, "--config", "gateway.toml") as gateway:
+            assert [systemd.recv(100) for _ in range(3)] == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1"]
+            gateway.send_signal(signal.SIGTERM)
+            told = {systemd.recv(100)}
+            while b"STOPPING=1" not in told:
+                told.add(systemd.recv(100))
+            out, err = gateway.communicate(timeout=30)
+        assert (gateway.returncode, out) == (0, ""), err
+        assert told <= {b"WATCHDOG=1", b"STOPPING=1"}

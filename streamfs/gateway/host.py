@@ -89,7 +89,7 @@ def tell_systemd(gateway: Gateway, stop: Event) -> Callable[[], None]:
 
     def tell() -> None:
         now = gateway.turned
-        if gateway.ready.is_set() and READY not in told:
+        if READY not in told:  # whether there is a broker is not for systemd to mend
             told[READY] = told[ALIVE] = now
             notify(READY)
         if stop.is_set() and STOPPING not in told:
