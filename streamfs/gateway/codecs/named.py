@@ -1,6 +1,7 @@
 """Codecs by the names of their formats, and by the content types of messages."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from streamfs.errors import MissingExtraError, PayloadError
 from streamfs.gateway.codecs.array import ArrayCodec
@@ -21,6 +22,7 @@ _OF_CONTENT_TYPE = {
     "application/senml+cbor": "senml+cbor",
     "application/octet-stream": "array",
 }
+_KNOWN = 256  # content types that are remembered
 _TAKE_PLACES = ("auto", "json")
 _TAKE_FIELDS = ("auto", "json", "senml+json", "senml+cbor", "chirpstack")
 
@@ -75,6 +77,7 @@ class AutoCodec:
         return self._others[name]
 
 
+@lru_cache(_KNOWN)
 def codec_of_content_type(content_type: str) -> str:
     """Return the name of the format that a content type stands for; its parameters do not matter.
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import lru_cache
 
 _CONTENT_TYPE, _SUBSCRIPTION_IDENTIFIER = 3, 11  # properties of a message (MQTT 5, 3.3.2.3)
 _NUMBERS = {1: 1, 2: 4, 35: 2}  # others that are numbers, and their bytes
 _TEXTS = {_CONTENT_TYPE: 1, 8: 1, 9: 1, 38: 2}  # those that are texts after their lengths, and how many
+_KNOWN = 256  # sets of properties whose content type is remembered: publishers repeat themselves
 
 
 class PacketError(Exception):
@@ -52,6 +54,7 @@ def split_packets(incoming: bytearray) -> Iterator[tuple[int, bytearray]]:
     del incoming[:start]
 
 
+@lru_cache(_KNOWN)
 def read_content_type(properties: bytes) -> str:
     r"""Find the content type among the properties of a message; empty if it has none.
 
