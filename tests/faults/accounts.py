@@ -1,6 +1,7 @@
 """What a run of the gateway has come to, and whether two runs have come to the same."""
 
 from collections import Counter
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from gateway_process import GatewayProcess
@@ -16,6 +17,8 @@ from streamfs.gateway.recovery import recover
 from streamfs.gateway.segment import first_position, segments
 from streamfs.gateway.settings import read_settings
 from streamfs.gateway.state import State, journal_path, log_folder
+
+ATTEMPTS = 100  # to read a log from which segments may go to the spool meanwhile
 
 
 class Account(NamedTuple):
@@ -76,7 +79,10 @@ def read_readings(gateway):
 def n_logged(gateway):
     """Records in the log of a gateway that may be running."""
     folder = log_folder(gateway.state)
-    return extent(folder).end if folder.exists() else 0
+    for _ in range(ATTEMPTS):
+        with suppress(LogError):
+            return extent(folder).end if folder.exists() else 0
+    return extent(folder).end
 
 
 def rows(gateway):

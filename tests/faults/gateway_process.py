@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import sys
 import time
 from collections import Counter
 from contextlib import suppress
@@ -12,12 +13,15 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import orjson
+import pytest
 from broker import HOST, free_port
 from processes import Fork, begin
 from traffic import LATENESS, pairs, procedure
 
 PATIENCE = 60.0  # seconds for whatever is waited for: a cold start compiles
 PAUSE = 0.01  # seconds between two looks at what tells nobody that it has changed
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and prlimit, which only Linux has")
 
 
 class GatewayProcess:

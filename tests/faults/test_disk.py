@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 from accounts import assert_nothing_lost, assert_published, await_readings, read_readings, take_account
-from gateway_process import GatewayProcess
+from gateway_process import GatewayProcess, linux
 from survival import split, watched
 from traffic import traffic
 from wire import PINGREQ, PUBACK
@@ -79,6 +79,7 @@ def test_the_end_of_the_journal_is_torn_off(tmp_path, broker, undisturbed):
     assert_published(witness, undisturbed())
 
 
+@linux
 def test_the_disk_is_full_for_a_while(tmp_path, broker, undisturbed):
     first, second = split(traffic(), 2)
     with watched(tmp_path, broker, broker={"keepalive": 1}) as (network, gateway, publisher, witness):
@@ -102,6 +103,7 @@ def test_the_disk_is_full_for_a_while(tmp_path, broker, undisturbed):
     assert_published(witness, undisturbed())
 
 
+@linux
 def test_the_gateway_is_told_to_end_while_the_disk_is_full(tmp_path, broker, undisturbed):
     first, second = split(traffic(), 2)
     with watched(tmp_path, broker) as (_, gateway, publisher, witness):

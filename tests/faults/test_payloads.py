@@ -4,6 +4,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+from gateway_process import linux
 from lone import lone, readings, see_that_it_works
 from traffic import Sent
 
@@ -86,6 +87,7 @@ def test_what_is_no_number(tmp_path, broker):
     assert gateway.counters["not_finite"] == 0
 
 
+@linux
 def test_payloads_that_are_too_long(tmp_path, broker):
     longest, n_logged, n_kept_back = 10_000, 1000, 100
     mebibyte = 2**20

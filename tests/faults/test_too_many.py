@@ -3,6 +3,7 @@
 import pytest
 from accounts import await_readings, read_readings
 from flood import flood
+from gateway_process import linux
 from lone import lone, readings, see_that_it_works
 from traffic import Sent
 
@@ -11,6 +12,7 @@ pytestmark = pytest.mark.mqtt
 MEBIBYTE = 2**20
 
 
+@linux
 def test_a_hundred_thousand_new_topics(tmp_path, broker):
     n_topics, most = 100_000, 1000
     ghosts = [Sent(f"sensors/ghost-{number}/light", b'{"t":1000.0,"v":0.0,"seq":0}') for number in range(n_topics)]
@@ -29,6 +31,7 @@ def test_a_hundred_thousand_new_topics(tmp_path, broker):
     assert gateway.counters["dropped"] == 0
 
 
+@linux
 def test_a_flood_of_quality_of_service_0_drops_the_oldest(tmp_path, broker):
     n_messages, most = 60_000, 1000
     messages = readings("flood", [1000.0 + number / 1000 for number in range(n_messages)], value=0.0)
@@ -46,6 +49,7 @@ def test_a_flood_of_quality_of_service_0_drops_the_oldest(tmp_path, broker):
     assert len(logged) == gateway.counters["messages"]
 
 
+@linux
 def test_a_flood_of_quality_of_service_1_waits_at_the_broker(tmp_path, broker):
     n_messages, most = 20_000, 500
     messages = readings("flood", [1000.0 + number / 1000 for number in range(n_messages)], value=0.0)
