@@ -513,3 +513,12 @@ def test_a_node_may_count_beyond_what_is_remembered():
 def test_numbers_out_of_range_are_refused(name, options):
     with pytest.raises(ValueError, match=name):
         Timing(**options)
+
+
+def test_what_comes_again_without_a_number_is_known_however_old():
+    joiner = make_joiner(channels=("light",), lateness=PERIOD)
+    for _ in range(2):
+        for tick in range(200):
+            joiner.add("n1", "light", Reading(tick * PERIOD, 1.0, None))
+    assert joiner.nodes["messages"][0] == joiner.counters["duplicate"] == 200
+    assert joiner.counters["late"] == 0

@@ -208,7 +208,7 @@ def _is_news(slot, counts, sequence, tick, time, is_stamped):
         counts[RESTARTED] += 1
         return _mark(slot, number, np.uint64(1))
     if behind >= 64:
-        return not is_numbered
+        return False
     bit = np.uint64(1) << np.uint64(behind)
     if slot.seen & bit:
         return False

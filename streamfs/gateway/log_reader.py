@@ -42,7 +42,7 @@ def extent(folder: str | PathLike[str]) -> Extent:
     if not paths:
         return Extent(0, 0, 0, 0)
     with reading(Path(folder)):
-        n_bytes = sum(path.stat().st_size for path in paths)
+        n_bytes = sum(_size(path) for path in paths)
     return Extent(first_position(paths[0]), find_end(paths[-1])[0], len(paths), n_bytes)
 
 
@@ -118,6 +118,14 @@ def read_log(folder: str | PathLike[str], start: int = 0) -> Iterator[tuple[int,
                 if frame.position > start:
                     numbered = enumerate(frame.records(), frame.first + 1)
                     yield from islice(numbered, max(0, start - frame.first), None)
+
+
+def _size(path: Path) -> int:
+    """Bytes of a segment; 0 if the log has released it meanwhile."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _frames(path: Path, until: int | None) -> Iterator[Frame]:
