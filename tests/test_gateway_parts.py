@@ -78,7 +78,8 @@ def test_a_quoted_channel_keeps_its_quotes():
     ],
 )
 def test_a_topic_names_a_node_and_a_channel(topic, source):
-    assert Bindings.pairs(PAIR_CHANNELS, PAIRS).parse(topic) == source
+    found = Bindings.pairs(PAIR_CHANNELS, PAIRS).route(topic)
+    assert (None if found is None else Source(*found[:2])) == source
 
 
 @pytest.mark.parametrize(

@@ -221,13 +221,6 @@ class Bindings:
                 return (node, channel, codec) if self._feeds(node, channel) else None
         return None
 
-    def parse(self, topic: str) -> Source | None:
-        """Return the node and the channel that a topic names; None if it feeds no stream."""
-        found = self.route(topic)
-        if found is None or found[1] is None:
-            return None
-        return Source(found[0], found[1])
-
     def _feeds(self, node: str, channel: str | None) -> bool:
         """Say whether a node feeds a stream, on a channel if that is known."""
         if self.discovers and node not in self._streams_of:
