@@ -23,24 +23,19 @@ quality of service 1. CPU is that of the subscriber's whole process, all threads
 - ``memory``: bytes a stream that has nothing to do (`gateway_memory.py`)
 """
 
-import argparse
-import json
-import platform
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
-from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
 
 import gateway_decisions
 import gateway_start
 import numpy as np
+from figures import N_TURNS, Figure, Parts, main, measure, processor, table
 from gateway_runs import N_NODES, Run, Way, expect, find_mosquitto, run, started
 
 from streamfs.console import say
 
-N_TURNS = 5
 ROUNDS = 100
 RATE = 1000.0  # messages a second
 PACED = 8  # rounds, at that rate
@@ -49,43 +44,6 @@ LATENESS = 60.0  # seconds, longer than a batch
 
 BARE_0, BARE_1 = Way(0, is_bare=True), Way(1, is_bare=True)
 QUICK, SAFE, UNSAFE = Way(0), Way(1, keeps=True), Way(1)
-
-
-class Figure(NamedTuple):
-    """Something that was measured, beside what it should be.
-
-    Parameters
-    ----------
-    what : str
-        What it is.
-    measured : float
-        The figure.
-    at_most, at_least : float, optional
-        The target, if there is one.
-    detail : str
-        What it comes from.
-    """
-
-    what: str
-    measured: float
-    at_most: float | None = None
-    at_least: float | None = None
-    detail: str = ""
-
-    @property
-    def verdict(self) -> str:
-        if self.at_most is None and self.at_least is None:
-            return "-"
-        is_met = (self.at_most is None or self.measured <= self.at_most) and (
-            self.at_least is None or self.measured >= self.at_least
-        )
-        return "met" if is_met else "missed"
-
-    @property
-    def target(self) -> str:
-        if self.at_most is not None:
-            return f"at most {self.at_most:g}"
-        return "-" if self.at_least is None else f"at least {self.at_least:g}"
 
 
 def in_turns(ways: Mapping[str, Way], measure: Callable[[Way], Run]) -> dict[str, list[Run]]:
@@ -205,7 +163,7 @@ def memory() -> list[Figure]:
     ]
 
 
-PARTS: dict[str, Callable[[], list[Figure]]] = {
+PARTS: Parts = {
     "messages": messages,
     "batches": batches,
     "latency": latency,
@@ -215,51 +173,27 @@ PARTS: dict[str, Callable[[], list[Figure]]] = {
 }
 
 
-def table(figures: Sequence[Figure]) -> str:
-    rows = [("what", "target", "measured", "verdict", "from"), ("---",) * 5]
-    rows += [(f.what, f.target, f"{f.measured:.3g}", f.verdict, f.detail) for f in figures]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def machine() -> str:
+def about() -> str:
     """What it was measured on."""
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    model = next((line.partition(": ")[2] for line in lines if line.startswith("model name")), platform.machine())
     packages = ", ".join(f"{name} {version(name)}" for name in ("paho-mqtt", "orjson", "numba"))
     command = [find_mosquitto() or "mosquitto", "-h"]
     said = subprocess.run(command, capture_output=True, text=True, check=False).stdout  # noqa: S603 - our own command
-    return f"{model}, Linux {platform.release()}; {packages}; {said.partition(chr(10))[0]}"
-
-
-def measure(asked: Sequence[str]) -> list[Figure]:
-    figures = []
-    for name in asked:
-        for figure in PARTS[name]():
-            shown: dict[str, Any] = {"part": name, **figure._asdict(), "verdict": figure.verdict}
-            print(json.dumps(shown), flush=True)
-            figures.append(figure)
-    return figures
+    return f"{processor()}; {packages}; {said.partition(chr(10))[0]}"
 
 
 def section() -> str:
     """The figures as a section of the results."""
-    about = (__doc__ or "").partition("[PART ...]\n")[2].strip()
+    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
     return f"""
 ## The gateway beside bare paho
 
-`benchmarks/gateway.py`. {about}
+`benchmarks/gateway.py`. {text}
 
-{table(measure(tuple(PARTS)))}
+{table(measure(PARTS))}
 
-{machine()}.
+{about()}.
 """
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"by default all of: {', '.join(PARTS)}")
-    parts = parser.parse_args().parts or tuple(PARTS)
-    unknown = set(parts) - set(PARTS)
-    if unknown:
-        parser.error(f"there is no part {min(unknown)!r}, expected some of {', '.join(PARTS)}")
-    print(f"\n{table(measure(parts))}\n\n{machine()}")
+    main(__doc__ or "", PARTS, about)

@@ -1,0 +1,129 @@
+"""Figures: what was measured, beside what it should be, as JSON lines and as a table."""
+
+import argparse
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from platform import machine, release
+from statistics import median
+from time import process_time
+from typing import Any, NamedTuple
+
+N_TURNS = 5
+SHORTEST = 0.05  # seconds of CPU that a turn takes at least
+
+Parts = Mapping[str, Callable[[], list["Figure"]]]
+
+
+class Figure(NamedTuple):
+    """Something that was measured, beside what it should be.
+
+    Parameters
+    ----------
+    what : str
+        What it is.
+    measured : float
+        The figure.
+    at_most, at_least : float, optional
+        The target, if there is one.
+    detail : str
+        What it comes from.
+    """
+
+    what: str
+    measured: float
+    at_most: float | None = None
+    at_least: float | None = None
+    detail: str = ""
+
+    @property
+    def verdict(self) -> str:
+        if self.at_most is None and self.at_least is None:
+            return "-"
+        is_met = (self.at_most is None or self.measured <= self.at_most) and (
+            self.at_least is None or self.measured >= self.at_least
+        )
+        return "met" if is_met else "missed"
+
+    @property
+    def target(self) -> str:
+        if self.at_most is not None:
+            return f"at most {self.at_most:g}"
+        return "-" if self.at_least is None else f"at least {self.at_least:g}"
+
+
+class Versus(NamedTuple):
+    """Seconds of CPU that ours and a peer took for the same work, medians of turns, and the median ratio."""
+
+    ours: float
+    peer: float
+    ratio: float
+
+    @property
+    def detail(self) -> str:
+        return f"{1e3 * self.ours:.4g} : {1e3 * self.peer:.4g} ms"
+
+
+def seconds(work: Callable[[], object], times: int = 1, clock: Callable[[], float] = process_time) -> float:
+    """Seconds that a piece of work takes, by the CPU's clock unless told otherwise."""
+    start = clock()
+    for _ in range(times):
+        work()
+    return (clock() - start) / times
+
+
+def repeats(work: Callable[[], object]) -> int:
+    """How often a piece of work must be done to be long enough for the clock; it is done twice to learn it."""
+    work()
+    return max(1, round(SHORTEST / max(seconds(work), 1e-9)))
+
+
+def versus(
+    ours: Callable[[], object],
+    peer: Callable[[], object],
+    n_turns: int = N_TURNS,
+    clock: Callable[[], float] = process_time,
+) -> Versus:
+    """Let ours and a peer take turns."""
+    times = repeats(ours), repeats(peer)
+    turns = [(seconds(ours, times[0], clock), seconds(peer, times[1], clock)) for _ in range(n_turns)]
+    return Versus(
+        median(turn[0] for turn in turns),
+        median(turn[1] for turn in turns),
+        median(turn[1] / turn[0] for turn in turns),
+    )
+
+
+def table(figures: Sequence[Figure]) -> str:
+    rows = [("what", "target", "measured", "verdict", "from"), ("---",) * 5]
+    rows += [(f.what, f.target, f"{f.measured:.3g}", f.verdict, f.detail) for f in figures]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def processor() -> str:
+    """What it is measured on."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    model = next((line.partition(": ")[2] for line in lines if line.startswith("model name")), machine())
+    return f"{model}, Linux {release()}"
+
+
+def measure(parts: Parts, asked: Sequence[str] = ()) -> list[Figure]:
+    """Measure parts, all unless some are asked for, and print each figure as a line of JSON."""
+    figures = []
+    for name in asked or tuple(parts):
+        for figure in parts[name]():
+            shown: dict[str, Any] = {"part": name, **figure._asdict(), "verdict": figure.verdict}
+            print(json.dumps(shown), flush=True)
+            figures.append(figure)
+    return figures
+
+
+def main(doc: str, parts: Parts, about: Callable[[], str] = processor) -> None:
+    """Measure the parts that the command line asks for, and print a table."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"by default all of: {', '.join(parts)}")
+    asked = parser.parse_args().parts
+    unknown = set(asked) - set(parts)
+    if unknown:
+        parser.error(f"there is no part {min(unknown)!r}, expected some of {', '.join(parts)}")
+    print(f"\n{table(measure(parts, asked))}\n\n{about()}")
