@@ -18,8 +18,8 @@ from gateway_runs import MANY, undecided
 
 from streamfs.gateway.bindings import Bindings
 from streamfs.gateway.core import Core
-from streamfs.gateway.log import MESSAGE, Record
 from streamfs.gateway.options import Options
+from streamfs.gateway.storage.log import MESSAGE, Record
 
 N_STREAMS = 100_000
 N_A_TICK = 1000

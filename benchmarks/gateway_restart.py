@@ -36,10 +36,10 @@ def make(folder: Path, tail: int) -> None:
 
     from streamfs.gateway.bindings import Bindings  # noqa: PLC0415
     from streamfs.gateway.core import Core, start_record  # noqa: PLC0415
-    from streamfs.gateway.journal import Entry  # noqa: PLC0415
-    from streamfs.gateway.log import MESSAGE, Record  # noqa: PLC0415
     from streamfs.gateway.options import Options  # noqa: PLC0415
-    from streamfs.gateway.state import State  # noqa: PLC0415
+    from streamfs.gateway.storage.journal import Entry  # noqa: PLC0415
+    from streamfs.gateway.storage.log import MESSAGE, Record  # noqa: PLC0415
+    from streamfs.gateway.storage.state import State  # noqa: PLC0415
 
     procedure = sudden("mean(light)")
     procedure.save(folder / "model.streamfs")
@@ -72,7 +72,7 @@ def restart(folder: Path, port: int) -> dict[str, float]:
     from streamfs.gateway.bindings import Bindings  # noqa: PLC0415
     from streamfs.gateway.options import Options  # noqa: PLC0415
     from streamfs.gateway.service import Gateway  # noqa: PLC0415
-    from streamfs.gateway.state import State  # noqa: PLC0415
+    from streamfs.gateway.storage.state import State  # noqa: PLC0415
     from streamfs.gateway.transport import Transport  # noqa: PLC0415
     from streamfs.procedure import Decision, Procedure  # noqa: PLC0415
 

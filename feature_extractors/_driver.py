@@ -1,73 +1,91 @@
-"""The compiled driver: calls steps by address, so that no set of features needs compiling anew."""
+"""The compiled driver: runs all features over samples, each by the address of its step's loop."""
 
 import numpy as np
 from llvmlite import ir
-from numba import float64, int64, njit, types
+from numba import int64, njit, void
 from numba.extending import intrinsic
 
-from feature_extractors.base import LARGEST, POINTER
+from feature_extractors._loop import (
+    INPUTS,
+    LAST,
+    N_COLUMNS,
+    N_FEATURES,
+    OWN,
+    PARAMS,
+    ROOM,
+    ROWS,
+    SAMPLES,
+    SECONDS,
+    TASK_SIZE,
+    VALUES,
+    WIDTH,
+    N,
+)
+
+BLOCK = 64
+"""So many samples go through every feature before the next ones: their rows stay in the nearest cache."""
+
+ENTRY = np.dtype([(name, np.int64) for name in ("address", "state", "first_input", "first_param")])
+"""A feature in the driver's table: its loop, and where its state, inputs and parameters are."""
+
+inlined = njit(inline="always")
+"""Decorates parts of a kernel: as calls, they would count references to every array that they are given."""
 
 
 @intrinsic
-def call_step(_context, address, state, inputs, params, t):
-    """Call the step at an integer address."""
-
-    def codegen(context, builder, signature, args):
-        double = ir.DoubleType()
-        pointer = ir.PointerType(double)
-        function = ir.FunctionType(double, [pointer, pointer, pointer, double])
-        return builder.call(builder.inttoptr(args[0], ir.PointerType(function)), args[1:])
-
-    return float64(int64, POINTER, POINTER, POINTER, float64), codegen
-
-
-@intrinsic
-def pointer_to(_context, array, index):
+def address_in(_context, array, index):
     """Return the address of an element of a contiguous array, counted flat."""
 
     def codegen(context, builder, signature, args):
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        return builder.gep(data, [args[1]])
+        return builder.ptrtoint(builder.gep(data, [args[1]]), ir.IntType(64))
 
-    return POINTER(array, index), codegen
-
-
-_PROGRAM = (int64[::1], int64[::1], int64[::1], int64[::1], float64[::1], int64[::1])
-_BATCH = (
-    types.Array(int64, 1, "C", readonly=True),
-    types.Array(float64, 2, "C", readonly=True),
-    types.Array(float64, 1, "C", readonly=True),
-)
+    return int64(array, index), codegen
 
 
-@njit(
-    types.void(*_PROGRAM, float64[:, ::1], *_BATCH, float64[:, ::1]),
-    cache=True,
-    nogil=True,
-)
-def run(addresses, states, inputs, input_starts, params, param_starts, state, rows, samples, times, out):
-    """Run every step on every sample, in order; sample i belongs to the stream of row `rows[i]`.
+@intrinsic
+def call_loop(_context, address, task):
+    """Call the loop at an integer address on the task at another."""
 
-    A feature whose address is 0 has no compiled step, and keeps its last value.
+    def codegen(context, builder, signature, args):
+        pointer = ir.IntType(64).as_pointer()
+        function = ir.FunctionType(ir.VoidType(), [pointer])
+        builder.call(builder.inttoptr(args[0], function.as_pointer()), [builder.inttoptr(args[1], pointer)])
+        return context.get_dummy_value()
+
+    return void(int64, int64), codegen
+
+
+@inlined
+def run_block(table, inputs, params, state, rows, samples, seconds, start, stop, room, task, values):
+    """Run every step on the samples from `start` to before `stop`; their values go to the first rows of `values`.
+
+    A feature whose address is 0 has no compiled step, and keeps its last value. `room` and `task` are to work in.
     """
-    n_features = addresses.shape[0]
-    width = state.shape[1]
-    gathered = np.empty((1, inputs.shape[0] + 1))
-    for i in range(rows.shape[0]):
-        row = rows[i]
-        for j in range(n_features):
-            finite = addresses[j] != 0
-            start = input_starts[j]
-            for k in range(input_starts[j + 1] - start):
-                value = samples[i, inputs[start + k]]
-                gathered[0, k] = value
-                finite = finite and abs(value) <= LARGEST
-            if finite:
-                state[row, j] = call_step(
-                    addresses[j],
-                    pointer_to(state, row * width + states[j]),
-                    pointer_to(gathered, 0),
-                    pointer_to(params, param_starts[j]),
-                    times[i],
-                )
-            out[i, j] = state[row, j]
+    task[WIDTH] = state.shape[1]
+    task[ROWS], task[N] = address_in(rows, start), stop - start
+    task[SAMPLES], task[N_COLUMNS] = address_in(samples, start * samples.shape[1]), samples.shape[1]
+    task[SECONDS], task[ROOM] = address_in(seconds, start), address_in(room, 0)
+    task[N_FEATURES] = table.shape[0]
+    for j in range(table.shape[0]):
+        entry = table[j]
+        if entry.address == 0:
+            for i in range(start, stop):
+                values[i - start, j] = state[rows[i], j]
+            continue
+        task[LAST], task[OWN] = address_in(state, j), address_in(state, entry.state)
+        task[INPUTS], task[PARAMS] = address_in(inputs, entry.first_input), address_in(params, entry.first_param)
+        task[VALUES] = address_in(values, j)
+        call_loop(entry.address, address_in(task, 0))
+
+
+@njit(cache=True, nogil=True)
+def run(table, inputs, params, state, rows, samples, seconds, values):
+    """Run every step on every sample, in order; sample i belongs to the stream of row `rows[i]`."""
+    room = np.empty(inputs.shape[0] + 1)
+    task = np.empty(TASK_SIZE, dtype=np.int64)
+    for start in range(0, rows.shape[0], BLOCK):
+        stop = min(rows.shape[0], start + BLOCK)
+        run_block(
+            table, inputs, params, state, rows, samples, seconds, start, stop, room, task, values[start:stop]
+        )

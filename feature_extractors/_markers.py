@@ -7,15 +7,14 @@ the fifth value the markers are the values. All are measured from the first valu
 
 import math
 
-from numba import njit
-
 from feature_extractors import _sorted
+from feature_extractors.base import kernel
 
 N, X0, HEIGHTS, RANKS, STATE_SIZE = 0, 1, 2, 7, 12
 """Places of the state: count, origin, five heights in order and their ranks, from 1 on."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def update(state, at, x, q):
     """Add a value to the markers that start at place `at` of the state; return quantile `q` less the origin."""
     n = int(state[at + N])
@@ -35,7 +34,7 @@ def update(state, at, x, q):
     return state[heights + 2]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(state, heights, ranks, x):
     """Widen the outer markers to a value, and raise the ranks of the markers above it."""
     state[heights] = min(state[heights], x)
@@ -46,7 +45,7 @@ def _count(state, heights, ranks, x):
     state[ranks + 4] += 1.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _move(state, height, rank, desired):
     """Move a marker by a rank towards the one desired, if that is a rank ahead and there is room."""
     ahead = desired - state[rank]

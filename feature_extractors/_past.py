@@ -2,9 +2,7 @@
 
 import math
 
-from numba import njit
-
-from feature_extractors.base import Parameter
+from feature_extractors.base import Parameter, kernel
 
 LAG = Parameter("lag", default=1, low=1, high=10_000, whole=True)
 
@@ -17,21 +15,22 @@ def delay_size(lag: float) -> int:
     return VALUES + int(lag)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def delayed(state, at, x, lag):
     """Add a value; return the one of `lag` samples before, NaN while there is none.
 
     Until there is one, the first value stays at place `at` + `VALUES`.
     """
-    slot = at + VALUES + int(state[at + PLACE])
+    place = int(state[at + PLACE])
+    slot = at + VALUES + place
     before = state[slot] if state[at + N] == lag else math.nan
     state[slot] = x
     state[at + N] = min(state[at + N] + 1.0, lag)
-    state[at + PLACE] = (state[at + PLACE] + 1.0) % lag
+    state[at + PLACE] = place + 1 if place + 1 < lag else 0
     return before
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def keep(state, at, x, window):
     """Add a value to the newest `window`; return how many there are.
 

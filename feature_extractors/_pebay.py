@@ -6,7 +6,7 @@ two that is just above the largest of them: exact at any offset, and no fourth p
 
 import math
 
-from numba import njit
+from feature_extractors.base import kernel
 
 N, X0, EXPONENT, MEAN, M2, M3, M4 = range(7)
 """Places of the state: count, origin, exponent of the unit; in this unit mean from the origin, sums of powers."""
@@ -14,7 +14,7 @@ N, X0, EXPONENT, MEAN, M2, M3, M4 = range(7)
 STATE_SIZE = 7
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def update(state, at, x):
     """Add a value to the sums that start at place `at` of the state."""
     if state[at + N] == 0.0:
@@ -33,7 +33,7 @@ def update(state, at, x):
     state[at + M2] += square
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fit_unit(state, at, difference):
     """Take a larger unit if the difference is beyond it; the first that is not 0 may choose any."""
     exponent = math.frexp(difference)[1]
@@ -46,7 +46,7 @@ def _fit_unit(state, at, difference):
         state[at + M4] = math.ldexp(state[at + M4], 4 * step)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def skewness(state, at):
     """Skewness g1 of the values so far; NaN before the third, and while all are equal."""
     if state[at + N] < 3.0 or state[at + M2] == 0.0:
@@ -54,7 +54,7 @@ def skewness(state, at):
     return math.sqrt(state[at + N]) * state[at + M3] / state[at + M2] ** 1.5
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def kurtosis(state, at):
     """Excess kurtosis g2 of the values so far; NaN before the fourth, and while all are equal."""
     if state[at + N] < 4.0 or state[at + M2] == 0.0:

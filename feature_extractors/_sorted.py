@@ -1,6 +1,6 @@
 """The last `window` values of one column, sorted, and quantiles of sorted values."""
 
-from numba import njit
+from feature_extractors.base import kernel
 
 N, PLACE, SORTED = range(3)
 """Places of the state: count, where the next value goes, and the values sorted; after them the same in turn."""
@@ -11,7 +11,7 @@ def state_size(window: float) -> int:
     return SORTED + 2 * int(window)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def push(state, at, x, window):
     """Add a value, in the place of the oldest one if the window is full; return how many there are.
 
@@ -28,13 +28,13 @@ def push(state, at, x, window):
         while state[first + k] != state[turn]:
             k += 1
     state[turn] = x
-    state[at + PLACE] = (place + 1) % window
+    state[at + PLACE] = place + 1 if place + 1 < window else 0
     state[first + k] = x
     settle(state, first, k, n)
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def settle(state, at, k, n):
     """Move the k-th of `n` values, all others of which are sorted, to its place."""
     x = state[at + k]
@@ -47,7 +47,7 @@ def settle(state, at, k, n):
     state[at + k] = x
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def quantile(state, at, n, q, origin):
     """Interpolate the quantile `q` of `n` sorted values at place `at` of the state, measured from an origin."""
     place = (n - 1) * q

@@ -5,7 +5,7 @@ Welford's updates (Technometrics 4, 1962), on differences from the first pair.
 
 import math
 
-from numba import njit
+from feature_extractors.base import kernel
 
 N, X0, Y0, MEAN_X, MEAN_Y, XX, YY, XY = range(8)
 """Places of the state: count, origin, means from the origin, sums of squared deviations and of their product."""
@@ -13,31 +13,33 @@ N, X0, Y0, MEAN_X, MEAN_Y, XX, YY, XY = range(8)
 STATE_SIZE = 8
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def update(state, at, x, y):
-    """Add a pair to the sums that start at place `at` of the state."""
+    """Add a pair to the sums that start at place `at` of the state; `y` is None where there is one column."""
     if state[at + N] == 0.0:
         state[at + X0] = x
-        state[at + Y0] = y
+        if y is not None:
+            state[at + Y0] = y
     state[at + N] += 1.0
     n = state[at + N]
     dx = x - state[at + X0] - state[at + MEAN_X]
-    dy = y - state[at + Y0] - state[at + MEAN_Y]
     state[at + MEAN_X] += dx / n
-    state[at + MEAN_Y] += dy / n
-    rest_y = y - state[at + Y0] - state[at + MEAN_Y]
     state[at + XX] += dx * (x - state[at + X0] - state[at + MEAN_X])
-    state[at + YY] += dy * rest_y
-    state[at + XY] += dx * rest_y
+    if y is not None:
+        dy = y - state[at + Y0] - state[at + MEAN_Y]
+        state[at + MEAN_Y] += dy / n
+        rest_y = y - state[at + Y0] - state[at + MEAN_Y]
+        state[at + YY] += dy * rest_y
+        state[at + XY] += dx * rest_y
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def slope(state, at):
     """Slope of the least-squares line of y on x; NaN until x has varied."""
     return state[at + XY] / state[at + XX] if state[at + XX] > 0.0 else math.nan
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def correlation(state, at):
     """Pearson's correlation of the pairs so far; NaN until both have varied."""
     if state[at + XX] > 0.0 and state[at + YY] > 0.0:

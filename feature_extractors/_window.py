@@ -12,14 +12,12 @@ In a step::
 
 The sums of the window stand at place `at` of the state, in the places and with the meaning that `_welford` gives
 them: what serves its sums serves these too. `window` is a whole number from 1 on; a feature of one column pushes
-0 for `y`. The whole takes `state_size(window)` floats.
+None for `y`. The whole takes `state_size(window)` floats.
 """
 
-from numba import njit
-
 from feature_extractors import _welford
-from feature_extractors._welford import MEAN_X, MEAN_Y, XX, XY, YY, N
-from feature_extractors.base import Parameter
+from feature_extractors._welford import MEAN_X, MEAN_Y, X0, XX, XY, Y0, YY, N
+from feature_extractors.base import Parameter, kernel
 
 WINDOW = Parameter("window", low=2, high=1_000_000, whole=True)
 
@@ -36,56 +34,74 @@ def state_size(window: float) -> int:
     return SLOTS + SLOT_SIZE * int(window)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def push(state, at, x, y, window):
     """Add a pair; the sums at place `at` of the state are then those of the window."""
     prefix = at + PREFIX
     if state[prefix + N] == window:
-        _end_block(state, at, window)
+        _end_block(state, at, y, window)
     slot = at + SLOTS + SLOT_SIZE * int(state[prefix + N])
     state[slot] = x
-    state[slot + 1] = y
+    if y is not None:
+        state[slot + 1] = y
     _welford.update(state, prefix, x, y)
-    for k in range(_welford.STATE_SIZE):
-        state[at + k] = state[prefix + k]
+    _copy(state, prefix, at, y)
     if state[at + HAS_BEFORE] == 1.0 and state[at + N] < window:
-        _join(state, at, slot + SLOT_SIZE, window)
+        _join(state, at, slot + SLOT_SIZE, y, window)
 
 
-@njit(cache=True, nogil=True)
-def _end_block(state, at, window):
+@kernel
+def _end_block(state, at, y, window):
     """Sum up the suffixes of the block that is full, and start an empty one."""
     prefix = at + PREFIX
     _clear(state, prefix)
     for k in range(window - 1, -1, -1):
         slot = at + SLOTS + SLOT_SIZE * k
-        _welford.update(state, prefix, state[slot], state[slot + 1])
-        for i in range(SLOT_SIZE):
-            state[slot + i] = state[prefix + MEAN_X + i]
+        _welford.update(state, prefix, state[slot], None if y is None else state[slot + 1])
+        state[slot] = state[prefix + MEAN_X]
+        state[slot + 2] = state[prefix + XX]
+        if y is not None:
+            state[slot + 1] = state[prefix + MEAN_Y]
+            state[slot + 3] = state[prefix + YY]
+            state[slot + 4] = state[prefix + XY]
     state[at + HAS_BEFORE] = 1.0
     state[at + X0_BEFORE] = state[prefix + _welford.X0]
     state[at + Y0_BEFORE] = state[prefix + _welford.Y0]
     _clear(state, prefix)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _clear(state, at):
     for k in range(_welford.STATE_SIZE):
         state[at + k] = 0.0
 
 
-@njit(cache=True, nogil=True)
-def _join(state, at, suffix, window):
+@kernel
+def _copy(state, start, at, y):
+    state[at + N] = state[start + N]
+    state[at + X0] = state[start + X0]
+    state[at + MEAN_X] = state[start + MEAN_X]
+    state[at + XX] = state[start + XX]
+    if y is not None:
+        state[at + Y0] = state[start + Y0]
+        state[at + MEAN_Y] = state[start + MEAN_Y]
+        state[at + YY] = state[start + YY]
+        state[at + XY] = state[start + XY]
+
+
+@kernel
+def _join(state, at, suffix, y, window):
     """Add the sums of a suffix of the block before, which fills the window up."""
     share = state[at + N] / window
     weight = share * (window - state[at + N])
-    mean_x = state[suffix] + (state[at + X0_BEFORE] - state[at + _welford.X0])
-    mean_y = state[suffix + 1] + (state[at + Y0_BEFORE] - state[at + _welford.Y0])
+    mean_x = state[suffix] + (state[at + X0_BEFORE] - state[at + X0])
     gap_x = state[at + MEAN_X] - mean_x
-    gap_y = state[at + MEAN_Y] - mean_y
     state[at + N] = window
     state[at + MEAN_X] = mean_x + gap_x * share
-    state[at + MEAN_Y] = mean_y + gap_y * share
     state[at + XX] += state[suffix + 2] + gap_x * gap_x * weight
-    state[at + YY] += state[suffix + 3] + gap_y * gap_y * weight
-    state[at + XY] += state[suffix + 4] + gap_x * gap_y * weight
+    if y is not None:
+        mean_y = state[suffix + 1] + (state[at + Y0_BEFORE] - state[at + Y0])
+        gap_y = state[at + MEAN_Y] - mean_y
+        state[at + MEAN_Y] = mean_y + gap_y * share
+        state[at + YY] += state[suffix + 3] + gap_y * gap_y * weight
+        state[at + XY] += state[suffix + 4] + gap_x * gap_y * weight

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import cfunc, float64, types
+from numba import cfunc, float64, njit, types
 
 Array = npt.NDArray[np.float64]
 
@@ -38,11 +38,14 @@ class Step:
     @cached_property
     def address(self) -> int:
         """Where the compiled function is, in this process."""
-        return int(cfunc(STEP, cache=True)(self.function).address)
+        return int(cfunc(STEP, cache=True, error_model="numpy")(self.function).address)
 
 
 step = Step
 """Decorates a step function."""
+
+kernel = njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+"""Decorates what steps share: compiled into each that calls it, and called by nothing else."""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors._driver import run
-from feature_extractors.base import LARGEST, Array, Feature, channels_of
+from feature_extractors._driver import ENTRY, run
+from feature_extractors._loop import address_of
+from feature_extractors.base import LARGEST, Array, Feature, Step, channels_of
 from feature_extractors.python import PythonStep, call
 
 Integers = npt.NDArray[np.int64]
@@ -51,19 +52,23 @@ class Program:
         states = np.cumsum(sizes, dtype=np.int64)
         params = [list(feature.params.values()) for feature in self.features]
         self.state_size = int(states[-1])
-        self._layout = (
-            np.array([feature.kind.step.address for feature in self.features], dtype=np.int64),
-            states[:-1],
-            np.array([where[c] for feature in self.features for c in feature.columns], dtype=np.int64),
-            _starts([len(feature.columns) for feature in self.features]),
-            np.array([value for values in params for value in values] + [0.0]),
-            _starts([len(values) for values in params]),
-        )
+        self.table = np.zeros(len(self.features), dtype=ENTRY)
+        self.table["address"] = [_address(feature) for feature in self.features]
+        self.table["state"] = states[:-1]
+        self.table["first_input"] = _starts([len(feature.columns) for feature in self.features])
+        self.table["first_param"] = _starts([len(values) for values in params])
+        self.inputs = np.array([where[c] for feature in self.features for c in feature.columns], dtype=np.int64)
+        self.params = np.array([value for values in params for value in values] + [0.0])
         self._functions = [
             (place, feature, slice(start, start + feature.state_size), [where[c] for c in feature.columns])
             for place, (feature, start) in enumerate(zip(self.features, states[:-1], strict=True))
             if isinstance(feature.kind.step, PythonStep)
         ]
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether none of the features is a plain Python function."""
+        return not self._functions
 
     def new_state(self, n_rows: int) -> Array:
         """State of streams that have seen nothing, shape (n_rows, state_size)."""
@@ -108,11 +113,11 @@ class Program:
         times = np.ascontiguousarray(times, dtype=np.float64)
         rows = np.ascontiguousarray(rows, dtype=np.int64)
         if not self._functions:
-            run(*self._layout, state, rows, samples, times, values)
+            run(self.table, self.inputs, self.params, state, rows, samples, times, values)
             return values
         streams, rows = np.unique(rows, return_inverse=True)
         moved = state[streams]  # a copy: where a function fails, no stream has moved
-        run(*self._layout, moved, rows, samples, times, values)
+        run(self.table, self.inputs, self.params, moved, rows, samples, times, values)
         self._call_functions(moved, rows, samples, times, values)
         state[streams] = moved
         return values
@@ -183,6 +188,17 @@ def scan(
     return result.reshape(n_streams, n_ticks, len(program.features))
 
 
-def _starts(counts: Sequence[int]) -> Integers:
-    """Where each run of a flat list starts, and where the last one ends."""
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+def _address(feature: Feature) -> int:
+    """Where the loop of a feature's step is; 0 for a plain Python function."""
+    step = feature.kind.step
+    if isinstance(step, PythonStep):
+        return 0
+    function = step.function if isinstance(step, Step) else step.__wrapped__  # that of a numba.cfunc
+    return address_of(function, len(feature.columns))
+
+
+def _starts(counts: npt.ArrayLike) -> Integers:
+    """Where each run of a flat list starts."""
+    lengths: Integers = np.asarray(counts, dtype=np.int64)
+    starts: Integers = np.cumsum(lengths) - lengths
+    return starts

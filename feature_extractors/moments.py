@@ -2,11 +2,9 @@
 
 import math
 
-from numba import njit
-
 from feature_extractors import _past, _pebay, _welford, _window
 from feature_extractors._window import WINDOW
-from feature_extractors.base import Kind, sized, step
+from feature_extractors.base import Kind, kernel, sized, step
 
 
 @step
@@ -20,7 +18,7 @@ def _last(state, inputs, params, t):
     return inputs[0]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _update(state, x):
     """Welford's update of count, origin, mean from the origin and sum of squared deviations."""
     if state[0] == 0.0:
@@ -64,24 +62,24 @@ def _kurtosis(state, inputs, params, t):
 
 @step
 def _windowed_mean(state, inputs, params, t):
-    _window.push(state, 0, inputs[0], 0.0, int(params[0]))
+    _window.push(state, 0, inputs[0], None, int(params[0]))
     return state[_welford.X0] + state[_welford.MEAN_X]
 
 
 @step
 def _windowed_variance(state, inputs, params, t):
-    _window.push(state, 0, inputs[0], 0.0, int(params[0]))
+    _window.push(state, 0, inputs[0], None, int(params[0]))
     return state[_welford.XX] / (state[_welford.N] - 1.0) if state[_welford.N] > 1.0 else math.nan
 
 
 @step
 def _windowed_energy(state, inputs, params, t):
-    _window.push(state, 0, inputs[0], 0.0, int(params[0]))
+    _window.push(state, 0, inputs[0], None, int(params[0]))
     mean = state[_welford.X0] + state[_welford.MEAN_X]
     return mean * mean + state[_welford.XX] / state[_welford.N]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_powers(state, x, window):
     """Keep the value, and sum up the powers of those kept."""
     n = _past.keep(state, _pebay.STATE_SIZE, x, window)

@@ -1,15 +1,13 @@
 """Extremes and quantiles, of all samples so far and of the last `window`."""
 
-from numba import njit
-
 from feature_extractors import _markers, _sorted
 from feature_extractors._window import WINDOW
-from feature_extractors.base import Kind, Parameter, sized, step
+from feature_extractors.base import Kind, Parameter, kernel, sized, step
 
 Q = Parameter("q", default=0.5, low=0.001, high=0.999)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _update(state, x):
     """Keep the least and the greatest value."""
     if state[0] == 0.0:
@@ -38,7 +36,7 @@ def _range(state, inputs, params, t):
     return state[2] - state[1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _time_of_record(state, x, t):
     """Keep the greatest value and its time, and return that."""
     if state[0] == 0.0 or x > state[1]:

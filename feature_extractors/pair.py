@@ -2,11 +2,9 @@
 
 import math
 
-from numba import njit
-
 from feature_extractors import _past, _welford
 from feature_extractors._past import LAG
-from feature_extractors.base import Kind, Parameter, sized, step
+from feature_extractors.base import Kind, Parameter, kernel, sized, step
 
 THRESHOLD = Parameter("threshold", default=0.5)
 
@@ -39,7 +37,7 @@ def _increment_correlation(state, inputs, params, t):
     return _welford.correlation(state, 3)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def direction(before, after):
     """Sign of the way from a value to the next: -1, 0 or 1."""
     if after > before:
@@ -74,7 +72,7 @@ def _mean_difference(state, inputs, params, t):
     return math.fabs(state[1] + state[2])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def deviation_difference(state, at):
     """Distance between the deviations of the pairs whose sums start at place `at`; NaN before the second."""
     if state[at + _welford.N] < 2.0:
@@ -122,7 +120,7 @@ def _flag_agreement(state, inputs, params, t):
     return state[1] / state[0]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _flag(before, value, threshold, hysteresis):
     """Move a flag on: it stays as it is within the hysteresis of the threshold."""
     if value > threshold + hysteresis:

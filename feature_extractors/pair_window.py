@@ -5,12 +5,10 @@ The work a sample is constant on average; only that of `regression_residual` gro
 
 import math
 
-from numba import njit
-
 from feature_extractors import _past, _welford, _window
 from feature_extractors._past import LAG
 from feature_extractors._window import WINDOW
-from feature_extractors.base import Kind, step
+from feature_extractors.base import Kind, kernel, step
 from feature_extractors.pair import THRESHOLD, deviation_difference, direction
 
 
@@ -49,7 +47,7 @@ def _increments_size(window: float) -> int:
     return 3 + _window.state_size(window - 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _share(state, at, agrees, window):
     """Add an outcome to the newest `window`; return the share of those that agree. A delay follows the count."""
     entering = 1.0 if agrees else 0.0
@@ -86,13 +84,13 @@ def _flags_size(threshold: float, window: float) -> int:
 
 @step
 def _mean_absolute_difference(state, inputs, params, t):
-    _window.push(state, 0, math.fabs(inputs[0] - inputs[1]), 0.0, int(params[0]))
+    _window.push(state, 0, math.fabs(inputs[0] - inputs[1]), None, int(params[0]))
     return state[_welford.X0] + state[_welford.MEAN_X]
 
 
 @step
 def _mean_difference(state, inputs, params, t):
-    _window.push(state, 0, inputs[0] - inputs[1], 0.0, int(params[0]))
+    _window.push(state, 0, inputs[0] - inputs[1], None, int(params[0]))
     return math.fabs(state[_welford.X0] + state[_welford.MEAN_X])
 
 

@@ -1,10 +1,8 @@
 """The shape of a column's course: how often it crosses its mean, turns and peaks, how long it rises or falls."""
 
-from numba import njit
-
 from feature_extractors import _past
 from feature_extractors._window import WINDOW
-from feature_extractors.base import Kind, sized, step
+from feature_extractors.base import Kind, kernel, sized, step
 
 FINE = 2.0**600
 """Unit in which deviations from a mean are taken, so that the least of them do not round; exact up to 1e100."""
@@ -20,7 +18,7 @@ SEEN, BEFORE, DIRECTION, NUMBER, MOST, RING = range(6)
 present run, a number of runs or peaks, the length of the longest run; in a window, where its values stand."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _take_side(state, deviation, spread):
     """Count a crossing if the deviation from the mean is on the other side than the last one."""
     if abs(deviation) > NEAR * spread:
@@ -60,7 +58,7 @@ def _windowed_mean_crossings(state, inputs, params, t):
     return state[CROSSINGS]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _direction(state, x):
     """Sign of the increment from the value before, 0 at the first."""
     direction = 0.0
@@ -71,7 +69,7 @@ def _direction(state, x):
     return direction
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _begin(state, x, window):
     """Add a value to a window and forget what is known of it; return how many values there are."""
     n = _past.keep(state, RING, x, window)
@@ -80,7 +78,7 @@ def _begin(state, x, window):
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_runs(state, x):
     """Count a run of increments of one sign where it begins."""
     direction = _direction(state, x)
@@ -102,7 +100,7 @@ def _windowed_sign_runs(state, inputs, params, t):
     return state[NUMBER]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _measure_run(state, x, wanted):
     """Keep the length of the longest run of increments of the wanted sign."""
     state[DIRECTION] = state[DIRECTION] + 1.0 if _direction(state, x) == wanted else 0.0
@@ -135,7 +133,7 @@ def _windowed_longest_fall(state, inputs, params, t):
     return state[MOST]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_peaks(state, x):
     """Count a peak at a fall if the last increment that was not 0 was a rise."""
     direction = _direction(state, x)

@@ -2,12 +2,10 @@
 
 import math
 
-from numba import njit
-
 from feature_extractors import _past, _welford, _window
 from feature_extractors._past import LAG
 from feature_extractors._window import WINDOW
-from feature_extractors.base import Kind, Parameter, sized, step
+from feature_extractors.base import Kind, Parameter, kernel, sized, step
 
 CYCLE = Parameter("cycle", default=8, low=2, high=1_000_000)
 
@@ -39,7 +37,7 @@ def _windowed_autocorrelation(state, inputs, params, t):
     return _welford.correlation(state, sums)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _next_phase(state, cycle):
     """Count a sample; return its place in the cycle as an angle, as exact for the last as for the first."""
     phase = 2.0 * math.pi * (state[TICK] % cycle / cycle)
@@ -47,7 +45,7 @@ def _next_phase(state, cycle):
     return phase
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _push(state, x, cycle):
     """Add a value to the sums over the whole prefix."""
     phase = _next_phase(state, cycle)
@@ -55,7 +53,7 @@ def _push(state, x, cycle):
     _welford.update(state, SINE, x, math.sin(phase))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _push_window(state, x, cycle, window):
     """Add a value to the sums over a window; return where those with the sine start."""
     phase = _next_phase(state, cycle)
@@ -65,7 +63,7 @@ def _push_window(state, x, cycle, window):
     return sine
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _power(state, sine):
     """Power of the sine that fits best, from the sums."""
     n = state[COSINE + _welford.N]
@@ -76,7 +74,7 @@ def _power(state, sine):
     return 2.0 * (real * real + imaginary * imaginary)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _share(state, sine):
     """The power as a share of the mean square deviation."""
     squares = state[COSINE + _welford.XX]

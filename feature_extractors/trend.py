@@ -2,11 +2,9 @@
 
 import math
 
-from numba import njit
-
 from feature_extractors import _past, _sorted, _welford, _window
 from feature_extractors._window import WINDOW
-from feature_extractors.base import Kind, Parameter, sized, step
+from feature_extractors.base import Kind, Parameter, kernel, sized, step
 
 SUMS = _past.delay_size(1)
 """Where what is known of the increments starts: after the value before."""
@@ -48,7 +46,7 @@ def _windowed_change(state, inputs, params, t):
     return inputs[0] - (state[_past.VALUES] if math.isnan(oldest) else oldest)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _push_increment(state, x, window):
     """Add the increment from the value before, and its absolute value, to the sums; 0 stands for no window."""
     d = x - _past.delayed(state, 0, x, 1)
@@ -60,14 +58,14 @@ def _push_increment(state, x, window):
         _window.push(state, SUMS, d, math.fabs(d), window - 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mean_absolute(state):
     if state[SUMS + _welford.N] == 0.0:
         return math.nan
     return state[SUMS + _welford.Y0] + state[SUMS + _welford.MEAN_Y]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _variance_of_increments(state):
     n = state[SUMS + _welford.N]
     return state[SUMS + _welford.XX] / (n - 1.0) if n > 1.0 else math.nan

@@ -17,6 +17,8 @@ from streamfs.commands.simulate import simulate
 from streamfs.commands.train import train
 from streamfs.errors import StreamfsError
 
+NO_CACHE = "there is no folder for compiled code: set NUMBA_CACHE_DIR to one that can be written to"
+
 
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -54,6 +56,11 @@ def main(args: Sequence[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except (StreamfsError, ValueError, OSError, MemoryError) as error:
         click.echo(f"streamfs: {_reason(error)}", err=True)
+        sys.exit(1)
+    except RuntimeError as error:
+        if "no locator available" not in str(error):  # numba's words, and it has no class for them
+            raise
+        click.echo(f"streamfs: {NO_CACHE}", err=True)
         sys.exit(1)
 
 

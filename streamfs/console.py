@@ -11,6 +11,7 @@ from rich import box
 from rich.console import Console, JustifyMethod
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from streamfs.procedure import Decision
 
@@ -51,7 +52,7 @@ def print_table(rows: Sequence[Mapping[str, Any]], title: str | None = None) -> 
         justify: JustifyMethod = "left" if isinstance(rows[0][name], str) else "right"
         table.add_column(name.replace("_", " "), justify=justify, overflow="fold")
     for row in rows:
-        table.add_row(*(_cell(value) for value in row.values()))
+        table.add_row(*(Text(_cell(value)) for value in row.values()))
     Console().print(table)
 
 

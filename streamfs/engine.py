@@ -4,37 +4,32 @@ The state of all streams stands in arrays, one row a stream. Driven by grid tick
 gateway, a replay of a file and a test.
 """
 
+import struct
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from operator import itemgetter
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from feature_extractors import Program
-from feature_extractors.base import LARGEST, Array
-from streamfs import container
+from feature_extractors.base import Array
+from streamfs import _ticks, container
+from streamfs._plan import COUNTERS, DECIDED, ENDED, FREE, OPEN, STREAM, WAITING, Plan
+from streamfs.classifiers.tree import Tree
 from streamfs.errors import ModelError
 from streamfs.growth import grown, spare
 from streamfs.procedure import Decision, Procedure
 
-KIND, VERSION = "snapshot", 2
+KIND, VERSION = "snapshot", 3
 
 MAX_LEFT = 10_000
 
-FREE, WAITING, OPEN, DECIDED = range(4)
-"""What a row holds: no stream; one whose episode has not begun; one that is followed; one that is decided."""
-
 Rows = npt.NDArray[np.int64]
 
-_COLUMNS: dict[str, tuple[Any, float]] = {
-    "start": (np.float64, np.nan),
-    "tick": (np.int64, 0),
-    "episode": (np.int64, 1),
-    "confidence": (np.float64, np.nan),
-    "status": (np.int8, FREE),
-}
-"""What is kept of a stream beside its features' state: dtype, and the value in a new row."""
+__all__ = ["DECIDED", "FREE", "OPEN", "WAITING", "Engine"]
 
 
 class Engine:
@@ -47,10 +42,8 @@ class Engine:
 
     Attributes
     ----------
-    counters : collections.Counter
-        ``samples`` taken; ``before_opening`` (incomplete samples of a stream whose episode has not begun),
-        ``late``, ``duplicate`` and ``after_decision`` samples, which change nothing; ``not_finite`` readings
-        (infinite, or beyond 1e100), taken as missing.
+    procedure : Procedure
+        What is run.
 
     Notes
     -----
@@ -79,20 +72,36 @@ class Engine:
 
     def __init__(self, procedure: Procedure) -> None:
         self.procedure = procedure
-        self.counters: Counter[str] = Counter()
         self._program = Program(procedure.features, procedure.channels)
         self._row_of: dict[str, int] = {}
         self._names: list[str] = []
         self._free: list[int] = []
         self._left: dict[str, int] = {}
         self._floor = 0
-        self._state = self._program.new_state(0)
-        self._columns = {name: np.empty(0, dtype) for name, (dtype, _) in _COLUMNS.items()}
+        tree = procedure.classifier if isinstance(procedure.classifier, Tree) else None
+        self._plan = Plan(self._program, tree, **_terms(procedure))
+        self._is_compiled = tree is not None and self._program.is_compiled
+        self._hold(self._program.new_state(0), np.empty(0, dtype=STREAM), np.empty(0, dtype=np.int8))
+        self._n_room = 0
+        self._make_room(1)
+        letter = self._plan["letter"]
+        self._letter, self._letter_row = letter.data, letter[:1].view(np.int64)
+        self._write_letter = struct.Struct(f"qd{len(procedure.channels)}d").pack_into
+
+    @property
+    def counters(self) -> Counter[str]:
+        """What was counted.
+
+        ``samples`` taken; ``before_opening`` (incomplete samples of a stream whose episode has not begun),
+        ``late``, ``duplicate`` and ``after_decision`` samples, which change nothing; ``not_finite`` readings
+        (infinite, or beyond 1e100), taken as missing.
+        """
+        return Counter(dict(zip(COUNTERS, self._plan["counters"].tolist(), strict=True)))
 
     @property
     def n_open(self) -> int:
         """Streams that are being followed."""
-        return int(np.count_nonzero(self._columns["status"] == OPEN))
+        return int(np.count_nonzero(self._status == OPEN))
 
     @property
     def n_streams(self) -> int:
@@ -110,7 +119,7 @@ class Engine:
 
     def rows(self, *statuses: int) -> Rows:
         """Rows of the streams in any of these states, rising."""
-        status = self._columns["status"][: len(self._names)]
+        status = self._status[: len(self._names)]
         wanted = status == statuses[0]
         for other in statuses[1:]:
             wanted |= status == other
@@ -123,11 +132,11 @@ class Engine:
     def status(self, stream: str) -> int:
         """What the stream's row holds; FREE for an unknown stream."""
         row = self._row_of.get(stream)
-        return FREE if row is None else int(self._columns["status"][row])
+        return FREE if row is None else int(self._status[row])
 
     def episode(self, stream: str) -> int:
         """The number of a stream's newest episode."""
-        return int(self._columns["episode"][self._known(stream)])
+        return int(self._streams["episode"][self._known(stream)])
 
     def values(self, stream: str) -> Array:
         """The features' newest values of a stream, shape (n_features,)."""
@@ -135,19 +144,19 @@ class Engine:
 
     def decided_at(self, rows: Rows) -> Array:
         """Event times, in seconds, of the last ticks of decided streams; NaN where an episode never opened."""
-        ticks = self._columns["tick"][rows]
-        return self._columns["start"][rows] + (ticks - 1) * self.procedure.period
+        ticks = self._streams["tick"][rows]
+        return self._streams["start"][rows] + (ticks - 1) * self.procedure.period
 
     def is_decided(self, stream: str) -> bool:
         """Whether the stream's episode has ended."""
         row = self._row_of.get(stream)
-        return row is not None and bool(self._columns["status"][row] == DECIDED)
+        return row is not None and bool(self._status[row] == DECIDED)
 
     def admit(self, stream: str) -> None:
         """Make a stream known before its first sample; one that is known stays as it is."""
         self._row(stream)
 
-    def push(self, stream: str, time: float, sample: npt.ArrayLike) -> Decision | None:
+    def push(self, stream: str, time: float, sample: Sequence[float] | Array) -> Decision | None:
         """Take one sample of one stream.
 
         Parameters
@@ -156,7 +165,7 @@ class Engine:
             Its name; a new name is a new stream.
         time : float
             Event time, seconds.
-        sample : array_like of shape (n_channels,)
+        sample : sequence of float, or ndarray of shape (n_channels,)
             Values in the order of the procedure's channels; NaN is missing.
 
         Returns
@@ -164,8 +173,17 @@ class Engine:
         Decision or None
             Where this sample ends the episode.
         """
-        decisions = self.push_batch([stream], [time], np.asarray(sample, dtype=np.float64)[np.newaxis])
-        return decisions[0] if decisions else None
+        row = self._row_of.get(stream)
+        if row is None or not self._is_compiled or not isfinite(time):
+            decisions = self.push_batch([stream], [time], np.asarray(sample, dtype=np.float64)[np.newaxis])
+            return decisions[0] if decisions else None
+        try:
+            numbers = sample.tolist() if isinstance(sample, np.ndarray) else sample  # much quicker to unpack
+            self._write_letter(self._letter, 0, row, time, *numbers)
+        except struct.error as error:
+            raise ValueError(f"sample is {sample!r}, expected numbers of {self.procedure.channels}") from error
+        n_ended = _ticks.take_one(self._plan.record)
+        return self._ended(n_ended, self._letter_row)[0] if n_ended else None
 
     def push_batch(self, streams: Sequence[str], times: npt.ArrayLike, samples: npt.ArrayLike) -> list[Decision]:
         """Take a batch of samples, in order.
@@ -190,43 +208,53 @@ class Engine:
             If shapes do not fit, or a time is not finite; nothing is taken then. Also if a plain Python feature
             fails: where a stream comes several times, its samples before are taken and their decisions lost.
         """
-        unnamed = next((stream for stream in streams if not isinstance(stream, str)), None)
-        if unnamed is not None:
-            raise TypeError(f"stream is {unnamed!r}, expected its name as text")
         times = np.asarray(times, dtype=np.float64)
-        samples = np.array(samples, dtype=np.float64, ndmin=2)
-        shape = (len(streams), len(self.procedure.channels))
-        samples = samples.reshape(shape) if samples.size == 0 == shape[0] * shape[1] else samples
-        if samples.shape != shape:
-            raise ValueError(f"samples have shape {samples.shape}, expected {shape}: {self.procedure.channels}")
-        if times.shape != shape[:1]:
-            raise ValueError(f"times have shape {times.shape}, expected {shape[:1]}")
+        samples = self._checked(len(streams), samples)
+        if times.shape != (len(streams),):
+            raise ValueError(f"times have shape {times.shape}, expected {(len(streams),)}")
         if not np.isfinite(times).all():
             wrong = int(np.argmin(np.isfinite(times)))
             raise ValueError(f"time of a sample of stream {streams[wrong]!r} is {times[wrong]}")
-        self.counters["samples"] += len(streams)
-        self.counters["not_finite"] += int(np.count_nonzero(np.abs(samples) > LARGEST))
-        rows = np.fromiter((self._row(stream) for stream in streams), dtype=np.int64, count=len(streams))
-        decisions: list[Decision] = []
-        for turn in _turns(rows):
-            decisions += self._take(rows[turn], times[turn], samples[turn])
-        return decisions
+        return self._take(self._rows(streams), times, samples)
 
-    def push_rows(self, rows: Rows, time: float, samples: Array) -> list[Decision]:
-        """Take a sample of each of some rows at one time: what `push_batch` does, for those who hold the rows.
+    def push_rows(self, rows: Rows, times: npt.ArrayLike, samples: npt.ArrayLike) -> list[Decision]:
+        """Take samples of streams by their rows: what `push_batch` does, for those who hold these.
 
         Parameters
         ----------
-        rows : ndarray of shape (n_samples,)
-            As `row` has given them, each once.
-        time : float
-            Event time, seconds.
-        samples : ndarray of shape (n_samples, n_channels)
+        rows : ndarray of int64, shape (n_samples,)
+            As `row` has given them; one may come several times.
+        times : float or array_like of shape (n_samples,)
+            Event times, seconds; one number for all samples at that time.
+        samples : array_like of shape (n_samples, n_channels)
             Values in the order of the procedure's channels; NaN is missing.
+
+        Returns
+        -------
+        list of Decision
+            Of the episodes that these samples end.
+
+        Raises
+        ------
+        TypeError
+            If the rows are not whole numbers.
+        ValueError
+            As `push_batch`; also if a row holds no stream. Nothing is taken then.
         """
-        self.counters["samples"] += len(rows)
-        self.counters["not_finite"] += int(np.count_nonzero(np.abs(samples) > LARGEST))
-        return self._take(rows, np.full(len(rows), time), samples)
+        rows = np.asarray(rows)
+        if rows.dtype != np.int64:
+            rows = rows.astype(np.int64, casting="safe" if rows.size else "unsafe")
+        if rows.ndim != 1:
+            raise ValueError(f"rows have shape {rows.shape}, expected one dimension")
+        samples = self._checked(len(rows), samples)
+        times = np.asarray(times, dtype=np.float64)
+        times = times if times.ndim else np.full(len(rows), times)
+        if times.shape != rows.shape:
+            raise ValueError(f"times have shape {times.shape}, expected {rows.shape}")
+        if not np.isfinite(times).all():
+            wrong = int(np.argmin(np.isfinite(times)))
+            raise ValueError(f"time of a sample of row {rows[wrong]} is {times[wrong]}")
+        return self._take(rows, times, samples)
 
     def expire(self, now: float) -> list[Decision]:
         """Time out the streams whose time limit has passed.
@@ -236,10 +264,10 @@ class Engine:
         now : float
             Event time up to which all samples have come (the watermark), seconds.
         """
-        limit = self.procedure.time_limit * self.procedure.period
-        open_rows = np.flatnonzero(self._columns["status"] == OPEN)
-        overdue = open_rows[self._columns["start"][open_rows] + limit <= now]
-        return self._time_out(overdue)
+        rows = _ticks.overdue(self._plan.record, now)
+        self._streams["tick"][rows] = self.procedure.time_limit
+        self._status[rows] = DECIDED
+        return [self._decision(row, None, "timeout") for row in rows.tolist()]
 
     def close(self, stream: str) -> Decision | None:
         """Forget a stream that has left; if it was not decided, that is its decision.
@@ -250,8 +278,8 @@ class Engine:
             If the stream is not known.
         """
         row = self._known(stream)
-        undecided = self._columns["status"][row] != DECIDED
-        decision = self._decide(row, None, "closed") if undecided else None
+        undecided = self._status[row] != DECIDED
+        decision = self._decision(row, None, "closed") if undecided else None
         self.remember(stream, self.release(stream))
         return decision
 
@@ -264,11 +292,11 @@ class Engine:
             If the stream is not known.
         """
         row = self._known(stream)
-        self._columns["status"][row] = FREE
+        self._status[row] = FREE
         self._names[row] = ""
         del self._row_of[stream]
         self._free.append(row)
-        return int(self._columns["episode"][row])
+        return int(self._streams["episode"][row])
 
     def remember(self, stream: str, episode: int) -> None:
         """Let a stream that has left count on from an episode, should it come again."""
@@ -289,10 +317,10 @@ class Engine:
             Event time, in seconds, at which that episode was decided; None where it has not begun.
         """
         row = self._row(stream)
-        self._columns["episode"][row] = episode
+        self._streams["episode"][row] = episode
         if decided_at is not None:
-            self._columns["status"][row] = DECIDED
-            self._columns["start"][row], self._columns["tick"][row] = decided_at, 1  # what the method tells
+            self._status[row] = DECIDED
+            self._streams["start"][row], self._streams["tick"][row] = decided_at, 1  # what the method tells
         return row
 
     def inherit(self, other: "Engine") -> None:
@@ -309,9 +337,9 @@ class Engine:
             If the stream is not known, or not decided.
         """
         row = self._known(stream)
-        if self._columns["status"][row] != DECIDED:
+        if self._status[row] != DECIDED:
             raise ValueError(f"stream {stream!r} is not decided yet")
-        self._reset(row, int(self._columns["episode"][row]) + 1)
+        self._reset(row, int(self._streams["episode"][row]) + 1)
 
     def snapshot(self) -> bytes:
         """Everything that the engine knows of its streams; `restore` goes on from it bit for bit."""
@@ -329,8 +357,8 @@ class Engine:
             "floor": self._floor,
             "counters": dict(self.counters),
         }
-        arrays = {name: column[:used].copy() for name, column in self._columns.items()}
-        return header, arrays | {"state": self._state[:used].copy()}
+        arrays = {"state": self._state, "streams": self._streams, "status": self._status}
+        return header, {name: array[:used].copy() for name, array in arrays.items()}
 
     @classmethod
     def restore(cls, procedure: Procedure, snapshot: bytes) -> Self:
@@ -359,73 +387,91 @@ class Engine:
         engine._row_of = {name: row for row, name in enumerate(engine._names) if row not in free}
         engine._left = dict(header["left"])
         engine._floor = header["floor"]
-        engine.counters = Counter(header["counters"])
-        engine._state = arrays["state"]
-        engine._columns = {name: arrays[name] for name in _COLUMNS}
+        engine._plan["counters"][:] = [header["counters"][name] for name in COUNTERS]
+        engine._plan.record["earliest"] = -np.inf
+        engine._hold(arrays["state"], arrays["streams"], arrays["status"])
         return engine
 
     def _take(self, rows: Rows, times: Array, samples: Array) -> list[Decision]:
-        """Take samples of as many different streams."""
-        column = self._columns
-        complete = (np.abs(samples) <= LARGEST).all(axis=1)
-        opening = (column["status"][rows] == WAITING) & complete
-        column["start"][rows[opening]] = times[opening]
-        column["status"][rows[opening]] = OPEN
-        status = column["status"][rows]
-        self.counters["before_opening"] += int(np.count_nonzero(status == WAITING))
-        self.counters["after_decision"] += int(np.count_nonzero(status == DECIDED))
-        is_open = np.flatnonzero(status == OPEN)
-        rows, times, samples = rows[is_open], times[is_open], samples[is_open]
-        limit = self.procedure.time_limit
-        elapsed = np.floor((times - column["start"][rows]) / self.procedure.period + 0.5)
-        ticks = np.clip(elapsed, -1, limit).astype(np.int64) + 1
-        overdue = ticks > limit
-        self.counters["duplicate"] += int(np.count_nonzero(ticks == column["tick"][rows]))
-        self.counters["late"] += int(np.count_nonzero(ticks < column["tick"][rows]))
-        new = (ticks > column["tick"][rows]) & ~overdue
-        decided = self._classify(rows[new], ticks[new], samples[new])  # first: a plain Python feature may fail
-        timed_out = self._time_out(rows[overdue])
-        self.counters["after_decision"] += len(timed_out)
-        return timed_out + decided
-
-    def _classify(self, rows: Rows, ticks: Rows, samples: Array) -> list[Decision]:
-        """Move streams on by a tick each, and decide those whose confidence suffices or whose time is up."""
-        if not len(rows):
+        """Take samples that have been checked, except for their rows."""
+        self._make_room(len(rows))
+        if not self._is_compiled:
+            return self._take_in_turns(rows, times, samples)
+        n_ended = _ticks.take(self._plan.record, rows, times, samples)
+        if n_ended == 0:
             return []
-        seconds = (ticks - 1).astype(np.float64) * self.procedure.period
-        values = self._program.advance(self._state, rows, np.ascontiguousarray(samples), seconds)
-        probabilities = self.procedure.classifier.probabilities(values)
-        best = probabilities.argmax(axis=1)
-        confidence = probabilities[np.arange(len(rows)), best]
-        self._columns["tick"][rows] = ticks
-        self._columns["confidence"][rows] = confidence
+        if n_ended < 0:
+            raise ValueError(f"row is {rows[-1 - n_ended]}, expected one that holds a stream")
+        return self._ended(n_ended, rows)
+
+    def _ended(self, n_ended: int, rows: Rows) -> list[Decision]:
+        """Decisions of the episodes that the newest samples have ended."""
+        ended = self._plan["ended"][:n_ended]
         decisions = []
-        for i in np.flatnonzero((confidence >= self.procedure.confidence) | (ticks == self.procedure.time_limit)):
-            confident = confidence[i] >= self.procedure.confidence
-            label = self.procedure.classes[best[i]] if confident else None
-            decisions.append(self._decide(int(rows[i]), label, "confident" if confident else "timeout"))
+        for row, label in zip(rows[ended["sample"]].tolist(), ended["label"].tolist(), strict=True):
+            if label == _ticks.NO_LABEL:
+                decisions.append(self._decision(row, None, "timeout"))
+            else:
+                decisions.append(self._decision(row, self.procedure.classes[label], "confident"))
         return decisions
 
-    def _time_out(self, rows: Iterable[int]) -> list[Decision]:
-        decisions = []
-        for row in rows:
-            self._columns["tick"][row] = self.procedure.time_limit
-            decisions.append(self._decide(int(row), None, "timeout"))
-        return decisions
+    def _take_in_turns(self, rows: Rows, times: Array, samples: Array) -> list[Decision]:
+        """Take samples where a plain Python feature or another classifier than a tree has its say."""
+        unknown = _ticks.first_unknown(self._plan.record, rows)
+        if unknown >= 0:
+            raise ValueError(f"row is {rows[unknown]}, expected one that holds a stream")
+        decisions: list[tuple[int, Decision]] = []
+        for turn in _turns(rows):
+            of_turn = self._take_turn(rows[turn], times[turn], samples[turn])
+            decisions += zip(turn[self._plan["ended"]["sample"][: len(of_turn)]].tolist(), of_turn, strict=True)
+        decisions.sort(key=itemgetter(0))
+        return [decision for _, decision in decisions]
 
-    def _decide(self, row: int, label: str | None, reason: str) -> Decision:
-        self._columns["status"][row] = DECIDED
-        tick = int(self._columns["tick"][row])
+    def _take_turn(self, rows: Rows, times: Array, samples: Array) -> list[Decision]:
+        """Take samples of as many different streams."""
+        ticks = _ticks.place(self._plan.record, rows, times, samples)
+        moving = np.flatnonzero(ticks > 0)
+        probabilities = np.empty((0, len(self.procedure.classes)))
+        if len(moving):
+            seconds = (ticks[moving] - 1) * self.procedure.period
+            values = self._program.advance(self._state, rows[moving], samples[moving], seconds)
+            probabilities = np.ascontiguousarray(self.procedure.classifier.probabilities(values), dtype=np.float64)
+        return self._ended(_ticks.settle(self._plan.record, rows, ticks, probabilities), rows)
+
+    def _decision(self, row: int, label: str | None, reason: str) -> Decision:
+        start, tick, episode, confidence = self._streams[row].item()
         return Decision(
             stream=self._names[row],
-            episode=int(self._columns["episode"][row]),
+            episode=episode,
             label=label,
-            confidence=float(self._columns["confidence"][row]),
+            confidence=confidence,
             tick=tick,
             cost=self.procedure.cost(tick),
             reason=reason,
-            time=float(self._columns["start"][row] + (tick - 1) * self.procedure.period),
+            time=start + (tick - 1) * self.procedure.period,
         )
+
+    def _checked(self, n_samples: int, samples: npt.ArrayLike) -> Array:
+        """Samples as the kernels read them."""
+        samples = np.ascontiguousarray(samples, dtype=np.float64)
+        shape = (n_samples, len(self.procedure.channels))
+        if samples.shape != shape:
+            if not samples.size == 0 == shape[0] * shape[1]:
+                channels = self.procedure.channels
+                raise ValueError(f"samples have shape {samples.shape}, expected {shape}: {channels}")
+            samples = samples.reshape(shape)
+        return samples
+
+    def _rows(self, streams: Sequence[str]) -> Rows:
+        """The rows of streams, new ones where they are new."""
+        try:
+            return np.fromiter(map(self._row_of.__getitem__, streams), dtype=np.int64, count=len(streams))
+        except KeyError:
+            pass
+        unnamed = next((stream for stream in streams if not isinstance(stream, str)), None)
+        if unnamed is not None:
+            raise TypeError(f"stream is {unnamed!r}, expected its name as text")
+        return np.fromiter(map(self._row, streams), dtype=np.int64, count=len(streams))
 
     def _known(self, stream: str) -> int:
         if stream not in self._row_of:
@@ -435,22 +481,24 @@ class Engine:
     def _row(self, stream: str) -> int:
         """The row of a stream, a new one where the stream is new."""
         row = self._row_of.get(stream)
-        if row is None:
-            stream = str(stream)  # a name of numpy's own kind is no JSON
-            row = self._free.pop() if self._free else len(self._names)
-            if row == len(self._names):
-                self._names.append(stream)
-                self._grow()
-            self._names[row] = stream
-            self._row_of[stream] = row
-            self._reset(row, self._left.pop(stream, self._floor) + 1)
+        return self._new_row(stream) if row is None else row
+
+    def _new_row(self, stream: str) -> int:
+        if not isinstance(stream, str):
+            raise TypeError(f"stream is {stream!r}, expected its name as text")
+        stream = str(stream)  # a name of numpy's own kind is no JSON
+        row = self._free.pop() if self._free else len(self._names)
+        if row == len(self._names):
+            self._names.append(stream)
+            self._grow()
+        self._names[row] = stream
+        self._row_of[stream] = row
+        self._reset(row, self._left.pop(stream, self._floor) + 1)
         return row
 
     def _reset(self, row: int, episode: int) -> None:
-        for name, (_, value) in _COLUMNS.items():
-            self._columns[name][row] = value
-        self._columns["episode"][row] = episode
-        self._columns["status"][row] = WAITING
+        self._streams[row] = (np.nan, 0, episode, np.nan)
+        self._status[row] = WAITING
         self._state[row] = self._program.new_state(1)[0]
 
     def _grow(self) -> None:
@@ -458,9 +506,33 @@ class Engine:
         capacity = len(self._state)
         if len(self._names) > capacity:
             more = spare(capacity)
-            self._state = grown(self._state, self._program.new_state(more))
-            for name, (dtype, value) in _COLUMNS.items():
-                self._columns[name] = grown(self._columns[name], np.full(more, value, dtype))
+            self._hold(
+                grown(self._state, self._program.new_state(more)),
+                grown(self._streams, np.zeros(more, dtype=STREAM)),
+                grown(self._status, np.full(more, FREE, dtype=np.int8)),
+            )
+
+    def _hold(self, state: Array, streams: npt.NDArray[Any], status: npt.NDArray[np.int8]) -> None:
+        """Keep what is known of the streams in these arrays."""
+        self._state, self._streams, self._status = state, streams, status
+        self._plan.record["n_rows"] = len(status)
+        self._plan.hold(state=state, streams=streams, status=status)
+
+    def _make_room(self, n_samples: int) -> None:
+        """Make room for the episodes that so many samples may end."""
+        if n_samples > self._n_room:
+            self._n_room = n_samples
+            self._plan.hold(ended=np.zeros(n_samples, dtype=ENDED))
+
+
+def _terms(procedure: Procedure) -> dict[str, float]:
+    """What the kernels ask of a procedure."""
+    return {
+        "period": procedure.period,
+        "limit": procedure.time_limit,
+        "confidence": procedure.confidence,
+        "earliest": np.inf,
+    }
 
 
 def _turns(rows: Rows) -> list[npt.NDArray[np.intp]]:

@@ -8,11 +8,12 @@ import numpy.typing as npt
 Table = npt.NDArray[Any]
 
 _SHARE = 16  # one row in so many is spare, at most
+_MOST = 4096  # rows, so that nobody waits long for them
 
 
 def spare(n_rows: int) -> int:
     """How many rows to add to so many when one more is needed."""
-    return max(16, n_rows // _SHARE)
+    return min(max(16, n_rows // _SHARE), _MOST)
 
 
 def grown(array: Table, rows: Table) -> Table:

@@ -180,6 +180,8 @@ class StreamSet:
         >>> streams.values.ravel().tolist(), streams.lengths.tolist()
         ([3.0, 4.0, nan], [2])
         """
+        if not np.isnan(self.values[:, :1]).any():
+            return self  # all open at their first tick
         ticks = np.arange(self.n_ticks)
         inside = ticks < self.lengths[:, np.newaxis]
         complete = inside & ~np.isnan(self.values).any(axis=2)

@@ -6,8 +6,8 @@ import orjson
 
 from streamfs import container
 from streamfs.gateway.core import KIND, VERSION, Core, Effects, start_record
-from streamfs.gateway.log import MESSAGE, Record
 from streamfs.gateway.options import Options
+from streamfs.gateway.storage.log import MESSAGE, Record
 
 
 def message(node, time, value, sequence=None, channel="x", arrival=None):

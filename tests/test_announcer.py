@@ -2,8 +2,8 @@
 
 import orjson
 
-from streamfs.gateway.announcer import Announcer
-from streamfs.gateway.discovery import discovery, gateway_discovery, removal
+from streamfs.gateway.operations.announcer import Announcer
+from streamfs.gateway.operations.discovery import discovery, gateway_discovery, removal
 from streamfs.gateway.options import Options
 
 OPTIONS = Options(name="attic", prefix="house")

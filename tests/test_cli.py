@@ -23,7 +23,7 @@ from matplotlib.image import imread
 from sensors_sim.fleet import Fleet
 from sensors_sim.same_source import SameSource, nodes_of
 from streamfs import Procedure, StreamRelief, StreamSet, console
-from streamfs.cli import cli, main
+from streamfs.cli import NO_CACHE, cli, main
 from streamfs.gateway.transport import Transport
 from streamfs.selectors import SELECTORS
 
@@ -436,6 +436,14 @@ def test_what_cannot_be_done_is_said_in_a_line(command, words):
     assert "Traceback" not in result.err
 
 
+def test_a_folder_for_compiled_code_is_asked_for_where_there_is_none(first_steps, monkeypatch):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "UserProvidedCacheLocator")  # and the user provides none
+    result = process(first_steps[0], "evaluate", "pairs.streamfs", "new.parquet")
+    assert (result.code, result.out) == (1, "")
+    assert result.err == f"streamfs: {NO_CACHE}\n"
+
+
 @pytest.mark.usefixtures("old_handlers")
 @pytest.mark.parametrize(
     ("text", "message"),
@@ -590,6 +598,13 @@ def test_a_table_fits_a_terminal(capfd):
     lines = capfd.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert not any("…" in line for line in lines)
+
+
+def test_a_table_shows_names_as_they_are(capfd):
+    console.print_table([{"stream": "[red]x"}, {"stream": ":smile: [/] [bold]y[/bold]"}])
+    out = capfd.readouterr().out
+    assert "[red]x" in out
+    assert ":smile: [/] [bold]y[/bold]" in out
 
 
 def test_talk_is_not_wrapped_nor_read_as_markup(capfd):

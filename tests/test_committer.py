@@ -14,11 +14,11 @@ from threading import enumerate as threads
 import pytest
 
 from streamfs.errors import StateError, StorageError
-from streamfs.gateway.committer import Commit, Committer
-from streamfs.gateway.journal import Entry, Journal
-from streamfs.gateway.log import Log, Record
 from streamfs.gateway.publication import Publication
-from streamfs.gateway.state import State
+from streamfs.gateway.storage.committer import Commit, Committer
+from streamfs.gateway.storage.journal import Entry, Journal
+from streamfs.gateway.storage.log import Log, Record
+from streamfs.gateway.storage.state import State
 
 PATIENCE = 30  # seconds until a test gives up
 RETRY = (0.001, 0.01)
@@ -330,11 +330,11 @@ def test_a_full_disk_delays_and_loses_nothing(tmp_path):
 GATEWAY = """
 import random, sys
 from threading import Event
-from streamfs.gateway.committer import Commit, Committer
-from streamfs.gateway.journal import Entry
-from streamfs.gateway.log import Record
+from streamfs.gateway.storage.committer import Commit, Committer
+from streamfs.gateway.storage.journal import Entry
+from streamfs.gateway.storage.log import Record
 from streamfs.gateway.publication import Publication
-from streamfs.gateway.state import State
+from streamfs.gateway.storage.state import State
 from streamfs.procedure import Decision
 
 def effects(numbers):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from streamfs import Decision
 from streamfs.gateway.codecs import encode_decision
-from streamfs.gateway.discovery import discovery, gateway_discovery, is_birth, removal
+from streamfs.gateway.operations.discovery import discovery, gateway_discovery, is_birth, removal
 
 NAMES = st.text(alphabet="ab_-.é 0", min_size=1, max_size=12)
 

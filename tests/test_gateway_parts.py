@@ -413,7 +413,7 @@ def test_what_cannot_be_read_is_counted_and_told_once(broker, procedure, caplog)
         letters = [orjson.loads(nodes.hear().payload) for _ in range(5)]
     (summary,) = summaries
     assert (summary.counters["retained"], summary.counters["malformed"], summary.counters["unbound"]) == (1, 5, 1)
-    assert len([record for record in caplog.records if record.name == "streamfs.gateway.service"]) == 1
+    assert len([record for record in caplog.records if record.name == "streamfs.gateway.dead_letters"]) == 1
     assert {letter["topic"] for letter in letters} == {"sensors/n1/light"}
     assert (letters[2]["payload"], letters[2]["bytes"]) == ("NaN", 3)
     assert summary.spent.nodes["n1"].messages == 6

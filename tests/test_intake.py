@@ -12,7 +12,7 @@ from streamfs.gateway import intake
 from streamfs.gateway.bindings import Bindings, Route
 from streamfs.gateway.codecs import codec_for, encode_array
 from streamfs.gateway.intake import dead_letter
-from streamfs.gateway.log import MESSAGE, Record
+from streamfs.gateway.storage.log import MESSAGE, Record
 from streamfs.gateway.topics import Template
 
 MODELS = Models(channels_procedure("x", "y"))

@@ -10,9 +10,10 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
 
 from feature_extractors.report import Policy, split_channel
-from streamfs.gateway._grid import FOREVER, NONE
+from streamfs.gateway._grid import FOREVER
 from streamfs.gateway.codecs import Reading
 from streamfs.gateway.joiner import Joiner, Timing
+from streamfs.gateway.readings import Readings
 
 POLICIES = ("", "every:3", "mean:4", "flag:0.5", "delta:0.25", "quantised:0.5")
 CHANNELS = tuple(f"c{i}@{policy}".removesuffix("@") for i, policy in enumerate(POLICIES))
@@ -47,30 +48,20 @@ class Follower:
         )
         self.ticks = []
 
-    def row(self, node, channel, reading, message=0, arrival=None, slot=None):
+    def row(self, node, channel, reported, message=0, arrival=None, slot=None):
+        """What `Readings.add` takes."""
         number = self.node_of[node]
         slot = self.joiner.slot(number, channel) if slot is None else slot
-        stamp = np.nan if reading.time is None else reading.time
-        sequence = NONE if reading.sequence is None else reading.sequence
-        return (
-            stamp,
-            stamp if arrival is None else arrival,
-            reading.value,
-            sequence,
-            1.0,
-            10,
-            number,
-            slot,
-            message,
-        )
+        arrival = getattr(reported, "time", None) if arrival is None else arrival
+        return reported, number, slot, message, np.nan if arrival is None else arrival, 10, 1.0
 
     def feed(self, rows):
         """Take readings; keep the ticks that they let happen."""
-        readings, start = self.joiner.readings(rows), 0
-        while start < len(readings):
-            start, is_due = self.joiner.take(readings, start)
-            if is_due:
-                self.ticks += self.shown(self.joiner.ticks())
+        readings = Readings()
+        for row in rows:
+            readings.add(*row)
+        while self.joiner.take(readings):
+            self.ticks += self.shown(self.joiner.ticks())
 
     def add(self, node, channel, reading, **options):
         """Take a reading, and say whether it was news: whether its node has paid for it."""
@@ -434,7 +425,7 @@ def test_how_readings_are_divided_makes_no_difference(sent, sizes, n_late):
     ]
     for row in rows:
         alone.feed([row])
-    rest = [(*row[:-1], i) for i, row in enumerate(rows)]
+    rest = [(*row[:3], i, *row[4:]) for i, row in enumerate(rows)]
     for size in sizes:
         together.feed(rest[:size])
         rest = rest[size:]

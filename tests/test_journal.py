@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from streamfs import container
 from streamfs.cli import main
 from streamfs.errors import StateError, StorageError
-from streamfs.gateway import journal_schema
-from streamfs.gateway.journal import Entry, Journal
-from streamfs.gateway.journal_reader import JournalReader
-from streamfs.gateway.log import MESSAGE, Record
-from streamfs.gateway.models import Models
 from streamfs.gateway.publication import Publication
-from streamfs.gateway.state import State, journal_path, models_folder
+from streamfs.gateway.storage import journal_schema
+from streamfs.gateway.storage.journal import Entry, Journal
+from streamfs.gateway.storage.journal_reader import JournalReader
+from streamfs.gateway.storage.log import MESSAGE, Record
+from streamfs.gateway.storage.models import Models
+from streamfs.gateway.storage.state import State, journal_path, models_folder
 from streamfs.procedure import Decision
 
 
@@ -376,9 +376,9 @@ def test_a_full_disk_loses_nothing_and_takes_the_entry_later(tmp_path):
         subprocess.run([umount, small], check=True)
 
 
-def test_models_are_kept_whole_and_forgotten_when_told(tmp_path):
+def test_models_are_kept_whole_and_forgotten_when_nothing_names_them(tmp_path):
     models = Models(tmp_path / "models")
-    models.forget_models(())
+    models.forget_models((), 0, 0)
     first, second = models.keep_model(b"first"), models.keep_model(b"second")
     assert first == container.digest(b"first")
     assert models.model_path(second).read_bytes() == b"second"
@@ -387,8 +387,30 @@ def test_models_are_kept_whole_and_forgotten_when_told(tmp_path):
     assert models.model_path(first).read_bytes() == b"first"
     torn = tmp_path / "models" / f"{second}.streamfs.partial"
     torn.touch()
-    models.forget_models({second})
+    models.forget_models({second}, 0, 10)
+    assert {path.stem for path in (tmp_path / "models").iterdir()} == {first, second}
+    models.forget_models({second}, 11, 20)  # what was not stored at record 10 may name the first, up to record 20
+    models.forget_models({second}, 20, 30)
+    assert models.model_path(first).exists()
+    models.forget_models({second}, 21, 40)
     assert list((tmp_path / "models").iterdir()) == [models.model_path(second)]
+
+
+def test_models_of_the_run_before_are_not_forgotten_at_once(tmp_path):
+    digest = Models(tmp_path).keep_model(b"model")
+    models = Models(tmp_path)
+    for start, end in ((5, 10), (11, 20)):
+        models.forget_models((), start, end)
+        assert models.model_path(digest).exists()
+    models.forget_models((), 21, 30)
+    assert not models.model_path(digest).exists()
+
+
+def test_a_model_that_cannot_be_removed_is_named(tmp_path):
+    (tmp_path / "models" / "cafe.streamfs").mkdir(parents=True)
+    models = Models(tmp_path / "models")
+    with pytest.raises(StorageError, match=r"cafe\.streamfs cannot be written"):
+        models.forget_models((), 1, 0)
 
 
 def test_a_model_that_cannot_be_written_is_named(tmp_path):

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from streamfs.errors import LogError, StateError, StorageError
-from streamfs.gateway import log as log_module
-from streamfs.gateway import segment as segment_module
-from streamfs.gateway.frames import pack_frame
-from streamfs.gateway.log import Log, Record, read_log, read_segment
-from streamfs.gateway.segment import HEADER_BYTES, Segment, find_end, segments, whole_frames
+from streamfs.gateway.storage import log as log_module
+from streamfs.gateway.storage import segment as segment_module
+from streamfs.gateway.storage.frames import pack_frame
+from streamfs.gateway.storage.log import Log, Record, read_log, read_segment
+from streamfs.gateway.storage.segment import HEADER_BYTES, Segment, find_end, segments, whole_frames
 
 CHARACTERS = st.sampled_from("ab/+\0é☂𝄞")  # of one to four bytes
 RECORDS = st.builds(
@@ -312,7 +312,7 @@ def test_a_second_gateway_is_refused(tmp_path):
     with closing(Log(tmp_path)):
         with pytest.raises(StateError, match=f"is in use by another gateway, process {os.getpid()}"):
             Log(tmp_path)
-        code = "import sys; from streamfs.gateway.log import Log; Log(sys.argv[1])"
+        code = "import sys; from streamfs.gateway.storage.log import Log; Log(sys.argv[1])"
         ended = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
         assert "is in use by another gateway" in ended.stderr
     Log(tmp_path).close()

@@ -16,10 +16,10 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as read_plain
 
 from streamfs.errors import MissingExtraError, StreamfsError
-from streamfs.gateway import notify, web
-from streamfs.gateway.health import Health, Limits, Statistics
-from streamfs.gateway.json_log import configure
-from streamfs.gateway.metrics import HELP, Metrics
+from streamfs.gateway.operations import notify, web
+from streamfs.gateway.operations.health import Health, Limits, Statistics
+from streamfs.gateway.operations.json_log import configure
+from streamfs.gateway.operations.metrics import HELP, Metrics
 
 HOST = "127.0.0.1"
 WELL = Health(connected=True, subscribed=True, storing=True, loop_age=0.1, lag=0.0)
@@ -140,8 +140,8 @@ def read_to_end(connection):
 
 def test_the_pages_are_there(site):
     assert b"streamfs_messages_total 12.0" in get(site, "/metrics")[1]
-    assert get(site, "/healthz") == (200, b'{"ok":true,"problems":[]}')
-    assert get(site, "/readyz?verbose") == (200, b'{"ok":true,"problems":[]}')
+    assert get(site, "/healthz") == (200, b'{"ok":true,"problems":[],"warnings":[]}')
+    assert get(site, "/readyz?verbose") == (200, b'{"ok":true,"problems":[],"warnings":[]}')
     status, index = get(site, "/")
     assert status == 200
     assert all(f'href="/{page}"'.encode() in index for page in ("metrics", "healthz", "readyz"))
@@ -293,7 +293,7 @@ def test_a_failing_page_is_logged_and_others_go_on(caplog):
 
 def test_without_prometheus_client_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
-    monkeypatch.delitem(sys.modules, "streamfs.gateway.metrics")
+    monkeypatch.delitem(sys.modules, "streamfs.gateway.operations.metrics")
     with (
         pytest.raises(MissingExtraError, match=r"prometheus-client is not installed.*streamfs\[gateway\]"),
         web.serve(HOST, 0, lambda: STATISTICS, lambda: WELL),
@@ -303,7 +303,7 @@ def test_without_prometheus_client_the_error_says_what_to_install(monkeypatch):
 
 def test_the_extras_are_loaded_only_where_they_are_used():
     code = (
-        "import sys, streamfs.gateway.web, streamfs.gateway.json_log, streamfs.gateway.drift; "
+        "import sys, streamfs.gateway.drift; from streamfs.gateway.operations import json_log, web; "
         "print([m for m in ('prometheus_client', 'pythonjsonlogger', 'river') if m in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -396,8 +396,6 @@ def systemd(request, tmp_path, monkeypatch):
 def test_systemd_is_told(systemd):
     assert notify.notify(notify.READY, "STATUS=following 3 streams")
     assert systemd.recv(4096) == b"READY=1\nSTATUS=following 3 streams"
-    assert notify.notify(notify.reloading())
-    assert systemd.recv(4096).startswith(b"RELOADING=1\nMONOTONIC_USEC=")
 
 
 def test_nothing_is_told_without_systemd(monkeypatch):

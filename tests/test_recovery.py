@@ -17,13 +17,14 @@ from records import Models, command, content, ids, message, new_core, told
 from stories import BINDINGS, CASES, story_of
 
 from streamfs import container
-from streamfs.errors import LogError, ModelError
+from streamfs.errors import LogError, ModelError, StateError
 from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.core import KIND, VERSION, Effects, clock_record, start_record
-from streamfs.gateway.journal import Entry
+from streamfs.gateway.core import KIND, VERSION, Effects, clock_record, model_record, start_record
 from streamfs.gateway.options import Options
 from streamfs.gateway.recovery import recover, replay_log
-from streamfs.gateway.state import State, journal_path, log_folder
+from streamfs.gateway.storage.journal import Entry
+from streamfs.gateway.storage.log import MODEL, START
+from streamfs.gateway.storage.state import State, journal_path, log_folder, models_folder
 
 SEGMENT_BYTES = 600
 STEPS = ("appended", "synced", "committed", "released")
@@ -39,9 +40,8 @@ class Run:
     def __init__(self, folder, models, bindings, **options):
         self.state = State(folder, segment_bytes=SEGMENT_BYTES, spool=f"{folder}/spool")
         self.releases = True
+        self._models = models
         try:
-            for digest in models:
-                self.state.models.keep_model(models(digest).packed)
             recovered = recover(self.state, models.first, bindings, Options(**options))
         except BaseException:
             self.state.close()
@@ -63,6 +63,9 @@ class Run:
     def steps(self, records, *, snapshot=False):
         """The same, and yield after each step."""
         log, journal = self.state.log, self.state.journal
+        for record in records:
+            if record.kind in (MODEL, START):
+                self.state.models.keep_model(self._models(record.topic).packed)
         self.taken = self.core.take(records)
         self.effects.add(self.taken)
         made, self.effects = self.effects, Effects()
@@ -77,6 +80,8 @@ class Run:
         yield "committed"
         if self.releases:
             log.release(journal.oldest_snapshot_position)
+            if snapshot:
+                self.state.forget_models(self.core.roster.n_open)
         yield "released"
 
 
@@ -215,13 +220,13 @@ def of_other_format(snapshot, change):
 
 @pytest.mark.parametrize("change", [-1, 1], ids=["older", "newer"])
 @pytest.mark.parametrize(
-    ("changed", "reason"),
+    ("changed", "version", "reason"),
     [
-        (with_state_versions, "has state versions [{}], expected [1]"),
-        (of_other_format, "has version {} of the gateway"),
+        (with_state_versions, 1, "has state versions [{}], expected [1]"),
+        (of_other_format, VERSION, "has version {} of the gateway"),
     ],
 )
-def test_snapshots_of_another_version_are_told_and_not_used(tmp_path, caplog, change, changed, reason):
+def test_snapshots_of_another_version_are_told_and_not_used(tmp_path, caplog, change, changed, version, reason):
     whole, _ = long_run(tmp_path, releases=False)
     with State(tmp_path, segment_bytes=SEGMENT_BYTES) as state:
         for position, snapshot in [*state.journal.snapshots()][::-1]:
@@ -230,7 +235,7 @@ def test_snapshots_of_another_version_are_told_and_not_used(tmp_path, caplog, ch
     with caplog.at_level(logging.WARNING), Run(tmp_path, MODELS, ALONE) as run:
         assert run.n_replayed == 25
         assert content(run.core) == content(whole)
-        assert caplog.text.count(reason.format(1 + change)) == 2
+        assert caplog.text.count(reason.format(version + change)) == 2
         run.state.log.release(20)
     with pytest.raises(LogError, match="no snapshot that can be used"):
         Run(tmp_path, MODELS, ALONE)
@@ -243,6 +248,32 @@ def test_a_model_that_the_log_names_and_nobody_has_is_missed(tmp_path):
         path.unlink()
     with pytest.raises(ModelError, match=r"\.streamfs"):
         Run(tmp_path, MODELS, ALONE)
+
+
+def test_models_go_once_nothing_names_them_and_not_before(tmp_path):
+    models = Models(*(channels_procedure("x", time_limit=limit) for limit in range(10, 26)))
+    with Run(tmp_path / "state", models, ALONE) as run:
+        run.take([start_record(models.first.digest, 0.0)])
+        for i, digest in enumerate(models):
+            run.take([model_record(digest, 0.0), *readings("n1", [0.0] * 3, 3 * i)], snapshot=i % 3 == 2)
+            copy = tmp_path / str(i)
+            shutil.copytree(tmp_path / "state", copy)
+            damage(copy, i % 2)
+            with Run(copy, models, ALONE) as recovered:
+                assert content(recovered.core) == content(run.core)
+        left = {path.stem for path in models_folder(tmp_path / "state").iterdir()}
+    assert {lane.procedure.digest for lane in run.core.roster.lanes} <= left < set(models)
+
+
+def test_bindings_without_a_role_that_open_streams_still_need_are_refused_with_what_to_do(tmp_path):
+    with Run(tmp_path, PAIR, Bindings.pairs(ROLES, {"p": {"a": "n0", "b": "n1"}})) as run:
+        start = start_record(PAIR.first.digest, 0.0, run.core.configuration)
+        run.take([start, *readings("n0 n1", [0.0] * 5)])
+    alone = Models(channels_procedure("a.x"))
+    said = r"another model, which the bindings do not fit: channel 'b\.x'.*or move the folder away to begin anew"
+    with pytest.raises(StateError, match=said) as caught:
+        Run(tmp_path, alone, Bindings.pairs(["a.x"], {"p": {"a": "n0"}}))
+    assert str(tmp_path) in str(caught.value)
 
 
 def test_streams_that_are_bound_otherwise_at_a_restart_begin_anew_and_the_others_go_on(tmp_path):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from procedures import mean_procedure
 
 from streamfs.cli import cli, main
-from streamfs.errors import DataError, SettingsError, TransportError
+from streamfs.errors import DataError, PayloadError, SettingsError, TransportError
 from streamfs.gateway.codecs import Several
 from streamfs.gateway.settings import read_settings
 from streamfs.gateway.settings.broker import Broker
@@ -83,6 +83,7 @@ streams = 1000
 streams_when_full = "evict"
 queue = 50
 payload_bytes = 1024
+batch_samples = 500
 pending = 2000
 decisions_kept = 10
 ahead = 60
@@ -157,6 +158,7 @@ def test_what_a_file_leaves_out_has_a_default(read, tmp_path):
         "streams_when_full": "refuse",
         "queue": 10_000,
         "payload_bytes": 262_144,
+        "batch_samples": 100_000,
         "pending": 1_000_000,
         "decisions_kept": 100_000,
         "ahead": 10_000,
@@ -193,7 +195,7 @@ def test_what_a_file_says_is_read(read, tmp_path):
     assert zigbee.channels == ("light@flag:300", "temperature")
     assert (zigbee.time, zigbee.time_unit, zigbee.sequence) == ("last_seen", "iso", "n")
     assert raw.channels == ("acceleration@every:2",)
-    assert list(asdict(settings.limits).values()) == [1000, "evict", 50, 1024, 2000, 10, 60]
+    assert list(asdict(settings.limits).values()) == [1000, "evict", 50, 1024, 500, 2000, 10, 60]
     assert list(asdict(settings.commit).values()) == [10, 0.5, 5.0, 65_536]
     assert (settings.http.host, settings.http.port) == ("::1", 0)
     assert (settings.log.format, settings.log.level) == ("json", "debug")
@@ -479,6 +481,14 @@ def test_pairs_from_all_places_are_streams(read, tmp_path):
     (unread,) = settings.unread_sources(bindings)
     assert f"line {line}: source has acceleration@every:2, which the model does not read" in unread
     assert unread.endswith("; its channels are light@flag:300, temperature")
+
+
+def test_a_message_has_no_more_samples_than_the_limit(read):
+    bindings = read(f"{LEAST}[limits]\nbatch_samples = 3\n").bindings(["x"])
+    _, _, codec = bindings.route("sensors/n1/x")
+    assert codec.decode(b'{"t0": 0, "dt": 1, "v": [1, 2, 3]}', 0.0)
+    with pytest.raises(PayloadError, match="1 to 3"):
+        codec.decode(b'{"t0": 0, "dt": 1, "v": [1, 2, 3, 4]}', 0.0)
 
 
 def test_a_file_of_pairs_that_cannot_be_read_is_refused(read):

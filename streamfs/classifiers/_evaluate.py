@@ -1,77 +1,148 @@
 """The compiled evaluation of a flat tree."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from feature_extractors._driver import inlined
+
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+Nodes = npt.NDArray[Any]
+Ways = npt.NDArray[Any]
+
+NODE = np.dtype(
+    [
+        ("feature", np.int64),
+        ("nominal", np.int64),
+        ("threshold", np.float64),
+        ("first_child", np.int64),
+        ("n_children", np.int64),
+        ("code", np.float64),
+        ("share", np.float64),
+    ]
+)
+"""A node, as `Tree` describes it."""
+
+WAY = np.dtype(
+    [
+        ("feature", np.int64),
+        ("threshold", np.float64),
+        ("next", np.int64),
+        ("is_leaf", np.int64),
+        ("likeliest", np.int64),
+        ("confidence", np.float64),
+    ]
+)
+"""How to go on from a node without looking what it is: the next one, or the one behind it for a value above the
+threshold. Leaves and nominal tests lead to themselves. Also what the node would state as a leaf: the likeliest
+class, and its probability."""
+
+
+@inlined
+def _child_of(nodes: Nodes, node: int, value: float) -> int:
+    """Return the child of a nominal test that bears a code; -1 for a missing value or an unseen code."""
+    first = nodes[node].first_child
+    for child in range(first, first + nodes[node].n_children):
+        if nodes[child].code == value:
+            return child
+    return -1
+
+
+@inlined
+def _descend(nodes: Nodes, node: int, X: Array, row: int) -> int:
+    """Go down from a node by the values of a row: to a leaf, or to a test whose value is missing."""
+    while nodes[node].feature >= 0:
+        value = X[row, nodes[node].feature]
+        if nodes[node].nominal:
+            child = _child_of(nodes, node, value)
+            if child < 0:
+                break
+            node = child
+        elif np.isnan(value):
+            break
+        else:
+            node = nodes[node].first_child + (value > nodes[node].threshold)
+    return node
 
 
 @njit(cache=True, nogil=True)
-def _branch(
-    node: int,
-    value: float,
-    nominal: Flags,
-    threshold: Array,
-    first_child: Indices,
-    n_children: Indices,
-    code: Array,
-) -> int:
-    """Return the child to which a value goes; -1 for a missing value or an unseen code."""
-    first = int(first_child[node])
-    if nominal[node]:
-        for child in range(first, first + n_children[node]):
-            if code[child] == value:
-                return child
-        return -1
-    if np.isnan(value):
-        return -1
-    return first if value <= threshold[node] else first + 1
+def _spread(
+    nodes: Nodes, shares: Array, X: Array, row: int, stack: Indices, weights: Array, result: Array, to: int
+) -> None:
+    """Write the class probabilities of a row to another one.
 
-
-@njit(cache=True, nogil=True)
-def probabilities(
-    feature: Indices,
-    nominal: Flags,
-    threshold: Array,
-    first_child: Indices,
-    n_children: Indices,
-    code: Array,
-    share: Array,
-    confidence: Array,
-    X: Array,
-) -> Array:
-    """Return the class probabilities of each row of X, shape (n, n_classes).
-
-    A row goes down every branch of a node whose feature it lacks, each with the branch's share of its weight.
-    It meets a node at most once, so that the stack of nodes still to be visited never outgrows the tree.
+    It goes down every branch of a node whose feature it lacks, each with the branch's share of its weight. It
+    meets a node at most once, so that the stack of nodes still to be visited never outgrows the tree.
     """
-    n_classes = confidence.shape[1]
-    result = np.zeros((len(X), n_classes))
-    stack = np.empty(len(feature), dtype=np.int64)
-    weights = np.empty(len(feature))
+    result[to] = 0.0
+    stack[0] = 0
+    weights[0] = 1.0
+    n_pending = 1
+    while n_pending > 0:
+        n_pending -= 1
+        weight = weights[n_pending]
+        node = _descend(nodes, stack[n_pending], X, row)
+        if nodes[node].feature < 0:
+            for c in range(shares.shape[1]):
+                result[to, c] += weight * shares[node, c]
+            continue
+        first = nodes[node].first_child
+        for child in range(first + nodes[node].n_children - 1, first - 1, -1):
+            if nodes[child].share > 0.0:
+                stack[n_pending] = child
+                weights[n_pending] = weight * nodes[child].share
+                n_pending += 1
+
+
+@inlined
+def _walk(ways: Ways, depth: int, X: Array, row: int) -> int:
+    """Return where a row gets to by numeric tests alone; -1 if a value that it meets is missing.
+
+    There is no branch that a processor could guess wrong.
+    """
+    node = 0
+    is_missing = False
+    for _ in range(depth):
+        value = X[row, ways[node].feature]
+        is_missing |= np.isnan(value)
+        node = ways[node].next + (value > ways[node].threshold)
+    return -1 if is_missing else node
+
+
+@inlined
+def likeliest(
+    ways: Ways,
+    depth: int,
+    nodes: Nodes,
+    shares: Array,
+    X: Array,
+    row: int,
+    stack: Indices,
+    weights: Array,
+    result: Array,
+) -> tuple[int, float]:
+    """Return the likeliest class of a row, the first among equals, and its probability.
+
+    The last three arrays are room to work in.
+    """
+    node = _walk(ways, depth, X, row)
+    if node >= 0 and ways[node].is_leaf:
+        return ways[node].likeliest, ways[node].confidence
+    _spread(nodes, shares, X, row, stack, weights, result, 0)
+    best = np.argmax(result[0])
+    return int(best), float(result[0, best])
+
+
+@njit(cache=True, nogil=True)
+def probabilities(nodes: Nodes, shares: Array, X: Array) -> Array:
+    """Return the class probabilities of each row of X, shape (n, n_classes)."""
+    result = np.empty((len(X), shares.shape[1]))
+    stack = np.empty(len(nodes), dtype=np.int64)
+    weights = np.empty(len(nodes))
     for row in range(len(X)):
-        stack[0] = 0
-        weights[0] = 1.0
-        n_pending = 1
-        while n_pending > 0:
-            n_pending -= 1
-            node = stack[n_pending]
-            weight = weights[n_pending]
-            while feature[node] >= 0:
-                child = _branch(node, X[row, feature[node]], nominal, threshold, first_child, n_children, code)
-                if child < 0:
-                    break
-                node = child
-            if feature[node] < 0:
-                for c in range(n_classes):
-                    result[row, c] += weight * confidence[node, c]
-                continue
-            for child in range(first_child[node] + n_children[node] - 1, first_child[node] - 1, -1):
-                if share[child] > 0.0:
-                    stack[n_pending] = child
-                    weights[n_pending] = weight * share[child]
-                    n_pending += 1
+        _spread(nodes, shares, X, row, stack, weights, result, row)
     return result

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from streamfs.classifiers import _evaluate
-from streamfs.classifiers._evaluate import Array, Flags, Indices
-from streamfs.classifiers._tree_json import read_tables
+from streamfs.classifiers._evaluate import NODE, WAY, Array, Flags, Indices, Nodes, Ways
+from streamfs.classifiers._tree_json import FIELDS, read_tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +88,36 @@ class Tree:
         shares: Array = counts / counts.sum(axis=1, keepdims=True)
         return shares
 
+    @cached_property
+    def nodes(self) -> Nodes:
+        """The nodes as the compiled evaluation reads them, shape (n_nodes,)."""
+        nodes = np.zeros(self.n_nodes, dtype=NODE)
+        for name in FIELDS:
+            nodes[name] = getattr(self, name)
+        return nodes
+
+    @cached_property
+    def ways(self) -> Ways:
+        """The nodes as numeric values pass them, shape (n_nodes,)."""
+        ways = np.zeros(self.n_nodes, dtype=WAY)
+        is_leaf, is_end = self.feature < 0, (self.feature < 0) | self.nominal
+        ways["feature"] = np.where(is_end, max(self.feature[0], 0), self.feature)
+        ways["threshold"] = np.where(is_end, np.inf, self.threshold)
+        ways["next"] = np.where(is_end, np.arange(self.n_nodes), self.first_child)
+        ways["is_leaf"] = is_leaf
+        ways["likeliest"] = self.confidence.argmax(axis=1)
+        ways["confidence"] = self.confidence.max(axis=1)
+        return ways
+
+    @cached_property
+    def depth(self) -> int:
+        """The most tests that a row can meet."""
+        depth = np.zeros(self.n_nodes, dtype=np.int64)
+        for node in np.flatnonzero(self.feature >= 0).tolist():
+            first = self.first_child[node]
+            depth[first : first + self.n_children[node]] = depth[node] + 1
+        return int(depth.max())
+
     def features_tested(self) -> tuple[int, ...]:
         """Return the features that the tree tests, ascending."""
         return tuple(np.unique(self.feature[self.feature >= 0]).tolist())
@@ -135,17 +165,7 @@ class Tree:
         n_needed = int(self.feature.max()) + 1
         if X.shape[1] < n_needed:
             raise ValueError(f"X has {X.shape[1]} features, expected at least {n_needed}")
-        result: Array = _evaluate.probabilities(
-            self.feature,
-            self.nominal,
-            self.threshold,
-            self.first_child,
-            self.n_children,
-            self.code,
-            self.share,
-            self.confidence,
-            X,
-        )
+        result: Array = _evaluate.probabilities(self.nodes, self.confidence, X)
         return result
 
     def to_json(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import click
 from streamfs.arguments import JSON, examples
 
 if TYPE_CHECKING:
-    from streamfs.gateway.journal_reader import JournalReader
+    from streamfs.gateway.storage.journal_reader import JournalReader
 
 Rows = list[dict[str, Any]]
 
@@ -37,8 +37,8 @@ def journal(state: Path, part: str, last: int, as_json: bool) -> None:
     log (what has come in). Shown are the newest, or of the outbox the next, in order; with --json each is a line.
     """
     from streamfs import console
-    from streamfs.gateway.journal_reader import JournalReader
-    from streamfs.gateway.state import journal_path
+    from streamfs.gateway.storage.journal_reader import JournalReader
+    from streamfs.gateway.storage.state import journal_path
 
     with JournalReader(journal_path(state)) as reader:
         rows = _rows(state, reader, part, last)
@@ -67,8 +67,8 @@ def _rows(state: Path, reader: "JournalReader", part: str, last: int) -> Rows:
 
 
 def _summary(state: Path, reader: "JournalReader") -> dict[str, Any]:
-    from streamfs.gateway.log_reader import extent
-    from streamfs.gateway.state import log_folder
+    from streamfs.gateway.storage.log_reader import extent
+    from streamfs.gateway.storage.state import log_folder
 
     start, end, n_segments, n_bytes = extent(log_folder(state))
     return {
@@ -82,9 +82,9 @@ def _summary(state: Path, reader: "JournalReader") -> dict[str, Any]:
 
 
 def _log(state: Path, last: int) -> Rows:
-    from streamfs.gateway.log import CLOCK, MESSAGE, MODEL, START, read_log
-    from streamfs.gateway.log_reader import extent
-    from streamfs.gateway.state import log_folder
+    from streamfs.gateway.storage.log import CLOCK, MESSAGE, MODEL, START, read_log
+    from streamfs.gateway.storage.log_reader import extent
+    from streamfs.gateway.storage.state import log_folder
 
     kinds = {MESSAGE: "message", CLOCK: "clock", MODEL: "model", START: "start"}
     folder = log_folder(state)

@@ -1,13 +1,16 @@
 """The kernels of the joiner: readings in, what each channel shows at a tick out.
 
-A slot is one channel of one node. Readings that wait for their tick hang on it in a list, by tick, whose links lie
-in one pool that all slots share: a resting slot costs its own record and nothing else.
+A slot is one channel of one node. Readings that wait for their tick hang on it in a list of pages, by tick, which
+lie in one pool that all slots share: a resting slot costs its own record and nothing else. A page has room for the
+readings of some ticks that follow each other, for what comes together is then found together.
 """
 
-from math import floor
+from math import floor, isfinite
 
 import numpy as np
 from numba import njit
+
+from streamfs.gateway._prefetch import prefetch
 
 FOREVER = 2**62
 """Ticks for which a value is held that has no end; its negative is a tick before all."""
@@ -26,29 +29,47 @@ SLOT = np.dtype(
         ("mark", "i8"),  # highest sequence number, or tick where there are no numbers
         ("seen", "u8"),  # which of the 64 numbers up to the mark have come
         ("newest", "f8"),  # stamp of the newest reading, seconds
-        ("tail", "i4"),  # last of the readings that wait
+        ("tail", "i4"),  # last of its pages, if it has any
         ("holds", "u1"),  # whether a value outlasts its tick
         ("numbered", "u1"),  # whether the mark is a sequence number
     ],
     align=True,
 )
 
-PENDING = np.dtype([("tick", "i8"), ("value", "f8"), ("first", "i8"), ("last", "i8"), ("next", "i8")])
+SHIFT = 2
+TICKS = 1 << SHIFT
+"""Ticks that share a page."""
 
-READING = np.dtype(
+AHEAD = 4
+"""Pages that are under way from the memory while one is worked on."""
+
+PAGE = np.dtype(
     [
-        ("stamp", "f8"),  # seconds; NaN where the node has no clock
+        ("number", "i8"),  # its ticks are this times `TICKS`, and those behind it
+        ("next", "i4"),  # page of the same slot, or NONE
+        ("waiting", "i4"),  # a bit for each tick that has a reading
+    ]
+)
+
+PENDING = np.dtype([("value", "f8"), ("first", "i8"), ("last", "i8")])
+"""What waits for a tick: a value, and the sequence numbers of the first and the last reading that came for it."""
+
+PART = np.dtype(
+    [
+        ("stamp", "f8"),  # of the first sample, seconds; NaN where the node has no clock
+        ("step", "f8"),  # seconds from one sample to the next; NaN where they have times of their own
         ("arrival", "f8"),  # seconds since 1970
-        ("value", "f8"),
-        ("sequence", "i8"),  # of the message
         ("joules", "f8"),  # of the message
+        ("sequence", "i8"),  # of the message
         ("bytes", "i4"),  # of the message
         ("node", "i4"),
         ("slot", "i4"),  # NONE for a message that is only to be paid
-        ("message", "i4"),  # its number in the batch
-    ],
-    align=True,
+        ("message", "i4"),  # its number among those that are taken together
+        ("first", "i4"),  # its first sample, ...
+        ("end", "i4"),  # ... and the first behind its last
+    ]
 )
+"""What a message reports on one channel: one sample or many."""
 
 NODE = np.dtype(
     [
@@ -70,80 +91,122 @@ GRID = np.dtype(
         ("max_delay", "f8"),  # seconds that a stamp may be behind its arrival
         ("newest", "f8"),  # stamp, seconds; NaN before the first
         ("arrival", "f8"),  # of the newest news, seconds since 1970
+        ("due", "i8"),  # the first tick to which readings may still come that are not late
         ("settled", "i8"),  # no reading that belongs to an earlier tick of a channel is still to come
         ("next_tick", "i8"),  # the first that was not emitted; FOREVER before the first
         ("first", "i8"),  # earliest tick that waits, before the first emission
         ("n_empty", "i8"),
         ("max_gap", "i8"),
-        ("free", "i8"),  # first free link of the pool
-        ("n_pending", "i8"),
-        ("charged", "i8"),  # the message of the batch that was paid last
-        ("judged_message", "i8"),  # the message of the batch, ...
+        ("n_pending", "i8"),  # readings
+        ("max_pending", "i8"),
+        ("n_free", "i8"),  # pages
+        ("charged", "i8"),  # the message that was paid last, of those taken together
+        ("judged_message", "i8"),  # the message, ...
         ("judged_slot", "i8"),  # ... the slot ...
         ("judged_news", "i8"),  # ... and whether its sequence number there was news
         ("on_wall", "i8"),  # whether event time is the wall clock's
     ]
 )
 
-OF_BATCH = ("charged", "judged_message", "judged_slot", "judged_news")
+OF_MESSAGES = ("charged", "judged_message", "judged_slot", "judged_news")
 
 COUNTS = ("late", "duplicate", "crowded", "lost", "restarted", "skipped", "skewed", "future", "overflow")
 LATE, DUPLICATE, CROWDED, LOST, RESTARTED, SKIPPED, SKEWED, FUTURE, OVERFLOW = range(len(COUNTS))
+
+kernel = njit(cache=True, _nrt=False)
+"""Decorates what makes no arrays, and so need not count the references to those that it is given."""
+
+inlined = njit(cache=True, _nrt=False, inline="always")
+"""Decorates what many arrays are given to for each reading."""
 
 DONE, DUE, FULL = range(3)
 """Why `take` has come back: nothing is left, a tick is due, or the pool is full."""
 
 
-@njit(cache=True)
+@kernel
 def tick_of(time, period):
     """The tick that a time is nearest to."""
     return np.int64(floor(time / period + 0.5))
 
 
-@njit(cache=True)
-def take(grid, slots, heads, pool, nodes, counts, readings, start):
-    """Take readings, in order, until a tick is due; return the next one's index and why it came back."""
+@kernel
+def take(grid, slots, heads, pages, pending, free, nodes, counts, parts, values, times, cursor):
+    """Take samples, in order, until a tick is due; say why it came back, and leave the cursor where to go on.
+
+    The cursor holds the part and the sample that are next. A sample that is not finite is missing. A message is
+    paid if one of its samples is news, or all are missing.
+    """
     g = grid[0]
-    for i in range(start, len(readings)):
-        reading = readings[i]
-        if reading.slot != NONE:
-            if g.free == NONE:
-                return i, FULL
-            is_news = _add(g, slots, heads, pool, nodes[reading.node], counts, reading)
-        else:
-            is_news = True
-        if is_news and g.charged != reading.message:
-            g.charged = reading.message
-            node = nodes[reading.node]
-            node.messages += 1
-            node.bytes += reading.bytes
-            node.joules += reading.joules
-        if is_due(g, tick_of(g.newest - g.lateness, g.period)):
-            return i + 1, DUE
-    return len(readings), DONE
+    if cursor[0] == cursor[1] == 0:
+        g.charged = g.judged_message = NONE
+    while cursor[0] < len(parts):
+        part = parts[cursor[0]]
+        if not _has_samples(part, values):
+            _charge(g, nodes[part.node], part)
+            cursor[1] = part.end
+        for i in range(cursor[1], part.end):
+            if not isfinite(values[i]):
+                continue
+            if g.n_free == 0 and g.n_pending < g.max_pending:
+                cursor[1] = i
+                return FULL
+            step = part.step
+            stamp = part.stamp + step * (i - part.first) if step == step else times[i]
+            if _add(g, slots, heads, pages, pending, free, nodes[part.node], counts, part, stamp, values[i]):
+                _charge(g, nodes[part.node], part)
+            if is_due(g):
+                cursor[1] = i + 1
+                return DUE
+        cursor[0] += 1
+        cursor[1] = part.end
+    return DONE
 
 
-@njit(cache=True)
-def is_due(g, end):
-    """Whether there is a tick to emit before the end."""
-    return g.newest == g.newest and min(g.next_tick, g.first) < end
+@kernel
+def _has_samples(part, values):
+    """Whether a part is to be put on the grid, and not only to be paid."""
+    if part.slot != NONE:
+        for i in range(part.first, part.end):
+            if isfinite(values[i]):
+                return True
+    return False
 
 
-@njit(cache=True)
-def _add(g, slots, heads, pool, node, counts, reading):
+@kernel
+def _charge(g, node, part):
+    """Let a node pay for a message, once."""
+    if g.charged != part.message:
+        g.charged = part.message
+        node.messages += 1
+        node.bytes += part.bytes
+        node.joules += part.joules
+
+
+@kernel
+def is_due(g):
+    """Whether there is a tick to emit."""
+    return min(g.next_tick, g.first) < g.due
+
+
+@inlined
+def _add(g, slots, heads, pages, pending, free, node, counts, part, stamp, value):
     """Take one reading, and say whether it is news."""
-    time, is_stamped = _time(g, node, counts, reading)
-    if g.newest == g.newest and time > g.newest + g.ahead and reading.arrival <= g.arrival + g.patience:
+    if g.n_pending >= g.max_pending:
+        counts[OVERFLOW] += 1
+        return True
+    time, is_stamped = _time(g, node, counts, stamp, part.arrival)
+    if g.newest == g.newest and time > g.newest + g.ahead and part.arrival <= g.arrival + g.patience:
         counts[FUTURE] += 1
         return True
-    slot = slots[reading.slot]
+    slot = slots[part.slot]
     tick = tick_of(time, g.period)
-    if not _judge(g, slot, counts, reading, tick, time, is_stamped):
+    if not _judge(g, slot, counts, part, tick, time, is_stamped):
         counts[DUPLICATE] += 1
         return False
-    g.arrival = reading.arrival
+    g.arrival = part.arrival
     if not time <= g.newest:
         g.newest = time
+        g.due = tick_of(time - g.lateness, g.period)
         g.settled = tick_of(time - g.overtaking, g.period)
     if not time <= slot.newest:
         slot.newest = time
@@ -155,20 +218,18 @@ def _add(g, slots, heads, pool, node, counts, reading):
         counts[LATE] += 1
         if not slot.holds or tick < slot.tick:
             return True
-    _insert(g, slot, heads, pool, counts, reading, tick)
-    _mark_gap(slot, heads[reading.slot], pool)
+    _insert(g, slot, heads, pages, pending, free, counts, part, tick, value)
     return True
 
 
-@njit(cache=True)
-def _time(g, node, counts, reading):
+@inlined
+def _time(g, node, counts, stamp, arrival):
     """The event time of a reading, and whether it is the node's own."""
-    stamp = reading.stamp
     if stamp != stamp:
-        return reading.arrival, False
+        return arrival, False
     if not g.on_wall:
         return stamp, True
-    behind = reading.arrival - stamp
+    behind = arrival - stamp
     if -g.period <= behind <= g.max_delay:
         node.offset = 0.0
         return stamp, True
@@ -177,21 +238,21 @@ def _time(g, node, counts, reading):
         node.offset = min(behind, node.offset)
         return stamp + node.offset, True
     node.offset = behind
-    return reading.arrival, False
+    return arrival, False
 
 
-@njit(cache=True)
-def _judge(g, slot, counts, reading, tick, time, is_stamped):
+@inlined
+def _judge(g, slot, counts, part, tick, time, is_stamped):
     """Whether a reading is news; the readings of one message share its sequence number, and so the verdict."""
-    is_same = g.judged_message == reading.message and g.judged_slot == reading.slot
-    if reading.sequence == NONE or not is_same:
-        g.judged_news = _is_news(slot, counts, reading.sequence, tick, time, is_stamped)
-        g.judged_message = reading.message
-        g.judged_slot = reading.slot
+    is_same = g.judged_message == part.message and g.judged_slot == part.slot
+    if part.sequence == NONE or not is_same:
+        g.judged_news = _is_news(slot, counts, part.sequence, tick, time, is_stamped)
+        g.judged_message = part.message
+        g.judged_slot = part.slot
     return g.judged_news != 0
 
 
-@njit(cache=True)
+@inlined
 def _is_news(slot, counts, sequence, tick, time, is_stamped):
     """Whether a reading has not come before, by its number, or by its tick where it has none."""
     is_numbered = sequence != NONE
@@ -216,66 +277,116 @@ def _is_news(slot, counts, sequence, tick, time, is_stamped):
     return True
 
 
-@njit(cache=True)
+@kernel
 def _mark(slot, number, seen):
     slot.mark = number
     slot.seen = seen
     return True
 
 
-@njit(cache=True)
-def _insert(g, slot, heads, pool, counts, reading, tick):
-    """Let a reading wait for its tick, behind those of earlier ticks and with those of its own."""
-    before, link = NONE, heads[reading.slot]
-    if link != NONE and pool[slot.tail].tick < tick:
-        before, link = slot.tail, NONE
-    while link != NONE and pool[link].tick < tick:
-        before, link = link, pool[link].next
-    if link != NONE and pool[link].tick == tick:
+@inlined
+def _insert(g, slot, heads, pages, pending, free, counts, part, tick, value):
+    """Let a reading wait for its tick, with those of the same tick."""
+    link = _page_of(g, slot, heads, pages, pending, free, part.slot, tick >> SHIFT)
+    page, place = pages[link], tick & (TICKS - 1)
+    waits = pending[link * TICKS + place]
+    if page.waiting & (1 << place):
         counts[CROWDED] += 1
-        _join(pool[link], reading, slot.holds)
-        return
-    new = g.free
-    g.free = pool[new].next
-    g.n_pending += 1
-    pool[new].tick = tick
-    pool[new].value = reading.value
-    pool[new].first = reading.sequence
-    pool[new].last = reading.sequence
-    pool[new].next = link
-    if before == NONE:
-        heads[reading.slot] = new
+        _join(waits, part.sequence, value, slot.holds)
     else:
-        pool[before].next = new
+        g.n_pending += 1
+        page.waiting |= 1 << place
+        waits.value = value
+        waits.first = part.sequence
+        waits.last = part.sequence
+    if heads[part.slot] == link:
+        _mark_gap(slot, link, pages, pending)
+
+
+@inlined
+def _page_of(g, slot, heads, pages, pending, free, index, number):
+    """The page of a slot for a tick; a new one where there is none yet."""
+    before, link = NONE, heads[index]
+    if link != NONE and pages[slot.tail].number <= number:
+        link = slot.tail
+    while link != NONE and pages[link].number < number:
+        before, link = link, pages[link].next
+    if link != NONE and pages[link].number == number:
+        return link
+    g.n_free -= 1
+    new = free[g.n_free]
+    if g.n_free > AHEAD:
+        _prefetch_page(pages, pending, free[g.n_free - AHEAD])
+    pages[new].number = number
+    pages[new].waiting = 0
+    pages[new].next = link
+    if before == NONE:
+        heads[index] = new
+    else:
+        pages[before].next = new
     if link == NONE:
         slot.tail = new
+    return new
 
 
-@njit(cache=True)
-def _join(pending, reading, holds):
+@kernel
+def _prefetch_page(pages, pending, link):
+    prefetch(pages, link)
+    prefetch(pending, link * TICKS)
+    prefetch(pending, link * TICKS + TICKS - 1)
+
+
+@kernel
+def _join(waits, sequence, value, holds):
     """Two readings of one tick: a channel that holds its value shows the later one, any other the earlier."""
-    is_later = reading.sequence >= pending.last
+    is_later = sequence >= waits.last
     if is_later == (holds != 0):
-        pending.value = reading.value
-    pending.first = min(pending.first, reading.sequence)
-    pending.last = max(pending.last, reading.sequence)
+        waits.value = value
+    waits.first = min(waits.first, sequence)
+    waits.last = max(waits.last, sequence)
 
 
-@njit(cache=True)
-def _n_lost(slot, head, pool):
+@kernel
+def _release(g, pages, free, link):
+    """Let a page be free again, and return the one behind it."""
+    free[g.n_free] = link
+    g.n_free += 1
+    return pages[link].next
+
+
+@kernel
+def _first_place(page):
+    """Where the earliest reading of a page is."""
+    place = 0
+    while not page.waiting & (1 << place):
+        place += 1
+    return place
+
+
+@kernel
+def _first_tick(page):
+    return page.number * TICKS + _first_place(page)
+
+
+@kernel
+def _n_lost(slot, waits):
     """Readings lost between the newest that waits no more and the next."""
-    if head == NONE or slot.sequence == NONE or pool[head].first == NONE:
+    if slot.sequence == NONE or waits.first == NONE:
         return 0
-    return max(pool[head].first - slot.sequence - 1, 0)
+    return max(waits.first - slot.sequence - 1, 0)
 
 
-@njit(cache=True)
-def _mark_gap(slot, head, pool):
-    slot.gap_end = pool[head].tick if _n_lost(slot, head, pool) > 0 else FOREVER
+@inlined
+def _mark_gap(slot, head, pages, pending):
+    slot.gap_end = FOREVER
+    if head != NONE:
+        place = _first_place(pages[head])
+        if _n_lost(slot, pending[head * TICKS + place]) > 0:
+            slot.gap_end = pages[head].number * TICKS + place
 
 
-@njit(cache=True)
-def emit(grid, slots, heads, pool, counts, end):
+@kernel
+def emit(grid, slots, heads, pages, pending, free, counts, end):
     """Emit the next tick before the end, and return it; FOREVER if there is none."""
     g = grid[0]
     if g.next_tick == FOREVER:
@@ -285,53 +396,62 @@ def emit(grid, slots, heads, pool, counts, end):
         g.first = FOREVER
     while g.next_tick < end:
         tick = g.next_tick
-        n_taken = _take_tick(g, slots, heads, pool, counts, tick)
+        n_taken = _take_tick(g, slots, heads, pages, pending, free, counts, tick)
         g.n_empty = 0 if n_taken else g.n_empty + 1
         if g.n_empty <= g.max_gap:
             g.next_tick += 1
             return tick
-        g.next_tick = min(_earliest(heads, pool), end)
+        g.next_tick = min(_earliest(heads, pages), end)
         counts[SKIPPED] += g.next_tick - tick
     return FOREVER
 
 
-@njit(cache=True)
-def _take_tick(g, slots, heads, pool, counts, tick):
+@inlined
+def _take_tick(g, slots, heads, pages, pending, free, counts, tick):
     """Let the readings that are due at a tick become the newest of their slots; return how many did."""
-    n_taken = 0
-    if g.n_pending == 0:
+    n_waiting = g.n_pending
+    if n_waiting == 0:
         return 0
     for index in range(len(heads)):
+        soon = heads[min(index + AHEAD, len(heads) - 1)]
+        if soon != NONE:
+            _prefetch_page(pages, pending, soon)
         head = heads[index]
-        if head == NONE or pool[head].tick > tick:
+        if head == NONE or _first_tick(pages[head]) > tick:
             continue
         slot = slots[index]
-        while head != NONE and pool[head].tick <= tick:
-            counts[LOST] += _n_lost(slot, head, pool)
-            slot.value = pool[head].value
-            slot.tick = pool[head].tick
-            slot.sequence = pool[head].last
-            after = pool[head].next
-            pool[head].next = g.free
-            g.free = head
-            head = after
-            n_taken += 1
+        while head != NONE and _first_tick(pages[head]) <= tick:
+            _take_first(g, slot, pages[head], head * TICKS, pending, counts)
+            if not pages[head].waiting:
+                head = _release(g, pages, free, head)
         heads[index] = head
-        _mark_gap(slot, head, pool)
-    g.n_pending -= n_taken
-    return n_taken
+        _mark_gap(slot, head, pages, pending)
+    return n_waiting - g.n_pending
 
 
-@njit(cache=True)
-def _earliest(heads, pool):
+@inlined
+def _take_first(g, slot, page, start, pending, counts):
+    """Let the earliest reading of a page become the newest of its slot."""
+    place = _first_place(page)
+    waits = pending[start + place]
+    counts[LOST] += _n_lost(slot, waits)
+    slot.value = waits.value
+    slot.tick = page.number * TICKS + place
+    slot.sequence = waits.last
+    page.waiting ^= 1 << place
+    g.n_pending -= 1
+
+
+@kernel
+def _earliest(heads, pages):
     earliest = FOREVER
     for head in heads:
         if head != NONE:
-            earliest = min(earliest, pool[head].tick)
+            earliest = min(earliest, _first_tick(pages[head]))
     return earliest
 
 
-@njit(cache=True)
+@kernel
 def show(slots, slots_of_row, rows, max_ages, tick, settled, samples):
     """What each row's slots show at a tick; NaN where nothing is held.
 
@@ -344,17 +464,15 @@ def show(slots, slots_of_row, rows, max_ages, tick, settled, samples):
             samples[i, column] = slot.value if tick - slot.tick <= max_age else np.nan
 
 
-@njit(cache=True)
-def forget(grid, slots, heads, pool, first, last):
+@kernel
+def forget(grid, slots, heads, pages, free, first, last):
     """Empty the slots from first up to last."""
     for index in range(first, last):
         link = heads[index]
         while link != NONE:
-            after = pool[link].next
-            pool[link].next = grid[0].free
-            grid[0].free = link
-            grid[0].n_pending -= 1
-            link = after
+            for place in range(TICKS):
+                grid[0].n_pending -= pages[link].waiting >> place & 1
+            link = _release(grid[0], pages, free, link)
         heads[index] = NONE
         slots[index].value = np.nan
         slots[index].tick = -FOREVER

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import NamedTuple
 
-from streamfs.gateway.committer import Commit
 from streamfs.gateway.core import Effects
-from streamfs.gateway.journal import Entry
-from streamfs.gateway.journal_reader import Mark
-from streamfs.gateway.log import Record
+from streamfs.gateway.storage.committer import Commit
+from streamfs.gateway.storage.journal import Entry
+from streamfs.gateway.storage.journal_reader import Mark
+from streamfs.gateway.storage.log import Record
 
 
 class Grouping(NamedTuple):

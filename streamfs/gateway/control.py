@@ -1,6 +1,7 @@
 """What the gateway tells the nodes: which channels to send, and when to fall silent."""
 
 from collections.abc import Iterable, Sequence
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +49,7 @@ class Control:
         self._uses = np.zeros((0, len(self._channels)), dtype=np.int32)
         self._told = np.zeros((0, len(self._channels)), dtype=np.bool_)
         self.told_at = np.zeros(0)  # event time, seconds; NaN until the next `renewals`
+        self._renew_at = -inf  # event time, seconds, before which no node is to be told again
 
     def use(self, slots: Iterable[int]) -> None:
         """Note that one more undecided stream reads these slots."""
@@ -80,6 +82,7 @@ class Control:
             return []
         self._told[node] = wanted
         self.told_at[node] = np.nan
+        self._renew_at = -inf
         return [self.state(node, name)]
 
     def untold(self) -> list[int]:
@@ -97,11 +100,13 @@ class Control:
 
     def renewals(self, now: float) -> list[int]:
         """Nodes that are to be told again at an event time, in seconds, lest they stop by themselves."""
-        if self._stop_after is None:
+        if self._stop_after is None or now < self._renew_at:
             return []
         self.told_at[np.isnan(self.told_at)] = now
-        due = self._told.any(axis=1) & (self.told_at <= now - self._stop_after / 2)
+        sends = self._told.any(axis=1)
+        due = sends & (self.told_at <= now - self._stop_after / 2)
         self.told_at[due] = now
+        self._renew_at = float(self.told_at[sends].min(initial=inf)) + self._stop_after / 2
         nodes: list[int] = due.nonzero()[0].tolist()
         return nodes
 
@@ -115,13 +120,15 @@ class Control:
         self._make_room(n_nodes - 1)
         self._told[:n_nodes, :n_channels] = other._told  # noqa: SLF001
         is_same = self._stop_after == other._stop_after  # noqa: SLF001
-        self.told_at[:n_nodes] = other.told_at if is_same else -np.inf
+        self.told_at[:n_nodes] = other.told_at if is_same else -inf
+        self._renew_at = -inf
 
     def believe(self, told_at: Times) -> None:
         """Take every node to have been told what it shall send now, at these event times, in seconds."""
         self._make_room(len(told_at) - 1)
         self.told_at[: len(told_at)] = told_at
         self._told[:] = self._uses > 0
+        self._renew_at = -inf
 
     def _make_room(self, node: int) -> None:
         if node >= len(self._uses):

@@ -22,17 +22,17 @@ from streamfs.gateway.bindings import Bindings
 from streamfs.gateway.codecs import encode_decision
 from streamfs.gateway.configuration import described, understood
 from streamfs.gateway.intake import Intake
-from streamfs.gateway.journal_reader import Mark
 from streamfs.gateway.lane import Lane
 from streamfs.gateway.ledger import NOTHING, Ledger, Spent
-from streamfs.gateway.log import CLOCK, MESSAGE, MODEL, START, Record
 from streamfs.gateway.options import Options
 from streamfs.gateway.publication import Publication
 from streamfs.gateway.roster import Roster
+from streamfs.gateway.storage.journal_reader import Mark
+from streamfs.gateway.storage.log import CLOCK, MESSAGE, MODEL, START, Record
 from streamfs.gateway.watch import Watch
 from streamfs.procedure import Decision, Procedure
 
-KIND, VERSION = "gateway", 1
+KIND, VERSION = "gateway", 2
 
 COUNTERS = ("evicted", "expired", "reopened", "models", "commands", "unknown_commands", "unbound_streams")
 
@@ -311,12 +311,9 @@ class Core:
 
     def _feed(self) -> None:
         """Give the joiner what the intake has, and let each tick happen where it falls due."""
-        readings = self._intake.batch()
-        start = 0
-        while start < len(readings):
-            start, is_due = self.roster.joiner.take(readings, start)
-            if is_due:
-                self._advance()
+        readings = self._intake.readings()
+        while self.roster.joiner.take(readings):
+            self._advance()
 
     def _obey(self, record: Record) -> None:
         """Begin a run, let time pass, or another model come."""
@@ -353,17 +350,17 @@ class Core:
         seen = None
         for tick in joiner.ticks(watermark):
             self._tick(tick)
-            seen = joiner.now
+            seen = tick * joiner.timing.period
             self._let_pass(seen)
-        if joiner.now != seen:  # there was no tick, or the grid has jumped
-            self._let_pass(joiner.now)
-        if joiner.now is not None:
-            self._effects.publications += self.roster.renew(joiner.now)
-
-    def _let_pass(self, now: float | None) -> None:
-        """Do what depends on time."""
+        now = joiner.now
         if now is None:
             return
+        if now != seen:  # there was no tick, or the grid has jumped
+            self._let_pass(now)
+        self._effects.publications += self.roster.renew(now)
+
+    def _let_pass(self, now: float) -> None:
+        """Do what depends on time."""
         for lane in tuple(self.roster.lanes):
             self._settle(lane, lane.engine.expire(now))
         if self.options.reopen_after is not None:

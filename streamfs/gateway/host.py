@@ -1,5 +1,6 @@
 """A gateway as its settings have it: put together, run, and taken apart again."""
 
+import gc
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -9,14 +10,16 @@ from threading import Event
 import orjson
 
 from streamfs.gateway.batch import Grouping
-from streamfs.gateway.json_log import configure
-from streamfs.gateway.notify import ALIVE, READY, STOPPING, notify, watchdog_seconds
+from streamfs.gateway.model_file import ModelFile
+from streamfs.gateway.operations.json_log import configure
+from streamfs.gateway.operations.notify import ALIVE, READY, STOPPING, notify, watchdog_seconds
 from streamfs.gateway.options import Options
 from streamfs.gateway.publication import Publication
 from streamfs.gateway.service import Gateway
 from streamfs.gateway.settings import Settings
-from streamfs.gateway.state import State
+from streamfs.gateway.storage.state import State
 from streamfs.gateway.transport import Transport
+from streamfs.gateway.warm_up import warm_up
 from streamfs.procedure import Decision, Procedure
 
 _log = logging.getLogger(__name__)
@@ -54,10 +57,12 @@ def hosted(
         If model, streams, broker, state or port are not as the settings have them.
     """
     configure(settings.log.format, settings.log.level)
-    procedure = load_model(settings)
-    bindings = settings.bindings(procedure.channels)
+    model_file = ModelFile(lambda: load_model(settings))
     with ExitStack() as exits:
         state = None if settings.state is None else exits.enter_context(_open_state(settings.state, settings))
+        procedure = model_file.first(state, trust=settings.trust)
+        bindings = settings.bindings(procedure.channels)
+        warm_up(procedure)
         transport = exits.enter_context(closing(_transport(settings)))
         gateway = Gateway(
             procedure,
@@ -68,17 +73,18 @@ def hosted(
             grouping=Grouping(settings.commit.messages, settings.commit.seconds, settings.commit.snapshot_seconds),
             max_queue=settings.limits.queue,
             trust=settings.trust,
-            reload=lambda: load_model(settings),
+            model_file=model_file,
             homeassistant=None if settings.homeassistant is None else settings.homeassistant.prefix,
             farewell=status(settings, "offline"),
             energy_log=energy_log,
             on_decision=on_decision,
         )
         if settings.http is not None:
-            from streamfs.gateway.web import serve  # noqa: PLC0415 - needs what only a site needs
+            from streamfs.gateway.operations.web import serve  # noqa: PLC0415 - needs what only a site needs
 
             site = serve(settings.http.host, settings.http.port, gateway.statistics, gateway.health)
             _log.info("metrics and health at http://%s:%d", *exits.enter_context(site))
+        exits.enter_context(_calm())
         yield gateway
 
 
@@ -134,6 +140,17 @@ def status(settings: Settings, word: str) -> Publication:
     """Say whether the gateway is online."""
     content = {"status": word, "gateway": settings.name}
     return Publication(f"{settings.prefix}/status/{settings.name}", orjson.dumps(content))
+
+
+@contextmanager
+def _calm() -> Iterator[None]:
+    """Let garbage be looked for only in what has come since: what is loaded by now stays, and is large."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _open_state(folder: Path, settings: Settings) -> State:

@@ -1,25 +1,21 @@
 """From messages to readings: routed, decoded and priced, or rejected."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from math import nan
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
 import orjson
 
 from streamfs.errors import PayloadError
-from streamfs.gateway._grid import NONE, READING
+from streamfs.gateway._grid import NONE
 from streamfs.gateway.codecs import Batch, Codec, Reading, Several
-from streamfs.gateway.joiner import Table
 from streamfs.gateway.ledger import Ledger
-from streamfs.gateway.log import Record
 from streamfs.gateway.publication import Publication
+from streamfs.gateway.readings import Readings
 from streamfs.gateway.roster import Roster
+from streamfs.gateway.storage.log import Record
 
 MAX_ROUTES = 32_768
-
-_NOTHING = Reading(None, nan, None)
 
 _SHOWN = 200  # bytes of a payload in a dead letter
 
@@ -34,7 +30,7 @@ class _Way(NamedTuple):
 
 
 class Intake:
-    """Turns messages into readings, batch by batch.
+    """Turns messages into readings.
 
     Parameters
     ----------
@@ -70,12 +66,11 @@ class Intake:
         self._meet = meet
         self._max_payload = max_payload
         self._ways: dict[str, _Way] = {}
-        self._rows: list[tuple[float, ...]] = []
-        self._arrays: dict[int, Batch] = {}  # by the index of their row
+        self._readings = Readings()
         self._n_messages = 0
 
     def add(self, record: Record) -> None:
-        """Take a message into the batch."""
+        """Take a message."""
         _, arrival, topic, payload, content_type = record
         self.counters["messages"] += 1
         way = self._ways.get(topic) or self._find(topic)
@@ -91,21 +86,18 @@ class Intake:
             if isinstance(decoded, Several) or not has_channel:
                 self._add_parts(record, way, decoded)
             else:
-                self._add_part(record, node, slot, decoded, self._ledger.joules(size))
+                joules = self._ledger.joules(size)
+                self._readings.add(decoded, node, slot, self._n_messages, arrival, size, joules)
         except PayloadError as error:
             self.reject(record, error)
             self._pay(record, node)
         self._n_messages += 1
 
-    def batch(self) -> Table:
-        """Return the readings of the messages since the last batch, in order."""
-        batch: Table = np.array(self._rows, dtype=READING)
-        if self._arrays:
-            batch = _unfolded(batch, self._arrays)
-            self._arrays = {}
-        self._rows = []
+    def readings(self) -> Readings:
+        """Return what the messages since the last time report, in order."""
+        readings, self._readings = self._readings, Readings()
         self._n_messages = 0
-        return batch
+        return readings
 
     def forget_ways(self) -> None:
         """Look topics up anew, since numbers have changed."""
@@ -137,36 +129,19 @@ class Intake:
         if not isinstance(decoded, Several):
             raise PayloadError("neither topic nor payload names a channel")
         slots = [self._roster.joiner.slot(way.node, channel) for channel, _ in decoded.parts]
-        joules = self._ledger.joules(len(record.payload), decoded.spreading_factor)
+        size, factor = len(record.payload), decoded.spreading_factor
+        message = self._n_messages, record.arrival, size, self._ledger.joules(size, factor)
         if all(slot == NONE for slot in slots):
             self.counters["unbound"] += 1
-            self._add_part(record, way.node, NONE, _NOTHING, joules)
+            self._readings.add(None, way.node, NONE, *message)
         for slot, (_, part) in zip(slots, decoded.parts, strict=True):
             if slot != NONE:
-                self._add_part(record, way.node, slot, part, joules)
-
-    def _add_part(self, record: Record, node: int, slot: int, part: Reading | Batch, joules: float) -> None:
-        """Take the readings of one channel in a message; arrays are put in later."""
-        stamps, values, sequence = part
-        if type(part) is Batch:
-            self._arrays[len(self._rows)] = part
-            stamps = values = nan
-        row = (
-            nan if stamps is None else stamps,
-            record.arrival,
-            values,
-            NONE if sequence is None else sequence,
-            joules,
-            len(record.payload),
-            node,
-            slot,
-            self._n_messages,
-        )
-        self._rows.append(row)  # type: ignore[arg-type]  # floats, by now
+                self._readings.add(part, way.node, slot, *message)
 
     def _pay(self, record: Record, node: int) -> None:
         """Let a node pay for a message that brings no reading."""
-        self._add_part(record, node, NONE, _NOTHING, self._ledger.joules(len(record.payload)))
+        size = len(record.payload)
+        self._readings.add(None, node, NONE, self._n_messages, record.arrival, size, self._ledger.joules(size))
 
     def reject(self, record: Record, error: PayloadError) -> None:
         """Count and tell of a message that cannot be read."""
@@ -174,28 +149,6 @@ class Intake:
         size = len(record.payload)
         shown = record.payload[:_SHOWN].decode("utf-8", errors="backslashreplace")
         self.rejected.append({"topic": record.topic, "error": str(error), "bytes": size, "payload": shown})
-
-
-def _unfolded(rows: Table, arrays: Mapping[int, Batch]) -> Table:
-    """Put the samples of batches in the places of their rows; those that are missing are left out.
-
-    A batch of which all are missing leaves one row without a slot: it is to be paid all the same.
-    """
-    counts = np.ones(len(rows), dtype=np.int64)
-    for index, part in arrays.items():
-        counts[index] = len(part.values)
-    table: Table = np.repeat(rows, counts)
-    starts = np.cumsum(counts) - counts
-    is_batch = np.zeros(len(rows), dtype=np.bool_)
-    is_batch[list(arrays)] = True
-    inside = np.repeat(is_batch, counts)
-    table["stamp"][inside] = np.concatenate([part.times for part in arrays.values()])
-    table["value"][inside] = np.concatenate([part.values for part in arrays.values()])
-    is_known = np.isfinite(table["value"]) | ~inside
-    empty = starts[~np.logical_or.reduceat(is_known, starts)]
-    table["slot"][empty] = NONE
-    is_known[empty] = True
-    return table if is_known.all() else table[is_known]
 
 
 def dead_letter(rejected: dict[str, Any], prefix: str, gateway: str) -> Publication:

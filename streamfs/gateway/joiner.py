@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,8 @@ import numpy.typing as npt
 from feature_extractors.base import Array
 from feature_extractors.report import split_channel
 from streamfs.gateway import _grid
-from streamfs.gateway._grid import FOREVER, NONE, READING
+from streamfs.gateway._grid import FOREVER, NONE
+from streamfs.gateway.readings import Readings
 from streamfs.growth import grown, spare
 
 Rows = npt.NDArray[np.int64]
@@ -69,21 +70,6 @@ class Timing:
             raise ValueError(f"ahead is {self.ahead}, expected more than 0")
 
 
-class Stop(NamedTuple):
-    """Where `Joiner.take` has stopped.
-
-    Parameters
-    ----------
-    next : int
-        Index of the next reading to take.
-    is_due : bool
-        Whether a tick is due before it.
-    """
-
-    next: int
-    is_due: bool
-
-
 class Joiner:
     """Puts readings on the grid in event time, and shows what each channel has at a tick.
 
@@ -134,29 +120,34 @@ class Joiner:
 
     Examples
     --------
+    >>> from streamfs.gateway.codecs import Reading
     >>> joiner = Joiner(["light", "door@flag:0.5"], Timing(period=1.0))
     >>> node = joiner.add_node()
-    >>> light, door = joiner.slot(node, "light"), joiner.slot(node, "door@flag:0.5")
-    >>> readings = joiner.readings([(0.0, 0.0, 1.0, -1, 0.0, 0, node, door, 0)])
-    >>> joiner.take(readings, 0)
-    Stop(next=1, is_due=False)
+    >>> door = joiner.slot(node, "door@flag:0.5")
+    >>> readings = Readings()
+    >>> for second in range(3):
+    ...     readings.add(Reading(float(second), 1.0, None), node=node, slot=door, message=second)
+    >>> while joiner.take(readings):
+    ...     list(joiner.ticks())
+    [0]
+    [1]
     """
 
     def __init__(self, channels: Sequence[str], timing: Timing, max_pending: int = 1_000_000) -> None:
         self.timing = timing
         self.channels = tuple(dict.fromkeys(channels))
-        self._max_pending = max_pending
         self._number_of = {channel: number for number, channel in enumerate(self.channels)}
         self._holds = [split_channel(channel)[1].holds for channel in self.channels]
         self._counts = np.zeros(len(_grid.COUNTS), dtype=np.int64)
-        self._grid = _new_grid(timing)
+        self._grid = _new_grid(timing, max_pending)
         self._free_nodes: list[int] = []
         self._n_nodes = 0
         self.nodes: Table = np.zeros(0, dtype=_grid.NODE)
         self._slots: Table = np.zeros(0, dtype=_grid.SLOT)
         self._heads = np.zeros(0, dtype=np.int32)
-        self._pool: Table = np.zeros(0, dtype=_grid.PENDING)
-        self._grow_pool()
+        self._pages: Table = np.zeros(0, dtype=_grid.PAGE)
+        self._pending: Table = np.zeros(0, dtype=_grid.PENDING)
+        self._free = np.zeros(0, dtype=np.int32)
 
     @property
     def counters(self) -> Counter[str]:
@@ -192,7 +183,9 @@ class Joiner:
     def remove_node(self, node: int) -> None:
         """Forget all of a node; its number will be another's."""
         first = node * len(self.channels)
-        _grid.forget(self._grid, self._slots, self._heads, self._pool, first, first + len(self.channels))
+        _grid.forget(
+            self._grid, self._slots, self._heads, self._pages, self._free, first, first + len(self.channels)
+        )
         self.nodes[node] = _new_node()
         self._free_nodes.append(node)
 
@@ -206,32 +199,27 @@ class Joiner:
         node, number = divmod(slot, len(self.channels))
         return node, self.channels[number]
 
-    def readings(self, rows: Sequence[tuple[float, ...]]) -> Table:
-        """Make readings of rows in the order of `streamfs.gateway._grid.READING`."""
-        return np.array(rows, dtype=READING)
-
-    def take(self, readings: Table, start: int) -> Stop:
-        """Take readings from an index on, until a tick is due; the first call for a batch begins at 0."""
-        if start == 0:
-            self._grid["charged"] = self._grid["judged_message"] = NONE
+    def take(self, readings: Readings) -> bool:
+        """Take readings until a tick is due, and say whether one is; else all are taken."""
+        parts, values, times, cursor = readings.columns
         while True:
-            start, why = _grid.take(
+            why = _grid.take(
                 self._grid,
                 self._slots,
                 self._heads,
-                self._pool,
+                self._pages,
+                self._pending,
+                self._free,
                 self.nodes,
                 self._counts,
-                readings,
-                start,
+                parts,
+                values,
+                times,
+                cursor,
             )
             if why != _grid.FULL:
-                return Stop(start, why == _grid.DUE)
-            if len(self._pool) < self._max_pending:
-                self._grow_pool()
-            else:
-                self._counts[_grid.OVERFLOW] += 1
-                readings["slot"][start] = NONE  # it is only paid
+                return bool(why == _grid.DUE)
+            self._add_pages()
 
     def ticks(self, watermark: float | None = None) -> Iterator[int]:
         """Emit, in order, the ticks that the watermark has passed.
@@ -293,7 +281,7 @@ class Joiner:
         header = {"channels": self.channels, "free_nodes": list(self._free_nodes), "n_nodes": self._n_nodes}
         used = self._n_nodes * len(self.channels)
         grid = self._grid.copy()
-        for name in _grid.OF_BATCH:
+        for name in _grid.OF_MESSAGES:
             grid[name] = NONE
         arrays = {
             "grid": grid,
@@ -301,7 +289,9 @@ class Joiner:
             "nodes": self.nodes[: self._n_nodes].copy(),
             "slots": self._slots[:used].copy(),
             "heads": self._heads[:used].copy(),
-            "pool": self._pool.copy(),
+            "pages": self._pages.copy(),
+            "pending": self._pending.copy(),
+            "free": self._free.copy(),
         }
         return header, arrays
 
@@ -311,12 +301,14 @@ class Joiner:
         self._number_of = {channel: number for number, channel in enumerate(self.channels)}
         self._holds = [split_channel(channel)[1].holds for channel in self.channels]
         self._free_nodes, self._n_nodes = list(header["free_nodes"]), header["n_nodes"]
-        self._grid = arrays["grid"]
+        max_pending, self._grid = self._grid["max_pending"], arrays["grid"]
         max_gap = int(self._grid[0]["max_gap"])
+        self._grid["max_pending"] = max_pending
         _set_timing(self._grid, self.timing)
         self.allow_gap(max_gap)
         self._counts, self.nodes = arrays["counts"], arrays["nodes"]
-        self._slots, self._heads, self._pool = arrays["slots"], arrays["heads"], arrays["pool"]
+        self._slots, self._heads = arrays["slots"], arrays["heads"]
+        self._pages, self._pending, self._free = arrays["pages"], arrays["pending"], arrays["free"]
 
     def allow_gap(self, n_ticks: int) -> None:
         """Let the grid go on for at least so many ticks without a reading before it jumps."""
@@ -338,7 +330,18 @@ class Joiner:
 
     def _emit(self, end: int) -> Iterator[int]:
         while True:
-            tick = int(_grid.emit(self._grid, self._slots, self._heads, self._pool, self._counts, end))
+            tick = int(
+                _grid.emit(
+                    self._grid,
+                    self._slots,
+                    self._heads,
+                    self._pages,
+                    self._pending,
+                    self._free,
+                    self._counts,
+                    end,
+                )
+            )
             if tick == FOREVER:
                 return
             yield tick
@@ -350,28 +353,33 @@ class Joiner:
         self._slots = grown(self._slots, slots)
         self._heads = grown(self._heads, heads)
 
-    def _grow_pool(self) -> None:
-        used = len(self._pool)
-        more = min(max(64, used), self._max_pending - used)
-        links: Table = np.zeros(more, dtype=_grid.PENDING)
-        links["next"] = np.arange(used + 1, used + more + 1)
-        links["next"][-1:] = NONE
-        self._pool = grown(self._pool, links)
-        self._grid["free"] = used if more else NONE
+    def _add_pages(self) -> None:
+        """Make room for pages, of which none is free."""
+        used = len(self._pages)
+        more = min(max(64, used), int(self._grid[0]["max_pending"]) - used)
+        self._pages = grown(self._pages, np.zeros(more, dtype=_grid.PAGE))
+        self._pending = grown(self._pending, np.zeros(more * _grid.TICKS, dtype=_grid.PENDING))
+        self._free = grown(self._free, np.zeros(more, dtype=np.int32))
+        self._free[:more] = np.arange(used + more, used, -1) - 1
+        self._grid["n_free"] = more
 
 
-def _new_grid(timing: Timing) -> Table:
+def _new_grid(timing: Timing, max_pending: int) -> Table:
     grid: Table = np.zeros(1, dtype=_grid.GRID)
-    _set_timing(grid, timing)
     grid["newest"], grid["arrival"], grid["settled"] = np.nan, -inf, -FOREVER
     grid["next_tick"] = grid["first"] = FOREVER
-    grid["free"] = grid["charged"] = grid["judged_message"] = NONE
+    grid["max_pending"] = max_pending
+    for name in _grid.OF_MESSAGES:
+        grid[name] = NONE
+    _set_timing(grid, timing)
     return grid
 
 
 def _set_timing(grid: Table, timing: Timing) -> None:
     for name, value in vars(timing).items():
         grid[name] = value
+    newest = float(grid[0]["newest"])
+    grid["due"] = _grid.tick_of(newest - timing.lateness, timing.period) if isfinite(newest) else -FOREVER
 
 
 def _new_node() -> Any:

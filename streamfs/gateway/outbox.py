@@ -3,12 +3,10 @@
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 
-from streamfs.gateway.publication import Publication
+from streamfs.gateway.publication import Numbered, Publication
 from streamfs.gateway.transport import Transport
 
 MAX_PASSING = 10_000
-
-Numbered = tuple[int, Publication]
 
 
 class Outbox:

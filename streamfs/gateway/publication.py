@@ -19,3 +19,7 @@ class Publication(NamedTuple):
     topic: str
     payload: bytes
     retain: bool = True
+
+
+Numbered = tuple[int, Publication]
+"""A publication behind its number in the outbox."""

@@ -7,15 +7,16 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
-from streamfs.errors import LogError, ModelError
+from streamfs import container
+from streamfs.errors import LogError, ModelError, StateError
 from streamfs.gateway.bindings import Bindings
 from streamfs.gateway.configuration import described, understood
-from streamfs.gateway.core import Core, Effects, UndescribedError, start_record
-from streamfs.gateway.log import CLOCK, MESSAGE, START, Record
-from streamfs.gateway.log_reader import read_log
+from streamfs.gateway.core import KIND, VERSION, Core, Effects, UndescribedError, start_record
 from streamfs.gateway.options import Options
-from streamfs.gateway.segment import first_position, segment_name, segments
-from streamfs.gateway.state import State
+from streamfs.gateway.storage.log import CLOCK, MESSAGE, MODEL, START, Record
+from streamfs.gateway.storage.log_reader import read_log
+from streamfs.gateway.storage.segment import first_position, segment_name, segments
+from streamfs.gateway.storage.state import State
 from streamfs.procedure import Decision, Procedure
 
 _log = logging.getLogger(__name__)
@@ -65,6 +66,8 @@ def recover(
         If a model that the records name cannot be loaded.
     LogError
         If the log is damaged, or begins after the newest good snapshot, or after 0 where there is none.
+    StateError
+        If streams still follow a model for whose channels the bindings have no nodes.
     """
     state.models.keep_model(procedure.packed)
 
@@ -86,8 +89,33 @@ def recover(
         if end > state.journal.position:
             effects.add(made)
     if core.configuration != described(bindings, options):
+        _check_roles(state, core, bindings)
         core = Core.thaw(core.freeze()(), load, bindings, options)
     return Recovered(core, effects, state.log.end - position)
+
+
+def last_model(state: State, *, trust: bool = False) -> Procedure | None:
+    """Return the model that new episodes followed when the last record was stored; None if there was no run.
+
+    Parameters
+    ----------
+    state : State
+        The folder, opened.
+    trust : bool
+        Whether a pickled River model may be loaded.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be loaded.
+    LogError
+        If the log is damaged.
+    """
+    digest, position = _last_in_snapshot(state)
+    for _, record in state.log.read(position):
+        if record.kind in (START, MODEL):
+            digest = record.topic
+    return None if digest is None else Procedure.load(state.models.model_path(digest), trust=trust)
 
 
 def replay_log(
@@ -143,6 +171,28 @@ def _begin(state: State, procedure: Procedure, bindings: Bindings, options: Opti
                 bindings, options = understood(record.payload, first.channels)
             return Core(first, bindings, options, load)
     return Core(procedure, bindings, options, load)
+
+
+def _last_in_snapshot(state: State) -> tuple[str | None, int]:
+    """The digest of the newest snapshot's newest model, and the position from which records may name others."""
+    for position, snapshot in state.journal.snapshots():
+        try:
+            header, _, _ = container.unpack(snapshot, KIND, VERSION, "the snapshot")
+        except ModelError:  # of another version; it is told of where it is to be gone on from
+            continue
+        return header["lanes"][-1]["procedure"], position
+    return None, state.log.start
+
+
+def _check_roles(state: State, core: Core, bindings: Bindings) -> None:
+    """See that the bindings have a node for each channel that a model of before reads."""
+    try:
+        bindings.with_channels(core.roster.routes.channels)
+    except ValueError as error:
+        raise StateError(
+            f"{state.folder} has streams of another model, which the bindings do not fit: {error}; run the "
+            "gateway with the bindings of before until these are decided, or move the folder away to begin anew"
+        ) from error
 
 
 def _configured(core: Core, record: Record, load: Load) -> Core:

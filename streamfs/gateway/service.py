@@ -11,22 +11,22 @@ from time import monotonic, sleep, time
 from typing import Any, NamedTuple
 
 from streamfs.errors import StreamfsError
-from streamfs.gateway.announcer import Announcer
 from streamfs.gateway.batch import Batch, Grouping
 from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.committer import Done
 from streamfs.gateway.core import Core, Effects, clock_record, model_record, start_record
-from streamfs.gateway.health import Health, Statistics
-from streamfs.gateway.intake import dead_letter
+from streamfs.gateway.dead_letters import DeadLetters
 from streamfs.gateway.ledger import EnergyLog, Spent
-from streamfs.gateway.log import MESSAGE, Record
+from streamfs.gateway.model_file import ModelFile
+from streamfs.gateway.operations.announcer import Announcer
+from streamfs.gateway.operations.health import Health, Statistics
 from streamfs.gateway.options import Options
 from streamfs.gateway.outbox import Outbox
 from streamfs.gateway.publication import Publication
 from streamfs.gateway.recovery import recover
-from streamfs.gateway.rehearsal import rehearse
-from streamfs.gateway.state import State
-from streamfs.gateway.store import Disk, Nowhere, Store
+from streamfs.gateway.storage.committer import Done
+from streamfs.gateway.storage.log import MESSAGE, Record
+from streamfs.gateway.storage.state import State
+from streamfs.gateway.storage.store import Disk, Nowhere, Store
 from streamfs.gateway.transport import Message, Transport
 from streamfs.gateway.wall_clock import WallClock
 from streamfs.procedure import Decision, Procedure
@@ -38,7 +38,6 @@ _END = 2.8  # seconds for all that is to be done in the end, but for ...
 _FAREWELL = 0.8  # ... a commit that is under way then, and for parting from the broker: seconds for each
 _QUIET = 0.5  # seconds without a message after which, in the end, no more are waited for
 _AT_ONCE = Grouping(1, 0.0, inf)  # where nothing is kept
-_MAX_TOLD = 1000  # topics of which the first rejected message is logged
 _STATISTICS = 1.0  # seconds from one to the next
 
 
@@ -86,8 +85,8 @@ class Gateway:
         A file for the lines of the energy log; with a state, its journal has them too.
     trust : bool
         Whether pickled River models in the state may be loaded.
-    reload : callable, optional
-        Gives the procedure anew when `request_reload` was called.
+    model_file : ModelFile, optional
+        Gives the procedure anew when `request_reload` was called; by default that is the same one.
     homeassistant : str, optional
         Prefix under which streams are announced to Home Assistant.
     farewell : Publication, optional
@@ -122,7 +121,7 @@ class Gateway:
         max_queue: int = 10_000,
         energy_log: str | PathLike[str] | None = None,
         trust: bool = False,
-        reload: Callable[[], Procedure] | None = None,
+        model_file: ModelFile | None = None,
         homeassistant: str | None = None,
         farewell: Publication | None = None,
         on_decision: Callable[[Decision], None] | None = None,
@@ -132,13 +131,12 @@ class Gateway:
         self._transport = transport
         self._max_queue = max_queue
         self._energy_log = energy_log
-        self._reload = reload
-        self._reload_requested = Event()
+        self._model_file = ModelFile(lambda: procedure) if model_file is None else model_file
         self._farewell = farewell
         self._on_decision = on_decision
         self._state = state
         self._batch = Batch(_AT_ONCE if state is None else grouping or Grouping())
-        self._counters = Counter(retained=0, reloads=0, reload_failures=0, dead_letters=0)
+        self._counters = Counter(retained=0)
         self._is_new = state is None or state.log.end == 0  # then all that nodes are to be told is told anyway
         self._models: dict[str, Procedure] = {}
         if state is None:
@@ -148,13 +146,14 @@ class Gateway:
         else:
             recovered = recover(state, procedure, bindings, self._options, trust=trust)
             self._core = recovered.core
+            procedure = self._model_file.accepted(procedure, self._core.roster)
             self._counters["replayed"] = recovered.n_replayed
             self._batch.add([], 0, recovered.effects)
             self._store = Disk(state, transport.wake)
         self._outbox = Outbox(transport, self._store.waiting())
+        self._dead_letters = DeadLetters(self._outbox, self._options)
         self._announcer = Announcer(self._options, homeassistant)
         self._clock = WallClock(self._options.grace)
-        self._told: set[str] = set()
         self._energy_file: EnergyLog | None = None
         self._under_way_since: float | None = None
         self._is_committing = False
@@ -185,7 +184,7 @@ class Gateway:
 
     def request_reload(self) -> None:
         """Have the model loaded anew; to be called from any thread, and from a signal handler."""
-        self._reload_requested.set()
+        self._model_file.request()
         self._transport.wake()
 
     def statistics(self) -> Statistics:
@@ -201,6 +200,7 @@ class Gateway:
             storing=self._store.is_storing,
             loop_age=now - self.turned,
             lag=0.0 if oldest is None else now - oldest,
+            refused_model=self._model_file.refused,
         )
 
     def run(
@@ -282,8 +282,7 @@ class Gateway:
         if messages:
             self._hear(messages)
         self._let_time_pass()
-        if self._reload_requested.is_set():
-            self._reload_requested.clear()
+        if self._model_file.take_request():
             self._change_model()
         if self._transport.session_lost:  # and so, perhaps, all that was retained
             if not self._is_new:
@@ -314,13 +313,7 @@ class Gateway:
     def _take(self, records: list[Record], n_messages: int) -> None:
         effects = self._core.take(records)
         self._batch.add(records, n_messages, effects)
-        for rejected in effects.rejected:
-            self._counters["dead_letters"] += 1
-            self._outbox.say([dead_letter(rejected, self._options.prefix, self._options.name)])
-            topic = rejected["topic"]
-            if topic not in self._told and len(self._told) < _MAX_TOLD:
-                self._told.add(topic)
-                _log.warning("%s: %s (further ones on this topic are only counted)", topic, rejected["error"])
+        self._dead_letters.tell(effects.rejected)
 
     def _let_time_pass(self) -> None:
         joiner = self._core.roster.joiner
@@ -362,6 +355,8 @@ class Gateway:
         self._transport.acknowledge(done.n_messages)
         entry = done.commit.entry
         self._outbox.add(done.numbers, entry.publications)
+        if entry.snapshot is not None:
+            self._store.forget_models(self._core.roster.n_open)
         if self._energy_file is not None:
             self._log_energy(self._energy_file, entry.energy)
         if self._on_decision is not None:
@@ -378,23 +373,18 @@ class Gateway:
 
     def _change_model(self) -> None:
         """Follow the model that is there now; if it is no good, go on with the old one."""
-        if self._reload is None:
-            return
-        try:
-            procedure = self._reload()
-            rehearse(procedure, self._core.roster)
-            if self._state is None:
-                self._models[procedure.digest] = procedure
-            else:
-                self._state.models.keep_model(procedure.packed)
-        except (StreamfsError, OSError, ValueError) as error:
-            self._counters["reload_failures"] += 1
-            _log.error("the model is not changed: %s", error)
+        procedure = self._model_file.newest(self._core.roster, self._keep_model)
+        if procedure is None:
             return
         self._take([model_record(procedure.digest, time())], 0)
         self._transport.subscribe((*self._core.topics, *self._announcer.topics))
-        self._counters["reloads"] += 1
         _log.info("new episodes follow model %s", procedure.digest)
+
+    def _keep_model(self, procedure: Procedure) -> None:
+        if self._state is None:
+            self._models[procedure.digest] = procedure
+        else:
+            self._state.models.keep_model(procedure.packed)
 
     def _end(self) -> None:
         """Leave nothing undone: what was taken is made safe, what is safe is published."""
@@ -444,8 +434,9 @@ class Gateway:
 
     def _all_counters(self) -> Counter[str]:
         counters = self._core.counters
-        for part in (self._counters, self._transport.counters, self._store.counters, self._outbox.counters):
-            counters.update(part)
+        counters.update(self._counters)
+        for part in (self._transport, self._store, self._outbox, self._dead_letters, self._model_file):
+            counters.update(part.counters)
         return counters
 
     def _new_statistics(self) -> Statistics:

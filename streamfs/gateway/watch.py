@@ -11,9 +11,9 @@ from streamfs.engine import DECIDED, Engine
 from streamfs.errors import PayloadError, TrainingError
 from streamfs.gateway.drift import Alert, DriftWatch
 from streamfs.gateway.labels import decode_label
-from streamfs.gateway.log import Record
 from streamfs.gateway.options import Options
 from streamfs.gateway.publication import Publication
+from streamfs.gateway.storage.log import Record
 from streamfs.procedure import Decision, Procedure
 
 

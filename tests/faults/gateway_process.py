@@ -112,6 +112,10 @@ class GatewayProcess:
         page = self._page("readyz")
         return None if page is None else orjson.loads(page)["problems"]
 
+    def warnings(self):
+        """What somebody should see to."""
+        return orjson.loads(self._page("readyz"))["warnings"]
+
     def metrics(self):
         """Counters and gauges of up to a second ago; nothing if the gateway does not answer."""
         lines = (self._page("metrics") or b"").decode().splitlines()

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["pytest", "streamfs.cli", "streamfs.gateway.host", "streamfs.gateway.web"])
+FORKS.set_forkserver_preload(
+    ["pytest", "streamfs.cli", "streamfs.gateway.host", "streamfs.gateway.operations.web"]
+)
 
 
 def begin(args, errors):

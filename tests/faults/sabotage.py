@@ -7,9 +7,9 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any, NamedTuple
 
-from streamfs.gateway.journal import Journal
-from streamfs.gateway.log import Log
-from streamfs.gateway.segment import Segment
+from streamfs.gateway.storage.journal import Journal
+from streamfs.gateway.storage.log import Log
+from streamfs.gateway.storage.segment import Segment
 from streamfs.gateway.transport import Transport
 
 

@@ -11,7 +11,7 @@ from traffic import traffic
 from wire import PINGREQ, PUBACK
 from witness import Publisher, Witness
 
-from streamfs.gateway.state import journal_path, log_folder
+from streamfs.gateway.storage.state import journal_path, log_folder
 
 pytestmark = pytest.mark.mqtt
 

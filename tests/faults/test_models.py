@@ -1,5 +1,6 @@
 """A model is replaced while streams are open: they end on theirs, and others follow the new one."""
 
+import dataclasses
 import signal
 
 import pytest
@@ -9,6 +10,8 @@ from gateway_process import GatewayProcess
 from survival import SLOW, kill_midway, split
 from traffic import LATENESS, START, procedure, stamp, traffic
 from witness import Publisher, Witness
+
+from streamfs.gateway.storage.state import models_folder
 
 pytestmark = pytest.mark.mqtt
 
@@ -102,8 +105,7 @@ def test_a_model_that_cannot_be_read_changes_nothing(tmp_path, broker, undisturb
         gateway.await_ready()
         publisher.send(first)
         await_readings(gateway, first)
-        whole = gateway.model.read_bytes()
-        gateway.model.write_bytes(whole[: len(whole) // 2])
+        whole = tear_model(gateway.model)
         gateway.signal(signal.SIGHUP)
         gateway.await_metric("reload_failures", 1)
         publisher.send(second)
@@ -112,3 +114,83 @@ def test_a_model_that_cannot_be_read_changes_nothing(tmp_path, broker, undisturb
         gateway.model.write_bytes(whole)
     assert gateway.counters["reloads"] == 0
     assert_nothing_lost(take_account(gateway, broker), undisturbed())
+
+
+def tear_model(path):
+    """Leave half of a model file; return the whole."""
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    return whole
+
+
+def replace_by_slower(path):
+    """Put a model there whose ticks are not those of before; return the one before."""
+    whole = path.read_bytes()
+    dataclasses.replace(procedure(), period=2 * procedure().period).save(path)
+    return whole
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"), [(tear_model, "model.streamfs is damaged"), (replace_by_slower, "has a period of 2 s")]
+)
+def test_a_restart_with_a_model_that_is_no_good_goes_on_with_the_one_before(
+    tmp_path, broker, undisturbed, spoil, why
+):
+    first, second = split(traffic(), 2)
+    with GatewayProcess(tmp_path, broker.url) as gateway, Publisher(broker) as publisher:
+        gateway.start(*SLOW)
+        gateway.await_ready()
+        publisher.send(first)
+        await_readings(gateway, first)
+        gateway.kill()
+        whole = spoil(gateway.model)
+        gateway.start(*SLOW)
+        gateway.await_ready()
+        (warning,) = gateway.warnings()
+        assert warning.startswith("model file refused: ")
+        assert why in warning
+        assert gateway.metrics()["model_refused"] == 1
+        assert f"model {procedure().digest} of before is followed on" in gateway.errors
+        gateway.model.write_bytes(whole)
+        reload(gateway)
+        assert gateway.warnings() == []
+        publisher.send(second)
+        await_readings(gateway, first + second)
+        gateway.stop()
+    assert gateway.counters["reload_failures"] == 1
+    assert_nothing_lost(take_account(gateway, broker), undisturbed())
+
+
+def test_a_first_start_with_a_model_that_is_no_good_ends(tmp_path, broker):
+    with GatewayProcess(tmp_path, broker.url) as gateway:
+        tear_model(gateway.model)
+        gateway.start()
+        gateway.await_end()
+    assert gateway.returncode == 1
+    assert "model.streamfs is damaged" in gateway.errors
+
+
+def test_models_that_nothing_needs_any_more_are_removed(tmp_path, broker):
+    models = [procedure(price=float(number)) for number in range(1, 9)]
+    often = {"segment_bytes": 4096, "snapshot_seconds": 0.05}
+    sent = []
+    with (
+        GatewayProcess(tmp_path, broker.url, top={"spool": "spool"}, commit=often) as gateway,
+        Publisher(broker) as publisher,
+    ):
+        gateway.start()
+        gateway.await_ready()
+        for number, (model, messages) in enumerate(zip(models, split(traffic(), len(models)), strict=True), 1):
+            model.save(gateway.model)
+            gateway.signal(signal.SIGHUP)
+            gateway.await_metric("reloads", number)
+            publisher.send(messages)
+            sent += messages
+            await_readings(gateway, sent)
+        gateway.kill()
+        gateway.start()
+        gateway.await_ready()
+        gateway.stop()
+    left = {path.stem for path in models_folder(gateway.state).iterdir()}
+    assert models[-1].digest in left
+    assert len(left) < len(models)

@@ -9,8 +9,9 @@ import numpy.typing as npt
 from feature_extractors.base import Array
 from streamfs.errors import PayloadError
 from streamfs.gateway.codecs.checks import shown
-from streamfs.gateway.codecs.plain import sample_times, samples_in
+from streamfs.gateway.codecs.plain import even_times
 from streamfs.gateway.codecs.reading import MAX_SAMPLES, Batch
+from streamfs.gateway.codecs.samples import Packed
 
 _VERSION = 1
 _SHORTEST, _LONGEST = 1e-30, 1e10  # seconds from one sample to the next
@@ -33,8 +34,8 @@ class ArrayCodec:
 
     Examples
     --------
-    >>> batch = ArrayCodec().decode(encode_array(12.0, 0.5, [20.5, 21.0]))
-    >>> batch.times.tolist(), batch.values.tolist()
+    >>> times, values = ArrayCodec().decode(encode_array(12.0, 0.5, [20.5, 21.0])).arrays()
+    >>> times.tolist(), values.tolist()
     ([12.0, 12.5], [20.5, 21.0])
     """
 
@@ -50,13 +51,12 @@ class ArrayCodec:
             raise PayloadError(f"version is {version}, expected {_VERSION}")
         if code not in _TYPES:
             raise PayloadError(f"type is {code}, expected one of {', '.join(map(str, _TYPES))}")
-        kind = _TYPES[code]
-        n_bytes = len(payload) - _HEADER.size
-        if n_bytes % kind.itemsize:
-            raise PayloadError(f"samples have {n_bytes} bytes, expected a multiple of {kind.itemsize}")
-        n_samples = samples_in("payload", n_bytes // kind.itemsize, self._max_samples)
-        times = sample_times(nanoseconds / 10**9, step, n_samples)
-        return Batch(times, _finite(np.frombuffer(payload, kind, offset=_HEADER.size)), None)
+        kind, data = _TYPES[code], payload[_HEADER.size :]
+        n_samples, n_left = divmod(len(data), kind.itemsize)
+        if n_left:
+            raise PayloadError(f"samples have {len(data)} bytes, expected a multiple of {kind.itemsize}")
+        times = even_times("payload", nanoseconds / 10**9, step, n_samples, self._max_samples)
+        return Batch(times, Packed(kind, data), None)
 
 
 def encode_array(start: float, step: float, values: npt.ArrayLike, kind: str = "float32") -> bytes:
@@ -101,13 +101,6 @@ def encode_array(start: float, step: float, values: npt.ArrayLike, kind: str = "
         raise ValueError(f"step is {step}, expected a positive number of seconds")
     header = _HEADER.pack(_VERSION, _CODES[kind], round(start * 1e9), step)
     return header + _converted(samples, _TYPES[_CODES[kind]]).tobytes()
-
-
-def _finite(samples: npt.NDArray[Any]) -> Array:
-    with np.errstate(invalid="ignore"):  # a NaN that signals is missing like any other
-        values = samples.astype(np.float64)
-    values[np.isinf(values)] = np.nan
-    return values
 
 
 def _converted(samples: Array, kind: np.dtype[Any]) -> npt.NDArray[Any]:

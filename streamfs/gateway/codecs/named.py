@@ -1,7 +1,6 @@
 """Codecs by the names of their formats, and by the content types of messages."""
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 from streamfs.errors import MissingExtraError, PayloadError
 from streamfs.gateway.codecs.array import ArrayCodec
@@ -56,28 +55,30 @@ class AutoCodec:
         )
         self._fields = fields
         self._max_samples = max_samples
-        self._others: dict[str, Codec] = {}
+        self._others: dict[str, Codec] = {}  # by content type
 
     def decode(self, payload: bytes, arrival: float, content_type: str = "") -> Reading | Batch | Several:
         """Read a payload; see `Codec`."""
         if not content_type:
             return self._plain.decode(payload, arrival)
-        return self._codec(content_type).decode(payload, arrival)
+        codec = self._others.get(content_type) or self._codec(content_type)
+        return codec.decode(payload, arrival)
 
     def _codec(self, content_type: str) -> Codec:
         name = codec_of_content_type(content_type)
-        if name == "json":
-            return self._plain
-        if name not in self._others:
+        codec: Codec = self._plain
+        if name != "json":
             fields = self._fields if name in _TAKE_FIELDS else None
             try:
-                self._others[name] = codec_for(name, fields=fields, max_samples=self._max_samples)
+                codec = codec_for(name, fields=fields, max_samples=self._max_samples)
             except MissingExtraError as error:
                 raise PayloadError(f"content type is {shown(content_type)}: {error}") from error
-        return self._others[name]
+        if len(self._others) >= _KNOWN:
+            self._others.clear()
+        self._others[content_type] = codec
+        return codec
 
 
-@lru_cache(_KNOWN)
 def codec_of_content_type(content_type: str) -> str:
     """Return the name of the format that a content type stands for; its parameters do not matter.
 

@@ -1,20 +1,19 @@
 """Plain JSON: a number, an object with one, or an object with many."""
 
+from array import array
 from collections.abc import Mapping
+from math import nan
 from typing import Any
 
-import numpy as np
-
-from feature_extractors.base import Array
 from streamfs.errors import PayloadError
 from streamfs.gateway.codecs.checks import LATEST, clock, number, sequence_number, shown
 from streamfs.gateway.codecs.paths import Paths, checked_fields, load_json
 from streamfs.gateway.codecs.reading import MAX_SAMPLES, Batch, Reading, Several
+from streamfs.gateway.codecs.samples import Even
 
 _VALUE = ("v", "value")
 _TIME = ("t", "ts", "timestamp")
 _SEQUENCE = "seq"
-_IN_ARRAYS = {int, float, bool, type(None)}
 
 
 class PlainCodec:
@@ -48,8 +47,8 @@ class PlainCodec:
     >>> PlainCodec().decode(b'{"v": true, "t": 12, "seq": 3}')
     Reading(time=12.0, value=1.0, sequence=3)
     >>> batch = PlainCodec().decode(b'{"t0": 12, "dt": 0.5, "v": [20.5, null, 21]}')
-    >>> batch.times.tolist(), batch.values.tolist()
-    ([12.0, 12.5, 13.0], [20.5, nan, 21.0])
+    >>> [column.tolist() for column in batch.arrays()]
+    [[12.0, 12.5, 13.0], [20.5, nan, 21.0]]
     """
 
     def __init__(
@@ -119,11 +118,8 @@ class PlainCodec:
             raise PayloadError(f"{name} is {shown(values)}, expected {self._start} and dt beside an array")
         start = self._seconds(self._start, fields[self._start])
         step = self._step("dt", fields["dt"])
-        times = sample_times(start, step, samples_in(name, len(values), self._max_samples))
-        if not set(map(type, values)) <= _IN_ARRAYS:
-            odd = next(value for value in values if type(value) not in _IN_ARRAYS)
-            raise PayloadError(f"{name} has {shown(odd)} in it, expected numbers, or null where one is missing")
-        return Batch(times, np.array(values, dtype=np.float64), self._number(fields))
+        times = even_times(name, start, step, len(values), self._max_samples)
+        return Batch(times, _numbers(name, values), self._number(fields))
 
 
 class FieldsCodec:
@@ -180,27 +176,28 @@ class FieldsCodec:
         return Several(tuple(parts))
 
 
-def sample_times(start: float, step: float, n_samples: int) -> Array:
+def _numbers(name: str, values: list[Any]) -> "array[float]":
+    """Put numbers into an array; null is NaN."""
+    try:
+        return array("d", values)
+    except TypeError:
+        known = [nan if value is None else value for value in values]
+    odd = next((value for value in known if not isinstance(value, int | float)), None)
+    if odd is not None:
+        raise PayloadError(f"{name} has {shown(odd)} in it, expected numbers, or null where one is missing")
+    return array("d", known)
+
+
+def even_times(name: str, start: float, step: float, n_samples: int, max_samples: int) -> Even:
     """Return the times of samples that follow each other evenly.
 
     Raises
     ------
     PayloadError
-        If the step is not above 0, or the last lies beyond `LATEST`.
-    """
-    if not (step > 0 and start + step * n_samples < LATEST):
-        raise PayloadError(f"dt is {step}, expected more than 0, and a last time of less than {LATEST:g} seconds")
-    return start + step * np.arange(n_samples, dtype=np.float64)
-
-
-def samples_in(name: str, n_samples: int, max_samples: int) -> int:
-    """Return the number of samples.
-
-    Raises
-    ------
-    PayloadError
-        If there is none, or are too many.
+        If there is no sample, or are too many, the step is not above 0, or the last lies beyond `LATEST`.
     """
     if not 0 < n_samples <= max_samples:
         raise PayloadError(f"{name} has {n_samples} samples, expected 1 to {max_samples}")
-    return n_samples
+    if not (step > 0 and start + step * n_samples < LATEST):
+        raise PayloadError(f"dt is {step}, expected more than 0, and a last time of less than {LATEST:g} seconds")
+    return Even(start, step)

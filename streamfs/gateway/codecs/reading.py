@@ -2,7 +2,10 @@
 
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from feature_extractors.base import Array
+from streamfs.gateway.codecs.samples import Even, Samples, flat
 
 MAX_SAMPLES = 100_000
 """Samples that one payload may hold."""
@@ -31,17 +34,23 @@ class Batch(NamedTuple):
 
     Parameters
     ----------
-    times : array of shape (n_samples,)
-        Seconds, finite, in the order of the message, which need not rise; at least one.
-    values : array of shape (n_samples,)
-        In the column's unit; NaN where a sample is missing.
+    times : Even, or array of shape (n_samples,)
+        Seconds, finite, in the order of the message; those of an array need not rise.
+    values : Samples
+        In the column's unit; at least one.
     sequence : int or None
         Number of the message on its channel; None if the node does not count.
     """
 
-    times: Array
-    values: Array
+    times: Even | Array
+    values: Samples
     sequence: int | None
+
+    def arrays(self) -> tuple[Array, Array]:
+        """Times and values, both of shape (n_samples,); NaN where a sample is missing."""
+        values = flat([self.values])
+        values = np.where(np.isfinite(values), values, np.nan)
+        return self.times.times(len(values)) if isinstance(self.times, Even) else self.times, values
 
 
 class Several(NamedTuple):

@@ -140,7 +140,7 @@ def _samples(reported: Reading | Batch) -> list[tuple[float | None, float]]:
     if isinstance(reported, Reading):
         pairs: list[tuple[float | None, float]] = [(reported.time, reported.value)]
     else:
-        stamped = zip(reported.times.tolist(), reported.values.tolist(), strict=True)
+        stamped = zip(*(column.tolist() for column in reported.arrays()), strict=True)
         pairs = [(time, value) for time, value in stamped if not isnan(value)]
     odd = next((value for _, value in pairs if not isfinite(value)), None)
     if odd is not None:

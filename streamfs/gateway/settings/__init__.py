@@ -106,7 +106,7 @@ class Settings:
         DataError
             If the file of pairs cannot be read.
         """
-        routes = tuple(source.route() for source in self.sources)
+        routes = tuple(source.route(self.limits.batch_samples) for source in self.sources)
         try:
             bindings = self.streams.bindings(channels, routes, self.limits.streams)
         except StreamfsError:

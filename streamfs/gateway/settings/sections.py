@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
+from streamfs.gateway.codecs import MAX_SAMPLES
 from streamfs.gateway.settings.toml_section import Section
 from streamfs.gateway.topics import check_topic
 
@@ -60,6 +61,8 @@ class Limits:
         Messages that may wait to be taken; of those of QoS 0 the oldest give way.
     payload_bytes : int
         Bytes of a message.
+    batch_samples : int
+        Samples of a message.
     pending : int
         Readings that may wait for their tick.
     decisions_kept : int
@@ -72,6 +75,7 @@ class Limits:
     streams_when_full: str = "refuse"
     queue: int = 10_000
     payload_bytes: int = 262_144
+    batch_samples: int = MAX_SAMPLES
     pending: int = 1_000_000
     decisions_kept: int = 100_000
     ahead: int = 10_000
@@ -84,6 +88,7 @@ class Limits:
             section.text("streams_when_full", cls.streams_when_full, ("refuse", "evict")),
             section.whole("queue", cls.queue, 1),
             section.whole("payload_bytes", cls.payload_bytes, 1),
+            section.whole("batch_samples", cls.batch_samples, 1),
             section.whole("pending", cls.pending, 1),
             section.whole("decisions_kept", cls.decisions_kept, 1),
             section.whole("ahead", cls.ahead, 1),

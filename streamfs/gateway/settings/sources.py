@@ -7,7 +7,7 @@ from typing import Self
 from feature_extractors.report import split_channel
 from streamfs.errors import MissingExtraError
 from streamfs.gateway.bindings import STANDARD, Route
-from streamfs.gateway.codecs import FORMATS
+from streamfs.gateway.codecs import FORMATS, MAX_SAMPLES
 from streamfs.gateway.codecs.checks import TIME_UNITS
 from streamfs.gateway.settings.toml_section import Section
 from streamfs.gateway.topics import Template, check_name
@@ -87,8 +87,8 @@ class InputSource:
             return (self.channel,)
         return tuple(self.fields.values()) or None
 
-    def route(self) -> Route:
-        """Return the source as bindings want it."""
+    def route(self, max_samples: int = MAX_SAMPLES) -> Route:
+        """Return the source as bindings want it, whose messages may have so many samples."""
         return Route.of(
             self.topic,
             self.format,
@@ -98,6 +98,7 @@ class InputSource:
             time=self.time,
             time_unit=self.time_unit,
             sequence=self.sequence,
+            max_samples=max_samples,
         )
 
 

@@ -10,8 +10,8 @@ from time import perf_counter
 from typing import NamedTuple, TypeVar
 
 from streamfs.errors import StorageError
-from streamfs.gateway.journal import Entry, Journal
-from streamfs.gateway.log import Log, Record
+from streamfs.gateway.storage.journal import Entry, Journal
+from streamfs.gateway.storage.log import Log, Record
 
 _log = logging.getLogger(__name__)
 

@@ -1,12 +1,14 @@
 """Models that the log names: kept beside it, so that a replay finds each."""
 
 import os
-from collections.abc import Container
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
 from streamfs import container
-from streamfs.gateway.segment import storing, sync_folder
+from streamfs.gateway.storage.segment import storing, sync_folder
+
+_ENDING = ".streamfs"
 
 
 class Models:
@@ -29,6 +31,9 @@ class Models:
 
     def __init__(self, folder: str | PathLike[str]) -> None:
         self._folder = Path(folder)
+        self._new = {path.stem for path in self._folder.glob(f"*{_ENDING}")}  # since models were last forgotten
+        self._known: set[str] = set()  # those of the time before
+        self._needed_until: dict[str, int] = {}
 
     def keep_model(self, data: bytes) -> str:
         """Keep a model file, durably: whole or not at all.
@@ -50,6 +55,7 @@ class Models:
         """
         digest = container.digest(data)
         path = self.model_path(digest)
+        self._new.add(digest)
         with storing(path):
             self._folder.mkdir(parents=True, exist_ok=True)
             container.write(path, data)
@@ -61,22 +67,32 @@ class Models:
 
     def model_path(self, digest: str) -> Path:
         """Return the path of the model with this digest, kept or not."""
-        return self._folder / f"{digest}.streamfs"
+        return self._folder / f"{digest}{_ENDING}"
 
-    def forget_models(self, except_digests: Container[str]) -> None:
-        """Remove all models but some.
+    def forget_models(self, followed: Iterable[str], start: int, end: int) -> None:
+        """Remove the models that neither the gateway nor a record or a snapshot in its state needs any more.
+
+        To be called after each snapshot. Whatever was followed, or was there, at this time or the last counts as
+        needed by records up to the end: by some that are not stored yet, or by the snapshot.
 
         Parameters
         ----------
-        except_digests : container of str
-            Those that stay: all that the log, a snapshot or the gateway may still name.
+        followed : iterable of str
+            Digests of the models that streams follow now.
+        start, end : int
+            Positions of the log's first record, and behind its last.
 
         Raises
         ------
         StorageError
             If one cannot be removed.
         """
-        for path in self._folder.glob("*.streamfs*"):  # one that was torn while it was written, too
-            if path.name.removesuffix(".streamfs") not in except_digests:
+        current = self._new.union(followed)
+        self._needed_until |= dict.fromkeys(current | self._known, end)
+        self._new, self._known = set(), current
+        for path in self._folder.glob(f"*{_ENDING}*"):  # one that was torn while it was written, too
+            digest = path.name.removesuffix(_ENDING)
+            if self._needed_until.get(digest, -1) < start:  # -1: no model of ours
                 with storing(path):
                     path.unlink()
+                self._needed_until.pop(digest, None)

@@ -1,13 +1,17 @@
 """Where what a gateway has received, and what has come of it, is made safe: on disk, or nowhere."""
 
+import logging
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Protocol
 
-from streamfs.gateway.committer import Commit, Committer, Done
-from streamfs.gateway.outbox import Numbered
-from streamfs.gateway.state import State
+from streamfs.errors import StorageError
+from streamfs.gateway.publication import Numbered
+from streamfs.gateway.storage.committer import Commit, Committer, Done
+from streamfs.gateway.storage.state import State
+
+_log = logging.getLogger(__name__)
 
 
 class Store(Protocol):
@@ -46,6 +50,9 @@ class Store(Protocol):
     def waiting(self) -> Iterable[Numbered]:
         """Publications that an earlier run has left, by their numbers."""
 
+    def forget_models(self, followed: Iterable[str]) -> None:
+        """Remove the models that are needed no more, after a snapshot; these digests are followed."""
+
     def stop(self, timeout: float) -> bool:
         """Wait for the commit under way, at most for the timeout in seconds; say whether all is safe."""
 
@@ -78,6 +85,9 @@ class Nowhere:
         """Nothing."""
         return ()
 
+    def forget_models(self, followed: Iterable[str]) -> None:
+        """None is kept."""
+
     def stop(self, timeout: float) -> bool:  # noqa: ARG002 - nothing is under way
         """Nothing is to be waited for."""
         return True
@@ -99,6 +109,7 @@ class Disk:
     def __init__(self, state: State, wake: Callable[[], None]) -> None:
         self._state = state
         self._committer = Committer(state.log, state.journal, wake)
+        self._n_forget_failures = 0
 
     @property
     def is_busy(self) -> bool:
@@ -115,6 +126,7 @@ class Disk:
         """What the committer has counted, and what was found damaged."""
         log, journal = self._state.log, self._state.journal
         counters = Counter(self._committer.counters)
+        counters["release_failures"] += self._n_forget_failures
         counters["torn_bytes"] = log.torn_bytes
         counters["torn_snapshots"] = journal.torn_snapshots
         counters["repeated_decisions"] = journal.repeated_decisions
@@ -149,6 +161,15 @@ class Disk:
         while page := self._state.journal.outbox(after):
             yield from page
             after = page[-1][0]
+
+    def forget_models(self, followed: Iterable[str]) -> None:
+        """Remove the models that nothing in the folder names any more; what cannot go now goes later."""
+        try:
+            self._state.forget_models(followed)
+        except StorageError as error:
+            self._n_forget_failures += 1
+            if self._n_forget_failures == 1:
+                _log.warning("%s (tried again after each snapshot; further times are only counted)", error)
 
     def stop(self, timeout: float) -> bool:
         """Wait for the commit under way."""

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import IO
 
 from streamfs.errors import LogError, StateError
-from streamfs.gateway.frames import Record, pack_frame
-from streamfs.gateway.log_reader import read_log, read_segment
-from streamfs.gateway.segment import (
+from streamfs.gateway.storage.frames import Record, pack_frame
+from streamfs.gateway.storage.log_reader import read_log, read_segment
+from streamfs.gateway.storage.segment import (
     HEADER_BYTES,
     Segment,
     find_end,
@@ -105,7 +105,7 @@ class Log:
     @property
     def start(self) -> int:
         """Position of the oldest record that the log still has."""
-        return next(iter(self._sizes), self.end)
+        return next(iter(tuple(self._sizes)), self.end)  # at once, for other threads ask too
 
     @property
     def n_segments(self) -> int:

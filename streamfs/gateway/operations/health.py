@@ -71,6 +71,8 @@ class Health:
         Seconds since the loop last went round.
     lag : float
         Seconds since the oldest message arrived that is not stored yet; 0 if there is none.
+    refused_model : str
+        Why the model in the model file is not the one that is followed; empty if it is.
 
     Examples
     --------
@@ -86,6 +88,7 @@ class Health:
     storing: bool
     loop_age: float
     lag: float
+    refused_model: str = ""
 
     def is_alive(self, limits: Limits = DEFAULT_LIMITS) -> bool:
         """Whether the loop goes round; if not, only a restart helps."""
@@ -101,3 +104,7 @@ class Health:
             f"a message has waited {self.lag:.1f} s to be stored": not self.lag <= limits.lag,
         }
         return [problem for problem, holds in found.items() if holds]
+
+    def warnings(self) -> list[str]:
+        """What somebody should see to, though the gateway does its work."""
+        return [f"model file refused: {self.refused_model}"] if self.refused_model else []

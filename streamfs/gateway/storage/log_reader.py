@@ -7,8 +7,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from streamfs.errors import LogError
-from streamfs.gateway.frames import Frame, Record
-from streamfs.gateway.segment import HEADER_BYTES, find_end, first_position, reading, segments, whole_frames
+from streamfs.gateway.storage.frames import Frame, Record
+from streamfs.gateway.storage.segment import (
+    HEADER_BYTES,
+    find_end,
+    first_position,
+    reading,
+    segments,
+    whole_frames,
+)
 
 
 class Extent(NamedTuple):
@@ -99,7 +106,7 @@ def read_log(folder: str | PathLike[str], start: int = 0) -> Iterator[tuple[int,
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from streamfs.gateway.log import Log
+    >>> from streamfs.gateway.storage.log import Log
     >>> with TemporaryDirectory() as folder:
     ...     log = Log(folder)
     ...     log.append([Record(0, float(number), "sensors/n1/light", b"410") for number in range(3)])

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 
 from streamfs.errors import MissingExtraError
-from streamfs.gateway.health import Health, Statistics
+from streamfs.gateway.operations.health import Health, Statistics
 
 try:
     from prometheus_client import CollectorRegistry, ProcessCollector
@@ -50,6 +50,7 @@ HELP: Mapping[str, str] = {
     "malformed_properties": "Messages whose MQTT properties could not be read",
     "malformed_topics": "Messages whose topic could not be read",
     "messages": "Messages taken",
+    "model_refused": "Whether the model file is refused, and the model before followed on",
     "models": "Models taken over",
     "not_finite": "Readings that are no numbers to calculate with, taken as missing",
     "outbox": "Publications that the broker has not confirmed",
@@ -64,8 +65,8 @@ HELP: Mapping[str, str] = {
     "refused_connections": "Connections that the broker refused",
     "refused_publications": "Publications that the broker refused",
     "refused_subscriptions": "Subscriptions that the broker refused",
-    "release_failures": "Attempts to remove old segments of the log that failed",
-    "reload_failures": "Models that could not be loaded anew",
+    "release_failures": "Attempts to remove old segments of the log, or old models, that failed",
+    "reload_failures": "How often the model file was refused",
     "reloads": "Models loaded anew",
     "reopened": "Episodes opened again",
     "replayed": "Records of the log that were replayed at the start",
@@ -158,6 +159,7 @@ def _of_health(health: Health) -> dict[str, float]:
         "subscribed": health.subscribed,
         "storing": health.storing,
         "loop_age_seconds": health.loop_age,
+        "model_refused": bool(health.refused_model),
     }
 
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from streamfs.errors import StreamfsError
-from streamfs.gateway.health import Health, Statistics
+from streamfs.gateway.operations.health import Health, Statistics
 
 if TYPE_CHECKING:
-    from streamfs.gateway.metrics import Metrics
+    from streamfs.gateway.operations.metrics import Metrics
 
 _log = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ def serve(
     """Answer HTTP requests from a thread of its own, until the block ends.
 
     ``/metrics`` is for Prometheus. ``/healthz`` answers 200 while the loop goes round, ``/readyz`` while all
-    works, else 503; both list the problems in JSON.
+    works, else 503; both list problems and warnings in JSON.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def serve(
     others turned away with 503. So slow or hostile clients cost the gateway little. The end cuts all connections
     and takes less than a second.
     """
-    from streamfs.gateway.metrics import Metrics  # noqa: PLC0415 - needs an extra that only a site needs
+    from streamfs.gateway.operations.metrics import Metrics  # noqa: PLC0415 - needs an extra that only a site needs
 
     if not 0 <= port <= 65_535:
         raise ValueError(f"port is {port}, expected 0 to 65535")
@@ -201,7 +201,8 @@ class _Handler(BaseHTTPRequestHandler):
         problems = health.problems()
         is_well = health.is_alive() if path == "/healthz" else not problems
         status = HTTPStatus.OK if is_well else HTTPStatus.SERVICE_UNAVAILABLE
-        self._answer(status, orjson.dumps({"ok": is_well, "problems": problems}), "application/json")
+        answer = {"ok": is_well, "problems": problems, "warnings": health.warnings()}
+        self._answer(status, orjson.dumps(answer), "application/json")
 
     def _answer(self, status: HTTPStatus, page: bytes, content_type: str) -> None:
         self.send_response(status)

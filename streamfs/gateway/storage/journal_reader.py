@@ -12,8 +12,8 @@ from typing import Any, Self
 import orjson
 
 from streamfs.errors import StateError
-from streamfs.gateway.journal_schema import check_version, using
 from streamfs.gateway.publication import Publication
+from streamfs.gateway.storage.journal_schema import check_version, using
 
 _log = logging.getLogger(__name__)
 

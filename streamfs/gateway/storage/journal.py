@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 
 from streamfs.errors import StateError
-from streamfs.gateway.journal_reader import JournalReader, Mark
-from streamfs.gateway.journal_schema import check_whole, migrate, undoing, using, version_of
 from streamfs.gateway.publication import Publication
+from streamfs.gateway.storage.journal_reader import JournalReader, Mark
+from streamfs.gateway.storage.journal_schema import check_whole, migrate, undoing, using, version_of
 from streamfs.procedure import Decision
 
 _N_SNAPSHOTS = 2  # the newest, and one to fall back on

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from importlib.metadata import version
 
-from streamfs.gateway.discovery import discovery, gateway_discovery, is_birth, removal
+from streamfs.gateway.operations.discovery import discovery, gateway_discovery, is_birth, removal
 from streamfs.gateway.options import Options
 from streamfs.gateway.publication import Publication
 

@@ -11,7 +11,7 @@ from typing import IO
 from zlib import crc32
 
 from streamfs.errors import LogError, StorageError
-from streamfs.gateway.frames import MARK_BYTES, Frame, read_frame
+from streamfs.gateway.storage.frames import MARK_BYTES, Frame, read_frame
 
 _KIND, _VERSION = b"streamfs log ", b"1"
 _TITLE = _KIND + _VERSION + b"\n"

@@ -3,7 +3,6 @@
 import logging
 import os
 import socket
-from time import clock_gettime_ns
 
 from streamfs.errors import StreamfsError
 
@@ -16,18 +15,13 @@ STOPPING = "STOPPING=1"
 ALIVE = "WATCHDOG=1"
 
 
-def reloading() -> str:
-    """What to `notify` before settings are read again; systemd wants the time with it, and READY afterwards."""
-    return f"RELOADING=1\nMONOTONIC_USEC={clock_gettime_ns(1) // 1000}"
-
-
 def notify(*assignments: str) -> bool:
     """Tell systemd something; nothing happens where ``NOTIFY_SOCKET`` is not set.
 
     Parameters
     ----------
     *assignments : str
-        Such as `READY`, `STOPPING`, `ALIVE`, `reloading` or ``STATUS=following 12 streams``.
+        Such as `READY`, `STOPPING`, `ALIVE` or ``STATUS=following 12 streams``.
 
     Returns
     -------

@@ -1,14 +1,15 @@
 """The state folder: where a gateway keeps its log, its journal and its models."""
 
+from collections.abc import Iterable
 from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 from typing import Self
 
 from streamfs.errors import StateError
-from streamfs.gateway.journal import Journal
-from streamfs.gateway.log import Log
-from streamfs.gateway.models import Models
+from streamfs.gateway.storage.journal import Journal
+from streamfs.gateway.storage.log import Log
+from streamfs.gateway.storage.models import Models
 
 
 def log_folder(state: str | PathLike[str]) -> Path:
@@ -42,6 +43,7 @@ class State:
 
     Attributes
     ----------
+    folder : Path
     log : Log
     journal : Journal
     models : Models
@@ -70,6 +72,7 @@ class State:
         spool: str | PathLike[str] | None = None,
         decisions_kept: int = 100_000,
     ) -> None:
+        self.folder = Path(folder)
         with ExitStack() as exits:
             self.log = Log(log_folder(folder), segment_bytes=segment_bytes, spool=spool)  # locks the folder: first
             exits.callback(self.log.close)
@@ -88,6 +91,22 @@ class State:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def forget_models(self, followed: Iterable[str]) -> None:
+        """Remove the models that nothing here names any more; to be called after each snapshot.
+
+        Parameters
+        ----------
+        followed : iterable of str
+            Digests of the models that streams follow now.
+
+        Raises
+        ------
+        StorageError
+            If one cannot be removed.
+        """
+        start = min(self.log.start, self.journal.oldest_snapshot_position)
+        self.models.forget_models(followed, start, self.log.end)
 
     def close(self) -> None:
         """Close the log and the journal."""

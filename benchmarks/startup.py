@@ -1,0 +1,121 @@
+"""Measure how soon each command is there, and print JSON lines and a table.
+
+python benchmarks/startup.py [PART ...]
+
+Each run is a process of its own, from its start to its end, on the wall clock; five runs, medians; the CPU is beside it.
+There is no peer. What is cold finds an empty NUMBA_CACHE_DIR and compiles, what is warm finds what the cold run left.
+Files of Python code are compiled before. The streams are 60 simulated pairs of 20 ticks.
+
+- ``help``: ``--help`` of the whole and of each command
+- ``imports``: what an importing program waits for, beside numba alone; warm
+- ``commands``: ``train``, ``evaluate``, ``check``, and ``run`` to where it listens to a broker, less the 0.1 s for which
+  it was told to wait there; cold and warm
+"""
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from figures import N_TURNS, Figure, Parts, main, measure, processor, table
+from gateway_runs import Broker, Way, scratch, undecided, write_config
+
+from streamfs.cli import cli
+
+STREAMFS = ("-m", "streamfs")
+IDLE = 0.1  # seconds
+IMPORTS = ("numba", "streamfs", "feature_extractors", "streamfs.engine", "streamfs.gateway.service")
+
+
+class Took(NamedTuple):
+    """Seconds of a process."""
+
+    wall: float
+    cpu: float
+
+    @property
+    def detail(self) -> str:
+        return f"{self.cpu:.2f} s of CPU"
+
+
+def took(words: Sequence[str], folder: Path | None = None, cache: Path | None = None) -> Took:
+    """Run Python once, in a folder, with a cache of its own if one is named."""
+    environment = os.environ | ({} if cache is None else {"NUMBA_CACHE_DIR": str(cache)})
+    before, begin = _cpu(), time.perf_counter()
+    command = [sys.executable, *words]
+    ended = subprocess.run(  # noqa: S603 - our own command
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    if ended.returncode:
+        raise RuntimeError(f"{' '.join(words)} has ended with {ended.returncode}: {ended.stderr}")
+    return Took(time.perf_counter() - begin, _cpu() - before)
+
+
+def _cpu() -> float:
+    """CPU of all processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def warm(words: Sequence[str], folder: Path | None = None, cache: Path | None = None) -> Took:
+    """The median of several runs, after one that does not count."""
+    runs = [took(words, folder, cache) for _ in range(N_TURNS + 1)][1:]
+    return Took(median(run.wall for run in runs), median(run.cpu for run in runs))
+
+
+def help_texts() -> list[Figure]:
+    figures = []
+    for name in ("", *cli.commands):
+        seconds = warm([*STREAMFS, *name.split(), "--help"])
+        what = " ".join(["streamfs", *name.split(), "--help, s"])
+        figures.append(Figure(what, seconds.wall, at_most=0.3, detail=seconds.detail))
+    return figures
+
+
+def imports() -> list[Figure]:
+    seconds = {name: warm(["-c", f"import {name}"]) for name in IMPORTS}
+    return [Figure(f"import {name}, s", of.wall, detail=of.detail) for name, of in seconds.items()]
+
+
+def commands() -> list[Figure]:
+    figures = []
+    with scratch() as folder, Broker() as broker:
+        write_config(folder, undecided(), broker.url, Way(1, keeps=True))
+        took([*STREAMFS, "simulate", "pairs.csv", "--pairs", "60", "--ticks", "20"], folder)
+        for name, words in {
+            "train": ["train", "pairs.csv", "-o", "pairs.streamfs"],
+            "evaluate": ["evaluate", "pairs.streamfs", "pairs.csv"],
+            "check": ["check", "gateway.toml"],
+            "run": ["run", "--config", "gateway.toml", "--idle", str(IDLE)],
+        }.items():
+            cache, waits = folder / f"cache-{name}", IDLE if name == "run" else 0.0
+            for state, run in (("cold", took), ("warm", warm)):
+                seconds = run([*STREAMFS, *words], folder, cache)
+                figures.append(Figure(f"streamfs {name}, {state}, s", seconds.wall - waits, detail=seconds.detail))
+    return figures
+
+
+PARTS: Parts = {"help": help_texts, "imports": imports, "commands": commands}
+
+
+def section() -> str:
+    """The figures as a section of the results."""
+    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
+    return f"""
+## How soon each command is there
+
+`benchmarks/startup.py`. {text}
+
+{table(measure(PARTS))}
+
+{processor()}.
+"""
+
+
+if __name__ == "__main__":
+    main(__doc__ or "", PARTS)

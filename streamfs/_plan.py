@@ -1,0 +1,116 @@
+"""What the engine's kernels work on: numbers, and where arrays are, in one record that is quick to hand over."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors import Program
+from feature_extractors._driver import BLOCK, ENTRY
+from feature_extractors._loop import TASK_SIZE
+from streamfs.classifiers._evaluate import NODE, WAY
+from streamfs.classifiers.tree import Tree
+
+FREE, WAITING, OPEN, DECIDED, MOVING = range(5)
+"""What a row holds: no stream; one whose episode has not begun; one that is followed; one that is decided.
+
+A stream is MOVING only within a kernel, from its sample to what the classifier says of it.
+"""
+
+COUNTERS = ("samples", "not_finite", "before_opening", "late", "duplicate", "after_decision")
+
+STREAM = np.dtype([("start", np.float64), ("tick", np.int64), ("episode", np.int64), ("confidence", np.float64)])
+"""What is kept of a stream beside its status and its features' state."""
+
+ENDED = np.dtype([("sample", np.int64), ("label", np.int64)])
+"""A sample that ends an episode, and the class; -1 where there is none."""
+
+ARRAYS: dict[str, Any] = {
+    "state": np.float64,
+    "streams": STREAM,
+    "status": np.int8,
+    "counters": np.int64,
+    "ended": ENDED,
+    "letter": np.float64,
+    "table": ENTRY,
+    "inputs": np.int64,
+    "params": np.float64,
+    "nodes": NODE,
+    "ways": WAY,
+    "shares": np.float64,
+    **dict.fromkeys(("ticks", "rows", "stack", "task"), np.int64),
+    **dict.fromkeys(("samples", "seconds", "room", "values", "weights", "result"), np.float64),
+}
+"""The arrays of a plan: those of the streams, of the features, of the tree, and room to work in.
+
+A letter brings a single sample: its row, as a whole number, its time and its values.
+"""
+
+SIZES = ("n_rows", "width", "n_features", "n_columns", "n_inputs", "n_nodes", "n_classes", "depth", "limit")
+
+PLAN = np.dtype(
+    [(name, np.int64) for name in (*ARRAYS, *SIZES)]
+    + [(name, np.float64) for name in ("period", "confidence", "earliest")]
+)
+"""Addresses of arrays, their sizes, and the terms of the procedure; no open episode began before `earliest`."""
+
+
+class Plan:
+    """The record that the kernels are given, and the arrays in it.
+
+    Parameters
+    ----------
+    program : Program
+        The features.
+    tree : Tree, optional
+        Without it, only what needs no classifier can be done.
+    **numbers : float
+        The terms of the procedure.
+
+    Attributes
+    ----------
+    record : ndarray of shape (1,)
+        What the kernels are given.
+    """
+
+    def __init__(self, program: Program, tree: Tree | None, **numbers: float) -> None:
+        self.record = np.zeros(1, dtype=PLAN)
+        self._held: dict[str, npt.NDArray[Any]] = {}
+        n_features, n_columns = len(program.features), len(program.columns)
+        sizes = {"width": program.state_size, "n_features": n_features, "n_columns": n_columns}
+        for name, number in {**sizes, "n_inputs": len(program.inputs), **numbers}.items():
+            self.record[name] = number
+        self.hold(table=program.table, inputs=program.inputs, params=program.params)
+        self.hold(
+            ticks=np.zeros(BLOCK, np.int64),
+            rows=np.zeros(BLOCK, np.int64),
+            samples=np.zeros((BLOCK, n_columns)),
+            seconds=np.zeros(BLOCK),
+            task=np.zeros(TASK_SIZE, np.int64),
+            room=np.zeros(len(program.inputs) + 1),
+            values=np.zeros((BLOCK, n_features)),
+            letter=np.zeros(2 + n_columns),
+            counters=np.zeros(len(COUNTERS), np.int64),
+        )
+        if tree is not None:
+            for name in ("n_nodes", "n_classes", "depth"):
+                self.record[name] = getattr(tree, name)
+            self.hold(ways=tree.ways, nodes=tree.nodes, shares=tree.confidence, result=np.zeros(tree.n_classes))
+            self.hold(stack=np.zeros(tree.n_nodes, np.int64), weights=np.zeros(tree.n_nodes))
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        return self._held[name]
+
+    def hold(self, **arrays: npt.NDArray[Any]) -> None:
+        """Put arrays in the places of their names; those before them are let go.
+
+        Raises
+        ------
+        TypeError
+            If a kernel could not read the array as what it expects.
+        """
+        for name, array in arrays.items():
+            if array.dtype != ARRAYS[name] or not array.flags.c_contiguous:
+                raise TypeError(f"{name} is of {array.dtype}, expected {np.dtype(ARRAYS[name])} without gaps")
+            self._held[name] = array
+            self.record[name] = array.ctypes.data
