@@ -20,8 +20,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
-from streamfs.classifiers._grow import Node
-from streamfs.classifiers._prune import added_errors, collapse
+from streamfs.classifiers._columns import sort_columns
+from streamfs.classifiers._grow import GROWN
+from streamfs.classifiers._prune import added_errors, prune
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.classifiers.tree import Tree
 from streamfs.errors import ModelError
@@ -380,27 +381,46 @@ class TestPublishedTrees:
         assert low <= cross_val_score(C45Classifier(nominal=nominal), X, y, cv=folds).mean() <= high
 
 
+def added(weight, errors, confidence_factor=0.25):
+    return added_errors(weight, errors, confidence_factor, NormalDist().inv_cdf(1.0 - confidence_factor))
+
+
 class TestPruning:
     @pytest.mark.parametrize(
         ("weight", "errors", "rate"), [(6, 0, 0.206), (9, 0, 0.143), (1, 0, 0.750), (16, 1, 0.157)]
     )
     def test_error_rates_are_near_quinlans(self, weight, errors, rate):
         """The limits U25% of section 4.2 of his book; J48 approximates them from one error on."""
-        assert (errors + added_errors(weight, errors, 0.25)) / weight == pytest.approx(rate, abs=0.01)
+        assert (errors + added(float(weight), float(errors))) / weight == pytest.approx(rate, abs=0.01)
 
     def test_part_of_an_error_is_interpolated(self):
-        none, one = added_errors(16.0, 0.0, 0.25), added_errors(16.0, 1.0, 0.25)
-        assert added_errors(16.0, 0.25, 0.25) == pytest.approx(0.75 * none + 0.25 * one)
-        assert added_errors(3.0, 2.75, 0.25) == 0.25
+        none, one = added(16.0, 0.0), added(16.0, 1.0)
+        assert added(16.0, 0.25) == pytest.approx(0.75 * none + 0.25 * one)
+        assert added(3.0, 2.75) == 0.25
 
     def test_a_subtree_that_saves_no_error_collapses(self):
-        useless = Node(
-            np.array([3.0, 9.0]), feature=1, children=[Node(np.array([1.0, 4.0])), Node(np.array([2.0, 5.0]))]
-        )
-        root = Node(np.array([9.0, 9.0]), feature=0, children=[Node(np.array([6.0, 0.0])), useless])
-        collapse([root, *root.children, *useless.children])
-        assert [node.feature for node in (root, useless)] == [0, -1]
-        assert not useless.children
+        """Even one that, by the estimate, would be worth while."""
+        nodes = np.zeros(3, dtype=GROWN)
+        nodes["feature"], nodes["first_child"], nodes["n_children"] = [0, -1, -1], [1, 0, 0], [2, 0, 0]
+        counts = np.array([[22.0, 1.0], [1.0, 1.0], [21.0, 0.0]])
+        assert added(23.0, 1.0, 0.01) > added(2.0, 1.0, 0.01) + added(21.0, 0.0, 0.01) + 0.1
+        prune(nodes, counts, 0.01)
+        assert nodes["feature"].tolist() == [-1, -1, -1]
+
+
+class TestColumns:
+    @settings(deadline=None, max_examples=60)
+    @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 60), missing=st.sampled_from([0.0, 0.3, 1.0]))
+    def test_are_sorted_stably_and_missing_values_are_last(self, seed, n, missing):
+        rng = np.random.default_rng(seed)
+        columns = rng.integers(-4, 4, size=(3, n)) / 2.0
+        columns[rng.random(columns.shape) < missing] = np.nan
+        values, orders = sort_columns(columns)
+        assert_array_equal(orders["row"][-1], np.arange(n))
+        for column, known, order in zip(columns, values, orders[:-1], strict=True):
+            assert_array_equal(known, np.unique(column[~np.isnan(column)]))
+            assert_array_equal(order["row"], np.argsort(column, kind="stable"))
+            assert_array_equal(np.append(known, np.nan)[order["place"]], column[order["row"]])
 
 
 class TestWeights:

@@ -6,189 +6,220 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from streamfs.classifiers._columns import Entries
 from streamfs.classifiers._evaluate import Array, Flags, Indices
 
 SMALL = 1e-6
 """Below it J48 takes two weights or two gains to be equal."""
 
 
-class Candidates(NamedTuple):
-    """The best split on each feature; arrays of shape (n_features,).
+class Table(NamedTuple):
+    """The training rows, and what the choice of a split depends on.
 
-    `gain` in bits, NaN where the feature offers no split; `information`, the split information in bits, unknown
-    values being a branch of their own; `low` and `high`, the values on both sides of a numeric cut.
+    Parameters
+    ----------
+    n_values : ndarray of int64, shape (n_features,)
+        How many values each feature has.
+    nominal : ndarray of bool, shape (n_features,)
+        Which features are nominal.
+    labels : ndarray of int64, shape (n,)
+        Numbers of the classes.
+    n_classes : int
+        Number of classes.
+    min_leaf : float
+        Least weight of at least two branches of a split.
+    few_valued : ndarray of bool, shape (n_features,)
+        The features that have a say in the mean gain.
+    costs : ndarray, shape (n_features,) or (0,)
+        Each-time costs, all positive, by which gains are divided; none for the gain ratio.
+    logs : ndarray, shape (n + 1,)
+        See `x_log_x`.
     """
 
-    gain: Array
-    information: Array
-    low: Array
-    high: Array
+    n_values: Indices
+    nominal: Flags
+    labels: Indices
+    n_classes: int
+    min_leaf: float
+    few_valued: Flags
+    costs: Array
+    logs: Array
 
 
 @njit(cache=True, nogil=True)
-def _x_log_x(x: float) -> float:
-    return x * math.log2(x) if x > 0.0 else 0.0
+def x_log_x(n: int) -> Array:
+    """Return x log2 x of the whole numbers from 0 to n."""
+    logs = np.zeros(n + 1)
+    for x in range(1, n + 1):
+        logs[x] = x * math.log2(x)
+    return logs
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _x_log_x(x: float, logs: Array) -> float:
+    """Return x log2 x, looked up where x is a whole number, as weights mostly are."""
+    if x <= 0.0:
+        return 0.0
+    whole = int(x)
+    return logs[whole] if whole == x and whole < len(logs) else x * math.log2(x)
 
 
 @njit(cache=True, nogil=True)
-def _disorder(counts: Array) -> float:
-    """Return the entropy of a group times its weight, in bits."""
-    total = 0.0
-    result = 0.0
-    for count in counts:
-        total += count
-        result -= _x_log_x(count)
-    return float(result + _x_log_x(total))
+def _known(table: Table, feature: int, order: Entries, weights: Array, counts: Array, known: Array) -> int:
+    """Fill in the known weight of each class; return how many rows have a value, the others being last."""
+    n_known = len(order)
+    while n_known > 0 and order["place"][n_known - 1] == table.n_values[feature]:
+        n_known -= 1
+    for label, count in enumerate(counts):
+        known[label] = count if n_known == len(order) else 0.0
+    if n_known == len(order):
+        return n_known
+    for row in order["row"][:n_known]:
+        known[table.labels[row]] += weights[row]
+    return n_known
+
+
+@njit(cache=True, nogil=True)
+def _gather(known: Array, sides: Array, terms: Array, logs: Array) -> tuple[float, float]:
+    """Put all weight on the right side; return it, and the sum of w log w over its classes."""
+    whole, inside = 0.0, 0.0
+    for label, weight in enumerate(known):
+        sides[0, label], terms[0, label] = 0.0, 0.0
+        sides[1, label], terms[1, label] = weight, _x_log_x(weight, logs)
+        whole += weight
+        inside += terms[1, label]
+    return whole, inside
 
 
 @njit(cache=True, nogil=True)
 def _numeric(
-    values: Array, order: Indices, n_known: int, labels: Indices, weights: Array, known: Array, least: float
-) -> tuple[float, int, int]:
-    """Return the largest fall in disorder, the last position of its first branch, and the number of cuts tried."""
-    left = np.zeros_like(known)
-    right = known.copy()
-    left_weight = 0.0
-    right_weight = known.sum()
-    whole = _disorder(known)
-    best_fall, best_position, n_cuts = 0.0, -1, 0
-    total = weights[order].sum()
-    for position in range(n_known - 1):
-        row = order[position]
-        left[labels[row]] += weights[row]
-        right[labels[row]] -= weights[row]
-        left_weight += weights[row]
-        right_weight -= weights[row]
-        if values[row] == values[order[position + 1]]:
+    table: Table, order: Entries, weights: Array, known: Array, total: float, sides: Array, terms: Array
+) -> tuple[float, float, int]:
+    """Return the gain of the best cut, the branches' sum of w log w, and the last position of the first branch.
+
+    The gain is NaN where there is no cut. Row after row changes from the right side to the left; w log w is kept
+    for each class on each side (`sides` and `terms`), as a row that moves alone changes that of its class only.
+    """
+    rows, places, labels, logs = order["row"], order["place"], table.labels, table.logs
+    right_weight, inside = _gather(known, sides, terms, logs)
+    least = max(table.min_leaf, min(0.1 * right_weight / table.n_classes, 25.0)) - SMALL
+    before, left_weight = _x_log_x(right_weight, logs) - inside, 0.0
+    best_fall, best_sizes, best_position, n_cuts, is_alone = 0.0, 0.0, -1, 0, True
+    for position in range(len(order) - 1):
+        row = rows[position]
+        label, weight = labels[row], weights[row]
+        left_weight += weight
+        right_weight -= weight
+        if right_weight < least:
+            break
+        sides[0, label] += weight
+        sides[1, label] -= weight
+        if places[position] == places[position + 1]:
+            is_alone = False
             continue
-        if left_weight < least - SMALL or right_weight < least - SMALL:
+        for each in range(label if is_alone else 0, label + 1 if is_alone else len(known)):
+            left, right = _x_log_x(sides[0, each], logs), _x_log_x(sides[1, each], logs)
+            inside += (left - terms[0, each]) + (right - terms[1, each])
+            terms[0, each], terms[1, each] = left, right
+        is_alone = True
+        if left_weight < least:
             continue
         n_cuts += 1
-        fall = whole - _disorder(left) - _disorder(right)
+        sizes = _x_log_x(left_weight, logs) + _x_log_x(right_weight, logs)
+        fall = before + inside - sizes
         if fall > best_fall + SMALL * total:
-            best_fall, best_position = fall, position
-    return best_fall, best_position, n_cuts
+            best_fall, best_sizes, best_position = fall, sizes, position
+    gain = (best_fall - math.log2(max(n_cuts, 1))) / total
+    return gain if best_position >= 0 and gain > SMALL else math.nan, best_sizes, best_position
 
 
 @njit(cache=True, nogil=True)
-def _nominal(
-    values: Array, order: Indices, n_known: int, labels: Indices, weights: Array, known: Array, least: float
-) -> tuple[float, float, int]:
-    """Return the fall in disorder, the branches' sum of w log w, and how many of them are large enough."""
-    fall = _disorder(known)
-    sizes = 0.0
-    n_large = 0
-    branch = np.zeros_like(known)
-    for position in range(n_known):
-        row = order[position]
-        branch[labels[row]] += weights[row]
-        if position + 1 == n_known or values[order[position + 1]] != values[row]:
-            weight = branch.sum()
-            fall -= _disorder(branch)
-            sizes += _x_log_x(weight)
-            n_large += weight >= least - SMALL
-            branch[:] = 0.0
-    return fall, sizes, n_large
-
-
-@njit(cache=True, nogil=True)
-def _known(values: Array, order: Indices, labels: Indices, weights: Array, n_classes: int) -> tuple[int, Array]:
-    """Return how many rows have a value, and their weight in each class; missing values stand last."""
-    counts = np.zeros(n_classes)
+def _nominal(table: Table, order: Entries, weights: Array, known: Array, total: float) -> tuple[float, float]:
+    """Return the gain, NaN where there is no split, and the branches' sum of w log w."""
+    rows, places, logs = order["row"], order["place"], table.logs
+    fall, sizes, known_weight, n_large = 0.0, 0.0, 0.0, 0
+    for weight in known:
+        known_weight += weight
+        fall -= _x_log_x(weight, logs)
+    branch = np.zeros(len(known))
     for position in range(len(order)):
-        row = order[position]
-        if np.isnan(values[row]):
-            return position, counts
-        counts[labels[row]] += weights[row]
-    return len(order), counts
+        row = rows[position]
+        branch[table.labels[row]] += weights[row]
+        if position + 1 < len(order) and places[position + 1] == places[position]:
+            continue
+        size = 0.0
+        for label, weight in enumerate(branch):
+            size += weight
+            fall += _x_log_x(weight, logs)
+            branch[label] = 0.0
+        sizes += _x_log_x(size, logs)
+        n_large += size >= table.min_leaf - SMALL
+    fall += _x_log_x(known_weight, logs) - sizes
+    if n_large < 2:
+        return math.nan, 0.0
+    return fall / total if fall > SMALL * total else 0.0, sizes
 
 
 @njit(cache=True, nogil=True)
-def candidates(
-    columns: Array,
-    orders: Indices,
-    labels: Indices,
-    weights: Array,
-    nominal: Flags,
-    n_classes: int,
-    min_leaf: float,
-) -> tuple[Array, Array, Array, Array]:
-    """Return the fields of `Candidates`.
+def _choice(table: Table, gain: Array, information: Array) -> int:
+    """Return the feature whose split scores best, the first of equal ones; -1 where none may be chosen.
+
+    Without costs the score is the gain ratio of the splits whose gain is not below the mean gain, in which a
+    nominal feature with very many values has no say; with costs it is the gain for what an evaluation of the
+    feature costs. Scores that differ by no more than rounding could make them count as equal.
+    """
+    heard, n_heard = 0.0, 0
+    for feature in range(len(gain)):
+        if table.few_valued[feature] and not np.isnan(gain[feature]):
+            heard += gain[feature]
+            n_heard += 1
+    best, choice = 0.0, -1
+    for feature in range(len(gain)):
+        score = 0.0
+        if len(table.costs) > 0:
+            score = gain[feature] / table.costs[feature]
+        elif n_heard > 0 and gain[feature] >= heard / n_heard - 1e-3 and information[feature] > SMALL:
+            score = gain[feature] / information[feature]
+        if score > best * (1.0 + SMALL):
+            best, choice = score, feature
+    return choice
+
+
+@njit(cache=True, nogil=True)
+def best_split(
+    table: Table, orders: Entries, start: int, stop: int, weights: Array, counts: Array
+) -> tuple[int, int, int]:
+    """Return the feature whose split scores best, -1 where none does, and the places on both sides of its cut.
 
     Parameters
     ----------
-    columns : ndarray, shape (n_features, n)
-        Values; NaN is missing.
-    orders : ndarray, shape (n_features, m)
-        The node's rows in the order of each feature's values, missing ones last.
-    labels, weights : ndarray, shape (n,)
-        Class and weight in this node of each row.
-    nominal : ndarray, shape (n_features,)
-        Which features are nominal.
+    table : Table
+        The training rows.
+    orders : ndarray of `ENTRY`, shape (n_features or more, m)
+        From `start` to `stop`, the node's rows, sorted by each feature.
+    start, stop : int
+        Where they stand.
+    weights : ndarray, shape (n,)
+        Weight in this node of each row.
+    counts : ndarray, shape (n_classes,)
+        Weight in this node of each class.
     """
-    n_features = len(columns)
-    gain = np.full(n_features, np.nan)
-    information = np.zeros(n_features)
-    low = np.zeros(n_features)
-    high = np.zeros(n_features)
+    n_features = len(table.n_values)
+    gain, information = np.zeros(n_features), np.zeros(n_features)
+    cuts, known = np.zeros(n_features, dtype=np.int64), np.zeros(len(counts))
+    sides, terms = np.empty((2, len(counts))), np.empty((2, len(counts)))
+    total = counts.sum()
     for feature in range(n_features):
-        values, order = columns[feature], orders[feature]
-        n_known, known = _known(values, order, labels, weights, n_classes)
-        known_weight = known.sum()
-        total = weights[order].sum()
-        unknown_weight = max(total - known_weight, 0.0)
-        if nominal[feature]:
-            fall, sizes, n_large = _nominal(values, order, n_known, labels, weights, known, min_leaf)
-            if n_large < 2:
-                continue
-            gain[feature] = fall / total if fall > SMALL * total else 0.0
+        order = orders[feature][start:stop]
+        order = order[: _known(table, feature, order, weights, counts, known)]
+        if table.nominal[feature]:
+            gain[feature], sizes = _nominal(table, order, weights, known, total)
         else:
-            least = max(min_leaf, min(0.1 * known_weight / n_classes, 25.0))
-            fall, cut, n_cuts = _numeric(values, order, n_known, labels, weights, known, least)
-            corrected = (fall - math.log2(max(n_cuts, 1))) / total
-            if cut < 0 or corrected <= SMALL:
-                continue
-            gain[feature] = corrected
-            low[feature], high[feature] = values[order[cut]], values[order[cut + 1]]
-            first_weight = weights[order[: cut + 1]].sum()
-            sizes = _x_log_x(first_weight) + _x_log_x(known_weight - first_weight)
-        information[feature] = (_x_log_x(total) - sizes - _x_log_x(unknown_weight)) / total
-    return gain, information, low, high
-
-
-def scores(found: Candidates, few_valued: Flags, costs: Array | None) -> Array:
-    """Return the score of each feature's split, 0 for those that may not be chosen.
-
-    Without costs, the gain ratio of the splits whose gain is not below the mean gain, in which a nominal feature
-    with very many values has no say; with costs, the gain for what an evaluation of the feature costs.
-
-    Parameters
-    ----------
-    found : Candidates
-        The splits.
-    few_valued : ndarray of bool, shape (n_features,)
-        The features that have a say in the mean gain.
-    costs : ndarray, shape (n_features,), or None
-        Each-time costs, all positive.
-    """
-    result = np.zeros(len(found.gain))
-    valid = np.isfinite(found.gain)
-    if costs is not None:
-        return np.divide(found.gain, costs, out=result, where=valid)
-    if not (valid & few_valued).any():
-        return result
-    mean = found.gain[valid & few_valued].mean()
-    eligible = valid & (found.gain >= mean - 1e-3) & (found.information > SMALL)
-    return np.divide(found.gain, found.information, out=result, where=eligible)
-
-
-def first_largest(values: Array) -> int:
-    """Return where the largest positive value is, the first of equal ones; -1 where none is positive.
-
-    Values that differ by no more than rounding could make them count as equal.
-    """
-    best, index = 0.0, -1
-    for candidate, value in enumerate(values.tolist()):
-        if value > best * (1.0 + SMALL):
-            best, index = value, candidate
-    return index
+            gain[feature], sizes, cuts[feature] = _numeric(table, order, weights, known, total, sides, terms)
+        unknown = total - known.sum()
+        information[feature] = (_x_log_x(total, table.logs) - sizes - _x_log_x(unknown, table.logs)) / total
+    choice = _choice(table, gain, information)
+    if choice < 0 or table.nominal[choice]:
+        return choice, 0, 0
+    places, cut = orders[choice]["place"], start + cuts[choice]
+    return choice, places[cut], places[cut + 1]

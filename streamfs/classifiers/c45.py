@@ -10,9 +10,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from streamfs.classifiers import _prune
-from streamfs.classifiers._evaluate import Array, Flags
-from streamfs.classifiers._grow import Grower, Table
+from streamfs.classifiers._columns import sort_columns
+from streamfs.classifiers._evaluate import Array, Flags, Indices
+from streamfs.classifiers._grow import grow
+from streamfs.classifiers._layout import lay_out
+from streamfs.classifiers._prune import prune
+from streamfs.classifiers._split import SMALL, Table, x_log_x
+from streamfs.classifiers.tree import Tree
 
 
 class C45Classifier(ClassifierMixin, BaseEstimator):
@@ -117,12 +121,7 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         if not kept.any():
             raise ValueError("sample_weight is zero for every row, expected a positive weight")
         self.classes_, labels = np.unique(targets[kept], return_inverse=True)
-        columns = np.ascontiguousarray(rows[kept].T)
-        table = Table(columns, labels.astype(np.int64), weights[kept], nominal, len(self.classes_))
-        nodes = Grower(table, float(self.min_leaf), costs).grow()
-        _prune.collapse(nodes)
-        _prune.prune(nodes, self.confidence_factor)
-        self.tree_ = _prune.flatten(nodes[0], laplace=bool(self.laplace))
+        self.tree_ = self._tree(np.ascontiguousarray(rows[kept].T), labels, weights[kept], nominal, costs)
         self.n_leaves_ = self.tree_.n_leaves
         return self
 
@@ -150,6 +149,24 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
+    def _tree(self, columns: Array, labels: Indices, weights: Array, nominal: Flags, costs: Array) -> Tree:
+        values, orders = sort_columns(columns)
+        n_values = np.array([len(of_feature) for of_feature in values])
+        few_valued = ~nominal | (n_values < 0.3 * weights.sum() - SMALL)
+        table = Table(
+            n_values,
+            nominal,
+            labels,
+            len(self.classes_),
+            float(self.min_leaf),
+            few_valued if few_valued.any() else np.ones_like(few_valued),
+            costs,
+            x_log_x(len(labels)),
+        )
+        nodes, counts = grow(table, orders, weights)
+        prune(nodes, counts, float(self.confidence_factor))
+        return lay_out(nodes, counts, values, nominal, laplace=bool(self.laplace))
+
     def _check_parameters(self) -> None:
         if self.split not in {"gain_ratio", "gain_per_cost"}:
             raise ValueError(f"split is {self.split!r}, expected 'gain_ratio' or 'gain_per_cost'")
@@ -170,10 +187,10 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
             flags[feature] = True
         return flags
 
-    def _costs(self) -> Array | None:
-        """Return the costs with zeros replaced by the smallest positive one."""
+    def _costs(self) -> Array:
+        """Return the costs with zeros replaced by the smallest positive one; none for the gain ratio."""
         if self.feature_costs is None:
-            return None
+            return np.empty(0)
         costs = np.asarray(self.feature_costs, dtype=np.float64)
         if costs.shape != (self.n_features_in_,):
             raise ValueError(f"feature_costs has shape {costs.shape}, expected ({self.n_features_in_},)")
