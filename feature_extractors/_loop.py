@@ -9,11 +9,12 @@ from types import FunctionType
 from typing import Any
 
 from llvmlite import ir
-from numba import cfunc, int64, njit, types, void
+from numba import cfunc, float64, int64, njit, types, void
 from numba.extending import intrinsic
 
-from feature_extractors.base import LARGEST, POINTER
+from feature_extractors.base import LARGEST
 
+POINTER = types.CPointer(float64)
 TASK = types.CPointer(int64)
 LOOP = void(TASK)
 

@@ -2,43 +2,32 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import cfunc, float64, njit, types
+from numba import njit
 
 Array = npt.NDArray[np.float64]
 
 LARGEST = 1e100
 """A reading beyond it, either way, is none: it counts as missing, so that no running square overflows."""
 
-POINTER = types.CPointer(float64)
-STEP = float64(POINTER, POINTER, POINTER, float64)
-"""``step(state, inputs, params, t) -> value``: one sample of the feature's columns moves the state on.
 
-The state starts as zeros, ``t`` is the time in seconds since the first sample, and the inputs are finite: the
-driver keeps samples with a missing input away from the step.
-"""
-
-
+@dataclass(frozen=True)
 class Step:
     """A step function, which is compiled, or fetched from numba's cache, when somebody needs it.
 
     Parameters
     ----------
     function : callable
-        Of signature `STEP`, as numba can compile it.
+        ``step(state, inputs, params, t) -> value``, of pointers to float64 and a float64, as numba can compile it:
+        one sample of the feature's columns moves the state on. The state starts as zeros, ``t`` is the time in
+        seconds since the first sample, and the inputs are finite: the driver keeps samples with a missing input
+        away from the step.
     """
 
-    def __init__(self, function: Callable[..., float]) -> None:
-        self.function = function
-
-    @cached_property
-    def address(self) -> int:
-        """Where the compiled function is, in this process."""
-        return int(cfunc(STEP, cache=True, error_model="numpy")(self.function).address)
+    function: Callable[..., float]
 
 
 step = Step
@@ -96,8 +85,8 @@ class Kind:
         The first word of the text name.
     n_columns : int
         How many columns a feature of this kind reads.
-    step : numba.core.ccallback.CFunc or PythonStep
-        The compiled step, of signature `STEP`, or what `python_feature` puts in its place.
+    step : Step or PythonStep
+        The step, or what `python_feature` puts in its place.
     state_size : callable
         From the parameters' values to the number of floats of state.
     parameters : tuple of Parameter

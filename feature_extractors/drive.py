@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from feature_extractors._driver import ENTRY, run
 from feature_extractors._loop import address_of
-from feature_extractors.base import LARGEST, Array, Feature, Step, channels_of
+from feature_extractors.base import LARGEST, Array, Feature, channels_of
 from feature_extractors.python import PythonStep, call
 
 Integers = npt.NDArray[np.int64]
@@ -193,8 +193,7 @@ def _address(feature: Feature) -> int:
     step = feature.kind.step
     if isinstance(step, PythonStep):
         return 0
-    function = step.function if isinstance(step, Step) else step.__wrapped__  # that of a numba.cfunc
-    return address_of(function, len(feature.columns))
+    return address_of(step.function, len(feature.columns))
 
 
 def _starts(counts: npt.ArrayLike) -> Integers:

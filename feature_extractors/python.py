@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +18,9 @@ _WINDOW = Parameter("window", default=1000, low=1, high=1_000_000, whole=True)
 
 @dataclass(frozen=True)
 class PythonStep:
-    """What stands in a kind for the compiled step: a plain function, which has no address."""
+    """What stands in a kind for the compiled step: a plain function."""
 
     function: Function
-    address: ClassVar[int] = 0
 
 
 @dataclass(frozen=True)

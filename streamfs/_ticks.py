@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir
-from numba import carray, int64, njit, types
-from numba.extending import intrinsic
+from numba import carray, njit
 
 from feature_extractors._driver import BLOCK, ENTRY, inlined, run_block
 from feature_extractors._loop import TASK_SIZE
 from feature_extractors.base import LARGEST, Array
+from streamfs._memory import LINE, pointer, prefetch
 from streamfs._plan import COUNTERS, DECIDED, ENDED, FREE, MOVING, OPEN, STREAM, WAITING
 from streamfs.classifiers._evaluate import NODE, WAY, likeliest
 
@@ -23,47 +22,22 @@ OVERDUE = -1
 
 STREAM_SIZE = STREAM.itemsize
 
-CACHED, LINE = 2**19, 64
-"""Bytes that a processor's own cache holds, at least, and that it fetches at once."""
+CACHED = 2**19
+"""Bytes that a processor's own cache holds, at least."""
 
 NO_LABEL, GOING_ON = -1, -2
 """What may stand for a class: the episode ends without one, or goes on."""
 
 
-@intrinsic
-def _pointer(_context: Any, address: Any) -> Any:  # noqa: ARG001 - numba goes by the names
-    """Return an address as a pointer."""
-
-    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], ir.IntType(8).as_pointer())
-
-    return types.voidptr(int64), codegen
-
-
-@intrinsic
-def _prefetch(_context: Any, address: Any) -> Any:  # noqa: ARG001
-    """Have the memory at an address fetched, to be written soon."""
-
-    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        place = builder.inttoptr(args[0], ir.IntType(8).as_pointer())
-        number = ir.IntType(32)
-        shape = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
-        function = builder.module.declare_intrinsic("llvm.prefetch", [place.type], shape)
-        builder.call(function, [place, number(1), number(3), number(1)])  # to write, into all caches, data
-        return context.get_dummy_value()
-
-    return types.void(int64), codegen
-
-
 @inlined
 def _streams(plan: Any) -> tuple[Any, Any, Any]:
     """The streams' statuses, what else is kept of each, and the counters."""
-    status = carray(_pointer(plan.status), plan.n_rows, np.int8)
-    streams = carray(_pointer(plan.streams), plan.n_rows, STREAM)
-    return status, streams, carray(_pointer(plan.counters), len(COUNTERS), np.int64)
+    status = carray(pointer(plan.status), plan.n_rows, np.int8)
+    streams = carray(pointer(plan.streams), plan.n_rows, STREAM)
+    return status, streams, carray(pointer(plan.counters), len(COUNTERS), np.int64)
 
 
-@inlined
+@njit(cache=True, nogil=True, inline="always")
 def first_unknown(plans: Any, rows: Integers) -> int:
     """The first of some rows that holds no stream, by its place; -1 where there is none."""
     plan = plans[0]
@@ -137,7 +111,7 @@ def _end(plan: Any, n_ended: int, sample: int, label: int) -> int:
     """Note that a sample has ended an episode, if it has; return how many have."""
     if label == GOING_ON:
         return n_ended
-    ended = carray(_pointer(plan.ended), n_ended + 1, ENDED)
+    ended = carray(pointer(plan.ended), n_ended + 1, ENDED)
     ended[n_ended].sample = sample
     ended[n_ended].label = label
     return n_ended + 1
@@ -150,10 +124,10 @@ def _place_block(plan: Any, rows: Integers, times: Array, samples: Array, start:
     Return where that is, and how many samples move their streams on; these stand in the plan's room.
     """
     status = _streams(plan)[0]
-    ticks = carray(_pointer(plan.ticks), BLOCK, np.int64)
-    moving = carray(_pointer(plan.rows), BLOCK, np.int64)
-    seconds = carray(_pointer(plan.seconds), BLOCK, np.float64)
-    taken = carray(_pointer(plan.samples), (BLOCK, plan.n_columns), np.float64)
+    ticks = carray(pointer(plan.ticks), BLOCK, np.int64)
+    moving = carray(pointer(plan.rows), BLOCK, np.int64)
+    seconds = carray(pointer(plan.seconds), BLOCK, np.float64)
+    taken = carray(pointer(plan.samples), (BLOCK, plan.n_columns), np.float64)
     n_moving = 0
     stop = min(len(rows), start + BLOCK)
     for i in range(start, stop):
@@ -180,42 +154,42 @@ def _fetch_block(plan: Any, rows: Integers, start: int) -> None:
     if plan.n_rows * width < CACHED:
         return
     for i in range(start, min(len(rows), start + BLOCK)):
-        _prefetch(plan.streams + STREAM_SIZE * rows[i])
+        prefetch(plan.streams + STREAM_SIZE * rows[i])
         first = plan.state + width * rows[i]
         for line in range(first - first % LINE, first + width, LINE):
-            _prefetch(line)
+            prefetch(line)
 
 
 @inlined
 def _run_block(plan: Any, n_moving: int) -> None:
     """Run the features' steps on the samples of a block that move their streams on."""
     run_block(
-        carray(_pointer(plan.table), plan.n_features, ENTRY),
-        carray(_pointer(plan.inputs), plan.n_inputs, np.int64),
-        carray(_pointer(plan.params), 1, np.float64),
-        carray(_pointer(plan.state), (plan.n_rows, plan.width), np.float64),
-        carray(_pointer(plan.rows), BLOCK, np.int64),
-        carray(_pointer(plan.samples), (BLOCK, plan.n_columns), np.float64),
-        carray(_pointer(plan.seconds), BLOCK, np.float64),
+        carray(pointer(plan.table), plan.n_features, ENTRY),
+        carray(pointer(plan.inputs), plan.n_inputs, np.int64),
+        carray(pointer(plan.params), 1, np.float64),
+        carray(pointer(plan.state), (plan.n_rows, plan.width), np.float64),
+        carray(pointer(plan.rows), BLOCK, np.int64),
+        carray(pointer(plan.samples), (BLOCK, plan.n_columns), np.float64),
+        carray(pointer(plan.seconds), BLOCK, np.float64),
         0,
         n_moving,
-        carray(_pointer(plan.room), plan.n_inputs + 1, np.float64),
-        carray(_pointer(plan.task), TASK_SIZE, np.int64),
-        carray(_pointer(plan.values), (BLOCK, plan.n_features), np.float64),
+        carray(pointer(plan.room), plan.n_inputs + 1, np.float64),
+        carray(pointer(plan.task), TASK_SIZE, np.int64),
+        carray(pointer(plan.values), (BLOCK, plan.n_features), np.float64),
     )
 
 
 @inlined
 def _settle_block(plan: Any, rows: Integers, start: int, stop: int, n_ended: int) -> int:
     """Classify the streams that a block has moved on, and end episodes; return how many the batch has ended."""
-    ticks = carray(_pointer(plan.ticks), BLOCK, np.int64)
-    values = carray(_pointer(plan.values), (BLOCK, plan.n_features), np.float64)
-    ways = carray(_pointer(plan.ways), plan.n_nodes, WAY)
-    nodes = carray(_pointer(plan.nodes), plan.n_nodes, NODE)
-    shares = carray(_pointer(plan.shares), (plan.n_nodes, plan.n_classes), np.float64)
-    stack = carray(_pointer(plan.stack), plan.n_nodes, np.int64)
-    weights = carray(_pointer(plan.weights), plan.n_nodes, np.float64)
-    result = carray(_pointer(plan.result), (1, plan.n_classes), np.float64)
+    ticks = carray(pointer(plan.ticks), BLOCK, np.int64)
+    values = carray(pointer(plan.values), (BLOCK, plan.n_features), np.float64)
+    ways = carray(pointer(plan.ways), plan.n_nodes, WAY)
+    nodes = carray(pointer(plan.nodes), plan.n_nodes, NODE)
+    shares = carray(pointer(plan.shares), (plan.n_nodes, plan.n_classes), np.float64)
+    stack = carray(pointer(plan.stack), plan.n_nodes, np.int64)
+    weights = carray(pointer(plan.weights), plan.n_nodes, np.float64)
+    result = carray(pointer(plan.result), (1, plan.n_classes), np.float64)
     depth, at = plan.depth, 0
     for i in range(start, stop):
         tick = ticks[i - start]
@@ -254,9 +228,9 @@ def take(plans: Any, rows: Integers, times: Array, samples: Array) -> int:
 def take_one(plans: Any) -> int:
     """Take the sample that the plan's letter brings; return how many episodes are ended."""
     plan = plans[0]
-    row = carray(_pointer(plan.letter), 1, np.int64)
-    time = carray(_pointer(plan.letter + 8), 1, np.float64)
-    sample = carray(_pointer(plan.letter + 16), (1, plan.n_columns), np.float64)
+    row = carray(pointer(plan.letter), 1, np.int64)
+    time = carray(pointer(plan.letter + 8), 1, np.float64)
+    sample = carray(pointer(plan.letter + 16), (1, plan.n_columns), np.float64)
     return int(_take(plan, row, time, sample))
 
 

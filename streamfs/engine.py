@@ -40,11 +40,6 @@ class Engine:
     procedure : Procedure
         What to run.
 
-    Attributes
-    ----------
-    procedure : Procedure
-        What is run.
-
     Notes
     -----
     An episode opens at the first sample with a value in every column. A sample belongs to the tick nearest to its
@@ -84,7 +79,7 @@ class Engine:
         self._hold(self._program.new_state(0), np.empty(0, dtype=STREAM), np.empty(0, dtype=np.int8))
         self._n_room = 0
         self._make_room(1)
-        letter = self._plan["letter"]
+        self._record, letter = self._plan.record, self._plan["letter"]
         self._letter, self._letter_row = letter.data, letter[:1].view(np.int64)
         self._write_letter = struct.Struct(f"qd{len(procedure.channels)}d").pack_into
 
@@ -182,7 +177,7 @@ class Engine:
             self._write_letter(self._letter, 0, row, time, *numbers)
         except struct.error as error:
             raise ValueError(f"sample is {sample!r}, expected numbers of {self.procedure.channels}") from error
-        n_ended = _ticks.take_one(self._plan.record)
+        n_ended = _ticks.take_one(self._record)
         return self._ended(n_ended, self._letter_row)[0] if n_ended else None
 
     def push_batch(self, streams: Sequence[str], times: npt.ArrayLike, samples: npt.ArrayLike) -> list[Decision]:
@@ -208,7 +203,7 @@ class Engine:
             If shapes do not fit, or a time is not finite; nothing is taken then. Also if a plain Python feature
             fails: where a stream comes several times, its samples before are taken and their decisions lost.
         """
-        times = np.asarray(times, dtype=np.float64)
+        times = _plain(np.asarray(times, dtype=np.float64))
         samples = self._checked(len(streams), samples)
         if times.shape != (len(streams),):
             raise ValueError(f"times have shape {times.shape}, expected {(len(streams),)}")
@@ -242,13 +237,14 @@ class Engine:
             As `push_batch`; also if a row holds no stream. Nothing is taken then.
         """
         rows = np.asarray(rows)
-        if rows.dtype != np.int64:
-            rows = rows.astype(np.int64, casting="safe" if rows.size else "unsafe")
+        if rows.size and rows.dtype.kind not in "iu":
+            raise TypeError(f"rows are of {rows.dtype}, expected whole numbers")
+        rows = _plain(rows.astype(np.int64, copy=False))
         if rows.ndim != 1:
             raise ValueError(f"rows have shape {rows.shape}, expected one dimension")
         samples = self._checked(len(rows), samples)
         times = np.asarray(times, dtype=np.float64)
-        times = times if times.ndim else np.full(len(rows), times)
+        times = _plain(times) if times.ndim else np.full(len(rows), times)
         if times.shape != rows.shape:
             raise ValueError(f"times have shape {times.shape}, expected {rows.shape}")
         if not np.isfinite(times).all():
@@ -264,7 +260,7 @@ class Engine:
         now : float
             Event time up to which all samples have come (the watermark), seconds.
         """
-        rows = _ticks.overdue(self._plan.record, now)
+        rows = _ticks.overdue(self._record, float(now))
         self._streams["tick"][rows] = self.procedure.time_limit
         self._status[rows] = DECIDED
         return [self._decision(row, None, "timeout") for row in rows.tolist()]
@@ -381,6 +377,9 @@ class Engine:
         if header["state_versions"] != versions:
             raise ModelError(f"the snapshot has state versions {header['state_versions']}, expected {versions}")
         engine = cls(procedure)
+        expected = len(header["names"]), engine._program.state_size
+        if arrays["state"].shape != expected or {len(arrays["streams"]), len(arrays["status"])} != {expected[0]}:
+            raise ModelError(f"the snapshot has state of shape {arrays['state'].shape}, expected {expected}")
         engine._names = list(header["names"])
         engine._free = list(header["free"])
         free = set(engine._free)
@@ -397,7 +396,7 @@ class Engine:
         self._make_room(len(rows))
         if not self._is_compiled:
             return self._take_in_turns(rows, times, samples)
-        n_ended = _ticks.take(self._plan.record, rows, times, samples)
+        n_ended = _ticks.take(self._record, rows, times, samples)
         if n_ended == 0:
             return []
         if n_ended < 0:
@@ -417,7 +416,7 @@ class Engine:
 
     def _take_in_turns(self, rows: Rows, times: Array, samples: Array) -> list[Decision]:
         """Take samples where a plain Python feature or another classifier than a tree has its say."""
-        unknown = _ticks.first_unknown(self._plan.record, rows)
+        unknown = _ticks.first_unknown(self._record, rows)
         if unknown >= 0:
             raise ValueError(f"row is {rows[unknown]}, expected one that holds a stream")
         decisions: list[tuple[int, Decision]] = []
@@ -429,14 +428,15 @@ class Engine:
 
     def _take_turn(self, rows: Rows, times: Array, samples: Array) -> list[Decision]:
         """Take samples of as many different streams."""
-        ticks = _ticks.place(self._plan.record, rows, times, samples)
+        ticks = _ticks.place(self._record, rows, times, samples)
         moving = np.flatnonzero(ticks > 0)
         probabilities = np.empty((0, len(self.procedure.classes)))
         if len(moving):
             seconds = (ticks[moving] - 1) * self.procedure.period
             values = self._program.advance(self._state, rows[moving], samples[moving], seconds)
-            probabilities = np.ascontiguousarray(self.procedure.classifier.probabilities(values), dtype=np.float64)
-        return self._ended(_ticks.settle(self._plan.record, rows, ticks, probabilities), rows)
+            probabilities = self.procedure.classifier.probabilities(values)
+        probabilities = _plain(np.asarray(probabilities, dtype=np.float64))
+        return self._ended(_ticks.settle(self._record, rows, ticks, probabilities), rows)
 
     def _decision(self, row: int, label: str | None, reason: str) -> Decision:
         start, tick, episode, confidence = self._streams[row].item()
@@ -453,7 +453,7 @@ class Engine:
 
     def _checked(self, n_samples: int, samples: npt.ArrayLike) -> Array:
         """Samples as the kernels read them."""
-        samples = np.ascontiguousarray(samples, dtype=np.float64)
+        samples = _plain(np.asarray(samples, dtype=np.float64))
         shape = (n_samples, len(self.procedure.channels))
         if samples.shape != shape:
             if not samples.size == 0 == shape[0] * shape[1]:
@@ -533,6 +533,11 @@ def _terms(procedure: Procedure) -> dict[str, float]:
         "confidence": procedure.confidence,
         "earliest": np.inf,
     }
+
+
+def _plain(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array of the one form for which the kernels are compiled: without gaps, and free to be written to."""
+    return array if array.flags.c_contiguous and array.flags.writeable else array.copy(order="C")
 
 
 def _turns(rows: Rows) -> list[npt.NDArray[np.intp]]:

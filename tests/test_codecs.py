@@ -18,6 +18,7 @@ from streamfs.errors import MissingExtraError, PayloadError
 from streamfs.gateway.codecs import (
     Batch,
     Reading,
+    Series,
     Several,
     codec_for,
     decode,
@@ -138,7 +139,7 @@ def same(one, other):
             and all(same(mine, theirs) for (_, mine), (_, theirs) in zip(one.parts, other.parts, strict=True))
             and one.spreading_factor == other.spreading_factor
         )
-    if isinstance(one, Batch) and isinstance(other, Batch):
+    if isinstance(one, Batch | Series) and isinstance(other, Batch | Series):
         columns = zip(one.arrays(), other.arrays(), strict=True)
         return one.sequence == other.sequence and all(np.array_equal(*pair, equal_nan=True) for pair in columns)
     return type(one) is type(other) and one == other
@@ -153,10 +154,10 @@ def check_decoded(decoded):
             check_decoded(part)
         return
     assert decoded.sequence is None or (type(decoded.sequence) is int and 0 <= decoded.sequence < 2**63)
-    if isinstance(decoded, Batch):
+    if isinstance(decoded, Batch | Series):
         times, values = decoded.arrays()
         assert times.dtype == values.dtype == np.float64
-        assert times.shape == values.shape == (max(1, len(decoded.values)),)
+        assert times.shape == values.shape == (max(1, len(values)),)
         assert (np.abs(times) <= 1e11).all()
         assert not np.isinf(values).any()
     else:

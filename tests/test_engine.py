@@ -1,5 +1,7 @@
 """The engine: episodes, time limits, late and duplicate samples, snapshots."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,11 +10,79 @@ from naive import classification_cost
 from numpy.testing import assert_array_equal
 from procedures import labelled_streams, mean_procedure
 
-from streamfs import Engine, evaluate, train
+import feature_extractors as fx
+from streamfs import Costs, Engine, Procedure, evaluate, train
+from streamfs.classifiers.tree import Tree
 from streamfs.engine import DECIDED, FREE, OPEN, WAITING
 from streamfs.errors import ModelError
 
 NAN = float("nan")
+FAR = 2**40
+
+
+class Plain:
+    """A tree of which the engine does not know that it is one."""
+
+    def __init__(self, tree):
+        self.probabilities, self.features_tested, self.n_classes = (
+            tree.probabilities,
+            tree.features_tested,
+            tree.n_classes,
+        )
+
+
+def random_tree(rng, n_features, n_classes=3, n_tests=8):
+    """Numeric tests, and nominal ones of whole numbers from 0 to 3; some branches have no training weight."""
+    feature, nominal, threshold, first, n_children, code, share = [-1], [False], [0.0], [0], [0], [0.0], [1.0]
+    for _ in range(n_tests):
+        node = int(rng.choice([i for i, tested in enumerate(feature) if tested < 0]))
+        is_nominal = bool(rng.random() < 0.3)
+        codes = sorted(rng.choice(4, rng.integers(2, 5), replace=False).tolist()) if is_nominal else [0, 0]
+        feature[node], nominal[node] = int(rng.integers(n_features)), is_nominal
+        threshold[node] = 0.0 if is_nominal else float(rng.normal(1, 1))
+        first[node], n_children[node] = len(feature), len(codes)
+        shares = rng.random(len(codes)) * (rng.random(len(codes)) < 0.8)
+        shares = shares / shares.sum() if shares.sum() > 0 else np.full(len(codes), 1 / len(codes))
+        for child, weight in zip(codes, shares.tolist(), strict=True):
+            for column, value in zip(
+                (feature, nominal, threshold, first, n_children, code, share),
+                (-1, False, 0.0, 0, 0, float(child), weight),
+                strict=True,
+            ):
+                column.append(value)
+    return Tree.from_json(
+        {
+            "feature": feature,
+            "nominal": nominal,
+            "threshold": threshold,
+            "first_child": first,
+            "n_children": n_children,
+            "code": code,
+            "share": share,
+            "counts": (rng.integers(0, 9, (len(feature), n_classes)) + 0.5).tolist(),
+            "laplace": bool(rng.random() < 0.5),
+        }
+    )
+
+
+def random_procedure(rng, **options):
+    features = tuple(map(fx.get, ("count()", "mean(a)", "last(b)", "variance(a)", "correlation(a, b)")))
+    costs = Costs(np.ones(len(features)))
+    tree = random_tree(rng, len(features))
+    return Procedure(features, tree, ("x", "y", "z"), costs, rng.choice([0.5, 0.7]), 9, 0.5, **options)
+
+
+def random_samples(rng, n_rows, n_samples):
+    """Rows in any order, several times each; times with repeats, gaps and steps back; values with gaps."""
+    rows = rng.integers(n_rows, size=n_samples)
+    times = np.sort(rng.integers(0, 30, n_samples)) * 0.5 - rng.choice([0.0, 0.2, 1.0], n_samples)
+    samples = np.round(rng.normal(1, 1.5, (n_samples, 2)))
+    samples[rng.random(samples.shape) < 0.2] = rng.choice([NAN, np.inf, -1e200])
+    return rows, times, samples
+
+
+def content(engine):
+    return engine._state.tobytes(), engine._streams.tobytes(), engine._status.tobytes(), engine.counters
 
 
 def test_a_stream_is_decided_as_soon_as_its_confidence_suffices():
@@ -26,8 +96,6 @@ def test_a_stream_is_decided_as_soon_as_its_confidence_suffices():
 
 @pytest.mark.parametrize("a", [1.0, 0.25])
 def test_a_decision_costs_equation_1(a):
-    from streamfs import Costs  # noqa: PLC0415
-
     engine = Engine(mean_procedure(costs=Costs([2.0], [3.0], a=a, b=0.5), time_limit=4))
     assert engine.push("fast", 0.0, [1.0]).cost == a * 1 * 2.0 + 0.5 * 3.0
     for tick in range(3):
@@ -202,6 +270,17 @@ def test_a_snapshot_of_another_procedure_or_a_damaged_one_is_refused():
             Engine.restore(mean_procedure(), bytes(damaged))
 
 
+@pytest.mark.parametrize("name", ["state", "streams", "status"])
+def test_a_snapshot_whose_tables_do_not_fit_is_refused(name):
+    engine = Engine(mean_procedure())
+    engine.push_batch(["s", "t"], np.zeros(2), np.zeros((2, 1)))
+    header, arrays = engine.freeze()
+    with pytest.raises(ModelError, match=r"state of shape .*, expected \(2, 5\)"):
+        Engine.thaw(engine.procedure, header, {**arrays, name: arrays[name][:1]})
+    with pytest.raises(ModelError, match="state of shape"):
+        Engine.thaw(engine.procedure, header, {**arrays, "state": arrays["state"][:, :4]})
+
+
 def test_decisions_come_in_the_order_of_the_samples():
     names = ["c", "a", "b", "a"]
     engine = Engine(mean_procedure())
@@ -255,6 +334,124 @@ def test_rows_take_samples_bit_for_bit_as_a_batch_of_names_does(trained, seed):
         expected = by_name.push_batch([names[row] for row in rows], np.full(len(rows), time), samples)
         assert by_row.push_rows(rows, time, samples) == expected
         assert by_row.snapshot() == by_name.snapshot()
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_streams_that_come_again_in_a_batch_are_decided_as_one_sample_at_a_time(is_known, seed):
+    """However the samples are cut into batches, by row or by name, within the compiled pass or outside."""
+    rng = np.random.default_rng(seed)
+    procedure = random_procedure(rng)
+    if not is_known:
+        procedure = dataclasses.replace(procedure, classifier=Plain(procedure.classifier))
+    names = [f"s{i}" for i in range(rng.choice([1, 3, 100]))]
+    batches, singles = Engine(procedure), Engine(procedure)
+    for engine in (batches, singles):
+        for name in names:
+            engine.admit(name)
+    rows, times, samples = random_samples(rng, len(names), 120)
+    expected = [singles.push(names[row], *sample) for row, *sample in zip(rows, times, samples, strict=True)]
+    found = []
+    for part in np.split(np.arange(120), np.sort(rng.integers(0, 301, 3))):
+        if rng.random() < 0.5:
+            found += batches.push_rows(rows[part], times[part], samples[part])
+        else:
+            found += batches.push_batch([names[row] for row in rows[part]], times[part], samples[part])
+    assert repr(found) == repr([decision for decision in expected if decision])
+    assert content(batches) == content(singles)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_tree_decides_within_the_compiled_pass_as_it_does_outside(seed):
+    """Numeric and nominal tests, missing values, codes that it has not seen, late samples and time-outs."""
+    rng = np.random.default_rng(seed)
+    inside = random_procedure(rng)
+    engines = [Engine(inside), Engine(dataclasses.replace(inside, classifier=Plain(inside.classifier)))]
+    n_streams = int(rng.choice([60, 90]))
+    rows, times, samples = random_samples(rng, n_streams, 240)
+    for engine in engines:
+        for i in range(n_streams):
+            engine.admit(f"s{i}")
+    for part in np.array_split(np.arange(240), 5):
+        decisions = [repr(engine.push_rows(rows[part], times[part], samples[part])) for engine in engines]
+        assert decisions[0] == decisions[1]
+        assert content(engines[0]) == content(engines[1])
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("row", [-1, 1, 2, 16, FAR, -FAR])
+def test_a_row_without_a_stream_is_refused_with_the_whole_batch(row, is_known):
+    procedure = mean_procedure()
+    if not is_known:
+        procedure = dataclasses.replace(procedure, classifier=Plain(procedure.classifier))
+    engine = Engine(procedure)
+    for name in ("a", "gone"):
+        engine.push(name, 0.0, [0.0])
+    engine.close("gone")
+    before = content(engine)
+    with pytest.raises(ValueError, match=f"row is {row}, expected one that holds a stream"):
+        engine.push_rows(np.array([0, row]), 1.0, [[0.0], [0.0]])
+    assert content(engine) == before
+
+
+@pytest.mark.parametrize(
+    ("rows", "times", "samples", "error", "message"),
+    [
+        ([0.0], 0.0, [[0.0]], TypeError, "rows are of float64, expected whole numbers"),
+        ([[0]], 0.0, [[0.0]], ValueError, r"rows have shape \(1, 1\)"),
+        ([0], [0.0, 1.0], [[0.0]], ValueError, r"times have shape \(2,\), expected \(1,\)"),
+        ([0], 0.0, [[0.0, 1.0]], ValueError, r"shape \(1, 2\), expected \(1, 1\)"),
+        ([0], NAN, [[0.0]], ValueError, "time of a sample of row 0 is nan"),
+        ([0], [np.inf], [[0.0]], ValueError, "time of a sample of row 0 is inf"),
+    ],
+)
+def test_bad_samples_of_rows_are_refused_whole(rows, times, samples, error, message):
+    engine = Engine(mean_procedure())
+    engine.push("s", 0.0, [0.0])
+    before = content(engine)
+    with pytest.raises(error, match=message):
+        engine.push_rows(rows, times, samples)
+    assert content(engine) == before
+    assert engine.push_rows([], 0.0, []) == []
+
+
+@pytest.mark.parametrize("stream", ["known", "new"])
+@pytest.mark.parametrize(
+    ("time", "sample"), [(1.0, [0.0, 1.0]), (1.0, []), (1.0, ["x"]), (1.0, np.zeros((1, 1))), (NAN, [0.0])]
+)
+def test_a_bad_sample_is_refused_and_makes_no_stream_known(stream, time, sample):
+    engine = Engine(mean_procedure())
+    engine.push("known", 0.0, [0.0])
+    before = content(engine)
+    with pytest.raises(ValueError, match=r"shape|expected|convert|nan"):
+        engine.push(stream, time, sample)
+    assert content(engine) == before
+    assert engine.streams == ("known",)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_expiry_finds_every_stream_that_is_due_and_no_other(seed):
+    """Also through snapshots, and with streams that open, end and leave in between."""
+    rng = np.random.default_rng(seed)
+    engine, opened = Engine(mean_procedure(time_limit=5)), {}
+    for now in np.cumsum(rng.integers(0, 4, 30) * 0.5):
+        for name in {f"s{i}" for i in rng.integers(40, size=rng.integers(6))}:
+            time = now - rng.choice([0.0, 1.0, 7.0])
+            decision = engine.push(name, float(time), [float(rng.random() < 0.2)])
+            if decision:
+                opened.pop(name, None)
+            elif engine.status(name) == OPEN:
+                opened.setdefault(name, time)
+        if opened and rng.random() < 0.3:
+            gone = min(opened)
+            del opened[gone]
+            engine.close(gone)
+        if rng.random() < 0.2:
+            engine = Engine.restore(engine.procedure, engine.snapshot())
+        due = {name for name, time in opened.items() if time + 5.0 <= now}
+        assert {decision.stream for decision in engine.expire(float(now))} == due
+        for name in due:
+            del opened[name]
 
 
 def test_a_stream_tells_its_episode_its_values_and_when_it_was_decided():

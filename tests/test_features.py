@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_features import windowed
-from numba import cfunc
 from numpy.testing import assert_allclose, assert_array_equal
 from signals import ARBITRARY_SIGNALS, SIGNALS, replaced
 
 import feature_extractors as fx
-from feature_extractors.base import LARGEST, STEP, Array, Feature, Kind, sized
+from feature_extractors.base import LARGEST, Array, Feature, Kind, sized, step
 from feature_extractors.catalogue import KINDS
 from feature_extractors.checks import (
     ALL_CHECKS,
@@ -428,18 +427,18 @@ def test_a_difference_within_a_given_scale_is_allowed() -> None:
 # Features that break one law each: the checks must see it.
 
 
-@cfunc(STEP)
+@step
 def _writes_beyond(state: Any, inputs: Any, _params: Any, _t: Any) -> Any:
     state[1] += inputs[0]
     return inputs[0]
 
 
-@cfunc(STEP)
+@step
 def _reads_beyond(state: Any, inputs: Any, _params: Any, _t: Any) -> Any:
     return state[1] + inputs[0]
 
 
-@cfunc(STEP)
+@step
 def _writes_into_the_row_before(state: Any, inputs: Any, _params: Any, _t: Any) -> Any:
     state[-2] += inputs[0]
     return inputs[0]

@@ -42,8 +42,9 @@ FLOORS = {
         "streamfs.costs",
         "streamfs.errors",
     },
+    "streamfs._memory": set(),
     "streamfs._plan": {"feature_extractors", "streamfs.classifiers"},
-    "streamfs._ticks": {"feature_extractors", "streamfs._plan", "streamfs.classifiers"},
+    "streamfs._ticks": {"feature_extractors", "streamfs._memory", "streamfs._plan", "streamfs.classifiers"},
     "streamfs.engine": {
         "feature_extractors",
         "streamfs._plan",

@@ -10,7 +10,7 @@ from math import floor, isfinite
 import numpy as np
 from numba import njit
 
-from streamfs.gateway._prefetch import prefetch
+from streamfs._memory import prefetch
 
 FOREVER = 2**62
 """Ticks for which a value is held that has no end; its negative is a tick before all."""
@@ -331,9 +331,10 @@ def _page_of(g, slot, heads, pages, pending, free, index, number):
 
 @kernel
 def _prefetch_page(pages, pending, link):
-    prefetch(pages, link)
-    prefetch(pending, link * TICKS)
-    prefetch(pending, link * TICKS + TICKS - 1)
+    prefetch(pages.ctypes.data + link * pages.itemsize)
+    first = pending.ctypes.data + link * TICKS * pending.itemsize
+    prefetch(first)
+    prefetch(first + (TICKS - 1) * pending.itemsize)
 
 
 @kernel

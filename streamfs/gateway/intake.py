@@ -8,7 +8,7 @@ import orjson
 
 from streamfs.errors import PayloadError
 from streamfs.gateway._grid import NONE
-from streamfs.gateway.codecs import Batch, Codec, Reading, Several
+from streamfs.gateway.codecs import Codec, Reported, Several
 from streamfs.gateway.ledger import Ledger
 from streamfs.gateway.publication import Publication
 from streamfs.gateway.readings import Readings
@@ -124,7 +124,7 @@ class Intake:
         way = self._ways[topic] = _Way(node, slot, has_channel, codec)
         return way
 
-    def _add_parts(self, record: Record, way: _Way, decoded: Reading | Batch | Several) -> None:
+    def _add_parts(self, record: Record, way: _Way, decoded: Reported | Several) -> None:
         """Take the readings of a message that names its channels."""
         if not isinstance(decoded, Several):
             raise PayloadError("neither topic nor payload names a channel")

@@ -9,11 +9,13 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.gateway._grid import NONE, PART
-from streamfs.gateway.codecs import Batch, Reading
-from streamfs.gateway.codecs.samples import Even, Samples, flat
+from streamfs.gateway.codecs import Batch, Reading, Reported, Series
+from streamfs.gateway.codecs.reading import unpacked
 
 _CODES = {"f8": "d", "i8": "q", "i4": "i"}
 _PART = Struct("=" + "".join(_CODES[kind[1:]] for _, kind, *_ in PART.descr))
+
+_DOUBLE = np.dtype(np.float64)
 
 Columns = tuple[npt.NDArray[Any], Array, Array, npt.NDArray[np.int64]]
 
@@ -23,26 +25,26 @@ class Readings:
 
     Examples
     --------
-    >>> from streamfs.gateway.codecs.samples import Even
     >>> readings = Readings()
     >>> readings.add(Reading(12.0, 20.5, None), node=0, slot=0)
-    >>> readings.add(Batch(Even(12.0, 1.0), np.array([21.0, nan]), None), node=1, slot=1, message=1)
+    >>> readings.add(Series(12.0, 1.0, np.dtype("<i2"), bytes([2, 0, 3, 0]), None), node=1, slot=1, message=1)
     >>> parts, values, times, _ = readings.columns
     >>> parts["first"].tolist(), parts["end"].tolist(), values.tolist()
-    ([0, 1], [1, 3], [20.5, 21.0, nan])
+    ([0, 1], [1, 3], [20.5, 2.0, 3.0])
     """
 
     def __init__(self) -> None:
         self._parts = bytearray()
-        self._pieces: list[Samples] = []
-        self._numbers: list[float] = []  # single ones, behind the pieces
         self._n_samples = 0
+        self._pieces: list[Array] = []
+        self._numbers: list[float] = []  # behind the pieces come either single numbers ...
+        self._kind, self._data = _DOUBLE, list[bytes]()  # ... or those of series, all of one kind
         self._times: list[tuple[int, Array]] = []  # behind the index of their first sample
         self._columns: Columns | None = None
 
     def add(
         self,
-        reported: Reading | Batch | None,
+        reported: Reported | None,
         node: int,
         slot: int,
         message: int = 0,
@@ -54,7 +56,7 @@ class Readings:
 
         Parameters
         ----------
-        reported : Reading or Batch, optional
+        reported : Reported, optional
             None for a message that is only to be paid.
         node, slot : int
             Where it belongs; a message without a slot is only to be paid, too.
@@ -69,11 +71,20 @@ class Readings:
         stamp, step, sequence = None, 0.0, None
         if type(reported) is Reading:
             stamp, value, sequence = reported
+            if self._data:
+                self._end_piece()
             self._numbers.append(value)
             self._n_samples += 1
+        elif type(reported) is Series:
+            stamp, step, kind, data, sequence = reported
+            if self._numbers or kind is not self._kind:
+                self._end_piece()
+                self._kind = kind
+            self._data.append(data)
+            self._n_samples += len(data) // kind.itemsize
         elif type(reported) is Batch:
-            stamp, step = self._add_samples(reported)
-            sequence = reported.sequence
+            stamp = step = nan
+            sequence = self._add_batch(*reported)
         self._parts += _PART.pack(
             nan if stamp is None else stamp,
             step,
@@ -93,27 +104,26 @@ class Readings:
         """The parts, all samples, their times where they have times of their own, and how far they are taken."""
         if self._columns is None:
             parts = np.frombuffer(self._parts, dtype=PART)
-            self._end_singles()
-            values = flat(self._pieces)
+            self._end_piece()
+            values = self._pieces[0] if len(self._pieces) == 1 else np.concatenate([np.zeros(0), *self._pieces])
             times = np.full(len(values) if self._times else 0, nan)
             for first, own in self._times:
                 times[first : first + len(own)] = own
             self._columns = parts, values, times, np.zeros(2, dtype=np.int64)
         return self._columns
 
-    def _add_samples(self, batch: Batch) -> tuple[float, float]:
-        """Add the samples of a batch; return the time of the first, and from one to the next, in seconds."""
-        times, values, _ = batch
-        first = self._n_samples
-        self._n_samples += len(values)
-        self._end_singles()
+    def _add_batch(self, times: Array, values: Array, sequence: int | None) -> int | None:
+        self._end_piece()
         self._pieces.append(values)
-        if isinstance(times, Even):
-            return times
-        self._times.append((first, times))
-        return nan, nan
+        self._times.append((self._n_samples, times))
+        self._n_samples += len(values)
+        return sequence
 
-    def _end_singles(self) -> None:
+    def _end_piece(self) -> None:
+        """Make an array of what is behind the pieces."""
         if self._numbers:
             self._pieces.append(np.array(self._numbers))
             self._numbers = []
+        if self._data:
+            self._pieces.append(unpacked(self._kind, self._data))
+            self._data = []

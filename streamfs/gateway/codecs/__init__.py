@@ -5,7 +5,7 @@ from streamfs.gateway.codecs.chirpstack import ChirpStackCodec
 from streamfs.gateway.codecs.decisions import encode_decision
 from streamfs.gateway.codecs.named import FORMATS, AutoCodec, codec_for, codec_of_content_type
 from streamfs.gateway.codecs.plain import FieldsCodec, PlainCodec
-from streamfs.gateway.codecs.reading import MAX_SAMPLES, Batch, Codec, Reading, Several
+from streamfs.gateway.codecs.reading import MAX_SAMPLES, Batch, Codec, Reading, Reported, Series, Several
 from streamfs.gateway.codecs.senml import SenmlCodec, encode_senml
 
 __all__ = [
@@ -19,7 +19,9 @@ __all__ = [
     "FieldsCodec",
     "PlainCodec",
     "Reading",
+    "Reported",
     "SenmlCodec",
+    "Series",
     "Several",
     "codec_for",
     "codec_of_content_type",

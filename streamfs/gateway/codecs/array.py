@@ -9,9 +9,8 @@ import numpy.typing as npt
 from feature_extractors.base import Array
 from streamfs.errors import PayloadError
 from streamfs.gateway.codecs.checks import shown
-from streamfs.gateway.codecs.plain import even_times
-from streamfs.gateway.codecs.reading import MAX_SAMPLES, Batch
-from streamfs.gateway.codecs.samples import Packed
+from streamfs.gateway.codecs.plain import check_series
+from streamfs.gateway.codecs.reading import MAX_SAMPLES, Series
 
 _VERSION = 1
 _SHORTEST, _LONGEST = 1e-30, 1e10  # seconds from one sample to the next
@@ -42,7 +41,7 @@ class ArrayCodec:
     def __init__(self, max_samples: int = MAX_SAMPLES) -> None:
         self._max_samples = max_samples
 
-    def decode(self, payload: bytes, arrival: float = 0.0, content_type: str = "") -> Batch:  # noqa: ARG002
+    def decode(self, payload: bytes, arrival: float = 0.0, content_type: str = "") -> Series:  # noqa: ARG002
         """Read a payload; see `Codec`."""
         if len(payload) < _HEADER.size:
             raise PayloadError(f"payload is {shown(payload)}, expected {_HEADER.size} bytes and samples")
@@ -55,8 +54,9 @@ class ArrayCodec:
         n_samples, n_left = divmod(len(data), kind.itemsize)
         if n_left:
             raise PayloadError(f"samples have {len(data)} bytes, expected a multiple of {kind.itemsize}")
-        times = even_times("payload", nanoseconds / 10**9, step, n_samples, self._max_samples)
-        return Batch(times, Packed(kind, data), None)
+        start = nanoseconds / 10**9
+        check_series("payload", start, step, n_samples, self._max_samples)
+        return Series(start, step, kind, data, None)
 
 
 def encode_array(start: float, step: float, values: npt.ArrayLike, kind: str = "float32") -> bytes:

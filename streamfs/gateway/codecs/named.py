@@ -7,7 +7,7 @@ from streamfs.gateway.codecs.array import ArrayCodec
 from streamfs.gateway.codecs.checks import shown
 from streamfs.gateway.codecs.chirpstack import ChirpStackCodec
 from streamfs.gateway.codecs.plain import FieldsCodec, PlainCodec
-from streamfs.gateway.codecs.reading import MAX_SAMPLES, Batch, Codec, Reading, Several
+from streamfs.gateway.codecs.reading import MAX_SAMPLES, Codec, Reported, Several
 from streamfs.gateway.codecs.senml import SenmlCodec
 
 FORMATS = ("auto", "json", "senml+json", "senml+cbor", "array", "chirpstack")
@@ -57,7 +57,7 @@ class AutoCodec:
         self._max_samples = max_samples
         self._others: dict[str, Codec] = {}  # by content type
 
-    def decode(self, payload: bytes, arrival: float, content_type: str = "") -> Reading | Batch | Several:
+    def decode(self, payload: bytes, arrival: float, content_type: str = "") -> Reported | Several:
         """Read a payload; see `Codec`."""
         if not content_type:
             return self._plain.decode(payload, arrival)

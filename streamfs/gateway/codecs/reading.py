@@ -1,11 +1,12 @@
 """What a payload holds once it is read."""
 
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from feature_extractors.base import Array
-from streamfs.gateway.codecs.samples import Even, Samples, flat
 
 MAX_SAMPLES = 100_000
 """Samples that one payload may hold."""
@@ -29,28 +30,59 @@ class Reading(NamedTuple):
     sequence: int | None
 
 
-class Batch(NamedTuple):
-    """Samples of one channel that a node reports in one message.
+class Series(NamedTuple):
+    """Samples of one channel, evenly apart, that a node reports in one message.
 
     Parameters
     ----------
-    times : Even, or array of shape (n_samples,)
-        Seconds, finite, in the order of the message; those of an array need not rise.
-    values : Samples
-        In the column's unit; at least one.
+    start : float
+        Time of the first, in seconds.
+    step : float
+        Seconds from one to the next, more than 0.
+    kind : dtype
+        Of the samples.
+    data : bytes
+        The samples, end to end, in the column's unit; at least one. One that is not finite is missing.
     sequence : int or None
         Number of the message on its channel; None if the node does not count.
     """
 
-    times: Even | Array
-    values: Samples
+    start: float
+    step: float
+    kind: np.dtype[Any]
+    data: bytes
     sequence: int | None
 
     def arrays(self) -> tuple[Array, Array]:
         """Times and values, both of shape (n_samples,); NaN where a sample is missing."""
-        values = flat([self.values])
-        values = np.where(np.isfinite(values), values, np.nan)
-        return self.times.times(len(values)) if isinstance(self.times, Even) else self.times, values
+        values = known(unpacked(self.kind, [self.data]))
+        return self.start + self.step * np.arange(len(values), dtype=np.float64), values
+
+
+class Batch(NamedTuple):
+    """Samples of one channel, each with its time, that a node reports in one message.
+
+    Parameters
+    ----------
+    times : array of shape (n_samples,)
+        Seconds, finite, in the order of the message, which need not rise; at least one.
+    values : array of shape (n_samples,)
+        In the column's unit; one that is not finite is missing.
+    sequence : int or None
+        Number of the message on its channel; None if the node does not count.
+    """
+
+    times: Array
+    values: Array
+    sequence: int | None
+
+    def arrays(self) -> tuple[Array, Array]:
+        """Times and values, both of shape (n_samples,); NaN where a sample is missing."""
+        return self.times, known(self.values)
+
+
+Reported = Reading | Series | Batch
+"""What a message reports on one channel."""
 
 
 class Several(NamedTuple):
@@ -58,20 +90,20 @@ class Several(NamedTuple):
 
     Parameters
     ----------
-    parts : tuple of (str, Reading or Batch)
+    parts : tuple of (str, Reported)
         Channels and what they report; none if the message holds nothing that is wanted.
     spreading_factor : int or None
         Of the LoRa frame that brought the message, which is what its energy depends on; None if there was none.
     """
 
-    parts: tuple[tuple[str, Reading | Batch], ...]
+    parts: tuple[tuple[str, Reported], ...]
     spreading_factor: int | None = None
 
 
 class Codec(Protocol):
     """What reads the payloads of one format."""
 
-    def decode(self, payload: bytes, arrival: float, content_type: str = "") -> Reading | Batch | Several:
+    def decode(self, payload: bytes, arrival: float, content_type: str = "") -> Reported | Several:
         """Read a payload.
 
         Parameters
@@ -85,7 +117,7 @@ class Codec(Protocol):
 
         Returns
         -------
-        Reading or Batch or Several
+        Reported or Several
             Times are finite, single values too.
 
         Raises
@@ -93,3 +125,15 @@ class Codec(Protocol):
         PayloadError
             If it cannot be read, naming the part that offends.
         """
+
+
+def unpacked(kind: np.dtype[Any], pieces: Iterable[bytes]) -> Array:
+    """Samples of a kind as an array, end to end."""
+    packed: npt.NDArray[Any] = np.frombuffer(b"".join(pieces), kind)
+    with np.errstate(invalid="ignore"):  # a NaN that signals is missing like any other
+        return packed.astype(np.float64, copy=False)
+
+
+def known(values: Array) -> Array:
+    """Put NaN in the place of what is not finite."""
+    return np.where(np.isfinite(values), values, np.nan)

@@ -10,7 +10,7 @@ from streamfs.errors import PayloadError
 from streamfs.gateway.codecs.cbor import cbor_reader, dump_cbor
 from streamfs.gateway.codecs.checks import LATEST, shown
 from streamfs.gateway.codecs.paths import checked_fields, load_json
-from streamfs.gateway.codecs.reading import MAX_SAMPLES, Batch, Reading, Several
+from streamfs.gateway.codecs.reading import MAX_SAMPLES, Batch, Reading, Reported, Several
 from streamfs.gateway.codecs.senml_pack import CBOR, JSON, Column, Pack, Record
 
 _RELATIVE = 2**28  # seconds; smaller times are relative to now
@@ -135,7 +135,7 @@ def _reported(column: Column, arrival: float) -> Reading | Batch:
     return Reading(stamp if time else None, value, None)
 
 
-def _samples(reported: Reading | Batch) -> list[tuple[float | None, float]]:
+def _samples(reported: Reported) -> list[tuple[float | None, float]]:
     """Return what is reported and not missing."""
     if isinstance(reported, Reading):
         pairs: list[tuple[float | None, float]] = [(reported.time, reported.value)]
