@@ -106,6 +106,7 @@ class Readings:
             parts = np.frombuffer(self._parts, dtype=PART)
             self._end_piece()
             values = self._pieces[0] if len(self._pieces) == 1 else np.concatenate([np.zeros(0), *self._pieces])
+            values.flags.writeable = False  # as those are that were unpacked where they lay: one kernel takes both
             times = np.full(len(values) if self._times else 0, nan)
             for first, own in self._times:
                 times[first : first + len(own)] = own
