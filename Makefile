@@ -17,7 +17,7 @@ check: $(VENV)/dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-bench: $(VENV)/dev
+bench: $(VENV)/bench
 	$(BIN)/python benchmarks/results.py
 
 soak: $(VENV)/dev
@@ -34,6 +34,10 @@ $(VENV)/python:
 
 $(VENV)/demo: $(VENV)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[demo]'
+	touch $@
+
+$(VENV)/bench: $(VENV)/dev
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	touch $@
 
 $(VENV)/dev: $(VENV)/python pyproject.toml

@@ -159,6 +159,11 @@ PARTS: dict[str, Callable[[], str]] = {
     "room_climate": room_climate,
     **figure2.PARTS,
     "j48": j48.section,
+    "relief": relief.section,
+    "c45": c45.section,
+    "engine": engine.section,
+    "tables": tables.section,
+    "startup": startup.section,
     "gateway": gateway.section,
 }
 NEED_DATA = ("room_climate", "recorded", "j48")
@@ -180,7 +185,11 @@ def main(asked: Sequence[str]) -> None:
         if name in NEED_BROKER and gateway.find_mosquitto() is None:
             say(f"mosquitto is not found: {name} stays as it is")
             continue
-        text = measured().rstrip() + "\n" + stamp()
+        try:
+            text = measured().rstrip() + "\n" + stamp()
+        except MissingExtraError as error:
+            say(f"{name} stays as it is: {error}")
+            continue
         before = path.read_text(encoding="utf-8") if path.exists() else ""
         known = dict(re.findall(MARKED, before, re.DOTALL)) | {name: text}
         parts = (f"\n<!-- {name} -->\n{known[name]}" for name in {**PARTS, **known} if name in known)

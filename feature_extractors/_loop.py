@@ -63,13 +63,14 @@ def _loop(task: Any) -> None:
     last, own, width = floats(task[LAST], 0), task[OWN], task[WIDTH]
     rows, inputs = integers(task[ROWS]), integers(task[INPUTS])
     params, seconds, room = floats(task[PARAMS], 0), floats(task[SECONDS], 0), floats(task[ROOM], 0)
+    samples, n_columns = floats(task[SAMPLES], 0), task[N_COLUMNS]
+    values, n_features = floats(task[VALUES], 0), task[N_FEATURES]
     for i in range(task[N]):
-        sample = floats(task[SAMPLES], i * task[N_COLUMNS])
         at = rows[i] * width
         is_finite = True
         for k in range(n_inputs):  # noqa: F821 - declared above
-            room[k] = sample[inputs[k]]
+            room[k] = samples[i * n_columns + inputs[k]]
             is_finite = is_finite and abs(room[k]) <= LARGEST
-        if is_finite:
-            last[at] = step(floats(own, at), room, params, seconds[i])  # noqa: F821 - declared above
-        floats(task[VALUES], i * task[N_FEATURES])[0] = last[at]
+        value = step(floats(own, at), room, params, seconds[i]) if is_finite else last[at]  # noqa: F821 - the same
+        last[at] = value
+        values[i * n_features] = value

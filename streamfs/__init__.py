@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from streamfs.engine import Engine
     from streamfs.evaluation import Evaluation, evaluate
     from streamfs.procedure import Decision, Procedure
-    from streamfs.relief import Relief, StreamRelief
+    from streamfs.relief import Relief, ReliefF, StreamRelief
     from streamfs.streams import StreamSet
     from streamfs.tables import FeatureTable, tabulate
     from streamfs.training import train
@@ -23,6 +23,7 @@ _HOMES = {
     "FeatureTable": "streamfs.tables",
     "Procedure": "streamfs.procedure",
     "Relief": "streamfs.relief",
+    "ReliefF": "streamfs.relief",
     "StreamRelief": "streamfs.relief",
     "StreamSet": "streamfs.streams",
     "evaluate": "streamfs.evaluation",
@@ -40,6 +41,7 @@ __all__ = [
     "FeatureTable",
     "Procedure",
     "Relief",
+    "ReliefF",
     "StreamRelief",
     "StreamSet",
     "evaluate",

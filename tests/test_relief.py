@@ -1,6 +1,8 @@
 """Relief, StreamRelief and equations 3 to 5 against the oracle."""
 
 import naive
+import naive_relieff
+import numba
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.estimator_checks import check_estimator
 
-from streamfs import Costs, Relief, StreamRelief
+from streamfs import Costs, Relief, ReliefF, StreamRelief
 from streamfs.errors import DataError
 from streamfs.relief import (
     PrefixRelief,
@@ -19,7 +21,11 @@ from streamfs.relief import (
     lower_bound,
     position_grid,
 )
+from streamfs.relief._field import BLOCK
+from streamfs.relief._search import CHUNK
 from streamfs.relief.extrapolation import EXTRAPOLATIONS, probability_by_tick
+from streamfs.relief.neighbours import FEW_PAIRS, relieff_voting
+from streamfs.relief.rows import make_rows
 
 EXACT = {"rtol": 0, "atol": 1e-12}
 
@@ -54,6 +60,161 @@ def test_among_equal_distances_the_lowest_index_wins(seed):
     X, classes = rng.integers(0, 4, (40, 3)).astype(float), rng.integers(0, 2, 40)
     weights = Relief().fit(X, classes).feature_importances_
     assert_allclose(weights, naive.relief_weights(X, classes), **EXACT)
+
+
+@st.composite
+def tables(draw):
+    """Instances, classes, groups and the nominal features; grids make ties."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n_rows, n_plain, n_patchy = draw(st.integers(2, 40)), draw(st.integers(0, 9)), draw(st.integers(0, 3))
+    n_nominal = draw(st.integers(0 if n_plain + n_patchy else 1, 3))
+    X = rng.normal(size=(n_rows, n_plain + n_patchy + n_nominal))
+    X[:, n_plain + n_patchy :] = rng.choice([-1.5, 0.0, 2.0, 7.0], (n_rows, n_nominal))
+    if draw(st.booleans()):
+        X = np.round(X * draw(st.sampled_from([1, 3, 10]))) / draw(st.sampled_from([1.0, 7.0, 1e6]))
+    X[:, n_plain:][rng.random((n_rows, n_patchy + n_nominal)) < draw(st.sampled_from([0.0, 0.2, 0.9]))] = np.nan
+    classes = rng.integers(0, draw(st.integers(2, 4)), n_rows)
+    classes[:2] = 0, 1
+    classes = np.unique(classes, return_inverse=True)[1]
+    groups = rng.integers(0, draw(st.integers(1, n_rows)), n_rows) if draw(st.booleans()) else np.arange(n_rows)
+    return X, classes, groups, tuple(range(n_plain + n_patchy, X.shape[1]))
+
+
+@given(tables(), st.sampled_from([1, 2]))
+def test_relief_of_any_table_equals_the_oracle(table, power):
+    X, classes, groups, nominal = table
+    weights = make_rows(X, classes, groups, power, nominal).weights([len(X)])[0]
+    assert_allclose(weights, naive.relief_weights(X, classes, groups, power, nominal), **EXACT)
+
+
+@given(tables(), st.sampled_from([1, 2]), st.sampled_from([1, 2, 5, 50]))
+def test_relieff_of_any_table_equals_the_oracle(table, power, k):
+    X, classes, groups, nominal = table
+    rows = make_rows(X, classes, groups, power, nominal)
+    weights = rows.mean_gains(relieff_voting(np.bincount(classes), k), [len(X)])[0]
+    theirs = naive_relieff.relieff_weights(X, classes, k, groups, power, nominal)
+    assert_allclose(weights, theirs, **EXACT)
+
+
+@given(tables(), st.integers(0, 100))
+def test_weights_of_growing_sets_are_those_of_each_alone(table, seed):
+    X, classes, groups, nominal = table
+    n_rows = len(X)
+    ends = np.unique(np.append(np.random.default_rng(seed).integers(1, n_rows + 1, 5), n_rows))
+    low, high = naive.bounds(X)
+    weights = make_rows(X, classes, groups, 1, nominal).weights(ends.tolist())
+    for end, ours in zip(ends, weights, strict=True):
+        measured = (low, high, naive.distinct_values(X))
+        theirs = naive.relief_weights(X[:end], classes[:end], groups[:end], 1, nominal, *measured)
+        assert_allclose(ours, theirs, **EXACT)
+
+
+@pytest.mark.parametrize("spread", [1e-4, 1e-8, 1e-13])
+def test_rows_that_single_precision_cannot_tell_apart_are_told_apart(spread):
+    rng = np.random.default_rng(0)
+    X = 0.5 + spread * rng.normal(size=(40, 5))
+    X[0], X[1] = 0.0, 1.0
+    classes = np.arange(40) % 3
+    assert_allclose(Relief().fit(X, classes).feature_importances_, naive.relief_weights(X, classes), **EXACT)
+    theirs = naive_relieff.relieff_weights(X, classes, 4)
+    assert_allclose(ReliefF(4).fit(X, classes).feature_importances_, theirs, **EXACT)
+
+
+def large_table(n_rows=2100):
+    rng = np.random.default_rng(0)
+    X, classes = rng.normal(size=(n_rows, 6)), rng.integers(0, 3, n_rows)
+    X[:, 4] = rng.integers(0, 4, n_rows)
+    X[rng.random(n_rows) < 0.1, 3] = np.nan
+    return X, classes
+
+
+def test_rows_of_several_chunks_equal_the_oracle():
+    X, classes = large_table(2 * CHUNK + 9)
+    assert_allclose(
+        Relief(nominal=[4]).fit(X, classes).feature_importances_,
+        naive.relief_weights(X, classes, nominal=(4,)),
+        **EXACT,
+    )
+    theirs = naive_relieff.relieff_weights(X, classes, 10, nominal=(4,))
+    assert_allclose(ReliefF(nominal=[4]).fit(X, classes).feature_importances_, theirs, **EXACT)
+
+
+def test_sampled_instances_of_a_large_table_equal_the_oracle():
+    X, classes = large_table()
+    assert len(X) > BLOCK
+    fitted = ReliefF(7, n_instances=3, nominal=[4], random_state=5).fit(X, classes)
+    chosen = np.sort(np.random.RandomState(5).choice(len(X), 3, replace=False))
+    theirs = naive_relieff.relieff_weights(X, classes, 7, nominal=(4,), instances=chosen.tolist())
+    assert_allclose(fitted.feature_importances_, theirs, **EXACT)
+
+
+@pytest.mark.parametrize("n_threads", [2, 3])
+def test_any_number_of_threads_gives_the_same_weights(n_threads, monkeypatch):
+    X, classes = large_table()
+    assert len(X) ** 2 > FEW_PAIRS
+    rows = make_rows(X, classes, np.arange(len(X)) // 3, 1, [4])
+    probes = make_rows(np.random.default_rng(1).normal(size=(len(X), 3)), classes, classes, 1, None).measured
+    found = []
+    for n in (1, n_threads):
+        monkeypatch.setattr(numba, "get_num_threads", lambda n=n: n)
+        relieff = ReliefF(nominal=[4]).fit(X, classes).feature_importances_
+        found.append([relieff, *rows.weights([50, 1000, len(X)]), rows.probe_weights(probes)])
+    for one, several in zip(*found, strict=True):
+        assert_array_equal(one, several)
+
+
+@pytest.mark.parametrize("make", [Relief, ReliefF])
+def test_ranges_may_be_given(make):
+    X, classes, _ = random_table(3, n_streams=20)
+    X = X[:, 0]
+    low, high = np.array([-9.0, np.nan, 0.0, -5.0]), np.array([9.0, np.nan, 7.0, 6.0])
+    fitted = make(nominal=[1], ranges=(low, high)).fit(X, classes)
+    if make is Relief:
+        theirs = naive.relief_weights(X, classes, nominal=(1,), low=low, high=high)
+    else:
+        theirs = naive_relieff.relieff_weights(X, classes, 10, nominal=(1,), low=low, high=high)
+    assert_allclose(fitted.feature_importances_, theirs, **EXACT)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"ranges": [[0.0], [1.0]]}, r"shape \(2, 1\), expected \(2, 2\)"),
+        ({"ranges": [[0.0, 0.0], [1.0, 8.0]]}, "feature 1 is 1 to 9, expected values in its range, 0 to 8"),
+        ({"ranges": [[0.0, 9.0], [1.0, 0.0]]}, "range of feature 1 is 9 to 0"),
+        ({"ranges": [[0.0, 0.0], [np.nan, 9.0]]}, "range of feature 0 is 0 to nan"),
+        ({"n_neighbors": 0}, "n_neighbors is 0, expected a whole number, at least 1"),
+        ({"n_neighbors": 2.5}, "n_neighbors is 2.5"),
+        ({"n_instances": 5}, "n_instances is 5, expected 1 to 4"),
+        ({"power": 3}, "power is 3"),
+        ({"nominal": [-1]}, "feature -1"),
+    ],
+)
+def test_a_bad_parameter_of_relieff_is_named(parameters, message):
+    X = [[0.0, 1.0], [1.0, 2.0], [0.5, 9.0], [0.2, 3.0]]
+    with pytest.raises(ValueError, match=message):
+        ReliefF(**parameters).fit(X, [0, 0, 1, 1])
+
+
+def test_a_feature_that_spans_more_than_a_number_can_hold_is_named():
+    X = [[0.0, -1.7e308], [1.0, 1.7e308], [0.5, 0.0], [0.2, 0.0]]
+    with pytest.raises(ValueError, match="feature 1 spans more than a number can hold"):
+        Relief().fit(X, [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("neighbours", ["any", "other_streams"])
+def test_ranges_of_each_position_equal_the_oracle(seed, neighbours):
+    values, classes, lengths = random_table(seed)
+    selector = StreamRelief(Costs(np.ones(4)), neighbours=neighbours, nominal=[1], ranges="position")
+    fitted = selector.fit(values, classes)
+    positions = fitted.positions_.tolist()
+    X, row_classes, row_streams, row_positions = naive.training_table(values, classes, lengths, positions)
+    for position, weights in zip(positions, fitted.weights_, strict=True):
+        so_far = row_positions <= position
+        streams = None if neighbours == "any" else row_streams[so_far]
+        theirs = naive.relief_weights(X[so_far], row_classes[so_far], streams, nominal=(1,))
+        assert_allclose(weights, theirs, **EXACT)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -266,8 +427,9 @@ def test_the_floor_ranks_a_free_useless_feature_last():
     assert StreamRelief.literal(costs).fit(values, classes).ranking_[0] == 0
 
 
-def test_relief_follows_scikit_learn():
-    check_estimator(Relief(), on_skip=None)
+@pytest.mark.parametrize("estimator", [Relief(), ReliefF()])
+def test_relief_follows_scikit_learn(estimator):
+    check_estimator(estimator, on_skip=None)
 
 
 def test_sampled_instances_are_seeded():
@@ -291,6 +453,7 @@ def test_sampled_instances_are_seeded():
         ({"positions": [1, 50]}, "position 50 lies beyond"),
         ({"horizon": 0}, "horizon is 0"),
         ({"power": 3}, "power is 3"),
+        ({"ranges": "tick"}, "ranges is 'tick', expected 'table' or 'position'"),
         ({"nominal": [9]}, "feature 9"),
         ({"costs": Costs([1.0])}, "1 costs, expected 4"),
     ],

@@ -5,12 +5,14 @@ from streamfs.relief.positions import position_grid
 from streamfs.relief.prefixes import PrefixRelief
 from streamfs.relief.probes import Probes
 from streamfs.relief.relief import Relief
+from streamfs.relief.relieff import ReliefF
 from streamfs.relief.streamrelief import StreamRelief
 
 __all__ = [
     "PrefixRelief",
     "Probes",
     "Relief",
+    "ReliefF",
     "StreamRelief",
     "choose_extrapolation",
     "decision_probability",

@@ -8,7 +8,10 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_random_state, validate_data
 
+from streamfs.relief._search import Voting
+from streamfs.relief.neighbours import relief_voting
 from streamfs.relief.rows import make_rows, require_classes
+from streamfs.streams import Integers
 
 if TYPE_CHECKING:
     from feature_extractors.base import Array
@@ -25,6 +28,9 @@ class Relief(BaseEstimator):
         Power of each difference.
     nominal : sequence of int, optional
         Indices of the features that are codes of categories.
+    ranges : array_like of shape (2, n_features), optional
+        Lows and highs of the features, by default those of the values; they must hold all values. Those of nominal
+        features are not looked at.
     random_state : int, RandomState or None
         Seeds the draw.
 
@@ -42,7 +48,10 @@ class Relief(BaseEstimator):
     Notes
     -----
     The near miss is the nearest instance of any other class. Missing values (NaN) differ by the most that they
-    can. Work grows with the square of the number of instances, memory with the number itself.
+    can; a missing category by 1 - 1/V, where there are V. Among equally near instances the one of the lowest index
+    is taken. Distances are sums over the features, in order, of differences divided by the range: a difference of
+    shares of the range would round otherwise and break ties in another way. Work grows with the square of the
+    number of instances, memory with the number itself.
 
     Examples
     --------
@@ -56,11 +65,13 @@ class Relief(BaseEstimator):
         n_instances: int | None = None,
         power: int = 1,
         nominal: Sequence[int] | None = None,
+        ranges: npt.ArrayLike | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_instances = n_instances
         self.power = power
         self.nominal = nominal
+        self.ranges = ranges
         self.random_state = random_state
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
@@ -76,21 +87,29 @@ class Relief(BaseEstimator):
         Raises
         ------
         ValueError
-            If there is one class only, or a parameter is out of range.
+            If there is one class only, a parameter is out of range, or a value infinite or outside its range.
         """
         values: Array
         values, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
-        classes, codes = np.unique(y, return_inverse=True)
-        require_classes(classes, np.bincount(codes), 1)
-        rows = make_rows(values, codes, np.arange(len(values)), self.power, self.nominal)
-        chosen = None
-        if self.n_instances is not None:
-            if not 1 <= self.n_instances <= len(values):
-                raise ValueError(f"n_instances is {self.n_instances}, expected 1 to {len(values)}")
-            random = check_random_state(self.random_state)
-            chosen = np.sort(random.choice(len(values), self.n_instances, replace=False))
-        self.feature_importances_ = rows.weights([len(values)], chosen)[0]
+        classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+        require_classes(classes, counts, 1)
+        rows = make_rows(values, codes, np.arange(len(values)), self.power, self.nominal, self.ranges)
+        gains = rows.mean_gains(self._voting(counts), [len(values)], self._choose(len(values)))
+        self.feature_importances_ = gains[0]
         return self
+
+    def _voting(self, counts: Integers) -> Voting:
+        """How near instances speak, given the sizes of the classes."""
+        return relief_voting(len(counts))
+
+    def _choose(self, n_rows: int) -> Integers | None:
+        """The instances to average over, None for all."""
+        if self.n_instances is None:
+            return None
+        if not 1 <= self.n_instances <= n_rows:
+            raise ValueError(f"n_instances is {self.n_instances}, expected 1 to {n_rows}")
+        random = check_random_state(self.random_state)
+        return np.sort(random.choice(n_rows, self.n_instances, replace=False)).astype(np.int64)
 
     def __sklearn_tags__(self) -> object:
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""Instances as Relief takes them: values with the scale of each feature, classes, and who may be neighbours."""
+"""Instances as Relief takes them: measured values, classes, and who may be neighbours."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,10 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.errors import DataError
-from streamfs.relief import _kernels
+from streamfs.relief._kernels import Measured
+from streamfs.relief._search import Voting
+from streamfs.relief.measure import measure
+from streamfs.relief.neighbours import lay_out, mean_gains, mean_probe_gains, relief_voting
 from streamfs.streams import Integers
 from streamfs.tables import FeatureTable
 
@@ -22,24 +25,26 @@ class Rows:
 
     Parameters
     ----------
-    values : ndarray of shape (n_rows, n_features)
-        NaN is missing.
-    scales : ndarray of shape (n_features, 3)
-        As `measure` takes them over the whole table.
-    classes, groups : ndarray of shape (n_rows,)
-        Neighbours are never of one group.
+    measured : Measured
+        Values, of shape (n_rows, n_features).
+    classes, groups : ndarray of int of shape (n_rows,)
+        Numbers from 0; neighbours are never of one group.
     power : int
         Power of each difference, 1 or 2.
     """
 
-    values: Array
-    scales: Array
+    measured: Measured
     classes: Integers
     groups: Integers
     power: int = 1
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.classes)
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return int(self.classes.max()) + 1
 
     def weights(self, ends: Sequence[int], chosen: Integers | None = None) -> Array:
         """Relief weights of growing training sets, each the rows before an end.
@@ -49,7 +54,7 @@ class Rows:
         Parameters
         ----------
         ends : sequence of int
-            Not falling.
+            Rising to the number of rows.
         chosen : ndarray of int, optional
             The instances to average over; by default all.
 
@@ -58,98 +63,65 @@ class Rows:
         ndarray of shape (n_ends, n_features)
             Equation 2 for each set; zeros where no row has both a hit and a miss.
         """
-        n_rows, n_features = self.values.shape
-        nearest = np.full((n_rows, 2), -1, dtype=np.int64)
-        distances = np.full((n_rows, 2), np.inf)
-        weights = np.zeros((len(ends), n_features))
-        start = 0
-        for index, end in enumerate(ends):
-            _kernels.extend_nearest(*self._arguments, start, end, nearest, distances)
-            averaged = np.arange(end) if chosen is None else chosen[chosen < end]
-            _kernels.mean_gain(self.values, self.scales, self.power, nearest, averaged, weights[index])
-            start = end
-        return weights
+        return self.mean_gains(relief_voting(self.n_classes), ends, chosen)
 
-    def probe_weights(self, probes: Array, probe_scales: Array) -> Array:
+    def mean_gains(self, voting: Voting, ends: Sequence[int], chosen: Integers | None = None) -> Array:
+        """Weights as in `weights`, where near rows speak as another method has it."""
+        field = lay_out(self.measured, self.classes, self.groups, self.power, np.asarray(ends))
+        return mean_gains(field, voting, np.arange(len(self)) if chosen is None else chosen, len(ends))
+
+    def probe_weights(self, probes: Measured) -> Array:
         """Weights of extra features, each alone at the end of the table.
 
         Parameters
         ----------
-        probes : ndarray of shape (n_rows, n_probes)
-            Their values.
-        probe_scales : ndarray of shape (n_probes, 3)
-            As `scales`.
+        probes : Measured
+            Their values, of shape (n_rows, n_probes).
 
         Returns
         -------
         ndarray of shape (n_probes,)
         """
-        n_rows, n_probes = probes.shape
-        nearest = np.full((n_rows, 2, n_probes), -1, dtype=np.int64)
-        distances = np.full((n_rows, 2, n_probes), np.inf)
-        _kernels.probe_nearest(*self._arguments, probes, probe_scales, nearest, distances)
-        weights = np.zeros((n_probes, 1))
-        for p in range(n_probes):
-            column = np.ascontiguousarray(probes[:, p : p + 1])
-            found = np.ascontiguousarray(nearest[:, :, p])
-            _kernels.mean_gain(column, probe_scales[p : p + 1], self.power, found, np.arange(n_rows), weights[p])
-        return weights[:, 0]
-
-    @property
-    def _arguments(self) -> tuple[Array, Array, int, Integers, Integers]:
-        return self.values, self.scales, self.power, self.classes, self.groups
-
-
-def measure(values: Array, nominal: npt.NDArray[np.bool_]) -> Array:
-    """Take the scale of each feature over a whole table.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, n_features)
-        NaN is missing.
-    nominal : ndarray of bool of shape (n_features,)
-        Which features are codes of categories.
-
-    Returns
-    -------
-    ndarray of shape (n_features, 3)
-        Low, span and gap: a numeric feature's least value and range (1 where it is constant), and NaN; for a
-        nominal feature of V values the gap is 1 - 1/V, the difference of a missing value.
-    """
-    scales = np.tile([0.0, 1.0, np.nan], (values.shape[1], 1))
-    for f in range(values.shape[1]):
-        known = values[~np.isnan(values[:, f]), f]
-        if nominal[f]:
-            scales[f, 2] = 1.0 - 1.0 / max(1, len(np.unique(known)))
-        elif len(known):
-            low, high = known.min(), known.max()
-            scales[f, :2] = low, high - low if high > low else 1.0
-    return scales
+        field = lay_out(self.measured, self.classes, self.groups, self.power, np.array([len(self)]))
+        return mean_probe_gains(field, relief_voting(self.n_classes), probes)
 
 
 def make_rows(
-    values: Array, classes: Integers, groups: Integers, power: int, nominal: Sequence[int] | None
+    values: Array,
+    classes: Integers,
+    groups: Integers,
+    power: int,
+    nominal: Sequence[int] | None,
+    ranges: npt.ArrayLike | None = None,
 ) -> Rows:
     """Make instances ready for the search of neighbours.
 
     Raises
     ------
     ValueError
-        If the power is neither 1 nor 2, a nominal index is out of range, or a value is infinite.
+        If the power is neither 1 nor 2, a nominal index is out of range, or as in `measure`.
     """
     if power not in (1, 2):
         raise ValueError(f"power is {power}, expected 1 or 2")
-    n_features = values.shape[1]
+    measured = measure(values, nominal_features(nominal, values.shape[1]), ranges)
+    classes, groups = (np.ascontiguousarray(numbers, np.int64) for numbers in (classes, groups))
+    return Rows(measured, classes, groups, int(power))
+
+
+def nominal_features(nominal: Sequence[int] | None, n_features: int) -> npt.NDArray[np.bool_]:
+    """Which features are named as nominal.
+
+    Raises
+    ------
+    ValueError
+        If there is no such feature.
+    """
     is_nominal = np.zeros(n_features, dtype=bool)
     for index in nominal or ():
         if not 0 <= index < n_features:
             raise ValueError(f"nominal names feature {index}, expected 0 to {n_features - 1}")
         is_nominal[index] = True
-    values = np.ascontiguousarray(values)
-    if np.isinf(values).any():
-        raise ValueError(f"feature {int(np.isinf(values).any(axis=0).argmax())} has an infinite value")
-    scales = measure(values, is_nominal)
-    return Rows(values, scales, np.asarray(classes, np.int64), np.asarray(groups, np.int64), power)
+    return is_nominal
 
 
 def require_classes(classes: npt.NDArray[np.generic], counts: Integers, least: int) -> None:

@@ -17,9 +17,10 @@ from streamfs.relief.extrapolation import (
     lower_bound,
     probability_by_tick,
 )
+from streamfs.relief.measure import measure
 from streamfs.relief.positions import positions_of
 from streamfs.relief.probes import Probes
-from streamfs.relief.rows import Rows, measure, rows_of
+from streamfs.relief.rows import Rows, rows_of
 from streamfs.streams import Integers
 from streamfs.tables import FeatureTable, plain_table
 
@@ -54,6 +55,9 @@ class StreamRelief(BaseEstimator):
         Power of each difference.
     nominal : sequence of int, optional
         Indices of the features that are codes of categories.
+    ranges : {"table", "position"}
+        What differences are normalised by: the ranges over the whole table, so that one pass gives the weights of
+        all positions, or at each position those of the training set there, computed anew.
     random_state : int
         Seeds the probes.
 
@@ -86,9 +90,8 @@ class StreamRelief(BaseEstimator):
 
     Notes
     -----
-    The training set at a position holds the instances of all positions up to it; differences are normalised by
-    the range over the whole table. On real streams weights lie near 0, probabilities near one half, and a useless
-    feature that costs nothing would come first: hence the floor.
+    The training set at a position holds the instances of all positions up to it. On real streams weights lie near
+    0, probabilities near one half, and a useless feature that costs nothing would come first: hence the floor.
 
     Examples
     --------
@@ -116,6 +119,7 @@ class StreamRelief(BaseEstimator):
         floor: Probes | None = Probes(),  # noqa: B008 - frozen
         power: int = 1,
         nominal: Sequence[int] | None = None,
+        ranges: str = "table",
         random_state: int = 0,
     ) -> None:
         self.costs = costs
@@ -128,6 +132,7 @@ class StreamRelief(BaseEstimator):
         self.floor = floor
         self.power = power
         self.nominal = nominal
+        self.ranges = ranges
         self.random_state = random_state
 
     @classmethod
@@ -160,13 +165,22 @@ class StreamRelief(BaseEstimator):
             raise DataError("the streams have no ticks")
         self.positions_ = positions_of(self.positions, n_ticks)
         streams, ticks = table.rows(self.positions_)
-        rows = rows_of(table, streams, ticks, self.neighbours, self.power, self.nominal)
-        self.weights_ = rows.weights(np.searchsorted(ticks, self.positions_, side="right").tolist())
+        rows = self._rows(table, streams, ticks)
+        ends = np.searchsorted(ticks, self.positions_, side="right").tolist()
+        if self.ranges == "table":
+            self.weights_ = rows.weights(ends)
+        else:
+            alone = [self._rows(table, streams[:end], ticks[:end]).weights([end]) for end in ends]
+            self.weights_ = np.concatenate(alone)
         self.lower_bound_ = lower_bound(self.weights_)
         self._fit_floor(table, rows, streams, ticks)
         self.horizon_ = n_ticks if self.horizon is None else self.horizon
         self._fit_costs()
         return self
+
+    def _rows(self, table: FeatureTable, streams: Integers, ticks: Integers) -> Rows:
+        """Instances at some ticks of some streams."""
+        return rows_of(table, streams, ticks, self.neighbours, self.power, self.nominal)
 
     def _fit_floor(self, table: FeatureTable, rows: Rows, streams: Integers, ticks: Integers) -> None:
         """Compare the weights at the last position with those of probes."""
@@ -178,7 +192,7 @@ class StreamRelief(BaseEstimator):
             for p, feature in enumerate(self.probe_features_):
                 probes[:, p] = table.values[self.probe_permutations_[p, streams], ticks - 1, feature]
             nominal = np.isin(self.probe_features_, list(self.nominal or ()))
-            self.probe_weights_ = rows.probe_weights(probes, measure(probes, nominal))
+            self.probe_weights_ = rows.probe_weights(measure(probes, nominal))
             self.floor_ = float(np.quantile(self.probe_weights_, self.floor.quantile))
         self.relevant_ = self.lower_bound_[-1] > self.floor_
 
@@ -251,4 +265,6 @@ class StreamRelief(BaseEstimator):
     def _check_parameters(self) -> None:
         if not 0 < self.confidence <= 1:
             raise ValueError(f"confidence is {self.confidence}, expected more than 0 and at most 1")
+        if self.ranges not in ("table", "position"):
+            raise ValueError(f"ranges is {self.ranges!r}, expected 'table' or 'position'")
         expected_cost([[0.5]], [1.0], self.confidence, self.horizon, self.extrapolation, self.first_tick)

@@ -1,0 +1,219 @@
+"""Compiled search for the nearest rows of each class, and what they say of the features.
+
+Of what passes the sieve, the nearest are those least in exact distance, then in index. A chunk of rows is searched
+on its own and adds up its own gains, so the result is the same for any number of threads.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from feature_extractors.base import Array
+from streamfs.relief._field import Field, sift_tile
+from streamfs.relief._kernels import Measured, difference, distance
+from streamfs.relief._sieve import LANES, UNLIMITED, Singles, first_limit, let_pass
+from streamfs.streams import Integers
+
+CHUNK = 64
+"""Rows whose gains are added up together, whatever the number of threads."""
+TILE = 8
+"""Rows that are sifted together."""
+
+
+NEIGHBOUR = np.dtype([("row", np.int64), ("near", np.float32), ("distance", np.float64)])
+"""A neighbour: its row, its distance in the sieve, and its exact distance, NaN where it has not been needed."""
+Neighbours = npt.NDArray[np.void]
+
+
+class Voting(NamedTuple):
+    """What near rows of each class say.
+
+    Parameters
+    ----------
+    lists : ndarray of int of shape (n_classes, n_classes)
+        In which list of a row of the one class its neighbours of the other are.
+    factors : ndarray of shape (n_classes, n_lists)
+        What the mean difference from the rows in a list counts, by the class of the row.
+    n_neighbors : int
+        Length of a list.
+    needs_all : bool
+        Whether a row with an empty list does not count at all.
+    """
+
+    lists: Integers
+    factors: Array
+    n_neighbors: int
+    needs_all: bool
+
+
+class Lists(NamedTuple):
+    """Lists of the nearest of a row so far, and room for what is worked out on the way.
+
+    Parameters
+    ----------
+    known : ndarray of `NEIGHBOUR` of shape (n_lists, n_neighbors + 1)
+        The nearest, in any order; the last is a candidate.
+    n_found : ndarray of int of shape (n_lists,)
+        How many there are.
+    limits : ndarray of float32 of shape (n_lists,)
+        What the sieve lets pass.
+    lanes : ndarray of float32
+        Room for `first_limit`.
+    passed : ndarray of int of shape (n_rows,)
+        Room for `let_pass`.
+    gain : ndarray of shape (n_features,)
+        What the nearest say of each feature.
+    """
+
+    known: Neighbours
+    n_found: Integers
+    limits: Singles
+    lanes: Singles
+    passed: Integers
+    gain: Array
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _make_lists(field: Field, voting: Voting) -> Lists:
+    n_lists = voting.factors.shape[1]
+    return Lists(
+        np.empty((n_lists, voting.n_neighbors + 1), NEIGHBOUR),
+        np.empty(n_lists, np.int64),
+        np.empty(n_lists, np.float32),
+        np.empty(max(LANES, 4 * voting.n_neighbors), np.float32),
+        np.empty(len(field.sieve.rows), np.int64),
+        np.empty(len(field.measured.spans)),
+    )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _is_nearer(
+    measured: Measured, power: int, doubt: np.float32, i: int, known: Neighbours, a: int, b: int
+) -> bool:
+    """Whether of two neighbours of row i the a-th is nearer than the b-th, or as near and of lower index."""
+    if abs(known[b].near - known[a].near) > doubt:
+        return bool(known[a].near < known[b].near)
+    for rank in (a, b):
+        if np.isnan(known[rank].distance):
+            values, spans, far, _ = measured
+            known[rank].distance = distance(values, spans, far, power, i, known[rank].row)
+    is_tie = known[a].distance == known[b].distance
+    return bool(known[a].row < known[b].row if is_tie else known[a].distance < known[b].distance)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _farthest(measured: Measured, power: int, doubt: np.float32, i: int, known: Neighbours) -> int:
+    """Which of the neighbours of row i, without the last, is the farthest."""
+    farthest = 0
+    for rank in range(1, len(known) - 1):
+        if _is_nearer(measured, power, doubt, i, known, farthest, rank):
+            farthest = rank
+    return farthest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _take(
+    measured: Measured,
+    power: int,
+    doubt: np.float32,
+    i: int,
+    near: Singles,
+    rows: Integers,
+    passed: Integers,
+    known: Neighbours,
+    n: int,
+) -> int:
+    """Take rows that have passed the sieve into a list of row i, which has n neighbours; return how many it has.
+
+    `near` are distances in the sieve of `rows`, and `passed` which of them are offered.
+    """
+    last = len(known) - 1
+    for place in passed:
+        known[n].row, known[n].near, known[n].distance = rows[place], near[place], np.nan
+        if n < last:
+            n += 1
+        else:
+            farthest = _farthest(measured, power, doubt, i, known)
+            if _is_nearer(measured, power, doubt, i, known, last, farthest):
+                known[farthest] = known[last]
+    return n
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _vote(field: Field, voting: Voting, lists: Lists, i: int) -> bool:
+    """Fill `lists.gain` with what the nearest of row i say of each feature; return whether the row counts."""
+    values, spans, far, power = field.measured.values, field.measured.spans, field.measured.far, field.sieve.power
+    known, n_found, gain = lists.known, lists.n_found, lists.gain
+    gain[:] = 0.0
+    if voting.needs_all and np.min(n_found) == 0:
+        return False
+    for s in range(len(n_found)):
+        factor = voting.factors[field.members.classes[i], s] / max(1, n_found[s])
+        for rank in range(n_found[s]):
+            j = known[s, rank].row
+            for f in range(len(gain)):
+                d = difference(values, spans, far, i, j, f)
+                gain[f] += factor * (d if power == 1 else d * d)
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _search_row(
+    field: Field, voting: Voting, lists: Lists, i: int, near: Singles, gains: Array, n_used: Integers
+) -> None:
+    """Search the neighbours of row i, and add what they say to the gains where a batch ends."""
+    (starts, classes, batches, is_last), rows = field.pieces, field.sieve.rows
+    measured, power = field.measured, field.sieve.power
+    known, n_found, limits, lanes, passed, gain = lists
+    own, k, doubt = voting.lists[field.members.classes[i]], voting.n_neighbors, field.sieve.doubt
+    counts, is_stale = False, False
+    limits[:] = UNLIMITED
+    n_found[:] = 0
+    gain[:] = 0.0
+    for piece in range(len(classes)):
+        s, start, stop = own[classes[piece]], starts[piece], starts[piece + 1]
+        part, limit = near[start:stop], limits[s]
+        if limit == UNLIMITED:
+            limit = min(UNLIMITED, first_limit(part, k, 2.0 * len(gain), lanes) + doubt)
+        n_passed = let_pass(part, limit, passed)
+        if n_passed > 0:
+            some, offered = rows[start:stop], passed[:n_passed]
+            n_found[s] = _take(measured, power, doubt, i, part, some, offered, known[s], n_found[s])
+            if n_found[s] == k:
+                limits[s] = known[s, _farthest(measured, power, doubt, i, known[s])].near + doubt
+            is_stale = True
+        if is_last[piece] and batches[piece] >= field.members.batches[i]:
+            if is_stale:
+                counts, is_stale = _vote(field, voting, lists, i), False
+            n_used[batches[piece]] += counts
+            for f in range(len(gain)):
+                gains[batches[piece], f] += gain[f]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def search(
+    field: Field, voting: Voting, chosen: Integers, chunk: int, step: int, gains: Array, n_used: Integers
+) -> None:
+    """Add up the gains of the chosen rows, by chunk, at the end of each batch.
+
+    Parameters
+    ----------
+    chosen : ndarray of int of shape (n_chosen,)
+        Rows whose neighbours are sought.
+    chunk, step : int
+        The first chunk to search, and how far it is to the next.
+    gains : ndarray of shape (n_chunks, n_ends, n_features)
+        Changed in place.
+    n_used : ndarray of int of shape (n_chunks, n_ends)
+        How many rows count; changed in place.
+    """
+    lists = _make_lists(field, voting)
+    near = np.empty((TILE, len(field.sieve.rows)), np.float32)
+    for c in range(chunk, len(gains), step):
+        for start in range(c * CHUNK, min(len(chosen), (c + 1) * CHUNK), TILE):
+            rows = chosen[start : min(start + TILE, (c + 1) * CHUNK)]
+            sift_tile(field, rows, near)
+            for r in range(len(rows)):
+                _search_row(field, voting, lists, rows[r], near[r], gains[c], n_used[c])

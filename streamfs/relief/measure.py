@@ -1,0 +1,70 @@
+"""Ranges of features, by which their differences are divided."""
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.base import Array
+from streamfs.relief._kernels import Measured
+
+Ranges = npt.ArrayLike | None
+"""Lows and highs of shape (2, n_features), or what they are measured from if None."""
+
+
+def measure(values: Array, is_nominal: npt.NDArray[np.bool_], ranges: Ranges = None) -> Measured:
+    """Measure features over a whole table.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_features)
+        NaN is missing.
+    is_nominal : ndarray of bool of shape (n_features,)
+        Which features are codes of categories.
+    ranges : array_like of shape (2, n_features), optional
+        Lows and highs of the numeric features, by default their own; those of nominal ones are not looked at.
+
+    Returns
+    -------
+    Measured
+        A missing value is as far from a known one as it can be; among V categories, 1 - 1/V from any.
+
+    Raises
+    ------
+    ValueError
+        If a value is infinite or outside its range, or a range is not one.
+    """
+    if np.isinf(values).any():
+        raise ValueError(f"feature {int(np.isinf(values).any(axis=0).argmax())} has an infinite value")
+    values = np.array(values, order="C")
+    low, high = np.fmin.reduce(values), np.fmax.reduce(values)
+    if ranges is not None:
+        low, high = _given(ranges, low, high, is_nominal)
+    low, high = np.nan_to_num(low), np.nan_to_num(high)
+    with np.errstate(over="ignore"):
+        spans = np.where(high > low, high - low, 1.0)
+    if not np.isfinite(spans).all():
+        raise ValueError(f"feature {int(np.isinf(spans).argmax())} spans more than a number can hold")
+    shares = (values - low) / spans
+    far = np.fmax(np.where(np.isnan(shares), 1.0, shares), 1.0 - shares)
+    for f in np.flatnonzero(is_nominal):
+        known = ~np.isnan(values[:, f])
+        categories, values[known, f] = np.unique(values[known, f], return_inverse=True)
+        shares[:, f], spans[f], far[:, f] = values[:, f], 1.0, 1.0 - 1.0 / max(1, len(categories))
+    return Measured(values, spans, far, shares.astype(np.float32))
+
+
+def _given(
+    ranges: npt.ArrayLike, low: Array, high: Array, is_nominal: npt.NDArray[np.bool_]
+) -> tuple[Array, Array]:
+    """Lows and highs that were given, beside which the values' own are laid."""
+    given = np.asarray(ranges, dtype=np.float64)
+    if given.shape != (2, len(low)):
+        raise ValueError(f"ranges have shape {given.shape}, expected {(2, len(low))}, lows and highs")
+    given = np.where(is_nominal, [low, high], given)
+    for f in np.flatnonzero(~is_nominal & ~(given[0] <= given[1])):
+        raise ValueError(f"range of feature {f} is {given[0, f]:g} to {given[1, f]:g}, expected a low and a high")
+    for f in np.flatnonzero(~is_nominal & ((low < given[0]) | (high > given[1]))):
+        raise ValueError(
+            f"feature {f} is {low[f]:g} to {high[f]:g}, expected values in its range, {given[0, f]:g} to "
+            f"{given[1, f]:g}"
+        )
+    return given[0], given[1]

@@ -1,0 +1,125 @@
+"""Rows laid out for the search of neighbours, and the search with as many threads as are worth it."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numba
+import numpy as np
+
+from feature_extractors.base import Array
+from streamfs.relief._field import Field, Members, Pieces
+from streamfs.relief._kernels import Measured
+from streamfs.relief._probe_search import search_probes
+from streamfs.relief._search import CHUNK, Voting, search
+from streamfs.relief._sieve import Sieve
+from streamfs.streams import Integers
+
+FEW_PAIRS = 2000**2
+"""Pairs of rows up to which one thread is the fastest."""
+
+
+def lay_out(measured: Measured, classes: Integers, groups: Integers, power: int, ends: Integers) -> Field:
+    """Lay out rows that arrive in batches: by batch, then by class.
+
+    Parameters
+    ----------
+    measured : Measured
+        The values of the rows.
+    classes, groups : ndarray of int of shape (n_rows,)
+        Numbers from 0; rows of one group are no neighbours of each other.
+    power : int
+        Power of each difference.
+    ends : ndarray of int of shape (n_ends,)
+        The row before which each batch ends, rising to the number of rows.
+    """
+    n_rows = len(measured.values)
+    batches = np.searchsorted(ends, np.arange(n_rows), side="right")
+    order = np.lexsort((classes, batches))
+    places = np.empty(n_rows, np.int64)
+    places[order] = np.arange(n_rows)
+    pieces = _pieces(classes[order], batches[order])
+    by_group = places[np.lexsort((places, groups))]
+    group_starts = np.concatenate([[0], np.cumsum(np.bincount(groups))])
+    members = Members(classes, batches, groups, by_group, group_starts)
+    return Field(measured, _sieve(measured, order, places, power), pieces, members)
+
+
+def _sieve(measured: Measured, order: Integers, places: Integers, power: int) -> Sieve:
+    """Put the features without missing values and categories, which are between 0 and 1, apart."""
+    shares, far = measured.shares[order], measured.far[order]
+    is_plain = (shares <= 1.0).all(axis=0)
+    tables = (shares[:, is_plain], shares[:, ~is_plain], far[:, ~is_plain])
+    plain, patchy, far_apart = (np.ascontiguousarray(table.T, dtype=np.float32) for table in tables)
+    doubt = np.float32(shares.shape[1] * 2.0**-22 * (4.0 + shares.shape[1]))
+    return Sieve(plain, patchy, far_apart, order, places, power, doubt)
+
+
+def _pieces(classes: Integers, batches: Integers) -> Pieces:
+    """Cut the places, whose classes and batches are given, into pieces."""
+    is_start = (np.diff(classes, prepend=-1) != 0) | (np.diff(batches, prepend=-1) != 0)
+    starts = np.flatnonzero(is_start)
+    is_last = np.diff(batches[starts], append=-1) != 0
+    return Pieces(np.append(starts, len(classes)), classes[starts], batches[starts], is_last)
+
+
+def mean_gains(field: Field, voting: Voting, chosen: Integers, n_ends: int) -> Array:
+    """What near rows say of the features, averaged over the chosen rows that have arrived by each end.
+
+    Returns
+    -------
+    ndarray of shape (n_ends, n_features)
+        Zeros where no row counts.
+    """
+    n_chunks = -(-len(chosen) // CHUNK)
+    gains = np.zeros((n_chunks, n_ends, len(field.measured.spans)))
+    n_used = np.zeros((n_chunks, n_ends), np.int64)
+
+    def run(first: int, step: int) -> None:
+        search(field, voting, chosen, first, step, gains, n_used)
+
+    in_threads(run, len(chosen) * len(field.measured.values))
+    return np.asarray(gains.sum(axis=0) / np.maximum(1, n_used.sum(axis=0))[:, np.newaxis])
+
+
+def mean_probe_gains(field: Field, voting: Voting, probes: Measured) -> Array:
+    """What near rows say of each of several extra features at the end of the table, averaged over the rows.
+
+    Returns
+    -------
+    ndarray of shape (n_probes,)
+        Zeros where no row counts.
+    """
+    n_rows, n_probes = probes.values.shape
+    n_chunks = -(-n_rows // CHUNK)
+    gains, n_used = np.zeros((n_chunks, n_probes)), np.zeros(n_chunks, np.int64)
+
+    def run(first: int, step: int) -> None:
+        search_probes(field, voting, probes, first, step, gains, n_used)
+
+    in_threads(run, n_rows**2)
+    return np.asarray(gains.sum(axis=0) / max(1, n_used.sum()))
+
+
+def in_threads(run: Callable[[int, int], None], n_pairs: int) -> None:
+    """Run work that is cut into chunks: thread t of n calls `run(t, n)` and does every n-th chunk from t on."""
+    n_threads = 1 if n_pairs <= FEW_PAIRS else numba.get_num_threads()
+    if n_threads == 1:
+        run(0, 1)
+        return
+    with ThreadPoolExecutor(n_threads) as threads:
+        for done in [threads.submit(run, first, n_threads) for first in range(n_threads)]:
+            done.result()
+
+
+def relief_voting(n_classes: int) -> Voting:
+    """Relief's: the nearest hit speaks against a feature and the nearest miss, of any other class, for it."""
+    lists = 1 - np.eye(n_classes, dtype=np.int64)
+    return Voting(lists, np.tile([-1.0, 1.0], (n_classes, 1)), 1, True)
+
+
+def relieff_voting(counts: Integers, n_neighbors: int) -> Voting:
+    """ReliefF's: the nearest of each other class speak by its prior among the other classes."""
+    n_classes = len(counts)
+    factors = counts / (counts.sum() - counts)[:, np.newaxis]
+    np.fill_diagonal(factors, -1.0)
+    return Voting(np.tile(np.arange(n_classes), (n_classes, 1)), factors, n_neighbors, False)

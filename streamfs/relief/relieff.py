@@ -1,0 +1,73 @@
+"""ReliefF: Relief with several neighbours of every class."""
+
+from collections.abc import Sequence
+from numbers import Integral
+
+import numpy as np
+import numpy.typing as npt
+
+from streamfs.relief._search import Voting
+from streamfs.relief.neighbours import relieff_voting
+from streamfs.relief.relief import Relief
+from streamfs.streams import Integers
+
+
+class ReliefF(Relief):
+    """ReliefF weights: how much farther an instance's near misses are than its near hits, feature by feature.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        How many hits, and how many misses of each other class; all of a class that has fewer.
+    n_instances : int, optional
+        How many instances to draw at random; by default all are taken, and nothing is random.
+    power : {1, 2}
+        Power of each difference.
+    nominal : sequence of int, optional
+        Indices of the features that are codes of categories.
+    ranges : array_like of shape (2, n_features), optional
+        Lows and highs of the features, as in `Relief`.
+    random_state : int, RandomState or None
+        Seeds the draw.
+
+    Attributes
+    ----------
+    feature_importances_ : ndarray of shape (n_features,)
+        Weights, from -1 to 1.
+    n_features_in_ : int
+        Number of features.
+
+    References
+    ----------
+    Kononenko, Estimating attributes, ECML 1994; Robnik-Sikonja and Kononenko, Theoretical and empirical analysis
+    of ReliefF and RReliefF, Machine Learning 53, 2003.
+
+    Notes
+    -----
+    The misses of class C count P(C) / (1 - P(class of the instance)), where P is the share of all instances,
+    drawn or not; the hits, and the misses of each class, are averaged over as many as were found. Ties and missing
+    values are as in `Relief`.
+
+    Examples
+    --------
+    >>> X = [[0.0, 3.0], [0.1, 1.0], [0.9, 2.9], [1.0, 1.1]]
+    >>> ReliefF(n_neighbors=1).fit(X, [0, 0, 1, 1]).feature_importances_.round(2).tolist()
+    [0.8, -0.9]
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        n_instances: int | None = None,
+        power: int = 1,
+        nominal: Sequence[int] | None = None,
+        ranges: npt.ArrayLike | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(n_instances, power, nominal, ranges, random_state)
+        self.n_neighbors = n_neighbors
+
+    def _voting(self, counts: Integers) -> Voting:
+        if not isinstance(self.n_neighbors, Integral) or self.n_neighbors < 1:
+            raise ValueError(f"n_neighbors is {self.n_neighbors!r}, expected a whole number, at least 1")
+        return relieff_voting(counts, min(int(self.n_neighbors), int(counts.max())))
