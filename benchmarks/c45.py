@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from figures import Figure, Parts, main, measure, processor, table, versus
+from figures import Figure, Parts, load_peer, main, measure, processor, table, versus
 
 from sensors_sim.same_source import SameSource
 from streamfs import C45Classifier, StreamSet, tabulate
@@ -73,12 +73,12 @@ def ours(rows: Rows) -> C45Classifier:
 
 
 def beside_c50py(rows: Rows) -> Figure:
-    learner = import_module("c50py").C5Classifier
+    learner = load_peer("c50py").C5Classifier
 
-    def peer() -> object:
+    def theirs() -> object:
         return learner(global_pruning=False, subtree_raising=False).fit(rows.X, rows.y)
 
-    found = versus(lambda: ours(rows), peer, clock=thread_time)
+    found = versus(lambda: ours(rows), theirs, clock=thread_time)
     what = f"seconds to learn from {rows.what}, c50py : ours"
     return Figure(what, found.ratio, at_least=C50PY_AT_LEAST, detail=found.detail)
 

@@ -3,11 +3,14 @@
 import argparse
 import json
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from platform import machine, release
 from statistics import median
 from time import process_time
 from typing import Any, NamedTuple
+
+from streamfs.errors import MissingExtraError
 
 N_TURNS = 5
 SHORTEST = 0.05  # seconds of CPU that a turn takes at least
@@ -94,6 +97,20 @@ def versus(
     )
 
 
+def load_peer(package: str) -> Any:
+    """Import a peer, which nothing but the benchmarks needs.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    """
+    try:
+        return import_module(package.replace("-", "_"))
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(package, "bench") from error
+
+
 def table(figures: Sequence[Figure]) -> str:
     rows = [("what", "target", "measured", "verdict", "from"), ("---",) * 5]
     rows += [(f.what, f.target, f"{f.measured:.3g}", f.verdict, f.detail) for f in figures]
@@ -126,4 +143,7 @@ def main(doc: str, parts: Parts, about: Callable[[], str] = processor) -> None:
     unknown = set(asked) - set(parts)
     if unknown:
         parser.error(f"there is no part {min(unknown)!r}, expected some of {', '.join(parts)}")
-    print(f"\n{table(measure(parts, asked))}\n\n{about()}")
+    try:
+        print(f"\n{table(measure(parts, asked))}\n\n{about()}")
+    except MissingExtraError as error:
+        raise SystemExit(f"error: {error}") from error

@@ -21,23 +21,21 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from importlib.metadata import version
 from os import cpu_count, getloadavg
 from pathlib import Path
 from statistics import geometric_mean, median
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from figures import N_TURNS, Figure, Parts, main, measure, processor, repeats, seconds, table, versus
+from figures import N_TURNS, Figure, Parts, load_peer, main, measure, processor, repeats, seconds, table, versus
 from numba import get_num_threads, njit, set_num_threads
 from numpy.testing import assert_allclose
 
 from streamfs import Costs, Relief, ReliefF, StreamRelief
 from streamfs.console import say
-from streamfs.errors import MissingExtraError
 from streamfs.relief._field import Field, sift_tile
 from streamfs.relief._search import TILE
 from streamfs.relief._sieve import Singles
@@ -91,14 +89,6 @@ def with_nominal(n_rows: int) -> Table:
     return Table(X, y, nominal)
 
 
-def load(package: str) -> Any:
-    """A peer, which nothing but the benchmarks needs."""
-    try:
-        return import_module(package.replace("-", "_"))
-    except ImportError as error:
-        raise MissingExtraError(package, "bench") from error
-
-
 def relieff(n_neighbours: int, of: Table) -> Array:
     weights: Array = ReliefF(n_neighbours, nominal=of.nominal).fit(of.X, of.y).feature_importances_
     return weights
@@ -110,7 +100,7 @@ def relief(of: Table) -> Array:
 
 
 def skrebate(n_neighbours: int, of: Table) -> Array:
-    estimator = load(SKREBATE).ReliefF(
+    estimator = load_peer(SKREBATE).ReliefF(
         n_features_to_select=1, n_neighbors=n_neighbours, categorical_features=list(of.nominal), n_jobs=1
     )
     weights: Array = estimator.fit(of.X, of.y).feature_importances_
@@ -118,7 +108,7 @@ def skrebate(n_neighbours: int, of: Table) -> Array:
 
 
 def fast_select(n_neighbours: int, of: Table) -> Array:
-    estimator = load(FAST_SELECT).ReliefF(
+    estimator = load_peer(FAST_SELECT).ReliefF(
         n_features_to_select=1, n_neighbors=n_neighbours, discrete_limit=N_CODES, backend="cpu", n_jobs=1
     )
     weights: Array = estimator.fit(of.X, of.y).feature_importances_

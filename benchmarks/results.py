@@ -16,16 +16,22 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import c45
+import engine
 import figure2
 import gateway
 import j48
 import numpy as np
+import relief
+import startup
+import tables
 
 import feature_extractors as fx
 from sensors_sim.same_source import SameSource
 from streamfs import Costs, Procedure, StreamRelief, StreamSet, tabulate, train
 from streamfs.console import progress, say
 from streamfs.datasets import room_climate_fold
+from streamfs.errors import MissingExtraError
 from streamfs.evaluation import sweep
 from streamfs.training import default_features
 

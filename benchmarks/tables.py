@@ -18,7 +18,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 import numpy as np
-from figures import Figure, Parts, main, measure, processor, table, versus
+from figures import Figure, Parts, load_peer, main, measure, processor, table, versus
 
 import feature_extractors as fx
 from feature_extractors.base import Array
@@ -112,8 +112,8 @@ def by_numpy() -> list[Figure]:
 
 
 def by_tsfresh() -> list[Figure]:
-    import pandas as pd  # noqa: PLC0415 - only here
-    from tsfresh import extract_features  # noqa: PLC0415
+    pd = load_peer("pandas")
+    extract_features = load_peer("tsfresh").extract_features
 
     prefixes = [x[: i + 1] for x in recorded().column("a")[:N_FOR_TSFRESH] for i in range(N_TICKS)]
     frame = pd.DataFrame(

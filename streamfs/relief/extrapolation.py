@@ -61,7 +61,8 @@ def hermite(P: Array, positions: Array, ticks: Array) -> Array:
     """Go on with the last piece of the monotone cubic Hermite interpolant; with the line as in `spline`."""
     if len(positions) < 3:
         return linear(P, positions, ticks)
-    return np.asarray(PchipInterpolator(positions, P, extrapolate=True)(ticks))
+    with np.errstate(over="ignore"):  # a step so small that its inverse is infinite counts as none
+        return np.asarray(PchipInterpolator(positions, P, extrapolate=True)(ticks))
 
 
 def saturating(P: Array, positions: Array, ticks: Array) -> Array:
