@@ -14,6 +14,7 @@ from streamfs._plan import COUNTERS, DECIDED, ENDED, FREE, MOVING, OPEN, STREAM,
 from streamfs.classifiers._evaluate import NODE, WAY, likeliest
 
 Integers = npt.NDArray[np.int64]
+Statuses = npt.NDArray[np.int8]
 
 SAMPLES, NOT_FINITE, BEFORE_OPENING, LATE, DUPLICATE, AFTER_DECISION = range(len(COUNTERS))
 
@@ -259,6 +260,17 @@ def settle(plans: Any, rows: Integers, ticks: Integers, probabilities: Array) ->
         elif ticks[i] == OVERDUE:
             n_ended = _end(plan, n_ended, i, _time_out(plan, rows[i]))
     return n_ended
+
+
+@njit(cache=True, nogil=True)
+def rows_in(status: Statuses, wanted: int) -> Integers:
+    """The rows, rising, whose status has its bit set in `wanted`."""
+    found = np.empty(len(status), dtype=np.int64)
+    n_found = 0
+    for row in range(len(status)):
+        found[n_found] = row
+        n_found += wanted >> status[row] & 1
+    return found[:n_found]
 
 
 @njit(cache=True, nogil=True)

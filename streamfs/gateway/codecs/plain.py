@@ -118,10 +118,12 @@ class PlainCodec:
         return sequence_number(self._sequence, fields[self._sequence])
 
     def _series(self, name: str, values: list[Any], fields: Mapping[str, Any]) -> Series:
-        if self._start not in fields or "dt" not in fields:
-            raise PayloadError(f"{name} is {shown(values)}, expected {self._start} and dt beside an array")
-        start = self._seconds(self._start, fields[self._start])
-        step = self._step("dt", fields["dt"])
+        try:
+            start, step = fields[self._start], fields["dt"]
+        except KeyError as error:
+            message = f"{name} is {shown(values)}, expected {self._start} and dt beside an array"
+            raise PayloadError(message) from error
+        start, step = self._seconds(self._start, start), self._step("dt", step)
         check_series(name, start, step, len(values), self._max_samples)
         return Series(start, step, _DOUBLE, _packed(name, values), self._number(fields))
 
