@@ -27,6 +27,7 @@ FLOORS = {
     "streamfs.container": {"streamfs.errors"},
     "streamfs.growth": set(),
     "streamfs.relief": {
+        "streamfs._compiled",
         "feature_extractors",
         "streamfs.costs",
         "streamfs.errors",
@@ -42,6 +43,7 @@ FLOORS = {
         "streamfs.costs",
         "streamfs.errors",
     },
+    "streamfs._compiled": set(),
     "streamfs._memory": set(),
     "streamfs._plan": {"feature_extractors", "streamfs.classifiers"},
     "streamfs._ticks": {"feature_extractors", "streamfs._memory", "streamfs._plan", "streamfs.classifiers"},
@@ -115,6 +117,8 @@ FLOORS = {
         "streamfs.procedure",
     },
     "streamfs.gateway": {
+        "streamfs._compiled",
+        "streamfs._memory",
         "feature_extractors",
         "streamfs.container",
         "streamfs.energy",

@@ -8,8 +8,8 @@ readings of some ticks that follow each other, for what comes together is then f
 from math import floor, isfinite
 
 import numpy as np
-from numba import njit
 
+from streamfs._compiled import inlined, kernel
 from streamfs._memory import prefetch
 
 FOREVER = 2**62
@@ -112,12 +112,6 @@ OF_MESSAGES = ("charged", "judged_message", "judged_slot", "judged_news")
 
 COUNTS = ("late", "duplicate", "crowded", "lost", "restarted", "skipped", "skewed", "future", "overflow")
 LATE, DUPLICATE, CROWDED, LOST, RESTARTED, SKIPPED, SKEWED, FUTURE, OVERFLOW = range(len(COUNTS))
-
-kernel = njit(cache=True, _nrt=False)
-"""Decorates what makes no arrays, and so need not count the references to those that it is given."""
-
-inlined = njit(cache=True, _nrt=False, inline="always")
-"""Decorates what many arrays are given to for each reading."""
 
 DONE, DUE, FULL = range(3)
 """Why `take` has come back: nothing is left, a tick is due, or the pool is full."""

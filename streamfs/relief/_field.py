@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from streamfs._compiled import kernel
 from streamfs.relief._kernels import Measured
 from streamfs.relief._sieve import Sieve, Singles, sift
 from streamfs.streams import Integers
@@ -62,7 +62,7 @@ class Field(NamedTuple):
     members: Members
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def sift_tile(field: Field, rows: Integers, near: Singles) -> None:
     """Fill `near`, (n_rows, n_places), with distances in the sieve; a row's own group is infinitely far."""
     members, n_places = field.members, near.shape[1]

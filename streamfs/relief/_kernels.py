@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from feature_extractors.base import Array
+from streamfs._compiled import kernel
 
 
 class Measured(NamedTuple):
@@ -30,14 +30,14 @@ class Measured(NamedTuple):
     shares: npt.NDArray[np.float32]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def difference(values: Array, spans: Array, far: Array, i: int, j: int, f: int) -> float:
     """How far apart two rows are in one feature, from 0 to 1."""
     apart: float = abs(values[i, f] - values[j, f]) / spans[f]
     return min(1.0, apart) if apart == apart else min(far[i, f], far[j, f])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def distance(values: Array, spans: Array, far: Array, power: int, i: int, j: int) -> float:
     """Sum of the differences of two rows, each to the power."""
     total = 0.0

@@ -4,10 +4,12 @@ All of them share the distance in the other features. A probe adds 1 at most to 
 already than the worst of the probes' nearest is skipped for all of them.
 """
 
+from typing import NamedTuple
+
 import numpy as np
-from numba import njit
 
 from feature_extractors.base import Array
+from streamfs._compiled import kernel
 from streamfs.relief._field import Field, sift_tile
 from streamfs.relief._kernels import Measured, difference, distance
 from streamfs.relief._search import CHUNK, TILE, Voting
@@ -18,7 +20,44 @@ PATCH = 256
 """Places after which the limit is looked at again."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+class Room(NamedTuple):
+    """Room to work in.
+
+    Parameters
+    ----------
+    near : ndarray of float32 of shape (TILE, n_rows)
+        Distances in the sieve.
+    passed : ndarray of int of shape (PATCH,)
+        For `let_pass`.
+    lanes : ndarray of float32
+        For `first_limit`.
+    limits : ndarray of float32 of shape (2,)
+        What the sieve lets pass, for hits and for misses.
+    totals, nearest : ndarray of shape (2, n_probes)
+        Distances and rows of the nearest hit and miss for each probe.
+    """
+
+    near: Singles
+    passed: Integers
+    lanes: Singles
+    limits: Singles
+    totals: Array
+    nearest: Integers
+
+
+def make_room(n_rows: int, n_probes: int) -> Room:
+    """Make room for so many rows and probes."""
+    return Room(
+        np.empty((TILE, n_rows), np.float32),
+        np.empty(PATCH, np.int64),
+        np.empty(LANES, np.float32),
+        np.empty(2, np.float32),
+        np.empty((2, n_probes)),
+        np.empty((2, n_probes), np.int64),
+    )
+
+
+@kernel
 def _try(
     values: Array,
     spans: Array,
@@ -40,7 +79,15 @@ def _try(
         nearest[p] = j if is_nearer else nearest[p]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
+def _largest(totals: Array) -> float:
+    largest = totals[0]
+    for total in totals:
+        largest = max(largest, total)
+    return float(largest)
+
+
+@kernel
 def _take(
     field: Field,
     probes: Measured,
@@ -70,26 +117,25 @@ def _take(
                 nearest,
             )
         if n_passed > 0:
-            limit = min(limit, np.float32(np.max(totals)) + field.sieve.doubt)
+            limit = min(limit, np.float32(_largest(totals)) + field.sieve.doubt)
     return limit
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _search_row(
     field: Field,
     voting: Voting,
     probes: Measured,
+    room: Room,
     i: int,
     near: Singles,
-    passed: Integers,
-    totals: Array,
-    nearest: Integers,
 ) -> None:
-    """Find the nearest hit and miss of row i for each probe; `totals` and `nearest` have shape (2, n_probes)."""
+    """Find the nearest hit and miss of row i for each probe."""
     pieces, n_features = field.pieces, len(field.measured.spans)
+    _, passed, lanes, limits, totals, nearest = room
+    limits[:] = UNLIMITED
     totals[:] = np.inf
     nearest[:] = -1
-    limits, lanes = np.full(2, UNLIMITED, np.float32), np.empty(LANES, np.float32)
     for piece in range(len(pieces.classes)):
         s, start = voting.lists[field.members.classes[i], pieces.classes[piece]], pieces.starts[piece]
         part = near[start : pieces.starts[piece + 1]]
@@ -99,9 +145,17 @@ def _search_row(
         limits[s] = _take(field, probes, i, part, start, limits[s], passed, totals[s], nearest[s])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def search_probes(
-    field: Field, voting: Voting, probes: Measured, chunk: int, step: int, gains: Array, n_used: Integers
+    field: Field,
+    voting: Voting,
+    probes: Measured,
+    room: Room,
+    all_rows: Integers,
+    chunk: int,
+    step: int,
+    gains: Array,
+    n_used: Integers,
 ) -> None:
     """Add up what the nearest of all rows say of each probe, by chunk.
 
@@ -109,6 +163,10 @@ def search_probes(
     ----------
     probes : Measured
         Of shape (n_rows, n_probes).
+    room : Room
+        To work in.
+    all_rows : ndarray of int of shape (n_rows,)
+        0, 1, and so on.
     chunk, step : int
         The first chunk to search, and how far it is to the next.
     gains : ndarray of shape (n_chunks, n_probes)
@@ -117,15 +175,14 @@ def search_probes(
         How many rows count; changed in place.
     """
     power, n_rows, n_probes = field.sieve.power, len(field.sieve.rows), len(probes.spans)
-    near, passed = np.empty((TILE, n_rows), np.float32), np.empty(PATCH, np.int64)
-    totals, nearest = np.empty((2, n_probes)), np.empty((2, n_probes), np.int64)
+    nearest = room.nearest
     for c in range(chunk, len(gains), step):
         for start in range(c * CHUNK, min(n_rows, (c + 1) * CHUNK), TILE):
-            rows = np.arange(start, min(n_rows, start + TILE))
-            sift_tile(field, rows, near)
+            rows = all_rows[start : min(n_rows, start + TILE)]
+            sift_tile(field, rows, room.near)
             for r in range(len(rows)):
-                _search_row(field, voting, probes, rows[r], near[r], passed, totals, nearest)
-                if np.min(nearest) >= 0:
+                _search_row(field, voting, probes, room, rows[r], room.near[r])
+                if nearest[0, 0] >= 0 and nearest[1, 0] >= 0:  # else no probe has one
                     n_used[c] += 1
                     for p in range(n_probes):
                         hit = difference(probes.values, probes.spans, probes.far, rows[r], nearest[0, p], p)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from feature_extractors.base import Array
+from streamfs._compiled import kernel
 from streamfs.relief._field import Field, sift_tile
 from streamfs.relief._kernels import Measured, difference, distance
 from streamfs.relief._sieve import LANES, UNLIMITED, Singles, first_limit, let_pass
@@ -65,6 +65,8 @@ class Lists(NamedTuple):
         Room for `let_pass`.
     gain : ndarray of shape (n_features,)
         What the nearest say of each feature.
+    near : ndarray of float32 of shape (TILE, n_rows)
+        Room for distances in the sieve.
     """
 
     known: Neighbours
@@ -73,22 +75,24 @@ class Lists(NamedTuple):
     lanes: Singles
     passed: Integers
     gain: Array
+    near: Singles
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _make_lists(field: Field, voting: Voting) -> Lists:
-    n_lists = voting.factors.shape[1]
+def make_lists(field: Field, voting: Voting) -> Lists:
+    """Make room for the lists of a row."""
+    n_lists, n_rows = voting.factors.shape[1], len(field.sieve.rows)
     return Lists(
         np.empty((n_lists, voting.n_neighbors + 1), NEIGHBOUR),
         np.empty(n_lists, np.int64),
         np.empty(n_lists, np.float32),
         np.empty(max(LANES, 4 * voting.n_neighbors), np.float32),
-        np.empty(len(field.sieve.rows), np.int64),
+        np.empty(n_rows, np.int64),
         np.empty(len(field.measured.spans)),
+        np.empty((TILE, n_rows), np.float32),
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _is_nearer(
     measured: Measured, power: int, doubt: np.float32, i: int, known: Neighbours, a: int, b: int
 ) -> bool:
@@ -103,7 +107,7 @@ def _is_nearer(
     return bool(known[a].row < known[b].row if is_tie else known[a].distance < known[b].distance)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _farthest(measured: Measured, power: int, doubt: np.float32, i: int, known: Neighbours) -> int:
     """Which of the neighbours of row i, without the last, is the farthest."""
     farthest = 0
@@ -113,7 +117,7 @@ def _farthest(measured: Measured, power: int, doubt: np.float32, i: int, known: 
     return farthest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _take(
     measured: Measured,
     power: int,
@@ -141,14 +145,15 @@ def _take(
     return n
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _vote(field: Field, voting: Voting, lists: Lists, i: int) -> bool:
     """Fill `lists.gain` with what the nearest of row i say of each feature; return whether the row counts."""
     values, spans, far, power = field.measured.values, field.measured.spans, field.measured.far, field.sieve.power
     known, n_found, gain = lists.known, lists.n_found, lists.gain
     gain[:] = 0.0
-    if voting.needs_all and np.min(n_found) == 0:
-        return False
+    for s in range(len(n_found)):
+        if voting.needs_all and n_found[s] == 0:
+            return False
     for s in range(len(n_found)):
         factor = voting.factors[field.members.classes[i], s] / max(1, n_found[s])
         for rank in range(n_found[s]):
@@ -159,14 +164,14 @@ def _vote(field: Field, voting: Voting, lists: Lists, i: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _search_row(
     field: Field, voting: Voting, lists: Lists, i: int, near: Singles, gains: Array, n_used: Integers
 ) -> None:
     """Search the neighbours of row i, and add what they say to the gains where a batch ends."""
     (starts, classes, batches, is_last), rows = field.pieces, field.sieve.rows
     measured, power = field.measured, field.sieve.power
-    known, n_found, limits, lanes, passed, gain = lists
+    known, n_found, limits, lanes, passed, gain, _ = lists
     own, k, doubt = voting.lists[field.members.classes[i]], voting.n_neighbors, field.sieve.doubt
     counts, is_stale = False, False
     limits[:] = UNLIMITED
@@ -192,14 +197,23 @@ def _search_row(
                 gains[batches[piece], f] += gain[f]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def search(
-    field: Field, voting: Voting, chosen: Integers, chunk: int, step: int, gains: Array, n_used: Integers
+    field: Field,
+    voting: Voting,
+    lists: Lists,
+    chosen: Integers,
+    chunk: int,
+    step: int,
+    gains: Array,
+    n_used: Integers,
 ) -> None:
     """Add up the gains of the chosen rows, by chunk, at the end of each batch.
 
     Parameters
     ----------
+    lists : Lists
+        Room to work in.
     chosen : ndarray of int of shape (n_chosen,)
         Rows whose neighbours are sought.
     chunk, step : int
@@ -209,8 +223,7 @@ def search(
     n_used : ndarray of int of shape (n_chunks, n_ends)
         How many rows count; changed in place.
     """
-    lists = _make_lists(field, voting)
-    near = np.empty((TILE, len(field.sieve.rows)), np.float32)
+    near = lists.near
     for c in range(chunk, len(gains), step):
         for start in range(c * CHUNK, min(len(chosen), (c + 1) * CHUNK), TILE):
             rows = chosen[start : min(start + TILE, (c + 1) * CHUNK)]

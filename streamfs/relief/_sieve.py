@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from streamfs._compiled import kernel
 from streamfs.streams import Integers
 
 Singles = npt.NDArray[np.float32]
@@ -54,7 +54,7 @@ class Sieve(NamedTuple):
     doubt: np.float32
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _add_four(plain: Singles, f: int, place: int, start: int, apart: Singles) -> None:
     """Add four features' differences; four in one pass spare reading and writing the sums."""
     a, b, c, d = plain[f, place], plain[f + 1, place], plain[f + 2, place], plain[f + 3, place]
@@ -65,7 +65,7 @@ def _add_four(plain: Singles, f: int, place: int, start: int, apart: Singles) ->
         apart[q] = (total + abs(third[q] - c)) + abs(fourth[q] - d)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _add_one(plain: Singles, f: int, place: int, start: int, square: bool, apart: Singles) -> None:
     """Add one feature's differences, or their squares."""
     a, values = plain[f, place], plain[f, start : start + len(apart)]
@@ -77,7 +77,7 @@ def _add_one(plain: Singles, f: int, place: int, start: int, square: bool, apart
             apart[q] += abs(values[q] - a)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _add_patchy(
     patchy: Singles, far: Singles, f: int, place: int, start: int, square: bool, apart: Singles
 ) -> None:
@@ -91,7 +91,7 @@ def _add_patchy(
         apart[q] += difference * difference if square else difference
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def sift(sieve: Sieve, place: int, start: int, apart: Singles) -> None:
     """Fill `apart` with the distances of the row in a place from those in the places from `start` on."""
     plain, patchy, far, square = sieve.plain, sieve.patchy, sieve.far, sieve.power == 2
@@ -105,7 +105,7 @@ def sift(sieve: Sieve, place: int, start: int, apart: Singles) -> None:
         _add_patchy(patchy, far, f, place, start, square, apart)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def n_within(near: Singles, limit: np.float32) -> np.int32:
     """How many of the distances are within the limit."""
     n = np.int32(0)
@@ -114,7 +114,7 @@ def n_within(near: Singles, limit: np.float32) -> np.int32:
     return n
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def first_limit(near: Singles, k: int, most: float, lanes: Singles) -> np.float32:
     """Return a distance within which there are k of some rows, and not many more; `UNLIMITED` if there are fewer.
 
@@ -140,7 +140,7 @@ def first_limit(near: Singles, k: int, most: float, lanes: Singles) -> np.float3
     return high
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def let_pass(near: Singles, limit: np.float32, passed: Integers) -> int:
     """List the rows whose distances are within the limit; return how many they are."""
     n_passed = 0

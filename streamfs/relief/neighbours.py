@@ -9,8 +9,8 @@ import numpy as np
 from feature_extractors.base import Array
 from streamfs.relief._field import Field, Members, Pieces
 from streamfs.relief._kernels import Measured
-from streamfs.relief._probe_search import search_probes
-from streamfs.relief._search import CHUNK, Voting, search
+from streamfs.relief._probe_search import make_room, search_probes
+from streamfs.relief._search import CHUNK, Voting, make_lists, search
 from streamfs.relief._sieve import Sieve
 from streamfs.streams import Integers
 
@@ -75,7 +75,7 @@ def mean_gains(field: Field, voting: Voting, chosen: Integers, n_ends: int) -> A
     n_used = np.zeros((n_chunks, n_ends), np.int64)
 
     def run(first: int, step: int) -> None:
-        search(field, voting, chosen, first, step, gains, n_used)
+        search(field, voting, make_lists(field, voting), chosen, first, step, gains, n_used)
 
     in_threads(run, len(chosen) * len(field.measured.values))
     return np.asarray(gains.sum(axis=0) / np.maximum(1, n_used.sum(axis=0))[:, np.newaxis])
@@ -94,7 +94,9 @@ def mean_probe_gains(field: Field, voting: Voting, probes: Measured) -> Array:
     gains, n_used = np.zeros((n_chunks, n_probes)), np.zeros(n_chunks, np.int64)
 
     def run(first: int, step: int) -> None:
-        search_probes(field, voting, probes, first, step, gains, n_used)
+        search_probes(
+            field, voting, probes, make_room(n_rows, n_probes), np.arange(n_rows), first, step, gains, n_used
+        )
 
     in_threads(run, n_rows**2)
     return np.asarray(gains.sum(axis=0) / max(1, n_used.sum()))
