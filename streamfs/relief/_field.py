@@ -1,9 +1,8 @@
-"""Rows laid out for the search: where those of a batch, a class and a group stand."""
+"""Rows laid out for the search: where those of a class, a batch and a group stand."""
 
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from streamfs._compiled import kernel
 from streamfs.relief._kernels import Measured
@@ -12,25 +11,6 @@ from streamfs.streams import Integers
 
 BLOCK = 2048
 """Places that are sifted for all rows of a tile while they are near the processor."""
-
-
-class Pieces(NamedTuple):
-    """Stretches of places that are of one batch and one class.
-
-    Parameters
-    ----------
-    starts : ndarray of int of shape (n_pieces + 1,)
-        The place at which each begins, and the number of places.
-    classes, batches : ndarray of int of shape (n_pieces,)
-        Of the rows in each.
-    is_last : ndarray of bool of shape (n_pieces,)
-        Whether a batch ends with the piece.
-    """
-
-    starts: Integers
-    classes: Integers
-    batches: Integers
-    is_last: npt.NDArray[np.bool_]
 
 
 class Members(NamedTuple):
@@ -54,11 +34,23 @@ class Members(NamedTuple):
 
 
 class Field(NamedTuple):
-    """All that a search reads of the rows."""
+    """All that a search reads of the rows, which are laid out by class, then by batch.
+
+    Parameters
+    ----------
+    measured : Measured
+        Their values.
+    sieve : Sieve
+        The same in the order in which they are laid out.
+    starts : ndarray of int of shape (n_classes, n_ends + 1)
+        The place at which those of a class that arrive in a batch begin, and that behind the last.
+    members : Members
+        Where each belongs.
+    """
 
     measured: Measured
     sieve: Sieve
-    pieces: Pieces
+    starts: Integers
     members: Members
 
 

@@ -131,14 +131,14 @@ def _search_row(
     near: Singles,
 ) -> None:
     """Find the nearest hit and miss of row i for each probe."""
-    pieces, n_features = field.pieces, len(field.measured.spans)
+    n_features = len(field.measured.spans)
     _, passed, lanes, limits, totals, nearest = room
     limits[:] = UNLIMITED
     totals[:] = np.inf
     nearest[:] = -1
-    for piece in range(len(pieces.classes)):
-        s, start = voting.lists[field.members.classes[i], pieces.classes[piece]], pieces.starts[piece]
-        part = near[start : pieces.starts[piece + 1]]
+    for c in range(len(field.starts)):
+        s, start = voting.lists[field.members.classes[i], c], field.starts[c, 0]
+        part = near[start : field.starts[c, -1]]
         if limits[s] == UNLIMITED:
             nearest_one = first_limit(part, 1, 2.0 * n_features, lanes)
             limits[s] = min(UNLIMITED, nearest_one + np.float32(1.0) + field.sieve.doubt)

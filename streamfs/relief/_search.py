@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
-from streamfs._compiled import kernel
+from streamfs._compiled import inlined, kernel
 from streamfs.relief._field import Field, sift_tile
 from streamfs.relief._kernels import Measured, difference, distance
 from streamfs.relief._sieve import LANES, UNLIMITED, Singles, first_limit, let_pass
@@ -164,37 +164,49 @@ def _vote(field: Field, voting: Voting, lists: Lists, i: int) -> bool:
     return True
 
 
+@inlined
+def _offer(field: Field, voting: Voting, lists: Lists, i: int, c: int, start: int, near: Singles) -> bool:
+    """Offer row i the rows of class c whose places begin at `start`; return whether any of them is near.
+
+    Where there is no limit yet, their distances give one.
+    """
+    s, k, doubt = voting.lists[field.members.classes[i], c], voting.n_neighbors, field.sieve.doubt
+    limit = lists.limits[s]
+    if limit == UNLIMITED:
+        limit = min(UNLIMITED, first_limit(near, k, 2.0 * len(lists.gain), lists.lanes) + doubt)
+    n_passed = let_pass(near, limit, lists.passed)
+    if n_passed == 0:
+        return False
+    measured, power, known = field.measured, field.sieve.power, lists.known[s]
+    rows, passed = field.sieve.rows[start : start + len(near)], lists.passed[:n_passed]
+    n_found = _take(measured, power, doubt, i, near, rows, passed, known, lists.n_found[s])
+    lists.n_found[s] = n_found
+    if n_found == k:
+        lists.limits[s] = known[_farthest(measured, power, doubt, i, known)].near + doubt
+    return True
+
+
 @kernel
 def _search_row(
     field: Field, voting: Voting, lists: Lists, i: int, near: Singles, gains: Array, n_used: Integers
 ) -> None:
-    """Search the neighbours of row i, and add what they say to the gains where a batch ends."""
-    (starts, classes, batches, is_last), rows = field.pieces, field.sieve.rows
-    measured, power = field.measured, field.sieve.power
-    known, n_found, limits, lanes, passed, gain, _ = lists
-    own, k, doubt = voting.lists[field.members.classes[i]], voting.n_neighbors, field.sieve.doubt
-    counts, is_stale = False, False
-    limits[:] = UNLIMITED
-    n_found[:] = 0
+    """Search the neighbours of row i; add what they say to the gains at the end of its batch and of all later."""
+    own, starts, gain = field.members.batches[i], field.starts, lists.gain
+    counts = False
+    lists.limits[:] = UNLIMITED
+    lists.n_found[:] = 0
     gain[:] = 0.0
-    for piece in range(len(classes)):
-        s, start, stop = own[classes[piece]], starts[piece], starts[piece + 1]
-        part, limit = near[start:stop], limits[s]
-        if limit == UNLIMITED:
-            limit = min(UNLIMITED, first_limit(part, k, 2.0 * len(gain), lanes) + doubt)
-        n_passed = let_pass(part, limit, passed)
-        if n_passed > 0:
-            some, offered = rows[start:stop], passed[:n_passed]
-            n_found[s] = _take(measured, power, doubt, i, part, some, offered, known[s], n_found[s])
-            if n_found[s] == k:
-                limits[s] = known[s, _farthest(measured, power, doubt, i, known[s])].near + doubt
-            is_stale = True
-        if is_last[piece] and batches[piece] >= field.members.batches[i]:
-            if is_stale:
-                counts, is_stale = _vote(field, voting, lists, i), False
-            n_used[batches[piece]] += counts
-            for f in range(len(gain)):
-                gains[batches[piece], f] += gain[f]
+    for batch in range(own, len(gains)):
+        is_stale = False
+        for c in range(len(starts)):
+            start, stop = starts[c, 0 if batch == own else batch], starts[c, batch + 1]
+            if start < stop and _offer(field, voting, lists, i, c, start, near[start:stop]):
+                is_stale = True
+        if is_stale:
+            counts = _vote(field, voting, lists, i)
+        n_used[batch] += counts
+        for f in range(len(gain)):
+            gains[batch, f] += gain[f]
 
 
 @kernel

@@ -7,7 +7,7 @@ import numba
 import numpy as np
 
 from feature_extractors.base import Array
-from streamfs.relief._field import Field, Members, Pieces
+from streamfs.relief._field import Field, Members
 from streamfs.relief._kernels import Measured
 from streamfs.relief._probe_search import make_room, search_probes
 from streamfs.relief._search import CHUNK, Voting, make_lists, search
@@ -19,7 +19,7 @@ FEW_PAIRS = 2000**2
 
 
 def lay_out(measured: Measured, classes: Integers, groups: Integers, power: int, ends: Integers) -> Field:
-    """Lay out rows that arrive in batches: by batch, then by class.
+    """Lay out rows that arrive in batches: by class, then by batch.
 
     Parameters
     ----------
@@ -34,14 +34,17 @@ def lay_out(measured: Measured, classes: Integers, groups: Integers, power: int,
     """
     n_rows = len(measured.values)
     batches = np.searchsorted(ends, np.arange(n_rows), side="right")
-    order = np.lexsort((classes, batches))
+    order = np.lexsort((batches, classes))
     places = np.empty(n_rows, np.int64)
     places[order] = np.arange(n_rows)
-    pieces = _pieces(classes[order], batches[order])
+    counts = np.zeros((int(classes.max()) + 1, len(ends)), np.int64)
+    np.add.at(counts, (classes, batches), 1)
+    stops = np.cumsum(counts).reshape(counts.shape)
+    starts = np.column_stack([stops[:, 0] - counts[:, 0], stops])
     by_group = places[np.lexsort((places, groups))]
     group_starts = np.concatenate([[0], np.cumsum(np.bincount(groups))])
     members = Members(classes, batches, groups, by_group, group_starts)
-    return Field(measured, _sieve(measured, order, places, power), pieces, members)
+    return Field(measured, _sieve(measured, order, places, power), starts, members)
 
 
 def _sieve(measured: Measured, order: Integers, places: Integers, power: int) -> Sieve:
@@ -52,14 +55,6 @@ def _sieve(measured: Measured, order: Integers, places: Integers, power: int) ->
     plain, patchy, far_apart = (np.ascontiguousarray(table.T, dtype=np.float32) for table in tables)
     doubt = np.float32(shares.shape[1] * 2.0**-22 * (4.0 + shares.shape[1]))
     return Sieve(plain, patchy, far_apart, order, places, power, doubt)
-
-
-def _pieces(classes: Integers, batches: Integers) -> Pieces:
-    """Cut the places, whose classes and batches are given, into pieces."""
-    is_start = (np.diff(classes, prepend=-1) != 0) | (np.diff(batches, prepend=-1) != 0)
-    starts = np.flatnonzero(is_start)
-    is_last = np.diff(batches[starts], append=-1) != 0
-    return Pieces(np.append(starts, len(classes)), classes[starts], batches[starts], is_last)
 
 
 def mean_gains(field: Field, voting: Voting, chosen: Integers, n_ends: int) -> Array:
