@@ -19,10 +19,11 @@ from time import process_time
 
 import numpy as np
 import numpy.typing as npt
-from figures import N_TURNS, Figure, Parts, main, measure, processor, seconds, table, versus
+from figures import N_TURNS, Figure, Parts, main, measure, processor, repeats, seconds, table, versus
 from numba import njit
 
 import feature_extractors as fx
+from feature_extractors import Program
 from streamfs import Costs, Engine, Procedure
 from streamfs.classifiers.tree import Tree
 
@@ -114,7 +115,23 @@ def river() -> list[Figure]:
         figures.append(
             Figure(f"samples a second {what}, engine : River", found.ratio, at_least=target, detail=detail)
         )
-    return figures
+    return [*figures, *alone(ours)]
+
+
+def alone(ours: Ours) -> list[Figure]:
+    """What bounds the engine: its steps and its tree by themselves."""
+    procedure, rows = ours.engine.procedure, np.arange(N_STREAMS)
+    program = Program(procedure.features, procedure.channels)
+    state, times = program.new_state(N_STREAMS), np.full(N_STREAMS, 1.0)
+    for samples in ours.samples:  # until every feature is defined
+        values = program.advance(state, rows, samples, times)
+    works = {
+        "its ten steps": lambda: program.advance(state, rows, samples, times),
+        "its tree": lambda: procedure.classifier.probabilities(values),
+        "all of it, by rows,": ours.push_rows,
+    }
+    taken = {what: seconds(work, repeats(work)) / N_STREAMS * 1e9 for what, work in works.items()}
+    return [Figure(f"a sample in {what} alone, ns", each) for what, each in taken.items()]
 
 
 def length() -> list[Figure]:
@@ -151,7 +168,11 @@ def memory() -> list[Figure]:
         what = f"a sample at {N_MANY} streams, {order} : reading and writing its stream's {n_bytes} bytes"
         figures.append(Figure(what, 1 / found.ratio, at_most=3, detail=f"{each[0]:.0f} : {each[1]:.0f} ns"))
         ours.rows = np.random.default_rng(3).permutation(ours.rows)
-    return figures
+    few, rows = Ours(), np.arange(N_MANY)
+    found = versus(few.push_rows, lambda: touch(state, rows), n_turns=3)
+    each = (found.ours / N_STREAMS * 1e9, found.peer / N_MANY * 1e9)
+    what = f"the work alone, at {N_STREAMS} streams, which are all in the cache : the same in order, at {N_MANY}"
+    return [*figures, Figure(what, each[0] / each[1], detail=f"{each[0]:.0f} : {each[1]:.0f} ns")]
 
 
 def pauses() -> list[Figure]:

@@ -260,7 +260,14 @@ def positions() -> list[Figure]:
         works = {peer: partial(work, values, y) for peer, work in peers.items()}
         one = race(partial(stream_weights, values, y), works, turns)
         figures += [one.figure(what, SKREBATE, 2000), one.figure(what, FAST_SELECT, 25)]
-    return figures
+    X, y, _ = normal(N_ROWS_BY_POSITIONS)
+    bare = sifting(X, y)
+    taken = seconds(bare, repeats(bare))
+    what = f"what the distances of {N_ROWS_BY_POSITIONS} x {N_FEATURES} alone take, ms"
+    return [
+        *figures,
+        Figure(what, 1e3 * taken, detail="the rest is limits, lists and what they say at each position"),
+    ]
 
 
 @njit(nogil=True)
@@ -281,15 +288,20 @@ def sift_all(field: Field, rows: Integers, near: Singles) -> None:
         sift_tile(field, rows[start : start + len(near)], near)
 
 
+def sifting(X: Array, y: Integers) -> Callable[[], None]:
+    """What computes the distances of all rows from all."""
+    measured = measure_features(X, np.zeros(X.shape[1], dtype=bool))
+    field = lay_out(measured, y, np.arange(len(X)), 1, np.array([len(X)]))
+    return partial(sift_all, field, np.arange(len(X)), np.empty((TILE, len(X)), np.float32))
+
+
 def distances() -> list[Figure]:
     x, constants, sums, times = np.random.default_rng(0).random(512), np.arange(8.0), np.empty(512), 10_000
     figures = []
     for n_features in (10, 30):
         X, y, _ = normal(4000, n_features)
-        rows, n_rows = np.arange(len(X)), len(X)
-        field = lay_out(measure_features(X, np.zeros(n_features, dtype=bool)), y, rows, 1, np.array([n_rows]))
-        ours = partial(sift_all, field, rows, np.empty((TILE, n_rows), np.float32))
-        taken = versus(ours, partial(differ, x, tuple(constants), sums, times))
+        n_rows = len(X)
+        taken = versus(sifting(X, y), partial(differ, x, tuple(constants), sums, times))
         rate, most = n_rows * X.size / taken.ours / 1e9, times * len(x) * len(constants) / taken.peer / 1e9
         what = f"differences a second, in the distances of {n_rows} x {n_features} : of float64 in cache"
         detail = f"{rate:.3g} : {most:.3g} G/s; those of the search are float32"
