@@ -2,11 +2,13 @@
 
 import pytest
 from procedures import channels_procedure
-from records import Models, batch, channels_told, command, ids, label, message, new_core, raw, thawed
+from records import Models, batch, channels_told, command, ids, label, message, new_core, outcome, raw, thawed
 
-from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.core import Core, clock_record, start_record
+from streamfs.gateway.bindings import Bindings, Route
+from streamfs.gateway.core import Core, clock_record, model_record, start_record
 from streamfs.gateway.options import Options
+from streamfs.gateway.readings import Readings
+from streamfs.gateway.storage.log import MESSAGE, Record
 
 MODELS = Models(channels_procedure("x", time_limit=15))
 ANY = Bindings.single(["x"])
@@ -179,6 +181,36 @@ def test_readings_beyond_what_may_wait_are_dropped_and_counted():
     assert core.counters["overflow"] == 6
     assert core.roster.joiner.n_pending == 4
     assert core.finish().decisions[0].tick == 4
+
+
+def test_samples_are_unpacked_in_portions(monkeypatch):
+    portions = []
+
+    class Watched(Readings):
+        @property
+        def columns(self):
+            portions.append(self.n_samples)
+            return super().columns
+
+    records = [batch(f"n{i % 3}", float(5 * (i // 3)), [0.0] * 5) for i in range(30)]
+    core = begun()
+    whole = outcome(core, core.take(records))
+    monkeypatch.setattr("streamfs.gateway.core.FED_AT_ONCE", 12)
+    monkeypatch.setattr("streamfs.gateway.intake.Readings", Watched)
+    core = begun()
+    assert outcome(core, core.take(records)) == whole
+    assert max(portions) == 15
+
+
+def test_a_channel_that_no_model_reads_any_more_feeds_nothing():
+    models = Models(channels_procedure("x", "y"), channels_procedure("x"))
+    bindings = Bindings.single(["x", "y"], [], (Route.of("sensors/{node}/{channel}"), Route.of("pack/{node}")))
+    core, _ = new_core(models, bindings)
+    pack = b'[{"n":"y","t":1000000000.0,"v":1}]'
+    core.take([reading("n0", 1.0), model_record(list(models)[1], 1.0), command({"reopen": "*"})])
+    core.take([clock_record(1000.0, 1000.0)])  # the episode that follows the old model ends
+    core.take([Record(MESSAGE, 2.0, "pack/n0", pack, "application/senml+json"), raw("sensors/n0/y", b"1")])
+    assert (core.counters["unbound"], core.roster.joiner.n_pending, core.counters["future"]) == (2, 0, 0)
 
 
 def test_a_flood_of_labels_for_nobody_keeps_nothing():

@@ -173,6 +173,18 @@ def test_nodes_that_stop_by_themselves_are_told_again_in_time():
     assert control.renewals(200.0) == control.renewals(300.0) == []
 
 
+@pytest.mark.parametrize("period", [0.1, 0.3, 0.01, 0.7])
+def test_when_nodes_are_told_again_does_not_depend_on_a_restart(period):
+    kept, restarted = (Control(["light"], stop_after=6 * period) for _ in range(2))
+    for control in (kept, restarted):
+        control.use([0])
+        control.tell(0, "n0")
+    for tick in range(200):
+        now = tick * period
+        assert kept.renewals(now) == restarted.renewals(now)
+        restarted.believe(restarted.told_at.copy())
+
+
 def test_more_channels_leave_what_nodes_know():
     old, new = Control(["light"]), Control(["light", "sound"])
     old.use([0])

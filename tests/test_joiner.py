@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 from feature_extractors.report import Policy, split_channel
 from streamfs.gateway._grid import FOREVER
-from streamfs.gateway.codecs import Reading
+from streamfs.gateway.codecs import Batch, Reading
 from streamfs.gateway.joiner import Joiner, Timing
 from streamfs.gateway.readings import Readings
 
@@ -372,6 +372,18 @@ def test_a_stamp_too_far_ahead_is_refused_until_nothing_else_comes():
     assert joiner.newest == 1.0
     joiner.add(*door(5000.0, 0.0, 3), arrival=1012.0)
     assert (joiner.counters["future"], joiner.newest) == (1, 5000.0)
+
+
+def test_the_samples_of_a_message_do_not_carry_each_other_ahead():
+    def add(times, arrival):
+        joiner.add("n1", "door@flag:0.5", Batch(times, np.zeros(len(times)), None), arrival=arrival)
+        return joiner.newest, joiner.counters["future"]
+
+    joiner = make_door(ahead=100.0, patience=10.0)
+    assert add(90.0 * np.arange(5), 1000.0) == (90.0, 3)  # the first that is ever heard
+    assert add(90.0 * np.arange(2, 12), 1001.0) == (180.0, 12)
+    assert add(1000.0 + 90.0 * np.arange(5), 1020.0) == (1090.0, 15)  # after a quiet
+    assert add(1090.0 + PERIOD * np.arange(1, 1001), 1021.0) == (1590.0, 15)  # long, but as time goes
 
 
 WALL = {"on_wall": True, "max_delay": 3600.0}

@@ -9,9 +9,12 @@ from records import Models, message, new_core
 from streamfs import Procedure
 from streamfs.errors import ModelError
 from streamfs.gateway.bindings import Bindings
+from streamfs.gateway.configuration import described
 from streamfs.gateway.core import model_record, start_record
+from streamfs.gateway.host import hosted, options_of
 from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.recovery import last_model
+from streamfs.gateway.settings import read_settings
 from streamfs.gateway.storage.journal import Entry
 from streamfs.gateway.storage.state import State
 
@@ -144,3 +147,20 @@ def test_a_request_is_taken_once(file):
     model_file.request()
     assert model_file.take_request()
     assert not model_file.take_request()
+
+
+def test_a_restart_with_a_model_that_cannot_be_bound_goes_on_with_the_one_before(tmp_path):
+    good = channels_procedure("a.x", "b.x")
+    lines = ['model = "model.streamfs"', 'state = "state"', "[broker]", 'url = "mqtt://localhost:1"']
+    path = tmp_path / "gateway.toml"
+    path.write_text("\n".join([*lines, "[streams.pairs.p]", 'a = "n0"', 'b = "n1"']), encoding="utf-8")
+    settings = read_settings(path)
+    with State(tmp_path / "state") as state:
+        state.models.keep_model(good.packed)
+        bound = described(settings.bindings(good.channels), options_of(settings))
+        state.log.append([start_record(good.digest, 0.0, bound)])
+        state.log.sync()
+    for other in (channels_procedure("a.x", "c.x"), channels_procedure("x")):
+        other.save(tmp_path / "model.streamfs")
+        with hosted(settings) as gateway:
+            assert gateway.core.procedure.digest == good.digest

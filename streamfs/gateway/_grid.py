@@ -20,6 +20,9 @@ NONE = -1
 
 UNMARKED = -FOREVER
 
+MANY = 2**32
+"""Readings that count as lost in one gap, at most: a wild sequence number is not to upset the counter."""
+
 SLOT = np.dtype(
     [
         ("value", "f8"),  # of the newest reading that waits no more
@@ -40,8 +43,8 @@ SHIFT = 2
 TICKS = 1 << SHIFT
 """Ticks that share a page."""
 
-AHEAD = 4
-"""Pages that are under way from the memory while one is worked on."""
+FETCHED = 4
+"""Pages that are on their way from the memory while one is worked on."""
 
 PAGE = np.dtype(
     [
@@ -97,6 +100,9 @@ GRID = np.dtype(
         ("first", "i8"),  # earliest tick that waits, before the first emission
         ("n_empty", "i8"),
         ("max_gap", "i8"),
+        ("opened", "i8"),  # the message that is being taken, of those taken together
+        ("frontier", "f8"),  # the newest stamp before it, seconds; it may run ahead of that, ...
+        ("news", "f8"),  # ... and the arrival of the newest news before it
         ("n_pending", "i8"),  # readings
         ("max_pending", "i8"),
         ("n_free", "i8"),  # pages
@@ -108,7 +114,8 @@ GRID = np.dtype(
     ]
 )
 
-OF_MESSAGES = ("charged", "judged_message", "judged_slot", "judged_news")
+OF_MESSAGES = ("opened", "charged", "judged_message", "judged_slot", "judged_news")
+"""What means nothing beyond the messages that are taken together."""
 
 COUNTS = ("late", "duplicate", "crowded", "lost", "restarted", "skipped", "skewed", "future", "overflow")
 LATE, DUPLICATE, CROWDED, LOST, RESTARTED, SKIPPED, SKEWED, FUTURE, OVERFLOW = range(len(COUNTS))
@@ -132,10 +139,14 @@ def take(grid, slots, heads, pages, pending, free, nodes, counts, parts, values,
     """
     g = grid[0]
     if cursor[0] == cursor[1] == 0:
-        g.charged = g.judged_message = NONE
+        g.opened = g.charged = g.judged_message = NONE
     while cursor[0] < len(parts):
         part = parts[cursor[0]]
-        if not _has_samples(part, values):
+        if g.opened != part.message:
+            g.opened = part.message
+            g.frontier = g.newest
+            g.news = g.arrival
+        if cursor[1] == part.first and not _has_samples(part, values):
             _charge(g, nodes[part.node], part)
             cursor[1] = part.end
         for i in range(cursor[1], part.end):
@@ -146,7 +157,8 @@ def take(grid, slots, heads, pages, pending, free, nodes, counts, parts, values,
                 return FULL
             step = part.step
             stamp = part.stamp + step * (i - part.first) if step == step else times[i]
-            if _add(g, slots, heads, pages, pending, free, nodes[part.node], counts, part, stamp, values[i]):
+            run = (i - part.first) * g.period
+            if _add(g, slots, heads, pages, pending, free, nodes[part.node], counts, part, stamp, run, values[i]):
                 _charge(g, nodes[part.node], part)
             if is_due(g):
                 cursor[1] = i + 1
@@ -183,13 +195,13 @@ def is_due(g):
 
 
 @inlined
-def _add(g, slots, heads, pages, pending, free, node, counts, part, stamp, value):
-    """Take one reading, and say whether it is news."""
+def _add(g, slots, heads, pages, pending, free, node, counts, part, stamp, run, value):
+    """Take one reading, and say whether it is news; `run` are the seconds that its message has run on before."""
     if g.n_pending >= g.max_pending:
         counts[OVERFLOW] += 1
         return True
     time, is_stamped = _time(g, node, counts, stamp, part.arrival)
-    if g.newest == g.newest and time > g.newest + g.ahead and part.arrival <= g.arrival + g.patience:
+    if not _is_within_reach(g, time, part.arrival, run):
         counts[FUTURE] += 1
         return True
     slot = slots[part.slot]
@@ -214,6 +226,22 @@ def _add(g, slots, heads, pages, pending, free, node, counts, part, stamp, value
             return True
     _insert(g, slot, heads, pages, pending, free, counts, part, tick, value)
     return True
+
+
+@inlined
+def _is_within_reach(g, time, arrival, run):
+    """Whether a stamp is to be believed: not too far ahead of what came before its message, or after a quiet.
+
+    A message may run on by a tick a sample, and jump ahead once, or its samples would carry each other away.
+    """
+    if time <= g.frontier + run + g.ahead:
+        return True
+    is_first = g.frontier != g.frontier
+    if is_first or arrival > g.news + g.patience:
+        g.frontier = time
+        g.news = arrival
+        return True
+    return False
 
 
 @inlined
@@ -309,8 +337,8 @@ def _page_of(g, slot, heads, pages, pending, free, index, number):
         return link
     g.n_free -= 1
     new = free[g.n_free]
-    if g.n_free > AHEAD:
-        _prefetch_page(pages, pending, free[g.n_free - AHEAD])
+    if g.n_free > FETCHED:
+        _prefetch_page(pages, pending, free[g.n_free - FETCHED])
     pages[new].number = number
     pages[new].waiting = 0
     pages[new].next = link
@@ -368,7 +396,7 @@ def _n_lost(slot, waits):
     """Readings lost between the newest that waits no more and the next."""
     if slot.sequence == NONE or waits.first == NONE:
         return 0
-    return max(waits.first - slot.sequence - 1, 0)
+    return min(max(waits.first - slot.sequence - 1, 0), MANY)
 
 
 @inlined
@@ -408,7 +436,7 @@ def _take_tick(g, slots, heads, pages, pending, free, counts, tick):
     if n_waiting == 0:
         return 0
     for index in range(len(heads)):
-        soon = heads[min(index + AHEAD, len(heads) - 1)]
+        soon = heads[min(index + FETCHED, len(heads) - 1)]
         if soon != NONE:
             _prefetch_page(pages, pending, soon)
         head = heads[index]

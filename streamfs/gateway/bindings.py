@@ -151,7 +151,7 @@ class Bindings:
         """Return the same nodes, bound for another procedure's channels."""
         return replace(self, channels=tuple(channels))
 
-    @property
+    @cached_property
     def node_channels(self) -> tuple[str, ...]:
         """Distinct channels as nodes know them: those that nodes shall send."""
         if self.discovers:

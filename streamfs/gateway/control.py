@@ -104,7 +104,7 @@ class Control:
             return []
         self.told_at[np.isnan(self.told_at)] = now
         sends = self._told.any(axis=1)
-        due = sends & (self.told_at <= now - self._stop_after / 2)
+        due = sends & (self.told_at + self._stop_after / 2 <= now)
         self.told_at[due] = now
         self._renew_at = float(self.told_at[sends].min(initial=inf)) + self._stop_after / 2
         nodes: list[int] = due.nonzero()[0].tolist()

@@ -42,6 +42,9 @@ EVICTED_AT_ONCE = 100
 EXPIRY_CHECKS = 10
 """How often, in the time after which a stream is forgotten, it is looked for such streams, by the arrivals."""
 
+FED_AT_ONCE = 250_000
+"""Samples that are unpacked together, and those of a message: what comes together may have many times as many."""
+
 _WATERMARK = struct.Struct("<d")
 
 
@@ -229,6 +232,8 @@ class Core:
                 if abs(record.arrival - self._expired_at) >= self._expiry_step:
                     self._expire(record.arrival)
                 self._intake.add(record)
+                if self._intake.n_samples >= FED_AT_ONCE:
+                    self._feed()
         self._feed()
         return self._take_effects()
 

@@ -57,12 +57,11 @@ def hosted(
         If model, streams, broker, state or port are not as the settings have them.
     """
     configure(settings.log.format, settings.log.level)
-    model_file = ModelFile(lambda: load_model(settings))
+    model_file = ModelFile(lambda: _load_bound(settings))
     with ExitStack() as exits:
         state = None if settings.state is None else exits.enter_context(_open_state(settings.state, settings))
         procedure = model_file.first(state, trust=settings.trust)
         bindings = settings.bindings(procedure.channels)
-        warm_up(procedure)
         transport = exits.enter_context(closing(_transport(settings)))
         gateway = Gateway(
             procedure,
@@ -79,6 +78,7 @@ def hosted(
             energy_log=energy_log,
             on_decision=on_decision,
         )
+        warm_up(gateway.core.procedure)
         if settings.http is not None:
             from streamfs.gateway.operations.web import serve  # noqa: PLC0415 - needs what only a site needs
 
@@ -106,6 +106,13 @@ def tell_systemd(gateway: Gateway, stop: Event) -> Callable[[], None]:
             notify(ALIVE)
 
     return tell
+
+
+def _load_bound(settings: Settings) -> Procedure:
+    """Load the model that the settings name; one that they cannot bind is no good."""
+    procedure = load_model(settings)
+    settings.bindings(procedure.channels)
+    return procedure
 
 
 def load_model(settings: Settings) -> Procedure:

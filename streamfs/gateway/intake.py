@@ -93,6 +93,11 @@ class Intake:
             self._pay(record, node)
         self._n_messages += 1
 
+    @property
+    def n_samples(self) -> int:
+        """Samples of the messages since the last time."""
+        return self._readings.n_samples
+
     def readings(self) -> Readings:
         """Return what the messages since the last time report, in order."""
         readings, self._readings = self._readings, Readings()
@@ -128,7 +133,8 @@ class Intake:
         """Take the readings of a message that names its channels."""
         if not isinstance(decoded, Several):
             raise PayloadError("neither topic nor payload names a channel")
-        slots = [self._roster.joiner.slot(way.node, channel) for channel, _ in decoded.parts]
+        wanted, joiner = self._roster.routes.node_channels, self._roster.joiner
+        slots = [joiner.slot(way.node, name) if name in wanted else NONE for name, _ in decoded.parts]
         size, factor = len(record.payload), decoded.spreading_factor
         message = self._n_messages, record.arrival, size, self._ledger.joules(size, factor)
         if all(slot == NONE for slot in slots):

@@ -38,8 +38,9 @@ class Timing:
         Ticks without a reading on any channel after which the grid jumps to the next tick that has one, or to the
         watermark.
     ahead : float
-        Seconds that a stamp may be ahead of the newest; one further ahead is refused, unless there was no news for
-        as long as ``patience``.
+        Seconds that a stamp may be ahead of the newest before its message, and a tick more for each sample of that
+        before it; one further ahead is refused, unless there was no news for as long as ``patience``, and then
+        only once in a message.
     patience : float
         Seconds, by the clock of arrivals.
     on_wall : bool
@@ -366,7 +367,7 @@ class Joiner:
 
 def _new_grid(timing: Timing, max_pending: int) -> Table:
     grid: Table = np.zeros(1, dtype=_grid.GRID)
-    grid["newest"], grid["arrival"], grid["settled"] = np.nan, -inf, -FOREVER
+    grid["newest"], grid["arrival"] = np.nan, -inf
     grid["next_tick"] = grid["first"] = FOREVER
     grid["max_pending"] = max_pending
     for name in _grid.OF_MESSAGES:
@@ -378,8 +379,12 @@ def _new_grid(timing: Timing, max_pending: int) -> Table:
 def _set_timing(grid: Table, timing: Timing) -> None:
     for name, value in vars(timing).items():
         grid[name] = value
-    newest = float(grid[0]["newest"])
-    grid["due"] = _grid.tick_of(newest - timing.lateness, timing.period) if isfinite(newest) else -FOREVER
+    newest, period = float(grid[0]["newest"]), timing.period
+    if isfinite(newest):
+        grid["due"] = _grid.tick_of(newest - timing.lateness, period)
+        grid["settled"] = _grid.tick_of(newest - timing.overtaking, period)
+    else:
+        grid["due"] = grid["settled"] = -FOREVER
 
 
 def _new_node() -> Any:

@@ -14,6 +14,8 @@ from streamfs.procedure import Procedure
 
 _log = logging.getLogger(__name__)
 
+_NO_GOOD = (StreamfsError, OSError, ValueError)
+
 
 class ModelFile:
     """Gives the model that is to be followed; one that cannot be is refused, and the one before followed on.
@@ -28,7 +30,7 @@ class ModelFile:
     counters : Counter of str
         ``reloads``, and ``reload_failures``: how often the file was refused.
     refused : str
-        Why the model in the file is not the one that is followed; empty if it is.
+        What stands in the way of following the model in the file; empty if nothing does.
 
     Examples
     --------
@@ -63,7 +65,7 @@ class ModelFile:
         """
         try:
             return self._read()
-        except (StreamfsError, OSError) as error:
+        except _NO_GOOD as error:
             last = None if state is None else _last(state, error, trust=trust)
             if last is None:
                 raise
@@ -94,7 +96,7 @@ class ModelFile:
             procedure = self._read()
             rehearse(procedure, roster)
             keep(procedure)
-        except (StreamfsError, OSError, ValueError) as error:
+        except _NO_GOOD as error:
             self._refuse(error, roster.newest.procedure)
             return None
         self.refused = ""
@@ -108,7 +110,7 @@ class ModelFile:
             return procedure
         try:
             rehearse(procedure, roster)
-        except StreamfsError as error:
+        except _NO_GOOD as error:
             self._refuse(error, last)
             return last
         return procedure

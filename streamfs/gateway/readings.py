@@ -23,6 +23,11 @@ Columns = tuple[npt.NDArray[Any], Array, Array, npt.NDArray[np.int64]]
 class Readings:
     """What some messages report, in their order, taken once.
 
+    Attributes
+    ----------
+    n_samples : int
+        How many samples there are.
+
     Examples
     --------
     >>> readings = Readings()
@@ -35,10 +40,11 @@ class Readings:
 
     def __init__(self) -> None:
         self._parts = bytearray()
-        self._n_samples = 0
+        self.n_samples = 0
         self._pieces: list[Array] = []
         self._numbers: list[float] = []  # behind the pieces come either single numbers ...
-        self._kind, self._data = _DOUBLE, list[bytes]()  # ... or those of series, all of one kind
+        self._data: list[bytes] = []  # ... or those of series ...
+        self._kind = _DOUBLE  # ... of one kind
         self._times: list[tuple[int, Array]] = []  # behind the index of their first sample
         self._columns: Columns | None = None
 
@@ -67,24 +73,28 @@ class Readings:
         n_bytes, joules : int and float
             What the message has cost.
         """
-        first = self._n_samples
+        first = self.n_samples
         stamp, step, sequence = None, 0.0, None
         if type(reported) is Reading:
             stamp, value, sequence = reported
             if self._data:
                 self._end_piece()
             self._numbers.append(value)
-            self._n_samples += 1
+            self.n_samples += 1
         elif type(reported) is Series:
             stamp, step, kind, data, sequence = reported
             if self._numbers or kind is not self._kind:
                 self._end_piece()
                 self._kind = kind
             self._data.append(data)
-            self._n_samples += len(data) // kind.itemsize
+            self.n_samples += len(data) // kind.itemsize
         elif type(reported) is Batch:
+            times, values, sequence = reported
             stamp = step = nan
-            sequence = self._add_batch(*reported)
+            self._end_piece()
+            self._pieces.append(values)
+            self._times.append((first, times))
+            self.n_samples += len(values)
         self._parts += _PART.pack(
             nan if stamp is None else stamp,
             step,
@@ -96,7 +106,7 @@ class Readings:
             slot,
             message,
             first,
-            self._n_samples,
+            self.n_samples,
         )
 
     @property
@@ -112,13 +122,6 @@ class Readings:
                 times[first : first + len(own)] = own
             self._columns = parts, values, times, np.zeros(2, dtype=np.int64)
         return self._columns
-
-    def _add_batch(self, times: Array, values: Array, sequence: int | None) -> int | None:
-        self._end_piece()
-        self._pieces.append(values)
-        self._times.append((self._n_samples, times))
-        self._n_samples += len(values)
-        return sequence
 
     def _end_piece(self) -> None:
         """Make an array of what is behind the pieces."""

@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 from streamfs import container
+from streamfs.errors import StorageError
 from streamfs.gateway.storage.segment import storing, sync_folder
 
 _ENDING = ".streamfs"
@@ -85,14 +86,21 @@ class Models:
         Raises
         ------
         StorageError
-            If one cannot be removed.
+            If one cannot be removed; the others are.
         """
         current = self._new.union(followed)
         self._needed_until |= dict.fromkeys(current | self._known, end)
         self._new, self._known = set(), current
+        failure = None
         for path in self._folder.glob(f"*{_ENDING}*"):  # one that was torn while it was written, too
             digest = path.name.removesuffix(_ENDING)
             if self._needed_until.get(digest, -1) < start:  # -1: no model of ours
-                with storing(path):
-                    path.unlink()
-                self._needed_until.pop(digest, None)
+                try:
+                    with storing(path):
+                        path.unlink(missing_ok=True)
+                except StorageError as error:
+                    failure = error
+                else:
+                    self._needed_until.pop(digest, None)
+        if failure is not None:
+            raise failure
