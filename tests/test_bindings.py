@@ -264,3 +264,10 @@ def test_a_node_that_cannot_stand_in_a_topic_is_refused_by_line(tmp_path):
     path.write_text("stream,a,b\np1,n1,n2\np2,n#,n2\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"line 3: node is 'n#'"):
         read_pairs(path)
+
+
+@pytest.mark.parametrize("nodes", [(), ("n1",)])
+def test_a_model_of_pairs_is_none_of_single_nodes(nodes):
+    with pytest.raises(ValueError, match="the model follows pairs of nodes"):
+        Bindings.single(["a.x", "b.x"], nodes)
+    assert Bindings.single(["acc.x", "acc.y"], nodes).node_channels == ("acc.x", "acc.y")

@@ -12,14 +12,18 @@ from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 
 import pytest
+from procedures import channels_procedure
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as read_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as read_plain
 
 from streamfs.errors import MissingExtraError, StreamfsError
+from streamfs.gateway.bindings import Bindings
+from streamfs.gateway.core import Core
 from streamfs.gateway.operations import notify, web
 from streamfs.gateway.operations.health import Health, Limits, Statistics
 from streamfs.gateway.operations.json_log import configure
 from streamfs.gateway.operations.metrics import HELP, Metrics
+from streamfs.gateway.operations.remarks import REMARKS, Remarks
 
 HOST = "127.0.0.1"
 WELL = Health(connected=True, subscribed=True, storing=True, loop_age=0.1, lag=0.0)
@@ -430,3 +434,17 @@ def test_the_watchdog_is_for_this_process_only(monkeypatch):
 def test_a_watchdog_that_is_no_number_is_an_error(monkeypatch, text):
     with pytest.raises(StreamfsError, match="WATCHDOG_USEC is"):
         watch(monkeypatch, WATCHDOG_USEC=text)
+
+
+def test_a_counter_that_rises_is_remarked_on_once(caplog):
+    remarks = Remarks()
+    remarks.look({"late": 0, "messages": 3})
+    assert caplog.text == ""
+    remarks.look({"late": 51, "messages": 4})
+    remarks.look({"late": 60, "messages": 5})
+    assert caplog.messages == [f"{REMARKS['late']} (late: 51; further ones are only counted)"]
+
+
+def test_what_is_remarked_on_is_counted():
+    core = Core(channels_procedure("x"), Bindings.single(["x"]))
+    assert REMARKS.keys() <= core.counters.keys()

@@ -14,6 +14,9 @@ from streamfs.gateway.topics import Template, check_name
 
 __all__ = ["STANDARD", "Bindings", "Route", "Source", "read_pairs"]
 
+PAIR = ("a", "b")
+"""Roles that columns of pairs have unless somebody says otherwise; a model of both is none of single nodes."""
+
 _ALONE = ""  # the role of a stream's only node
 _NOT_IN_ROLES = '.@"'
 
@@ -111,6 +114,13 @@ class Bindings:
                 check_name("node", node)
                 if role != _ALONE:
                     check_name("role", role, _NOT_IN_ROLES)
+        is_alone = self.discovers or any(_ALONE in nodes for nodes in self.nodes_of.values())
+        if is_alone and {split_role(channel)[0] for channel in self.channels} == set(PAIR):
+            a, b = PAIR
+            raise ValueError(
+                f"channels have the roles {a} and {b}, as {self.channels[0]}: the model follows pairs of nodes, "
+                f"expected the names of these"
+            )
         _ = self._sources
 
     @classmethod
@@ -129,7 +139,7 @@ class Bindings:
         routes: tuple[Route, ...] = (STANDARD,),
     ) -> Self:
         """Bind each stream to its nodes, given by role."""
-        alone = next((channel for channel in channels if not _split_role(channel)[0]), None)
+        alone = next((channel for channel in channels if not split_role(channel)[0]), None)
         if alone is not None:
             raise ValueError(f"channel {alone} has no role: a stream of this model is one node, not a pair")
         nodes_of = {stream: dict(nodes) for stream, nodes in pairs.items()}
@@ -140,7 +150,7 @@ class Bindings:
         cls,
         channels: Sequence[str],
         nodes: Sequence[str],
-        roles: Sequence[str] = ("a", "b"),
+        roles: Sequence[str] = PAIR,
         limit: int = MAX_PAIRS,
         routes: tuple[Route, ...] = (STANDARD,),
     ) -> Self:
@@ -233,7 +243,7 @@ class Bindings:
 
     @cached_property
     def _sources(self) -> dict[str, tuple[Source, ...]]:
-        roles = [_split_role(channel) for channel in self.channels]
+        roles = [split_role(channel) for channel in self.channels]
         return {
             stream: tuple(
                 _source(stream, nodes, channel, role) for channel, role in zip(self.channels, roles, strict=True)
@@ -250,7 +260,7 @@ class Bindings:
         return {node: tuple(streams) for node, streams in streams_of.items()}
 
 
-def _split_role(channel: str) -> tuple[str, str]:
+def split_role(channel: str) -> tuple[str, str]:
     """Return a channel's role, empty if it has none, and the channel without it."""
     column, _ = split_channel(channel)
     role, dot, _ = column.partition(".")

@@ -19,6 +19,7 @@ from streamfs.gateway.ledger import EnergyLog, Spent
 from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.operations.announcer import Announcer
 from streamfs.gateway.operations.health import Health, Statistics
+from streamfs.gateway.operations.remarks import Remarks
 from streamfs.gateway.options import Options
 from streamfs.gateway.outbox import Outbox
 from streamfs.gateway.publication import Publication
@@ -158,6 +159,7 @@ class Gateway:
         self._under_way_since: float | None = None
         self._is_committing = False
         self.turned = monotonic()
+        self._remarks = Remarks()
         self._statistics = self._new_statistics()
         self._statistics_due = 0.0
         self._take([start_record(procedure.digest, time(), self._core.configuration)], 0)
@@ -292,6 +294,7 @@ class Gateway:
         self.turned = monotonic()
         if self.turned >= self._statistics_due:
             self._statistics = self._new_statistics()
+            self._remarks.look(self._statistics.counters)
             self._statistics_due = self.turned + _STATISTICS
             self._outbox.say(self._announcer.news(self._core.roster.streams))
             if self._outbox.has_confirmed and self._may_commit:

@@ -2,7 +2,7 @@
 
 import orjson
 
-from streamfs.gateway.bindings import Bindings
+from streamfs.gateway.bindings import Bindings, split_role
 from streamfs.gateway.core import Core, start_record
 from streamfs.gateway.options import Options
 from streamfs.gateway.storage.log import MESSAGE, Record
@@ -19,12 +19,15 @@ def warm_up(procedure: Procedure) -> None:
     procedure : Procedure
         What is to be followed; it learns nothing from this.
     """
-    core = Core(procedure, Bindings.single(procedure.channels, ["zeros"]), Options(lateness=0.0))
+    nodes = {role: f"zeros-{role}" for role, _ in map(split_role, procedure.channels)}
+    bindings = Bindings(procedure.channels, {"zeros": nodes})
+    core = Core(procedure, bindings, Options(lateness=0.0))
     core.take([start_record(procedure.digest, 0.0)])
     period = procedure.period
     batch = orjson.dumps({"t0": _N_TICKS * period, "dt": period, "v": [0.0, None]})
     for payload in (*(_reading(tick * period) for tick in range(_N_TICKS)), batch):
-        core.take(Record(MESSAGE, 0.0, f"sensors/zeros/{channel}", payload) for channel in procedure.channels)
+        topics = [f"sensors/{source.node}/{source.channel}" for source in bindings.sources("zeros")]
+        core.take(Record(MESSAGE, 0.0, topic, payload) for topic in topics)
     core.finish()
 
 
