@@ -69,6 +69,8 @@ def make(folder: Path, tail: int) -> None:
 
 def restart(folder: Path, port: int) -> dict[str, float]:
     """Seconds from the construction of a gateway; what it needs is imported, and nothing is compiled anew."""
+    from numba.core.registry import cpu_target  # noqa: PLC0415
+
     from streamfs.gateway.bindings import Bindings  # noqa: PLC0415
     from streamfs.gateway.options import Options  # noqa: PLC0415
     from streamfs.gateway.service import Gateway  # noqa: PLC0415
@@ -76,6 +78,7 @@ def restart(folder: Path, port: int) -> dict[str, float]:
     from streamfs.gateway.transport import Transport  # noqa: PLC0415
     from streamfs.procedure import Decision, Procedure  # noqa: PLC0415
 
+    cpu_target.target_context.refresh()  # numba imports half of itself, and scipy, only now
     stop = Event()
     decided: list[float] = []
 
