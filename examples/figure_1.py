@@ -1,6 +1,6 @@
 """Plot Figure 1 of the StreamRelief paper: a feature's weights as time passes, and when it is expected to decide.
 
-    python examples/figure_1.py figure_1.png
+    python examples/figure_1.py [figure_1.png]
 
 Needs the extra `plot`.
 """
@@ -12,9 +12,10 @@ import numpy as np
 import feature_extractors as fx
 from sensors_sim.same_source import SameSource
 from streamfs import Costs, StreamRelief, StreamSet, tabulate
+from streamfs.errors import StreamfsError
 
 
-def main(path: str) -> None:
+def main(path: str = "figure_1.png") -> None:
     """Draw what the agreement of two light sensors is worth, extrapolated to four times the recorded ticks."""
     streams = StreamSet(*SameSource().sample(n_pairs=150, n_ticks=30, period=30.0))
     names = [f"correlation(a.{quantity}, b.{quantity})" for quantity in ("light", "temperature", "humidity")]
@@ -25,4 +26,7 @@ def main(path: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:2])
+    except (StreamfsError, OSError) as error:
+        sys.exit(f"{error}")

@@ -1,8 +1,6 @@
-"""Rank features by StreamRelief: which of them are worth what they cost.
+"""Rank features by StreamRelief, on a file or on simulated pairs of nodes: which are worth what they cost.
 
-    python examples/rank_features.py [STREAMS.csv]
-
-Without a file it takes simulated pairs of nodes, where the question is whether both sense one source.
+python examples/rank_features.py [STREAMS.csv]
 """
 
 import sys
@@ -11,6 +9,7 @@ from sensors_sim.same_source import SameSource
 from streamfs import Costs, StreamRelief, StreamSet, tabulate
 from streamfs.console import print_table
 from streamfs.energy import profile
+from streamfs.errors import StreamfsError
 from streamfs.training import default_features
 
 
@@ -33,4 +32,7 @@ def main(path: str | None = None, n_shown: int = 10) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:2])
+    except StreamfsError as error:
+        sys.exit(str(error))

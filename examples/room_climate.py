@@ -10,26 +10,24 @@ people did in the room would give the answer away, and so would absolute levels,
 import argparse
 from pathlib import Path
 
-import feature_extractors as fx
-from streamfs import StreamSet, evaluate, train
+from streamfs import evaluate, train
 from streamfs.console import print_table, progress
 from streamfs.datasets import room_climate_fold
+from streamfs.errors import StreamfsError
 from streamfs.training import default_features
-
-
-def pair_features(streams: StreamSet) -> list[fx.Feature]:
-    """All features of both motes, under every report policy that is tried by default."""
-    return [feature for feature in default_features(streams) if len(feature.columns) == 2]
-
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--every", type=int, default=1, help="take each so-many-th pair only")
     parser.add_argument("--out", type=Path, help="folder for the streams and the model")
     options = parser.parse_args()
-    training, test = (room_climate_fold(fold, every=options.every) for fold in ("train", "test"))
+    try:
+        training, test = (room_climate_fold(fold, every=options.every) for fold in ("train", "test"))
+    except StreamfsError as error:
+        parser.exit(1, f"{error}\n")
+    of_both_motes = [feature for feature in default_features(training) if len(feature.columns) == 2]
     with progress() as report:
-        procedure = train(training, features=pair_features(training), confidence=0.9, progress=report)
+        procedure = train(training, features=of_both_motes, confidence=0.9, progress=report)
     print(procedure.text())
     print_table([evaluate(procedure.with_confidence(c), test).summary() for c in (0.8, 0.85, 0.9, 0.95)])
     if options.out:

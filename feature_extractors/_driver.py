@@ -1,5 +1,7 @@
 """The compiled driver: runs all features over samples, each by the address of its step's loop."""
 
+from hashlib import sha256
+
 import numpy as np
 from llvmlite import ir
 from numba import int64, njit, void
@@ -25,7 +27,22 @@ from feature_extractors._loop import (
 BLOCK = 64
 """So many samples go through every feature before the next ones: their rows stay in the nearest cache."""
 
-ENTRY = np.dtype([(name, np.int64) for name in ("address", "state", "first_input", "first_param")])
+
+def layout_of(*layouts: object) -> tuple[str, type[np.int64]]:
+    """A field of a record whose name changes with the layouts and sizes that kernels take for granted.
+
+    numba keeps compiled kernels and does not notice when what they had from another file has changed; the old ones
+    would read and write beyond their arrays. For arguments of a new type, though, it compiles anew.
+    """
+    return f"layout_{sha256(repr(layouts).encode()).hexdigest()[:12]}", np.int64
+
+
+TASK = (LAST, OWN, WIDTH, ROWS, N, SAMPLES, N_COLUMNS, INPUTS, PARAMS, SECONDS, ROOM, VALUES, N_FEATURES)
+
+ENTRY = np.dtype(
+    [(name, np.int64) for name in ("address", "state", "first_input", "first_param")]
+    + [layout_of(BLOCK, TASK, TASK_SIZE)]
+)
 """A feature in the driver's table: its loop, and where its state, inputs and parameters are."""
 
 inlined = njit(inline="always")

@@ -81,9 +81,9 @@ class Program:
 
         Parameters
         ----------
-        state : ndarray of shape (n_rows, state_size)
-            Changed in place.
-        rows : ndarray of shape (n_samples,)
+        state : ndarray of float64, shape (n_rows, state_size)
+            Without gaps; changed in place.
+        rows : ndarray of int, shape (n_samples,)
             The row of state of each sample's stream; a stream may come several times, in order.
         samples : ndarray of shape (n_samples, n_columns)
             Values in the order of the program's columns; what is not finite counts as missing.
@@ -97,9 +97,12 @@ class Program:
 
         Raises
         ------
+        TypeError
+            If the state is not such an array, or the rows are not whole numbers.
         ValueError
             If shapes do not fit, or a plain Python function fails; the state is what it was then.
         """
+        _require(state, rows)
         values = np.empty((len(rows), len(self.features)))
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(state):
             raise ValueError(f"rows reach from {rows.min()} to {rows.max()}, expected 0 to {len(state) - 1}")
@@ -107,8 +110,8 @@ class Program:
             raise ValueError(f"samples have shape {samples.shape}, expected {(len(rows), len(self.columns))}")
         if times.shape != rows.shape:
             raise ValueError(f"times have shape {times.shape}, expected {rows.shape}")
-        if state.shape[1] != self.state_size:
-            raise ValueError(f"rows of state have {state.shape[1]} floats, expected {self.state_size}")
+        if state.shape[1:] != (self.state_size,):
+            raise ValueError(f"state has shape {state.shape}, expected rows of {self.state_size} floats")
         samples = np.ascontiguousarray(samples, dtype=np.float64)
         times = np.ascontiguousarray(times, dtype=np.float64)
         rows = np.ascontiguousarray(rows, dtype=np.int64)
@@ -194,6 +197,16 @@ def _address(feature: Feature) -> int:
     if isinstance(step, PythonStep):
         return 0
     return address_of(step.function, len(feature.columns))
+
+
+def _require(state: Array, rows: Integers) -> None:
+    """Refuse what the compiled driver cannot work on."""
+    if state.dtype != np.float64 or not state.flags.carray:
+        raise TypeError(f"state is of {state.dtype}, expected float64 without gaps, free to be written to")
+    if rows.ndim != 1:
+        raise ValueError(f"rows have shape {rows.shape}, expected one dimension")
+    if rows.size and rows.dtype.kind not in "iu":
+        raise TypeError(f"rows are of {rows.dtype}, expected whole numbers")
 
 
 def _starts(counts: npt.ArrayLike) -> Integers:

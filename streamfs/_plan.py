@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors import Program
-from feature_extractors._driver import BLOCK, ENTRY
+from feature_extractors._driver import BLOCK, ENTRY, layout_of
 from feature_extractors._loop import TASK_SIZE
 from streamfs.classifiers._evaluate import NODE, WAY
 from streamfs.classifiers.tree import Tree
@@ -25,25 +25,34 @@ STREAM = np.dtype([("start", np.float64), ("tick", np.int64), ("episode", np.int
 ENDED = np.dtype([("sample", np.int64), ("label", np.int64)])
 """A sample that ends an episode, and the class; -1 where there is none."""
 
-ARRAYS: dict[str, Any] = {
-    "state": np.float64,
-    "streams": STREAM,
-    "status": np.int8,
-    "counters": np.int64,
-    "ended": ENDED,
-    "letter": np.float64,
-    "table": ENTRY,
-    "inputs": np.int64,
-    "params": np.float64,
-    "nodes": NODE,
-    "ways": WAY,
-    "shares": np.float64,
-    **dict.fromkeys(("ticks", "rows", "stack", "task"), np.int64),
-    **dict.fromkeys(("samples", "seconds", "room", "values", "weights", "result"), np.float64),
+ARRAYS: dict[str, tuple[Any, tuple[str | int, ...]]] = {
+    "state": (np.float64, ("n_rows", "width")),
+    "streams": (STREAM, ("n_rows",)),
+    "status": (np.int8, ("n_rows",)),
+    "counters": (np.int64, (len(COUNTERS),)),
+    "ended": (ENDED, (1,)),
+    "letter": (np.float64, ("n_columns",)),
+    "table": (ENTRY, ("n_features",)),
+    "inputs": (np.int64, ("n_inputs",)),
+    "params": (np.float64, (1,)),
+    "nodes": (NODE, ("n_nodes",)),
+    "ways": (WAY, ("n_nodes",)),
+    "shares": (np.float64, ("n_nodes", "n_classes")),
+    "ticks": (np.int64, (BLOCK,)),
+    "rows": (np.int64, (BLOCK,)),
+    "samples": (np.float64, (BLOCK, "n_columns")),
+    "seconds": (np.float64, (BLOCK,)),
+    "room": (np.float64, ("n_inputs",)),
+    "task": (np.int64, (TASK_SIZE,)),
+    "values": (np.float64, (BLOCK, "n_features")),
+    "stack": (np.int64, ("n_nodes",)),
+    "weights": (np.float64, ("n_nodes",)),
+    "result": (np.float64, ("n_classes",)),
 }
 """The arrays of a plan: those of the streams, of the features, of the tree, and room to work in.
 
-A letter brings a single sample: its row, as a whole number, its time and its values.
+Of each its type and its shape, whose first number is the least that it may be. A letter brings a single sample:
+its row, as a whole number, its time and its values.
 """
 
 SIZES = ("n_rows", "width", "n_features", "n_columns", "n_inputs", "n_nodes", "n_classes", "depth", "limit")
@@ -51,6 +60,7 @@ SIZES = ("n_rows", "width", "n_features", "n_columns", "n_inputs", "n_nodes", "n
 PLAN = np.dtype(
     [(name, np.int64) for name in (*ARRAYS, *SIZES)]
     + [(name, np.float64) for name in ("period", "confidence", "earliest")]
+    + [layout_of(BLOCK, TASK_SIZE, ENTRY, NODE, WAY, STREAM, ENDED, COUNTERS)]
 )
 """Addresses of arrays, their sizes, and the terms of the procedure; no open episode began before `earliest`."""
 
@@ -91,6 +101,7 @@ class Plan:
             values=np.zeros((BLOCK, n_features)),
             letter=np.zeros(2 + n_columns),
             counters=np.zeros(len(COUNTERS), np.int64),
+            ended=np.zeros(1, ENDED),
         )
         if tree is not None:
             for name in ("n_nodes", "n_classes", "depth"):
@@ -107,10 +118,16 @@ class Plan:
         Raises
         ------
         TypeError
-            If a kernel could not read the array as what it expects.
+            If a kernel could not use the array as what it expects.
         """
         for name, array in arrays.items():
-            if array.dtype != ARRAYS[name] or not array.flags.c_contiguous:
-                raise TypeError(f"{name} is of {array.dtype}, expected {np.dtype(ARRAYS[name])} without gaps")
+            kind, sizes = ARRAYS[name]
+            least, *others = (int(self.record[size][0]) if isinstance(size, str) else size for size in sizes)
+            is_fit = array.dtype == kind and array.shape == (max(least, *array.shape[:1]), *others)
+            if not (is_fit and array.flags.carray):
+                raise TypeError(
+                    f"{name} is of {array.dtype} and shape {array.shape}, expected {np.dtype(kind)} and at least "
+                    f"{(least, *others)}, without gaps and free to be written to"
+                )
             self._held[name] = array
             self.record[name] = array.ctypes.data

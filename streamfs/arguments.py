@@ -1,9 +1,10 @@
 """How the command line reads its arguments: what is wrong with one is said before any work is done."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from importlib import import_module
 from math import floor, isfinite
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,20 @@ def river_classifier(text: str) -> Any:
         return OnlineClassifier(model, (), ("one", "other")).model
     except (ImportError, AttributeError, TypeError, RuntimeError) as error:
         raise ValueError(f"{text!r}: {error}; expected a name such as naive_bayes.GaussianNB") from error
+
+
+def keep_inputs(inputs: Mapping[str, Path | None], outputs: Mapping[str, Path | None]) -> None:
+    """Refuse to write over a file that is read, or two outputs to one file, also where links lead there."""
+    taken = dict(inputs)
+    for option, path in outputs.items():
+        for name, other in taken.items():
+            if path is not None and other is not None and _is_same_file(path, other):
+                raise click.UsageError(f"{option} {path} is the file of {name}, and would be written over it")
+        taken[option] = path
+
+
+def _is_same_file(path: Path, other: Path) -> bool:
+    return realpath(path) == realpath(other) or (path.exists() and other.exists() and path.samefile(other))
 
 
 def examples(*commands: str) -> str:

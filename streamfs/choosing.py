@@ -117,6 +117,8 @@ def choose_size(
     """
     sizes = sizes_to_try(len(ranking))
     figures = np.zeros((len(sizes), 3))
+    if progress is not None:
+        progress("choosing how many features", 0, len(sizes))
     for index, size in enumerate(sizes):
         figures[index] = validation.judge(ranking[:size], confidence)
         if progress is not None:

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from math import isnan
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
+from numba.core import event
 from rich import box
 from rich.console import Console, JustifyMethod
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -18,6 +21,8 @@ from streamfs.procedure import Decision
 if TYPE_CHECKING:
     from streamfs.evaluation import Progress as Report
 
+COMPILING = "compiling for this machine, which takes some seconds; later starts are quick"
+
 talk = Console(stderr=True)
 """Where progress and messages go."""
 
@@ -25,6 +30,34 @@ talk = Console(stderr=True)
 def say(text: str) -> None:
     """Tell the person something that is no result; its lines stay as they are."""
     talk.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+class _Compiling(event.Listener):
+    """Says once that something is compiled; what comes from the cache is no event."""
+
+    def __init__(self) -> None:
+        self._has_said = False
+
+    def on_start(self, event: object) -> None:  # noqa: ARG002 - numba's signature
+        """Say it at the first."""
+        if not self._has_said:
+            self._has_said = True
+            say(COMPILING)
+
+    def on_end(self, event: object) -> None:
+        """Say nothing."""
+
+
+@cache
+def tell_of_compiling() -> None:
+    """Have the person told, once in this process, as soon as something has to be compiled."""
+    event.register("numba:compile", _Compiling())
+
+
+def tell_if_nothing_is_compiled(kernel: Any) -> None:
+    """Tell the person that others will compile, where the cache of a kernel's folder is empty."""
+    if not any(Path(kernel.stats.cache_path).glob("*.nbi")):
+        say(COMPILING)
 
 
 def print_json(result: object) -> None:
@@ -75,6 +108,14 @@ def progress() -> Iterator["Report"]:
     finally:
         if tasks:
             bars.stop()
+
+
+@contextmanager
+def step(report: "Report", what: str) -> Iterator[None]:
+    """Report work that has no parts: a bar of one, which is full at its end."""
+    report(what, 0, 1)
+    yield
+    report(what, 1, 1)
 
 
 def _cell(value: object) -> str:

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -71,13 +72,15 @@ def unpack(
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             parts = {name: archive.read(name) for name in archive.namelist()}
+        if HEADER not in parts:
+            raise ModelError(f"{source} is damaged: it has no {HEADER}")
         header: dict[str, Any] = orjson.loads(parts.pop(HEADER))
         arrays = {
             name.removesuffix(".npy"): np.lib.format.read_array(io.BytesIO(part), allow_pickle=False)
             for name, part in parts.items()
             if name.endswith(".npy")
         }
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
         raise ModelError(f"{source} is damaged: {error}") from error
     return header, arrays, {name: part for name, part in parts.items() if not name.endswith(".npy")}
 

@@ -125,7 +125,7 @@ class Costs:
         ValueError
             If a price is negative or not finite.
         """
-        _check_prices(streams, prices)
+        check_prices(streams, prices)
         joules = profile.message_joules(message_bytes)
         rate = {c: joules * _messages_a_tick(streams, c, max_silence, prices) for c in channels_of(features)}
         return cls([sum(rate[c] for c in dict.fromkeys(f.columns)) for f in features], a=a, b=b)
@@ -146,7 +146,16 @@ def _messages_a_tick(
     return price_of(column, prices) * n_sent / max(1, int(streams.lengths.sum()))
 
 
-def _check_prices(streams: "StreamSet", prices: Mapping[str, float] | None) -> None:
+def check_prices(streams: "StreamSet", prices: Mapping[str, float] | None) -> None:
+    """Refuse a price of a quantity that streams do not have, and one that is no price.
+
+    Raises
+    ------
+    DataError
+        If no column is of the quantity.
+    ValueError
+        If the price is not finite, or below 0.
+    """
     known = {quantity_of(column) for column in streams.columns}
     for quantity, price in ({} if prices is None else prices).items():
         if quantity not in known:

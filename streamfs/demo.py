@@ -33,6 +33,8 @@ N_TICKS = 60
 TICK_SECONDS = 0.2  # a simulated second passes in this many
 CONFIDENCE = 0.9
 
+_NODES_TIME = "seconds of the nodes' time"
+
 _BROKER = """
 id = 0
 [router]
@@ -80,8 +82,10 @@ def run_demo(
     MissingExtraError
         If the packages of the extra ``demo`` are not installed.
     """
-    from streamfs import plots  # noqa: PLC0415 - fails early where the extra is missing
+    _broker_class()  # fails before the work where the extra is missing, and so does the next line
+    from streamfs import plots  # noqa: PLC0415
 
+    console.tell_of_compiling()
     out.mkdir(parents=True, exist_ok=True)
     radio = profile(profile_name)
     recorded = StreamSet(*SameSource().sample(n_training_pairs, N_TICKS, seed=seed))
@@ -129,6 +133,7 @@ def follow(
     log.unlink(missing_ok=True)
     with embedded_broker() as port, console.progress() as report, ThreadPoolExecutor(1) as pool:
         decisions: list[Decision] = []
+        ticks: list[int] = []
 
         def count(decision: Decision) -> None:
             decisions.append(decision)
@@ -136,7 +141,8 @@ def follow(
 
         def tick(index: int) -> None:
             spent[index] = fleet.meter.joules
-            report("seconds of the nodes' time", index + 1, len(spent))
+            ticks.append(index)
+            report(_NODES_TIME, len(ticks), len(spent))
 
         gateway = Gateway(
             procedure,
@@ -154,7 +160,10 @@ def follow(
                 pass
             if not running.done():
                 fleet.run("127.0.0.1", port, TICK_SECONDS, on_tick=tick)
-            return decisions, running.result(timeout=60)
+            summary = running.result(timeout=60)
+            report(_NODES_TIME, len(ticks), len(ticks))
+            console.say(f"every pair is decided, and no node is asked for more, after {len(ticks)} seconds")
+            return decisions, summary
         finally:
             stop.set()
 
@@ -173,6 +182,15 @@ def energy_of_everything(readings: Any, period: float, profile_name: str) -> Arr
     return energy
 
 
+def _broker_class() -> Any:
+    """The broker, which is an extra."""
+    try:
+        from iotcore import Broker  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError("iotcore", "demo") from error
+    return Broker
+
+
 @contextmanager
 def embedded_broker() -> Iterator[int]:
     """Run an MQTT broker on this machine only, and tell its port.
@@ -182,16 +200,12 @@ def embedded_broker() -> Iterator[int]:
     MissingExtraError
         If iotcore is not installed.
     """
-    try:
-        from iotcore import Broker  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise MissingExtraError("iotcore", "demo") from error
-
+    broker_class = _broker_class()
     with socket.socket() as free, TemporaryDirectory() as folder:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
         free.close()
         config = Path(folder) / "broker.toml"
         config.write_text(_BROKER.format(port=port), encoding="utf-8")
-        with Broker(config_path=str(config)):
+        with broker_class(config_path=str(config)):
             yield port

@@ -9,17 +9,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from operator import itemgetter
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from feature_extractors import Program
 from feature_extractors.base import Array
-from streamfs import _ticks, container
+from streamfs import _frozen, _ticks, container
 from streamfs._plan import COUNTERS, DECIDED, ENDED, FREE, OPEN, STREAM, WAITING, Plan
 from streamfs.classifiers.tree import Tree
-from streamfs.errors import ModelError
 from streamfs.growth import grown, spare
 from streamfs.procedure import Decision, Procedure
 
@@ -47,6 +46,8 @@ class Engine:
     sample of a tick that has passed is late, one of the newest tick a duplicate. Of the streams that have left,
     the names and the numbers of their episodes are kept, so that no two decisions bear one id; of those that left
     longest ago, beyond ten thousand, only the highest number, from which any new stream then counts on.
+
+    Calls must not overlap: threads that share an engine need a lock around every one of them.
 
     Examples
     --------
@@ -76,12 +77,15 @@ class Engine:
         tree = procedure.classifier if isinstance(procedure.classifier, Tree) else None
         self._plan = Plan(self._program, tree, **_terms(procedure))
         self._is_compiled = tree is not None and self._program.is_compiled
-        self._hold(self._program.new_state(0), np.empty(0, dtype=STREAM), np.empty(0, dtype=np.int8))
-        self._n_room = 0
-        self._make_room(1)
+        self._plan.hold(
+            state=self._program.new_state(0), streams=np.empty(0, dtype=STREAM), status=np.empty(0, dtype=np.int8)
+        )
         self._record, letter = self._plan.record, self._plan["letter"]
         self._letter, self._letter_row = letter.data, letter[:1].view(np.int64)
         self._write_letter = struct.Struct(f"qd{len(procedure.channels)}d").pack_into
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an engine cannot be copied or pickled, take a snapshot")
 
     @property
     def counters(self) -> Counter[str]:
@@ -165,16 +169,22 @@ class Engine:
         -------
         Decision or None
             Where this sample ends the episode.
+
+        Raises
+        ------
+        TypeError
+            If the stream is not a text.
+        ValueError
+            If the sample is not one number a channel, or as `push_batch`.
         """
         row = self._row_of.get(stream)
         if row is None or not self._is_compiled or not isfinite(time):
-            decisions = self.push_batch([stream], [time], np.asarray(sample, dtype=np.float64)[np.newaxis])
-            return decisions[0] if decisions else None
+            return self._push_slowly(stream, time, sample)
         try:
             numbers = sample.tolist() if isinstance(sample, np.ndarray) else sample  # much quicker to unpack
             self._write_letter(self._letter, 0, row, time, *numbers)
-        except struct.error as error:
-            raise ValueError(f"sample is {sample!r}, expected numbers of {self.procedure.channels}") from error
+        except (struct.error, TypeError) as error:
+            raise self._misfit(sample) from error
         n_ended = _ticks.take_one(self._record)
         return self._ended(n_ended, self._letter_row)[0] if n_ended else None
 
@@ -199,7 +209,8 @@ class Engine:
         ------
         ValueError
             If shapes do not fit, or a time is not finite; nothing is taken then. Also if a plain Python feature
-            fails: where a stream comes several times, its samples before are taken and their decisions lost.
+            fails, or a classifier's answer does not fit: where a stream comes several times, its samples before
+            are taken and their decisions lost.
         """
         times = _plain(np.asarray(times, dtype=np.float64))
         samples = self._checked(len(streams), samples)
@@ -351,8 +362,7 @@ class Engine:
             "floor": self._floor,
             "counters": dict(self.counters),
         }
-        arrays = {"state": self._state, "streams": self._streams, "status": self._status}
-        return header, {name: array[:used].copy() for name, array in arrays.items()}
+        return header, {name: self._plan[name][:used].copy() for name in _frozen.ARRAYS}
 
     @classmethod
     def restore(cls, procedure: Procedure, snapshot: bytes) -> Self:
@@ -362,22 +372,19 @@ class Engine:
         ------
         ModelError
             If the snapshot is damaged, or was taken under another procedure or other versions of its features.
+
+        Notes
+        -----
+        What the features keep in their own state cannot be checked: as far as that, a snapshot is trusted.
         """
         header, arrays, _ = container.unpack(snapshot, KIND, VERSION, "the snapshot")
         return cls.thaw(procedure, header, arrays)
 
     @classmethod
     def thaw(cls, procedure: Procedure, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
-        """Go on from what `freeze` has copied; as `restore`."""
-        if header["procedure"] != procedure.digest:
-            raise ModelError(f"the snapshot belongs to procedure {header['procedure']}, not to {procedure.digest}")
-        versions = [feature.state_version for feature in procedure.features]
-        if header["state_versions"] != versions:
-            raise ModelError(f"the snapshot has state versions {header['state_versions']}, expected {versions}")
+        """Go on from what `freeze` has copied, and copy it again; as `restore`."""
         engine = cls(procedure)
-        expected = len(header["names"]), engine._program.state_size
-        if arrays["state"].shape != expected or {len(arrays["streams"]), len(arrays["status"])} != {expected[0]}:
-            raise ModelError(f"the snapshot has state of shape {arrays['state'].shape}, expected {expected}")
+        _frozen.check(header, arrays, procedure, engine._program.state_size)
         engine._names = list(header["names"])
         engine._free = list(header["free"])
         free = set(engine._free)
@@ -385,9 +392,35 @@ class Engine:
         engine._left = dict(header["left"])
         engine._floor = header["floor"]
         engine._plan["counters"][:] = [header["counters"][name] for name in COUNTERS]
+        for name in _frozen.ARRAYS:
+            engine._plan.hold(**{name: np.array(arrays[name], order="C")})
+        engine._plan.record["n_rows"] = len(engine._names)
         engine._plan.record["earliest"] = -np.inf
-        engine._hold(arrays["state"], arrays["streams"], arrays["status"])
         return engine
+
+    @property
+    def _state(self) -> Array:
+        return self._plan["state"]
+
+    @property
+    def _streams(self) -> npt.NDArray[Any]:
+        return self._plan["streams"]
+
+    @property
+    def _status(self) -> npt.NDArray[np.int8]:
+        return self._plan["status"]
+
+    def _push_slowly(self, stream: str, time: float, sample: Sequence[float] | Array) -> Decision | None:
+        """Take one sample where the stream is new, or the compiled pass does not suffice."""
+        try:  # so that the same samples are refused
+            self._write_letter(self._letter, 0, 0, 0.0, *np.asarray(sample).tolist())
+        except (struct.error, TypeError) as error:
+            raise self._misfit(sample) from error
+        decisions = self.push_batch([stream], [time], self._plan["letter"][np.newaxis, 2:].copy())
+        return decisions[0] if decisions else None
+
+    def _misfit(self, sample: object) -> ValueError:
+        return ValueError(f"sample is {sample!r}, expected numbers of {self.procedure.channels}")
 
     def _take(self, rows: Rows, times: Array, samples: Array) -> list[Decision]:
         """Take samples that have been checked, except for their rows."""
@@ -431,10 +464,19 @@ class Engine:
         probabilities = np.empty((0, len(self.procedure.classes)))
         if len(moving):
             seconds = (ticks[moving] - 1) * self.procedure.period
-            values = self._program.advance(self._state, rows[moving], samples[moving], seconds)
-            probabilities = self.procedure.classifier.probabilities(values)
-        probabilities = _plain(np.asarray(probabilities, dtype=np.float64))
+            moved = self._state[rows[moving]]  # a copy: where the classifier fails, no stream has moved
+            values = self._program.advance(moved, np.arange(len(moving)), samples[moving], seconds)
+            probabilities = self._answer(values)
+            self._state[rows[moving]] = moved
         return self._ended(_ticks.settle(self._record, rows, ticks, probabilities), rows)
+
+    def _answer(self, values: Array) -> Array:
+        """What the classifier says of rows of features."""
+        answer = _plain(np.asarray(self.procedure.classifier.probabilities(values), dtype=np.float64))
+        expected = len(values), len(self.procedure.classes)
+        if answer.shape != expected:
+            raise ValueError(f"the classifier's answer has shape {answer.shape}, expected {expected}")
+        return answer
 
     def _decision(self, row: int, label: str | None, reason: str) -> Decision:
         start, tick, episode, confidence = self._streams[row].item()
@@ -485,41 +527,39 @@ class Engine:
         if not isinstance(stream, str):
             raise TypeError(f"stream is {stream!r}, expected its name as text")
         stream = str(stream)  # a name of numpy's own kind is no JSON
-        row = self._free.pop() if self._free else len(self._names)
-        if row == len(self._names):
+        row = self._free[-1] if self._free else len(self._names)
+        self._grow(row + 1)
+        self._reset(row, self._left.get(stream, self._floor) + 1)
+        if row < len(self._names):
+            self._names[self._free.pop()] = stream
+        else:
             self._names.append(stream)
-            self._grow()
-        self._names[row] = stream
         self._row_of[stream] = row
-        self._reset(row, self._left.pop(stream, self._floor) + 1)
+        self._left.pop(stream, None)
         return row
 
     def _reset(self, row: int, episode: int) -> None:
+        self._state[row] = self._program.new_state(1)[0]
         self._streams[row] = (np.nan, 0, episode, np.nan)
         self._status[row] = WAITING
-        self._state[row] = self._program.new_state(1)[0]
 
-    def _grow(self) -> None:
-        """Make room for the newest row, and for some more."""
-        capacity = len(self._state)
-        if len(self._names) > capacity:
-            more = spare(capacity)
-            self._hold(
-                grown(self._state, self._program.new_state(more)),
-                grown(self._streams, np.zeros(more, dtype=STREAM)),
-                grown(self._status, np.full(more, FREE, dtype=np.int8)),
-            )
+    def _grow(self, n_rows: int) -> None:
+        """Make room for so many rows, and for some more.
 
-    def _hold(self, state: Array, streams: npt.NDArray[Any], status: npt.NDArray[np.int8]) -> None:
-        """Keep what is known of the streams in these arrays."""
-        self._state, self._streams, self._status = state, streams, status
-        self._plan.record["n_rows"] = len(status)
-        self._plan.hold(state=state, streams=streams, status=status)
+        Each array is held as soon as it has grown: should the memory not suffice for the next one, the kernels
+        still know where all are.
+        """
+        capacity = len(self._status)
+        if n_rows > capacity:
+            n_rows = capacity + spare(capacity)
+            self._plan.hold(state=grown(self._state, self._program.new_state(n_rows - len(self._state))))
+            self._plan.hold(streams=grown(self._streams, np.zeros(n_rows - len(self._streams), dtype=STREAM)))
+            self._plan.hold(status=grown(self._status, np.full(n_rows - capacity, FREE, dtype=np.int8)))
+            self._plan.record["n_rows"] = n_rows
 
     def _make_room(self, n_samples: int) -> None:
         """Make room for the episodes that so many samples may end."""
-        if n_samples > self._n_room:
-            self._n_room = n_samples
+        if n_samples > len(self._plan["ended"]):
             self._plan.hold(ended=np.zeros(n_samples, dtype=ENDED))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from feature_extractors.report import split_channel
 from streamfs.engine import Engine
 from streamfs.errors import DataError
 from streamfs.procedure import Decision, Procedure
@@ -86,7 +87,11 @@ def evaluate(procedure: Procedure, streams: StreamSet) -> Evaluation:
     ------
     DataError
         If a column is missing, the period is another, or a label is none of the procedure's classes.
+    TypeError
+        If one of them is something else, such as the path of a file.
     """
+    _require_procedure(procedure)
+    require_streams(streams)
     require_classes(procedure, streams)
     decided = {decision.stream: decision for decision in replay(procedure, streams)}
     decisions = tuple(decided[name] for name in streams.names)
@@ -110,8 +115,13 @@ def replay(procedure: Procedure, streams: StreamSet, start: float = 0.0) -> Iter
     ------
     DataError
         If a column is missing, or the period is another.
+    TypeError
+        If one of them is something else, such as the path of a file.
     """
+    _require_procedure(procedure)
+    require_streams(streams)
     require_period(procedure, streams)
+    require_columns(procedure, streams)
     seen = streams.seen_through(procedure.channels, procedure.max_silence)
     engine = Engine(procedure)
     for name in seen.names:
@@ -136,6 +146,8 @@ def sweep(
 ) -> list[Evaluation]:
     """Evaluate a procedure at several confidence thresholds."""
     evaluations = []
+    if progress is not None:
+        progress("thresholds", 0, len(thresholds))
     for index, threshold in enumerate(thresholds):
         evaluations.append(evaluate(procedure.with_confidence(threshold), streams))
         if progress is not None:
@@ -151,6 +163,23 @@ def write_csv(rows: Sequence[Mapping[str, Any]], path: str | Path) -> None:
         writer.writerows(rows)
 
 
+def require_streams(streams: object) -> None:
+    """Refuse what is no set of streams.
+
+    Raises
+    ------
+    TypeError
+        Saying how to get one.
+    """
+    if not isinstance(streams, StreamSet):
+        raise TypeError(f"streams is {streams!r}, expected a StreamSet, such as StreamSet.read('streams.csv')")
+
+
+def _require_procedure(procedure: object) -> None:
+    if not isinstance(procedure, Procedure):
+        raise TypeError(f"procedure is {procedure!r}, expected a Procedure, such as Procedure.load('a.streamfs')")
+
+
 def require_period(procedure: Procedure, streams: StreamSet) -> None:
     """Refuse streams on another grid than that of a procedure.
 
@@ -163,6 +192,32 @@ def require_period(procedure: Procedure, streams: StreamSet) -> None:
         raise DataError(
             f"the streams have a tick of {streams.period:g} s, the model one of {procedure.period:g} s"
         )
+
+
+def require_columns(procedure: Procedure, streams: StreamSet, source: object = "the streams") -> None:
+    """Refuse streams without a column that a procedure reads.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        What is to be run.
+    streams : StreamSet
+        On these.
+    source : object
+        Where they come from, such as the path of their file.
+
+    Raises
+    ------
+    DataError
+        Naming the column and the source.
+    """
+    for channel in procedure.channels:
+        column, _ = split_channel(channel)
+        if column not in streams.columns:
+            raise DataError(
+                f"column {column!r}, which the model reads, is not there in {source}, only "
+                f"{', '.join(streams.columns)}"
+            )
 
 
 def require_classes(procedure: Procedure, streams: StreamSet) -> None:

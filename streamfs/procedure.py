@@ -12,11 +12,14 @@ import feature_extractors as fx
 from feature_extractors.base import Array, Feature, Kind, channels_of
 from feature_extractors.report import silent_ticks
 from streamfs import container
+from streamfs._header import check_distinct, check_header
 from streamfs.classifiers.tree import Tree
 from streamfs.costs import Costs
 from streamfs.errors import ModelError
 
 KIND, VERSION = "model", 1
+LONGEST = 2**53
+"""Ticks: the largest number that is whole for a float, too."""
 RIVER = "river.pickle"
 
 
@@ -104,7 +107,7 @@ class Procedure:
     Raises
     ------
     ValueError
-        If the confidence is not in (0, 1], the time limit below 1 tick, or sizes do not fit.
+        If the confidence is not in (0, 1], the time limit below 1 or above 2**53 ticks, or sizes do not fit.
     """
 
     features: tuple[Feature, ...]
@@ -119,10 +122,12 @@ class Procedure:
     about: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_distinct("class", self.classes)
+        check_distinct("feature", [feature.name for feature in self.features])
         if not 0 < self.confidence <= 1:
             raise ValueError(f"confidence is {self.confidence}, expected more than 0 and at most 1")
-        if self.time_limit < 1:
-            raise ValueError(f"time limit is {self.time_limit}, expected at least 1 tick")
+        if not 1 <= self.time_limit <= LONGEST:
+            raise ValueError(f"time limit is {self.time_limit}, expected 1 to {LONGEST} ticks")
         if not (np.isfinite(self.period) and self.period > 0):
             raise ValueError(f"period is {self.period}, expected a positive number of seconds")
         if self.time_limit != int(self.time_limit):
@@ -238,13 +243,14 @@ class Procedure:
         except OSError as error:
             raise ModelError(f"{path} cannot be read: {error.strerror}") from error
         header, arrays, sealed = container.unpack(data, KIND, VERSION, str(path))
+        check_header(header, path)
         try:
             features = tuple(_feature(name, (*fx.KINDS, *kinds), path) for name in header["features"])
             classes = tuple(str(c) for c in header["classes"])
             if header["classifier"] == "river":
                 classifier = _load_river(header, sealed, path, classes, trust=trust)
             else:
-                classifier = _load_tree(header, arrays)
+                classifier = _load_tree(header, arrays, path)
             procedure = cls(
                 features,
                 classifier,
@@ -257,7 +263,7 @@ class Procedure:
                 _read_costs("offered", arrays) if "offered.each" in arrays else None,
                 dict(header["about"]),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ModelError(f"{path} is damaged: {error}") from error
         procedure.__dict__["packed"] = data  # so that a loaded model has the digest of its file
         return procedure
@@ -272,11 +278,14 @@ def _feature(name: str, kinds: Sequence[Kind], path: str | Path) -> Feature:
     return fx.get(name, kinds)
 
 
-def _load_tree(header: dict[str, Any], arrays: container.Arrays) -> Tree:
+def _load_tree(header: dict[str, Any], arrays: container.Arrays, path: str | Path) -> Tree:
     tables: dict[str, Any] = {
         name.removeprefix("tree."): array.tolist() for name, array in arrays.items() if name.startswith("tree.")
     }
-    return Tree.from_json({**tables, "laplace": header["laplace"]})
+    try:
+        return Tree.from_json({**tables, "laplace": header["laplace"]})
+    except ModelError as error:
+        raise ModelError(f"{path} is damaged: {error}") from error
 
 
 def _load_river(
@@ -289,7 +298,12 @@ def _load_river(
         )
     from streamfs.classifiers.online import OnlineClassifier  # noqa: PLC0415 - River is loaded only where it serves
 
-    return OnlineClassifier.load(sealed[RIVER], header["identity"], header["features"], classes)
+    if RIVER not in sealed:
+        raise ModelError(f"{path} is damaged: it has no {RIVER}")
+    try:
+        return OnlineClassifier.load(sealed[RIVER], header["identity"], header["features"], classes)
+    except ModelError as error:
+        raise ModelError(f"{path} is damaged: {error}") from error
 
 
 def _cost_arrays(name: str, costs: Costs) -> dict[str, Array]:
@@ -301,5 +315,10 @@ def _cost_arrays(name: str, costs: Costs) -> dict[str, Array]:
 
 
 def _read_costs(name: str, arrays: container.Arrays) -> Costs:
-    a, b = arrays[f"{name}.weights"].tolist()
-    return Costs(arrays[f"{name}.each"], arrays[f"{name}.once"], a, b)
+    for part in ("each", "once", "weights"):
+        if f"{name}.{part}" not in arrays:
+            raise ValueError(f"{name}.{part} is missing")
+    weights = arrays[f"{name}.weights"]
+    if weights.shape != (2,):
+        raise ValueError(f"{name}.weights has shape {weights.shape}, expected (2,): a and b")
+    return Costs(arrays[f"{name}.each"], arrays[f"{name}.once"], *weights.tolist())

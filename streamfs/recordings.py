@@ -1,5 +1,8 @@
 """The files that hold recorded streams: CSV and Parquet tables of one row a stream and tick."""
 
+import csv
+import gzip
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -108,7 +111,7 @@ def read_table(path: Path) -> pl.DataFrame:
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
     except pl.exceptions.PolarsError as error:
-        reason, _, _ = str(error).partition("\n")
+        reason = _too_long_row(path) or str(error).partition("\n")[0]
         raise DataError(f"{path} cannot be read: {reason}") from error
     except pl.exceptions.PanicException as error:
         raise DataError(f"{path} cannot be read: it is damaged") from error
@@ -119,6 +122,25 @@ def read_table(path: Path) -> pl.DataFrame:
         raise DataError(f"{path}: {error}") from error
     table.columns = header
     return table[1:].filter(~pl.all_horizontal(pl.all().is_null()))  # blank lines
+
+
+def _too_long_row(path: Path) -> str | None:
+    """What is wrong with the first row that has more cells than the header, if one has; polars does not say."""
+    if path.suffix == ".parquet":
+        return None
+    with path.open("rb") as raw:
+        is_packed = raw.read(2) == b"\x1f\x8b"
+    open_file = gzip.open if is_packed else open
+    try:
+        with open_file(path, "rt", newline="", encoding="utf-8", errors="replace") as file:
+            rows = (row for row in csv.reader(file) if row)
+            n_columns = len(next(rows, []))
+            for number, row in enumerate(rows, start=1):
+                if len(row) > n_columns:
+                    return f"row {number} has {len(row)} cells, expected {n_columns} as in the header"
+    except (csv.Error, OSError, EOFError, zlib.error):
+        pass  # damaged in another way, of which polars has spoken
+    return None
 
 
 def _reading_columns(table: pl.DataFrame, path: Path, *, labelled: bool) -> list[str]:

@@ -12,12 +12,13 @@ import numpy.typing as npt
 import feature_extractors as fx
 from feature_extractors.base import Feature
 from feature_extractors.report import Policy, channel_name, quantity_of
+from streamfs._header import check_distinct
 from streamfs.choosing import CrossValidation, Learn, choose_size
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.costs import Costs
 from streamfs.energy import Profile, profile
 from streamfs.errors import DataError, TrainingError
-from streamfs.evaluation import Progress
+from streamfs.evaluation import Progress, require_streams
 from streamfs.procedure import Classifier, Procedure
 from streamfs.relief import position_grid
 from streamfs.selectors import SELECTORS, MakeSelector
@@ -96,6 +97,8 @@ def train(
         If the streams have one class only, too few streams of a class, or a column is missing.
     TrainingError
         If the tree finds no feature that tells the classes apart.
+    TypeError
+        If the streams are no `StreamSet`, or the features no sequence of features.
 
     Notes
     -----
@@ -113,6 +116,7 @@ def train(
     >>> [feature.name for feature in procedure.features]
     ['mean(noise)']
     """
+    require_streams(streams)
     progress = progress or _quiet
     if len(streams.classes) < 2:
         raise DataError(f"there is one class only, {list(streams.classes)}, expected at least two")
@@ -123,7 +127,9 @@ def train(
         costs = Costs.estimate(streams, features, used, max_silence=max_silence, a=a, b=b)
     if len(costs) != len(features):
         raise ValueError(f"there are {len(costs)} costs, expected {len(features)}, one a feature")
+    progress("computing the features", 0, 1)
     table = tabulate(streams, features, max_silence)
+    progress("computing the features", 1, 1)
     require_episodes(table, streams)
     limit = _ticks(time_limit, table)
     if not 0 < confidence <= 1:
@@ -146,7 +152,9 @@ def train(
         if n_features is None:
             validation = CrossValidation(table, costs, learn, limit, seed)
             offered = offered[: choose_size(validation, offered, confidence, progress)]
+    progress("building the classifier", 0, 1)
     chosen, classifier = _settle(streams, features, offered, learn, max_silence)
+    progress("building the classifier", 1, 1)
     return Procedure(
         tuple(features[i] for i in chosen),
         classifier,
@@ -240,15 +248,32 @@ def _offered(streams: StreamSet, features: Sequence[Feature | str] | None) -> tu
     DataError
         If no column has a reading.
     ValueError
-        If there is no feature, or a text is no feature's name.
+        If there is no feature, one is there twice, or a text is no feature's name.
+    TypeError
+        If it is one feature and no sequence, or holds something else.
     """
     if np.isnan(streams.values).all():
         raise DataError(f"no stream has a reading in any column of {', '.join(streams.columns)}")
     if features is None:
         features = default_features(streams)
+    if isinstance(features, (str, Feature)):
+        raise TypeError(
+            f"features is {_named(features)!r}, expected a sequence of features: [{_named(features)!r}]"
+        )
     if not features:
         raise ValueError("there are no features to choose from")
-    return tuple(fx.get(feature) if isinstance(feature, str) else feature for feature in features)
+    found = tuple(fx.get(feature) if isinstance(feature, str) else feature for feature in features)
+    for feature in found:
+        if not isinstance(feature, Feature):
+            raise TypeError(
+                f"features holds {feature!r}, expected features or their names, such as 'mean(a.light)'"
+            )
+    check_distinct("feature", [feature.name for feature in found])
+    return found
+
+
+def _named(feature: Feature | str) -> str:
+    return feature.name if isinstance(feature, Feature) else feature
 
 
 def _learner(model: "RiverClassifier | None", min_leaf: float, time_limit: int) -> Learn:

@@ -8,7 +8,7 @@ import math
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import NormalDist
 
@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from procedures import step_tree
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -414,11 +415,13 @@ class TestColumns:
     def test_are_sorted_stably_and_missing_values_are_last(self, seed, n, missing):
         rng = np.random.default_rng(seed)
         columns = rng.integers(-4, 4, size=(3, n)) / 2.0
+        columns[(columns == 0.0) & (rng.random(columns.shape) < 0.5)] = -0.0
         columns[rng.random(columns.shape) < missing] = np.nan
         values, orders = sort_columns(columns)
         assert_array_equal(orders["row"][-1], np.arange(n))
         for column, known, order in zip(columns, values, orders[:-1], strict=True):
             assert_array_equal(known, np.unique(column[~np.isnan(column)]))
+            assert not np.signbit(known[known == 0.0]).any()
             assert_array_equal(order["row"], np.argsort(column, kind="stable"))
             assert_array_equal(np.append(known, np.nan)[order["place"]], column[order["row"]])
 
@@ -607,6 +610,27 @@ def damage(name, node, value):
     return apply
 
 
+@pytest.mark.parametrize(
+    ("name", "table", "message"),
+    [
+        ("feature", [-5, -1, -1], "tree.feature is -5 at node 0, expected at least -1"),
+        ("feature", [0.0, -1.0, -1.0], "tree.feature is of float64 in 1 dimensions, expected int64 in 1"),
+        ("feature", [[0], [-1], [-1]], "tree.feature is of int64 in 2 dimensions"),
+        ("first_child", [10**12, 0, 0], "tree.first_child is 1000000000000 at node 0"),
+        ("first_child", [-1, 0, 0], "tree.first_child is -1 at node 0"),
+        ("first_child", [1, 0], "tree.first_child has 2 nodes, expected 3"),
+        ("n_children", [2**62, 0, 0], "tree.n_children is 4611686018427387904 at node 0"),
+        ("threshold", [np.inf, 0.0, 0.0], "tree.threshold holds inf"),
+        ("counts", [1.0, 1.0, 1.0], "tree.counts is of float64 in 1 dimensions"),
+        ("counts", np.zeros((3, 0)), r"tree.counts has shape \(3, 0\)"),
+    ],
+)
+def test_a_tree_that_is_none_is_not_made(name, table, message):
+    tree = step_tree()
+    with pytest.raises(ModelError, match=message):
+        replace(tree, **{name: np.array(table)})
+
+
 class TestDamagedTables:
     @pytest.mark.parametrize(
         ("harm", "message"),
@@ -621,6 +645,7 @@ class TestDamagedTables:
             (damage("counts", 0, 3.0), "tree.counts is a float"),
             (damage("counts", 0, [-1.0, 1.0, 1.0]), "tree.counts is .* at node 0, expected no negative weight"),
             (damage("counts", 0, [0.0, 0.0, 0.0]), "tree.counts is .* at node 0, expected some weight"),
+            (damage("counts", 0, [1e308, 1e308, 1.0]), "tree.counts is .* at node 0, expected .* a finite sum"),
             (damage("feature", 0, -2), "tree.feature is -2 at node 0"),
             (damage("feature", 0, 1.0), "tree.feature holds 1.0, expected int64"),
             (damage("feature", 0, True), "tree.feature holds True"),
@@ -671,6 +696,7 @@ class TestParameters:
             ({"split": "gain_per_cost", "feature_costs": [1.0, np.nan]}, "feature_costs holds nan"),
             ({"confidence_factor": 0.0}, "confidence_factor is 0.0"),
             ({"confidence_factor": 0.6}, "confidence_factor is 0.6"),
+            ({"confidence_factor": 1e-17}, r"confidence_factor is 1e-17, expected a number in \[1e-15, 0\.5\]"),
             ({"min_leaf": 0}, "min_leaf is 0"),
             ({"min_leaf": np.nan}, "min_leaf is nan"),
             ({"min_leaf": "2"}, "min_leaf is '2'"),
@@ -681,6 +707,12 @@ class TestParameters:
     def test_value_is_named(self, chosen, message):
         with pytest.raises(ValueError, match=message):
             C45Classifier(**chosen).fit([[1.0, 2.0], [3.0, 4.0]], [0, 1])
+
+    def test_infinite_weights(self):
+        with pytest.raises(
+            ValueError, match=r"sample_weight is up to 1e\+308, expected weights with a finite sum"
+        ):
+            C45Classifier().fit([[0.0], [1.0]], [0, 1], [1e308, 1e308])
 
     def test_infinite_values(self):
         with pytest.raises(ValueError, match="infinity"):

@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from time import monotonic, sleep
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import orjson
@@ -19,6 +20,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 from matplotlib.image import imread
+from procedures import channels_procedure
 
 from sensors_sim.fleet import Fleet
 from sensors_sim.same_source import SameSource, nodes_of
@@ -58,6 +60,7 @@ def process(folder, *args):
 def first_steps(tmp_path_factory):
     """Run the road from simulation to evaluation, each step a process: the results by name, and the folder."""
     folder = tmp_path_factory.mktemp("cli")
+    (folder / "two.csv").write_text("stream,a,b\np,n1,n2\n", encoding="utf-8")
     steps = {
         "simulate": ["simulate", "pairs.csv", "--pairs", "60", "--ticks", "20"],
         "simulate more": ["simulate", "new.parquet", "--pairs", "40", "--ticks", "20", "--seed", "1"],
@@ -260,6 +263,47 @@ def test_a_column_without_readings_does_not_hinder_training(command, variant):
     result = command("train", "variant.csv", "-o", "variant.streamfs", "--features", "20")
     assert result.code == 0, result.err
     assert "a.light" not in result.out
+    assert "a.light of variant.csv has no reading in any of 60 streams, and is left out" in result.err
+
+
+def test_a_smallest_step_far_from_the_usual_one_is_told(command, variant):
+    late = (pl.col("stream") == "pair-0003") & (pl.col("time") == 19)
+    variant(lambda table: table.with_columns(pl.when(late).then(18.25).otherwise(pl.col("time")).alias("time")))
+    words = ["train", "variant.csv", "-o", "variant.streamfs", *TRAIN[2:]]
+    told = "a tick is 0.25 s, the smallest step of time in variant.csv, but the usual step is 1 s: give --period"
+    assert told in command(*words).err
+    variant(lambda table: table)
+    assert "the usual step" not in command(*words).err
+
+
+def test_simulated_readings_are_written_in_the_steps_of_the_sensor(first_steps):
+    folder, _ = first_steps
+    cells = pl.read_csv(folder / "pairs.csv", infer_schema=False)
+    assert cells["a.humidity"].str.len_chars().max() == len("44.8")
+    assert cells["a.temperature"].str.len_chars().max() == len("20.0625")
+
+
+def test_who_waits_for_compiled_code_is_told_once_and_then_never(first_steps, tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    words = [first_steps[0], "replay", "pairs.streamfs", "new.parquet"]
+    assert process(*words).err.splitlines() == [console.COMPILING]
+    assert process(*words).err == ""
+
+
+def test_a_kernel_without_a_cache_is_told_of_before_others_compile_it(capfd, tmp_path):
+    kernel = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path)))
+    console.tell_if_nothing_is_compiled(kernel)
+    assert capfd.readouterr().err == f"{console.COMPILING}\n"
+    (tmp_path / "search-1.py311.nbi").touch()
+    console.tell_if_nothing_is_compiled(kernel)
+    assert capfd.readouterr().err == ""
+
+
+def test_all_that_may_take_long_is_shown(first_steps):
+    _, results = first_steps
+    for what in ("reading the streams", "computing the features", "ranking the features", "building the classif"):
+        assert what in results["train"].err
+    assert "reading the streams" in results["evaluate"].err
 
 
 def test_a_river_model_is_loaded_only_with_trust(command):
@@ -354,6 +398,13 @@ USAGE = {
     "figure2 --features 0": "0 is not in the range x>=1",
     "figure2 --jobs 0": "0 is not in the range",
     "figure2 --csv none/x.csv": "there is no folder none",
+    "train pairs.csv -o pairs.csv": "--out pairs.csv is the file of STREAMS, and would be written over it",
+    "train pairs.csv -o linked.csv": "--out linked.csv is the file of STREAMS, and would be",
+    "evaluate pairs.streamfs new.parquet --csv new.parquet": "--csv new.parquet is the file of STREAMS",
+    "evaluate pairs.streamfs new.parquet --csv pairs.streamfs": "--csv pairs.streamfs is the file of MODEL",
+    "evaluate pairs.streamfs new.parquet --csv x.png --png x.png": "--png x.png is the file of --csv",
+    "figure2 --data pairs.csv --csv linked.csv": "--csv linked.csv is the file of --data",
+    "figure2 --data pairs.csv --features 3000": "--features is 3000, expected 1 to 160",
     "figure2 --price light=1 --price light=2": "--price names a quantity twice",
     "train pairs.csv -o x --select none --features 3": "--features counts ranked features, and --select none",
     "train pairs.csv -o x --catalogue full --feature 'mean(a.light)'": "--catalogue is of channels",
@@ -377,6 +428,8 @@ USAGE = {
 
 @pytest.mark.parametrize("words", USAGE)
 def test_wrong_usage_is_refused_before_any_work(command, words):
+    Path("linked.csv").unlink(missing_ok=True)
+    Path("linked.csv").hardlink_to("pairs.csv")
     result = command(*shlex.split(words))
     assert (result.code, result.out) == (2, "")
     assert USAGE[words] in result.err
@@ -406,7 +459,10 @@ ERRORS = {
     "replay pairs.streamfs pairs.streamfs": "pairs.streamfs ends in '.streamfs', expected .csv",
     "run none.streamfs --broker mqtt://127.0.0.1:1": "none.streamfs cannot be read: No such file",
     "run bayes.streamfs --broker mqtt://127.0.0.1:1": "--trust",
-    "run pairs.streamfs --broker mqtt://127.0.0.1:1": "broker at 127.0.0.1:1 cannot be reached: ",
+    "run pairs.streamfs --broker mqtt://127.0.0.1:1": "channels have the roles a and b",
+    "run pairs.streamfs --broker mqtt://127.0.0.1:1 --pairs two.csv": "broker at 127.0.0.1:1 cannot be reached: ",
+    "run pairs.streamfs --broker mqtt://127.0.0.1:1 --energy-log pairs.streamfs": "pairs.streamfs is no energy",
+    "run pairs.streamfs --broker mqtt://127.0.0.1:1 --energy-log pairs.csv": "pairs.csv is no energy log",
     "run pairs.streamfs --broker mqtt://127.0.0.1:1 --node a/b": "stream is 'a/b', expected a name without",
     "train pairs.csv -o m.streamfs --max-silence 0.1": "max_silence is 0.1 s, expected at least a tick of 1 s",
     "run pairs.streamfs --broker mqtt://127.0.0.1:1 --pairs none.csv": "none.csv cannot be read",
@@ -526,7 +582,9 @@ def test_streams_of_other_columns_are_not_replayed(command, variant):
     variant(lambda table: table.drop("b.light"))
     result = command("replay", "pairs.streamfs", "variant.csv")
     assert (result.code, result.out) == (1, "")
-    assert "column 'b.light' is not there, expected one of a.temperature" in result.err
+    missing = "column 'b.light', which the model reads, is not there in variant.csv, only a.temperature"
+    assert missing in result.err
+    assert missing in command("evaluate", "pairs.streamfs", "variant.csv").err
 
 
 COMMANDS = {name: cli.commands[name] for name in sorted(cli.commands)}
@@ -706,7 +764,6 @@ def test_an_experiment_ends_with_all_its_processes(first_steps, number):
 def test_run_ends_when_it_is_told_to(first_steps, broker, number):
     folder, _ = first_steps
     prefix = f"cli-{number.name.lower()}"
-    (folder / "two.csv").write_text("stream,a,b\np,n1,n2\n", encoding="utf-8")
     command = ["pairs.streamfs", "--broker", broker.url, "--pairs", "two.csv", "--prefix", prefix]
     with running(folder, *command) as gateway:
         await_control(broker, prefix, 2)
@@ -719,13 +776,16 @@ def test_run_ends_when_it_is_told_to(first_steps, broker, number):
 
 
 @pytest.mark.mqtt
-def test_run_ends_when_nothing_is_heard(first_steps, broker):
-    folder, _ = first_steps
-    result = process(
-        folder, "run", "pairs.streamfs", "--broker", broker.url, "--idle", "0.1", "--prefix", "cli-idle"
-    )
+def test_run_ends_when_nothing_is_heard(tmp_path, broker):
+    channels_procedure("x").save(tmp_path / "x.streamfs")
+    idle = ["--idle", "0.1"]
+    result = process(tmp_path, "run", "x.streamfs", "--broker", broker.url, *idle, "--prefix", "cli-idle")
     assert (result.code, result.out) == (0, "")
     assert "every node that is heard is a stream, unless --pairs or --node names them" in result.err
+    settings = f'model = "x.streamfs"\n[broker]\nurl = "{broker.url}"\n'
+    (tmp_path / "gateway.toml").write_text(settings, encoding="utf-8")
+    result = process(tmp_path, "run", "--config", "gateway.toml", *idle)
+    assert "every node that is heard is a stream, unless [streams] of gateway.toml names them" in result.err
 
 
 def test_systemd_is_told_how_a_gateway_is_even_without_a_broker(first_steps, tmp_path, monkeypatch):

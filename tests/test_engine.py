@@ -1,6 +1,9 @@
 """The engine: episodes, time limits, late and duplicate samples, snapshots."""
 
+import copy
 import dataclasses
+import pickle
+import runpy
 
 import numpy as np
 import pytest
@@ -8,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import classification_cost
 from numpy.testing import assert_array_equal
-from procedures import labelled_streams, mean_procedure
+from procedures import labelled_streams, mean_procedure, step_tree
 
 import feature_extractors as fx
-from streamfs import Costs, Engine, Procedure, evaluate, train
+from feature_extractors import _driver, _loop
+from streamfs import Costs, Engine, Procedure, _plan, evaluate, growth, train
+from streamfs.classifiers import _evaluate
 from streamfs.classifiers.tree import Tree
 from streamfs.engine import DECIDED, FREE, OPEN, WAITING
 from streamfs.errors import ModelError
@@ -275,10 +280,181 @@ def test_a_snapshot_whose_tables_do_not_fit_is_refused(name):
     engine = Engine(mean_procedure())
     engine.push_batch(["s", "t"], np.zeros(2), np.zeros((2, 1)))
     header, arrays = engine.freeze()
-    with pytest.raises(ModelError, match=r"state of shape .*, expected \(2, 5\)"):
+    with pytest.raises(ModelError, match=rf"{name} of shape \(1.*, expected \(2"):
         Engine.thaw(engine.procedure, header, {**arrays, name: arrays[name][:1]})
     with pytest.raises(ModelError, match="state of shape"):
         Engine.thaw(engine.procedure, header, {**arrays, "state": arrays["state"][:, :4]})
+
+
+def frozen():
+    """Two streams, and between them a row that is free."""
+    engine = Engine(mean_procedure())
+    engine.push_batch(["s", "gone", "t"], np.zeros(3), np.zeros((3, 1)))
+    engine.close("gone")
+    return engine.freeze()
+
+
+@pytest.mark.parametrize("writeable", [True, False])
+def test_a_thawed_engine_shares_no_memory(writeable):
+    header, arrays = frozen()
+    for array in arrays.values():
+        array.flags.writeable = writeable
+    before = {name: array.tobytes() for name, array in arrays.items()}
+    one, other = (Engine.thaw(mean_procedure(), header, arrays) for _ in range(2))
+    untouched = content(other)
+    for i in range(100):
+        one.push(f"new{i}", 0.0, [0.0])
+    one.push_batch(["s", "t"], [1.0, 1.0], [[9.0], [0.0]])
+    assert content(other) == untouched
+    assert {name: array.tobytes() for name, array in arrays.items()} == before
+    assert other.push("s", 1.0, [9.0]).label == "on"
+
+
+def with_stream(field, value):
+    _, arrays = frozen()
+    arrays["streams"][field][2] = value
+    return {"streams": arrays["streams"]}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"status": np.array([4, 0, 2], np.int8)}, "status of row 0 is 4, expected 0 to 3"),
+        ({"status": np.array([2, 0, -1], np.int8)}, "status of row 2 is -1"),
+        ({"status": np.zeros((3, 0), np.int8)}, r"status of shape \(3, 0\), expected \(3,\)"),
+        ({"status": np.array([2, 0, 2])}, "status is of int64, expected int8"),
+        ({"status": [2, 0, 2]}, "status is of .*list"),
+        ({"streams": np.zeros((3, 0), _plan.STREAM)}, r"streams of shape \(3, 0\)"),
+        ({"streams": np.zeros(3)}, "streams is of float64"),
+        ({"state": np.zeros((3, 5), ">f8")}, "state is of >f8, expected float64"),
+        (with_stream("tick", -1), "tick of row 2 is -1"),
+        (with_stream("episode", 2**62), "episode of row 2 is"),
+        ({"free": []}, "free rows are not those that hold no stream"),
+        ({"free": [1, 1]}, "free rows"),
+        ({"free": [2]}, "free rows"),
+        ({"free": [10**9]}, "free rows"),
+        ({"free": [-1]}, "counts -1, expected a whole number from 0"),
+        ({"free": [1.0]}, r"counts 1\.0, expected a whole number"),
+        ({"free": [True]}, "counts True"),
+        ({"free": 1}, "free are 1, expected a list"),
+        ({"names": ["s", "", 7]}, "names a stream 7, expected text"),
+        ({"names": ["s", "", "s"]}, "names two streams alike"),
+        ({"names": "stu"}, "names are 'stu', expected a list"),
+        ({"left": ["s"]}, "left are .* expected a dict"),
+        ({"left": {"s": "1"}}, "counts '1'"),
+        ({"floor": 2**70}, "counts 11805"),
+        ({"counters": dict.fromkeys(_plan.COUNTERS, 2**70)}, "counts 11805"),
+        ({"counters": {"samples": 1}}, "has no not_finite"),
+    ],
+)
+def test_a_snapshot_that_no_engine_has_made_is_refused(change, message):
+    header, arrays = frozen()
+    for name, value in change.items():
+        (arrays if name in arrays else header)[name] = value
+    with pytest.raises(ModelError, match=f"the snapshot.*{message}"):
+        Engine.thaw(mean_procedure(), header, arrays)
+
+
+@pytest.mark.parametrize("name", [*frozen()[0], *frozen()[1]])
+def test_a_snapshot_that_lacks_a_part_is_refused(name):
+    header, arrays = frozen()
+    (arrays if name in arrays else header).pop(name)
+    with pytest.raises(ModelError, match=f"the snapshot has no {name}"):
+        Engine.thaw(mean_procedure(), header, arrays)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_an_engine_is_not_copied_but_by_a_snapshot(copied):
+    with pytest.raises(TypeError, match="take a snapshot"):
+        copied(Engine(mean_procedure()))
+
+
+@pytest.mark.parametrize("n_calls", [1, 2, 3])
+def test_streams_that_memory_does_not_suffice_for_leave_the_others_as_they_are(n_calls, monkeypatch):
+    engine, undisturbed = Engine(mean_procedure()), Engine(mean_procedure())
+    for each in (engine, undisturbed):
+        each.push_batch([f"s{i}" for i in range(16)], np.zeros(16), np.zeros((16, 1)))
+    calls = []
+
+    def failing(array, rows):
+        calls.append(len(rows))
+        if len(calls) == n_calls:
+            raise MemoryError
+        return growth.grown(array, rows)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("streamfs.engine.grown", failing)
+        with pytest.raises(MemoryError):
+            engine.push("new", 0.0, [0.0])
+    assert engine.streams == undisturbed.streams
+    for name in ("state", "streams", "status"):
+        assert engine._plan.record[name][0] == engine._plan[name].ctypes.data
+    names = [*(f"s{i}" for i in range(16)), *(f"new{i}" for i in range(50))]
+    batch = names, np.ones(66), np.linspace(0.0, 2.0, 66)[:, np.newaxis]
+    assert engine.push_batch(*batch) == undisturbed.push_batch(*batch)
+    assert engine.snapshot() == undisturbed.snapshot()
+    assert len(engine._state) == len(engine._streams) == len(engine._status)
+
+
+@pytest.mark.parametrize("shape", [(1, 2), (2, 2), (3, 1), (3, 3), (3, 0), (6,)])
+def test_an_answer_of_a_classifier_that_does_not_fit_is_refused_and_moves_no_stream(shape):
+    tree, names = step_tree(), ["a", "b", "c"]
+    engine = Engine(dataclasses.replace(mean_procedure(), classifier=Plain(tree)))
+    engine.push_batch(names, np.zeros(3), np.zeros((3, 1)))
+    before = engine._state.tobytes(), engine._streams.tobytes(), engine._status.tobytes()
+    engine.procedure.classifier.probabilities = lambda _values: np.full(shape, 0.5)
+    with pytest.raises(ValueError, match=r"the classifier's answer has shape .*, expected \(3, 2\)"):
+        engine.push_batch(names, np.ones(3), np.full((3, 1), 9.0))
+    assert (engine._state.tobytes(), engine._streams.tobytes(), engine._status.tobytes()) == before
+    engine.procedure.classifier.probabilities = tree.probabilities
+    assert len(engine.push_batch(names, np.ones(3), np.full((3, 1), 9.0))) == 3
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.zeros((16, 5), np.float32),
+        np.zeros((5, 16)).T,
+        np.zeros((32, 5))[::2],
+        np.broadcast_to(0.0, (16, 5)),
+        np.zeros((15, 5)),
+        np.zeros((16, 6)),
+        np.zeros(80),
+    ],
+)
+def test_a_plan_holds_only_what_its_kernels_can_use(array):
+    engine = Engine(mean_procedure())
+    for i in range(3):
+        engine.row(f"s{i}")
+    held = engine._plan["state"]
+    assert held.shape == (16, 5)
+    with pytest.raises(TypeError, match=r"state is of .*expected float64 and at least"):
+        engine._plan.hold(state=array)
+    assert engine._plan["state"] is held
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "value"),
+    [
+        (_driver, "BLOCK", 8),
+        (_driver, "ENTRY", np.dtype([("address", np.int64)])),
+        (_loop, "TASK_SIZE", 20),
+        (_evaluate, "NODE", np.dtype([("feature", np.int64)])),
+        (_evaluate, "WAY", np.dtype([("feature", np.int64)])),
+    ],
+)
+def test_kernels_that_were_compiled_for_another_layout_do_not_fit_the_plan(module, name, value, monkeypatch):
+    """For a type that it has not met numba compiles anew."""
+    same = runpy.run_path(_plan.__file__)["PLAN"]
+    monkeypatch.setattr(module, name, value)
+    assert same == _plan.PLAN
+    assert runpy.run_path(_plan.__file__)["PLAN"] != same
+
+
+@pytest.mark.parametrize("name", ["TASK_SIZE", "ROOM"])
+def test_a_driver_that_was_compiled_for_another_task_does_not_fit_the_table(name, monkeypatch):
+    monkeypatch.setattr(_loop, name, 20)
+    assert runpy.run_path(_driver.__file__)["ENTRY"] != _driver.ENTRY
 
 
 def test_decisions_come_in_the_order_of_the_samples():
@@ -417,13 +593,19 @@ def test_bad_samples_of_rows_are_refused_whole(rows, times, samples, error, mess
 
 @pytest.mark.parametrize("stream", ["known", "new"])
 @pytest.mark.parametrize(
-    ("time", "sample"), [(1.0, [0.0, 1.0]), (1.0, []), (1.0, ["x"]), (1.0, np.zeros((1, 1))), (NAN, [0.0])]
+    ("time", "sample"),
+    [
+        *((1.0, sample) for sample in ([0.0, 1.0], [], ["x"], ["0.3"], [None], [[0.0]], [10**400], [1j])),
+        *((1.0, sample) for sample in (None, 0.0, np.float64(0.0), "1", np.zeros((1, 1)), np.array(0.0))),
+        (NAN, [0.0]),
+    ],
 )
 def test_a_bad_sample_is_refused_and_makes_no_stream_known(stream, time, sample):
     engine = Engine(mean_procedure())
     engine.push("known", 0.0, [0.0])
     before = content(engine)
-    with pytest.raises(ValueError, match=r"shape|expected|convert|nan"):
+    message = "is nan" if np.isnan(time) else "sample is .*, expected numbers of"
+    with pytest.raises(ValueError, match=message):
         engine.push(stream, time, sample)
     assert content(engine) == before
     assert engine.streams == ("known",)

@@ -55,6 +55,23 @@ def test_own_costs_decide_which_feature_is_taken():
     assert taken[2] == "light"
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("rank_features", ["none.csv"], "none.csv cannot be read: No such file or directory"),
+        ("figure_1", ["none/x.png"], "No such file or directory: 'none/x.png'"),
+        ("room_climate", [], "STREAMFS_DATA is not set"),
+    ],
+)
+def test_an_example_ends_with_the_message_where_a_file_is_missing(tmp_path, name, arguments, message):
+    environment = {key: value for key, value in os.environ.items() if key != "STREAMFS_DATA"}
+    script = [sys.executable, EXAMPLES[name], *arguments]
+    ended = subprocess.run(script, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert message in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+
+
 def test_room_climate_trains_on_one_fold_and_replays_the_other(tmp_path):
     if "STREAMFS_DATA" not in os.environ:
         pytest.skip("STREAMFS_DATA is not set: room_climate is not there")

@@ -500,7 +500,9 @@ def test_scan_names_a_wrong_shape(shape: tuple[int, ...], n_times: int | None, m
         ({"rows": np.array([-1, 0])}, "rows reach from -1 to 0, expected 0 to 1"),
         ({"samples": np.zeros((2, 3))}, r"samples have shape \(2, 3\), expected \(2, 1\)"),
         ({"times": np.zeros(1)}, r"times have shape \(1,\), expected \(2,\)"),
-        ({"state": np.zeros((2, 7))}, "rows of state have 7 floats, expected 5"),
+        ({"state": np.zeros((2, 7))}, r"state has shape \(2, 7\), expected rows of 5 floats"),
+        ({"state": np.zeros(5)}, r"state has shape \(5,\), expected rows of 5 floats"),
+        ({"rows": np.zeros((2, 1), dtype=np.int64)}, r"rows have shape \(2, 1\)"),
     ],
 )
 def test_advance_names_what_does_not_fit(change: dict[str, Any], message: str) -> None:
@@ -512,6 +514,29 @@ def test_advance_names_what_does_not_fit(change: dict[str, Any], message: str) -
         "times": np.zeros(2),
     }
     with pytest.raises(ValueError, match=message):
+        program.advance(**(batch | change))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"state": np.zeros((2, 5), np.float32)}, "state is of float32, expected float64 without gaps"),
+        ({"state": np.zeros((5, 2)).T}, "state is of float64, expected float64 without gaps"),
+        ({"state": np.zeros((2, 5))[::-1]}, "without gaps"),
+        ({"state": np.broadcast_to(0.0, (2, 5))}, "free to be written to"),
+        ({"rows": np.array([0.0, 1.0])}, "rows are of float64, expected whole numbers"),
+        ({"rows": np.array([False, True])}, "rows are of bool, expected whole numbers"),
+    ],
+)
+def test_advance_refuses_what_the_driver_cannot_work_on(change: dict[str, Any], message: str) -> None:
+    program = fx.Program([fx.get("mean(a)")], ["a"])
+    batch = {
+        "state": program.new_state(2),
+        "rows": np.array([0, 1]),
+        "samples": np.zeros((2, 1)),
+        "times": np.zeros(2),
+    }
+    with pytest.raises(TypeError, match=message):
         program.advance(**(batch | change))
 
 

@@ -14,6 +14,8 @@ from river.naive_bayes import GaussianNB
 from streamfs import Costs, Procedure, container, evaluate, train
 from streamfs.errors import ModelError, StreamfsError
 
+NAN = float("nan")
+
 
 @pytest.fixture(scope="module")
 def streams():
@@ -78,7 +80,7 @@ def test_a_damaged_model_is_a_clear_error(tree, tmp_path_factory, data):
 
 
 @pytest.mark.parametrize(
-    "change", [{"features": ["mean(a"]}, {"classes": ["one"]}, {"time_limit": 0}, {"about": 3}]
+    "change", [{"features": ["mean(a"]}, {"classes": ["one"]}, {"features": [1]}, {"time_limit": 0}, {"about": 3}]
 )
 def test_a_header_that_does_not_fit_is_refused(tree, tmp_path, change):
     header, arrays, _ = container.unpack(tree.packed, "model", 1, "it")
@@ -108,6 +110,9 @@ def test_other_files_are_refused(tmp_path, tree):
     [
         ({"confidence": 0.0}, "confidence is 0"),
         ({"time_limit": 0}, "time limit is 0"),
+        ({"time_limit": 2**63}, "time limit is 9223372036854775808, expected 1 to 9007199254740992 ticks"),
+        ({"time_limit": 1e300}, r"time limit is 1e\+300"),
+        ({"time_limit": NAN}, "time limit is nan"),
         ({"period": -1.0}, "period"),
     ],
 )

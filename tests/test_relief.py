@@ -202,6 +202,22 @@ def test_a_feature_that_spans_more_than_a_number_can_hold_is_named():
         Relief().fit(X, [0, 0, 1, 1])
 
 
+def test_codes_span_nothing():
+    """Whatever numbers stand for the categories."""
+    X = np.array([[0.0, 0.0], [1.0, 0.1], [2.0, 0.9], [1.0, 0.8], [0.0, 0.3]])
+    far = X.copy()
+    far[:, 0] = np.array([-1.7e308, 1e308, 1.7e308])[X[:, 0].astype(int)]
+    near, others = (Relief(nominal=[0]).fit(values, [0, 0, 1, 1, 0]) for values in (X, far))
+    assert_array_equal(others.feature_importances_, near.feature_importances_)
+
+
+@pytest.mark.parametrize("ends", [[2, 4], [2, 6], []])
+def test_batches_end_with_the_last_row(ends):
+    rows = make_rows(np.arange(10.0).reshape(5, 2), np.array([0, 1, 0, 1, 0]), np.arange(5), 1, None)
+    with pytest.raises(ValueError, match="expected the last to be 5, the number of rows"):
+        rows.weights(ends)
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("neighbours", ["any", "other_streams"])
 def test_ranges_of_each_position_equal_the_oracle(seed, neighbours):

@@ -246,7 +246,7 @@ def test_a_path_is_no_pattern(file):
         ("stream;time;label;x\na;0;calm;1\n", "has no column 'stream', only stream;time;label;x"),
         ("stream,time,label,x,x\na,0,calm,1,2\n", "column 'x' occurs twice"),
         ("stream,time,label,x,\na,0,calm,1,\n", "column 5 has the name ''"),
-        ("stream,time,label,x\na,0,calm,1,2\n", "cannot be read: found more fields"),
+        ("stream,time,label,x\na,0,calm,1\na,1,calm,1,2\n", "row 2 has 5 cells, expected 4 as in the header"),
         ("stream,time,label,x\na,0,calm,1\na,1,calm,two\n", "x of .* is 'two' in row 2, expected a number"),
         ('stream,time,label,x\na,0,calm,"1,5"\n', "x of .* is '1,5' in row 1, expected a number"),
         ("stream,time,label,x\na,noon,calm,1\n", "time of .* is 'noon' in row 1, expected seconds"),

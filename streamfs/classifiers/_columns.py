@@ -17,7 +17,7 @@ def _fill(column: Array, by_value: npt.NDArray[np.intp], values: Array, entries:
     """Write the values and the entries of a column, given its rows by value; return how many values it has."""
     n_values, places = 0, np.empty(len(column), dtype=np.int32)
     for position in range(len(column)):
-        value = column[by_value[position]]
+        value = column[by_value[position]] + 0.0  # which makes 0.0 of -0.0
         is_missing = np.isnan(value)
         if not is_missing and (n_values == 0 or value != values[n_values - 1]):
             values[n_values] = value

@@ -1,5 +1,6 @@
-"""Reading the tables of a tree from JSON: nothing that could lead the evaluation astray is let through."""
+"""A tree's tables, read from JSON and checked: nothing that could lead the evaluation astray is let through."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -44,11 +45,6 @@ def read_tables(tables: Any) -> dict[str, Any]:
     if not isinstance(tables["laplace"], bool):
         raise ModelError(f"tree.laplace is {tables['laplace']!r}, expected true or false")
     fields["laplace"] = tables["laplace"]
-    _check_lengths(fields)
-    _check_tests(fields)
-    _check_children(fields)
-    _check_branches(fields)
-    _check_counts(fields)
     return fields
 
 
@@ -62,8 +58,6 @@ def _table(name: str, values: Any, kind: Any) -> npt.NDArray[Any]:
         table = np.array(values, dtype=kind)
     except OverflowError as error:
         raise ModelError(f"tree.{name} holds a number too large for {kind.__name__}") from error
-    if not np.isfinite(table).all():
-        raise ModelError(f"tree.{name} holds {table[~np.isfinite(table)][0]}, expected finite numbers")
     return table
 
 
@@ -76,11 +70,36 @@ def _counts(rows: Any) -> Array:
     return np.array(counts)
 
 
-def _check_lengths(fields: dict[str, Any]) -> None:
-    n_nodes = len(fields["counts"])
-    for name in FIELDS:
-        if len(fields[name]) != n_nodes:
-            raise ModelError(f"tree.{name} has {len(fields[name])} nodes, expected {n_nodes} as tree.counts has")
+def check_tables(tables: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Refuse arrays that are not the tables of a tree.
+
+    Raises
+    ------
+    streamfs.errors.ModelError
+        Names the table that is wrong, and the node where there is one.
+    """
+    _check_kinds(tables)
+    _check_tests(tables)
+    _check_children(tables)
+    _check_branches(tables)
+    _check_counts(tables["counts"])
+
+
+def _check_kinds(tables: Mapping[str, npt.NDArray[Any]]) -> None:
+    n_nodes = len(tables["counts"])
+    for name, table in tables.items():
+        n_dimensions, kind = (2, np.float64) if name == "counts" else (1, FIELDS[name])
+        if table.ndim != n_dimensions or table.dtype != kind:
+            found, expected = f"{table.dtype} in {table.ndim}", f"{np.dtype(kind)} in {n_dimensions}"
+            raise ModelError(f"tree.{name} is of {found} dimensions, expected {expected}")
+        if len(table) != n_nodes:
+            raise ModelError(f"tree.{name} has {len(table)} nodes, expected {n_nodes} as tree.counts has")
+        if not np.isfinite(table).all():
+            raise ModelError(f"tree.{name} holds {table[~np.isfinite(table)][0]}, expected finite numbers")
+    if not tables["counts"].size:
+        raise ModelError(
+            f"tree.counts has shape {tables['counts'].shape}, expected at least one node and one class"
+        )
 
 
 def _refuse(name: str, wrong: npt.NDArray[np.bool_], values: npt.NDArray[Any], expected: str) -> None:
@@ -90,8 +109,8 @@ def _refuse(name: str, wrong: npt.NDArray[np.bool_], values: npt.NDArray[Any], e
         raise ModelError(f"tree.{name} is {values[node]} at node {node}, expected {expected}")
 
 
-def _check_tests(fields: dict[str, Any]) -> None:
-    feature, nominal, n_children = fields["feature"], fields["nominal"], fields["n_children"]
+def _check_tests(tables: Mapping[str, npt.NDArray[Any]]) -> None:
+    feature, nominal, n_children = tables["feature"], tables["nominal"], tables["n_children"]
     leaf = feature < 0
     _refuse("feature", feature < -1, feature, "at least -1")
     _refuse("nominal", leaf & nominal, nominal, "false at a leaf")
@@ -100,38 +119,39 @@ def _check_tests(fields: dict[str, Any]) -> None:
     _refuse("n_children", ~leaf & ~nominal & (n_children != 2), n_children, "2 at a numeric test")
 
 
-def _check_children(fields: dict[str, Any]) -> None:
+def _check_children(tables: Mapping[str, npt.NDArray[Any]]) -> None:
     """Each node but the root is the child of exactly one earlier node."""
-    first, n_children, n_nodes = fields["first_child"], fields["n_children"], len(fields["feature"])
-    tests = np.flatnonzero(fields["feature"] >= 0)
-    n_parents = np.zeros(n_nodes, dtype=np.int64)
-    for node in tests.tolist():
-        low, high = int(first[node]), int(first[node]) + int(n_children[node])
-        if low <= node or high > n_nodes:
-            raise ModelError(
-                f"tree.first_child is {low} at node {node}, expected children within {node + 1}..{n_nodes}"
-            )
-        n_parents[low:high] += 1
+    first, n_children, n_nodes = tables["first_child"], tables["n_children"], len(tables["feature"])
+    nodes, is_test = np.arange(n_nodes), tables["feature"] >= 0
+    is_within = (first > nodes) & (n_children <= n_nodes - first)
+    _refuse("first_child", is_test & ~is_within, first, f"children behind the node, before {n_nodes}")
+    starts, ends = first[is_test], (first + n_children)[is_test]
+    n_parents = np.cumsum(np.bincount(starts, minlength=n_nodes + 1) - np.bincount(ends, minlength=n_nodes + 1))
     n_parents[0] += 1
-    _refuse("first_child", n_parents != 1, n_parents, "one parent")
+    _refuse("first_child", n_parents[:-1] != 1, n_parents, "one parent")
 
 
-def _check_branches(fields: dict[str, Any]) -> None:
-    share, code = fields["share"], fields["code"]
+def _check_branches(tables: Mapping[str, npt.NDArray[Any]]) -> None:
+    """The shares below a test sum to 1, and the codes below a nominal one rise."""
+    share, code = tables["share"], tables["code"]
     _refuse("share", (share < 0) | (share > 1), share, "a share in [0, 1]")
     if share[0] == 0:
         raise ModelError("tree.share is 0.0 at node 0, expected 1")
-    for node in np.flatnonzero(fields["feature"] >= 0).tolist():
-        children = slice(
-            int(fields["first_child"][node]), int(fields["first_child"][node] + fields["n_children"][node])
-        )
-        if abs(float(share[children].sum()) - 1.0) > 1e-6:
-            raise ModelError(f"tree.share sums to {share[children].sum()} below node {node}, expected 1")
-        if fields["nominal"][node] and (np.diff(code[children]) <= 0).any():
-            raise ModelError(f"tree.code does not ascend below node {node}")
+    tests = np.flatnonzero(tables["feature"] >= 0)
+    tests = tests[np.argsort(tables["first_child"][tests])]  # so that their children, in turn, are all other nodes
+    if not len(tests):
+        return
+    sums = np.add.reduceat(share, tables["first_child"][tests])
+    for i in np.flatnonzero(abs(sums - 1.0) > 1e-6):
+        raise ModelError(f"tree.share sums to {sums[i]} below node {tests[i]}, expected 1")
+    parents = np.repeat(tests, tables["n_children"][tests])
+    is_same = (parents[1:] == parents[:-1]) & tables["nominal"][parents[1:]]
+    for node in parents[1:][is_same & (np.diff(code[1:]) <= 0)]:
+        raise ModelError(f"tree.code does not ascend below node {node}")
 
 
-def _check_counts(fields: dict[str, Any]) -> None:
-    counts = fields["counts"]
-    _refuse("counts", (counts < 0).any(axis=1), counts, "no negative weight")
-    _refuse("counts", ~(counts.sum(axis=1) > 0), counts, "some weight")
+def _check_counts(counts: npt.NDArray[Any]) -> None:
+    with np.errstate(over="ignore"):
+        sums = counts.sum(axis=1)
+    _refuse("counts", counts.min(axis=1) < 0, counts, "no negative weight")
+    _refuse("counts", ~((sums > 0) & (sums < np.inf)), counts, "some weight, with a finite sum")

@@ -30,7 +30,7 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
     feature_costs : array-like of shape (n_features,), optional
         Each-time costs, for `split="gain_per_cost"`; a zero counts as the smallest positive cost.
     confidence_factor : float
-        In (0, 0.5]; the smaller, the more is pruned.
+        In [1e-15, 0.5]; the smaller, the more is pruned.
     min_leaf : float
         Least weight that at least two branches of every split must have.
     laplace : bool
@@ -120,6 +120,9 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         kept = weights > 0.0
         if not kept.any():
             raise ValueError("sample_weight is zero for every row, expected a positive weight")
+        with np.errstate(over="ignore"):
+            if np.isinf(weights.sum()):
+                raise ValueError(f"sample_weight is up to {weights.max()}, expected weights with a finite sum")
         self.classes_, labels = np.unique(targets[kept], return_inverse=True)
         self.tree_ = self._tree(np.ascontiguousarray(rows[kept].T), labels, weights[kept], nominal, costs)
         self.n_leaves_ = self.tree_.n_leaves
@@ -174,8 +177,8 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
             given = "not given" if self.feature_costs is None else "given"
             raise ValueError(f"feature_costs is {given} but split is {self.split!r}")
         factor, least = self.confidence_factor, self.min_leaf
-        if not isinstance(factor, Real) or not 0.0 < factor <= 0.5:
-            raise ValueError(f"confidence_factor is {factor!r}, expected a number in (0, 0.5]")
+        if not isinstance(factor, Real) or not 1e-15 <= factor <= 0.5:
+            raise ValueError(f"confidence_factor is {factor!r}, expected a number in [1e-15, 0.5]")
         if not isinstance(least, Real) or not 0.0 < least < np.inf:
             raise ValueError(f"min_leaf is {least!r}, expected a positive number")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from streamfs.classifiers import _evaluate
 from streamfs.classifiers._evaluate import NODE, WAY, Array, Flags, Indices, Nodes, Ways
-from streamfs.classifiers._tree_json import FIELDS, read_tables
+from streamfs.classifiers._tree_json import FIELDS, check_tables, read_tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +41,11 @@ class Tree:
     laplace : bool
         Whether leaves say (n_c + 1) / (N + C) or n_c / N.
 
+    Raises
+    ------
+    streamfs.errors.ModelError
+        If a table is not such an array, or the tables together are not a tree.
+
     Examples
     --------
     >>> tree = Tree.from_json({
@@ -66,6 +71,9 @@ class Tree:
     counts: Array
     laplace: bool
 
+    def __post_init__(self) -> None:
+        check_tables({name: getattr(self, name) for name in (*FIELDS, "counts")})
+
     @property
     def n_nodes(self) -> int:
         """Number of nodes, leaves included."""
@@ -85,7 +93,7 @@ class Tree:
     def confidence(self) -> Array:
         """Class probabilities that each node would state as a leaf, shape (n_nodes, n_classes)."""
         counts = self.counts + 1.0 if self.laplace else self.counts
-        shares: Array = counts / counts.sum(axis=1, keepdims=True)
+        shares: Array = np.ascontiguousarray(counts / counts.sum(axis=1, keepdims=True))
         return shares
 
     @cached_property

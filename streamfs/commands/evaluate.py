@@ -39,21 +39,26 @@ def evaluate(
     Completeness is the share of the streams that MODEL gives a label in time, accuracy the share of those whose
     label is right, cost the mean cost of a stream; offered cost is that of all features MODEL could choose from.
     """
+    arguments.keep_inputs({"MODEL": model, "STREAMS": streams}, {"--csv": csv_path, "--png": png_path})
     from streamfs import console, evaluation
     from streamfs.procedure import Procedure
     from streamfs.streams import StreamSet
 
     if png_path:
         from streamfs import plots  # matplotlib is an extra
+    console.tell_of_compiling()
     procedure = Procedure.load(model, trust=trust)
-    recorded = StreamSet.read(streams, procedure.period)
     with console.progress() as report:
+        with console.step(report, "reading the streams"):
+            recorded = StreamSet.read(streams, procedure.period)
+        evaluation.require_columns(procedure, recorded, streams)
         evaluations = evaluation.sweep(procedure, recorded, sweep or [procedure.confidence], report)
-    rows = [each.summary() for each in evaluations]
-    if csv_path:
-        evaluation.write_csv(rows, csv_path)
-    if png_path:
-        plots.save(plots.sweep_figure(evaluations), png_path)
+        rows = [each.summary() for each in evaluations]
+        if csv_path:
+            evaluation.write_csv(rows, csv_path)
+        if png_path:
+            with console.step(report, "drawing"):
+                plots.save(plots.sweep_figure(evaluations), png_path)
     if as_json:
         console.print_json(rows if sweep else rows[0])
     else:

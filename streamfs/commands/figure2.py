@@ -82,8 +82,13 @@ def figure2(
         raise click.UsageError("--noise is of simulated sensors, and --data names recorded ones")
     if len(dict(prices)) < len(prices):
         raise click.UsageError("--price names a quantity twice")
+    arguments.keep_inputs(
+        {"--data": data if isinstance(data, Path) else None}, {"--csv": csv_path, "--png": png_path}
+    )
     from streamfs import console, evaluation, experiment
     from streamfs import figure2 as paper
+    from streamfs.costs import check_prices
+    from streamfs.relief._search import search
 
     if png_path:
         from streamfs import plots  # matplotlib is an extra
@@ -93,7 +98,14 @@ def figure2(
     signal.signal(
         signal.SIGTERM, signal.default_int_handler
     )  # so that no process of the experiment is left behind
-    source.split(0)  # what is wrong with the streams is said before any work is done
+    training, _ = source.split(0)  # what is wrong with the streams is said before any work is done
+    check_prices(training, dict(prices))
+    if n_features is not None and n_features > (n_offered := len(source.features(training))):
+        raise click.UsageError(f"--features is {n_features}, expected 1 to {n_offered}")
+    if min(jobs, seeds) > 1:
+        console.tell_if_nothing_is_compiled(search)  # the processes that compile have no terminal
+    else:
+        console.tell_of_compiling()
     with console.progress() as report:
         report("splits", 0, seeds)
         outcomes = paper.compare(

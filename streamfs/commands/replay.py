@@ -41,6 +41,7 @@ def replay(model: Path, streams: Path, config: Path | None, trust: bool, as_json
     from streamfs import console
     from streamfs.procedure import Procedure
 
+    console.tell_of_compiling()
     procedure = Procedure.load(model, trust=trust)
     decisions = _recorded(procedure, streams) if config is None else _logged(procedure, streams, config)
     for decision in decisions:
@@ -51,7 +52,9 @@ def _recorded(procedure: "Procedure", streams: Path) -> "Iterator[Decision]":
     from streamfs import evaluation
     from streamfs.streams import StreamSet
 
-    return iter(evaluation.replay(procedure, StreamSet.read(streams, procedure.period, labelled=False)))
+    recorded = StreamSet.read(streams, procedure.period, labelled=False)
+    evaluation.require_columns(procedure, recorded, streams)
+    return evaluation.replay(procedure, recorded)
 
 
 def _logged(procedure: "Procedure", folder: Path, config: Path) -> "Iterator[Decision]":

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 10.0  # seconds to reach the broker, where a person waits for it
 
+_LONGEST_LINE = 100_000  # bytes, of an energy log
+
 ADHOC = ("broker", "pairs", "nodes", "lateness", "grace", "prefix", "profile", "trust", "state", "spool")
 """Options that gateway.toml has in its own words."""
 
@@ -111,6 +113,9 @@ def run(
 
     _check_usage(context, config, adhoc)
     settings = _settings(adhoc) if config is None else read_settings(config)
+    if energy_log is not None:
+        _check_energy_log(energy_log)
+    console.tell_of_compiling()
     stop = threading.Event()
 
     def announce(decision: Decision) -> None:
@@ -129,7 +134,8 @@ def run(
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, end)
         signal.signal(signal.SIGHUP, lambda *_: gateway.request_reload())
-        every = "; every node that is heard is a stream, unless --pairs or --node names them"
+        names = "--pairs or --node names" if config is None else f"[streams] of {config} names"
+        every = f"; every node that is heard is a stream, unless {names} them"
         console.say(f"listening to {', '.join(gateway.topics)}{every * gateway.discovers}; stop with Ctrl-C")
         summary = gateway.run(
             stop,
@@ -144,6 +150,24 @@ def run(
         f"{summary.decided.total()} decisions, {spent.messages} messages of {len(spent.nodes)} nodes, "
         f"{spent.joules:.4g} {spent.profile.unit}; {', '.join(noted) or 'nothing was heard'}"
     )
+
+
+def _check_energy_log(path: Path) -> None:
+    """Refuse to append to a file that is something else: a model, settings, streams."""
+    import orjson
+
+    from streamfs.errors import StreamfsError
+
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        first = file.readline(_LONGEST_LINE)
+    try:
+        is_log = not first or orjson.loads(first)["kind"] in ("decision", "node", "total")
+    except (ValueError, TypeError, KeyError):
+        is_log = False
+    if not is_log:
+        raise StreamfsError(f"--energy-log {path} is no energy log, expected a new file or one to append to")
 
 
 def _check_usage(context: click.Context, config: Path | None, adhoc: dict[str, Any]) -> None:

@@ -6,6 +6,8 @@ import click
 
 from streamfs.arguments import NEW_FILE, SEED, Number, examples
 
+_DECIMALS = 4  # of the finest step of a simulated sensor, 0.0625; products of 0.1 have more that mean nothing
+
 
 @click.command(epilog=examples("streamfs simulate pairs.parquet --pairs 300 --ticks 60 --seed 1"))
 @click.argument("out", type=NEW_FILE)
@@ -23,6 +25,6 @@ def simulate(out: Path, pairs: int, ticks: int, period: float, seed: int) -> Non
     from streamfs.streams import StreamSet
 
     sampled = SameSource().sample(pairs, ticks, period, seed=seed)
-    streams = StreamSet(*sampled)
+    streams = StreamSet(sampled.values.round(_DECIMALS), *sampled[1:])
     streams.write(out)
     say(f"wrote {out}: {streams!r}; next: streamfs train {out} -o MODEL")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +21,11 @@ from streamfs.arguments import (
     examples,
     profile_option,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streamfs.streams import StreamSet
 
 
 @click.command(
@@ -135,13 +140,18 @@ def train(
         raise click.UsageError("--features counts ranked features, and --select none ranks none")
     if extrapolation and select not in ("streamrelief", "literal"):
         raise click.UsageError(f"--extrapolation is of StreamRelief, and --select is {select}")
+    arguments.keep_inputs({"STREAMS": streams}, {"--out": out})
     import feature_extractors as fx
     from streamfs import console, training
     from streamfs.selectors import SELECTORS
     from streamfs.streams import StreamSet
 
-    recorded = StreamSet.read(streams, period)
+    console.tell_of_compiling()
+    with console.progress() as report, console.step(report, "reading the streams"):
+        recorded = StreamSet.read(streams, period)
     console.say(repr(recorded))
+    for remark in _remarks(recorded, streams, period):
+        console.say(f"note: {remark}")
     kinds = fx.KINDS if catalogue == "full" else fx.ESSENTIAL
     if catalogue == "full" and not (channels or features):
         channels = training.default_channels(recorded)
@@ -183,3 +193,17 @@ def train(
     else:
         click.echo(procedure.text())
     console.say(f"wrote {out}; next: streamfs evaluate {out} STREAMS")
+
+
+def _remarks(recorded: "StreamSet", path: Path, period: float | None) -> "Iterator[str]":
+    """What the person should know of the file before trusting what is learnt from it."""
+    from streamfs.oddities import empty_columns, usual_step
+
+    for column in empty_columns(recorded):
+        yield f"{column} of {path} has no reading in any of {len(recorded)} streams, and is left out"
+    usual = usual_step(recorded)
+    if period is None and usual is not None:
+        yield (
+            f"a tick is {recorded.period:g} s, the smallest step of time in {path}, but the usual step is "
+            f"{usual:g} s: give --period if that is meant"
+        )

@@ -38,7 +38,7 @@ def measure(values: Array, is_nominal: npt.NDArray[np.bool_], ranges: Ranges = N
     low, high = np.fmin.reduce(values), np.fmax.reduce(values)
     if ranges is not None:
         low, high = _given(ranges, low, high, is_nominal)
-    low, high = np.nan_to_num(low), np.nan_to_num(high)
+    low, high = (np.where(is_nominal, 0.0, np.nan_to_num(ends)) for ends in (low, high))  # codes span nothing
     with np.errstate(over="ignore"):
         spans = np.where(high > low, high - low, 1.0)
     if not np.isfinite(spans).all():

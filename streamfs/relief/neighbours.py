@@ -31,8 +31,15 @@ def lay_out(measured: Measured, classes: Integers, groups: Integers, power: int,
         Power of each difference.
     ends : ndarray of int of shape (n_ends,)
         The row before which each batch ends, rising to the number of rows.
+
+    Raises
+    ------
+    ValueError
+        If the last batch ends elsewhere.
     """
     n_rows = len(measured.values)
+    if not len(ends) or ends[-1] != n_rows:
+        raise ValueError(f"ends are {ends}, expected the last to be {n_rows}, the number of rows")
     batches = np.searchsorted(ends, np.arange(n_rows), side="right")
     order = np.lexsort((batches, classes))
     places = np.empty(n_rows, np.int64)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state, validate_data
 
 from streamfs.relief._search import Voting
@@ -87,10 +88,12 @@ class Relief(BaseEstimator):
         Raises
         ------
         ValueError
-            If there is one class only, a parameter is out of range, or a value infinite or outside its range.
+            If y is continuous, there is one class only, a parameter is out of range, or a value is infinite or
+            outside its range.
         """
         values: Array
         values, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        check_classification_targets(y)
         classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
         require_classes(classes, counts, 1)
         rows = make_rows(values, codes, np.arange(len(values)), self.power, self.nominal, self.ranges)

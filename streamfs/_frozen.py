@@ -1,0 +1,89 @@
+"""What an engine has frozen, looked over: nothing that could lead its kernels astray is let through."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streamfs._plan import COUNTERS, DECIDED, FREE, STREAM
+from streamfs.errors import ModelError
+from streamfs.procedure import Procedure
+
+ARRAYS = {"state": np.dtype(np.float64), "streams": STREAM, "status": np.dtype(np.int8)}
+"""The arrays that are frozen, one row a stream."""
+
+LARGEST = 2**53
+"""The largest number of ticks, of episodes and of samples."""
+
+
+def check(
+    header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], procedure: Procedure, state_size: int
+) -> None:
+    """Refuse what no engine of a procedure has frozen; a row of the features' state has so many floats.
+
+    Raises
+    ------
+    ModelError
+        Naming the part of the snapshot that is missing or wrong.
+    """
+    try:
+        _check_procedure(header, procedure)
+        _check_lists(header)
+        _check_arrays(arrays, len(header["names"]), state_size)
+        _check_streams(header, arrays)
+    except KeyError as error:
+        raise ModelError(f"the snapshot has no {error.args[0]}") from error
+
+
+def _check_procedure(header: Mapping[str, Any], procedure: Procedure) -> None:
+    if header["procedure"] != procedure.digest:
+        raise ModelError(f"the snapshot belongs to procedure {header['procedure']}, not to {procedure.digest}")
+    versions = [feature.state_version for feature in procedure.features]
+    if header["state_versions"] != versions:
+        raise ModelError(f"the snapshot has state versions {header['state_versions']}, expected {versions}")
+
+
+def _check_lists(header: Mapping[str, Any]) -> None:
+    """Names are texts, and whatever is counted is a whole number."""
+    for name, kind in (("names", list), ("free", list), ("left", dict), ("counters", dict)):
+        if not isinstance(header[name], kind):
+            raise ModelError(f"the snapshot's {name} are {header[name]!r}, expected a {kind.__name__}")
+    for name in (*header["names"], *header["left"]):
+        if type(name) is not str:
+            raise ModelError(f"the snapshot names a stream {name!r}, expected text")
+    counters = {name: header["counters"][name] for name in COUNTERS}
+    for number in (*header["free"], *header["left"].values(), header["floor"], *counters.values()):
+        if type(number) is not int or not 0 <= number <= LARGEST:
+            raise ModelError(f"the snapshot counts {number!r}, expected a whole number from 0 to {LARGEST}")
+
+
+def _check_arrays(arrays: Mapping[str, npt.NDArray[Any]], n_rows: int, state_size: int) -> None:
+    for name, kind in ARRAYS.items():
+        array = arrays[name]
+        shape = (n_rows, state_size) if name == "state" else (n_rows,)
+        if not isinstance(array, np.ndarray) or array.dtype != kind:
+            raise ModelError(
+                f"the snapshot's {name} is of {getattr(array, 'dtype', type(array))}, expected {kind}"
+            )
+        if array.shape != shape:
+            raise ModelError(f"the snapshot has {name} of shape {array.shape}, expected {shape}")
+
+
+def _check_streams(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Each row is in a state in which a kernel leaves it; those without a stream are free, others bear a name."""
+    status, streams, free = arrays["status"], arrays["streams"], header["free"]
+    for row in np.flatnonzero((status < FREE) | (status > DECIDED)):
+        raise ModelError(f"the snapshot's status of row {row} is {status[row]}, expected {FREE} to {DECIDED}")
+    for name in ("tick", "episode"):
+        for row in np.flatnonzero((streams[name] < 0) | (streams[name] > LARGEST)):
+            raise ModelError(
+                f"the snapshot's {name} of row {row} is {streams[name][row]}, expected 0 to {LARGEST}"
+            )
+    if sorted(free) != np.flatnonzero(status == FREE).tolist():
+        raise ModelError("the snapshot's free rows are not those that hold no stream")
+    names = [
+        name for name, has_stream in zip(header["names"], (status != FREE).tolist(), strict=True) if has_stream
+    ]
+    if len(set(names)) < len(names):
+        raise ModelError("the snapshot names two streams alike")
