@@ -73,7 +73,7 @@ class Lane:
         """Go on from what `freeze` has copied."""
         lane = cls(procedure)
         lane.engine = Engine.thaw(procedure, header, arrays)
-        lane.slots = arrays["slots"]
+        lane.slots = arrays["slots"].copy()
         return lane
 
     def _place(self, row: int, slots: Sequence[int]) -> int:
