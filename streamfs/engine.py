@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from feature_extractors import Program
 from feature_extractors.base import Array
-from streamfs import _frozen, _ticks, container
+from streamfs import _ticks, container, frozen
 from streamfs._plan import COUNTERS, DECIDED, ENDED, FREE, OPEN, STREAM, WAITING, Plan
 from streamfs.classifiers.tree import Tree
 from streamfs.growth import grown, spare
@@ -362,7 +362,7 @@ class Engine:
             "floor": self._floor,
             "counters": dict(self.counters),
         }
-        return header, {name: self._plan[name][:used].copy() for name in _frozen.ARRAYS}
+        return header, {name: self._plan[name][:used].copy() for name in frozen.ARRAYS}
 
     @classmethod
     def restore(cls, procedure: Procedure, snapshot: bytes) -> Self:
@@ -384,7 +384,7 @@ class Engine:
     def thaw(cls, procedure: Procedure, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
         """Go on from what `freeze` has copied, and copy it again; as `restore`."""
         engine = cls(procedure)
-        _frozen.check(header, arrays, procedure, engine._program.state_size)
+        frozen.check(header, arrays, procedure, engine._program.state_size)
         engine._names = list(header["names"])
         engine._free = list(header["free"])
         free = set(engine._free)
@@ -392,7 +392,7 @@ class Engine:
         engine._left = dict(header["left"])
         engine._floor = header["floor"]
         engine._plan["counters"][:] = [header["counters"][name] for name in COUNTERS]
-        for name in _frozen.ARRAYS:
+        for name in frozen.ARRAYS:
             engine._plan.hold(**{name: np.array(arrays[name], order="C")})
         engine._plan.record["n_rows"] = len(engine._names)
         engine._plan.record["earliest"] = -np.inf

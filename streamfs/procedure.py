@@ -12,10 +12,10 @@ import feature_extractors as fx
 from feature_extractors.base import Array, Feature, Kind, channels_of
 from feature_extractors.report import silent_ticks
 from streamfs import container
-from streamfs._header import check_distinct, check_header
 from streamfs.classifiers.tree import Tree
 from streamfs.costs import Costs
 from streamfs.errors import ModelError
+from streamfs.model_header import check_distinct, check_header
 
 KIND, VERSION = "model", 1
 LONGEST = 2**53

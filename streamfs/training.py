@@ -12,13 +12,13 @@ import numpy.typing as npt
 import feature_extractors as fx
 from feature_extractors.base import Feature
 from feature_extractors.report import Policy, channel_name, quantity_of
-from streamfs._header import check_distinct
 from streamfs.choosing import CrossValidation, Learn, choose_size
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.costs import Costs
 from streamfs.energy import Profile, profile
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation import Progress, require_streams
+from streamfs.model_header import check_distinct
 from streamfs.procedure import Classifier, Procedure
 from streamfs.relief import position_grid
 from streamfs.selectors import SELECTORS, MakeSelector

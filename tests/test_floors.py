@@ -26,7 +26,7 @@ FLOORS = {
     "streamfs.costs": {"feature_extractors", "streamfs.energy", "streamfs.streams"},
     "streamfs.tables": {"feature_extractors", "streamfs.errors", "streamfs.streams"},
     "streamfs.container": {"streamfs.errors"},
-    "streamfs._header": {"streamfs.errors"},
+    "streamfs.model_header": {"streamfs.errors"},
     "streamfs.growth": set(),
     "streamfs.relief": {
         "streamfs._compiled",
@@ -39,7 +39,7 @@ FLOORS = {
     },
     "streamfs.classifiers": {"feature_extractors", "streamfs.container", "streamfs.errors"},
     "streamfs.procedure": {
-        "streamfs._header",
+        "streamfs.model_header",
         "feature_extractors",
         "streamfs.classifiers",
         "streamfs.container",
@@ -50,10 +50,10 @@ FLOORS = {
     "streamfs._memory": set(),
     "streamfs._plan": {"feature_extractors", "streamfs.classifiers"},
     "streamfs._ticks": {"feature_extractors", "streamfs._memory", "streamfs._plan", "streamfs.classifiers"},
-    "streamfs._frozen": {"streamfs._plan", "streamfs.errors", "streamfs.procedure"},
+    "streamfs.frozen": {"streamfs._plan", "streamfs.errors", "streamfs.procedure"},
     "streamfs.engine": {
         "feature_extractors",
-        "streamfs._frozen",
+        "streamfs.frozen",
         "streamfs._plan",
         "streamfs._ticks",
         "streamfs.classifiers",
@@ -87,7 +87,7 @@ FLOORS = {
     },
     "streamfs.selectors": {"streamfs.costs", "streamfs.relief", "streamfs.streams", "streamfs.tables"},
     "streamfs.training": {
-        "streamfs._header",
+        "streamfs.model_header",
         "feature_extractors",
         "streamfs.choosing",
         "streamfs.classifiers",

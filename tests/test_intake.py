@@ -11,7 +11,7 @@ from streamfs.energy import profile
 from streamfs.gateway import intake
 from streamfs.gateway.bindings import Bindings, Route
 from streamfs.gateway.codecs import codec_for, encode_array
-from streamfs.gateway.intake import dead_letter
+from streamfs.gateway.dead_letters import dead_letter
 from streamfs.gateway.storage.log import MESSAGE, Record
 from streamfs.gateway.topics import Template
 

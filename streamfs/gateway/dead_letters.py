@@ -5,9 +5,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from streamfs.gateway.intake import dead_letter
+import orjson
+
 from streamfs.gateway.options import Options
 from streamfs.gateway.outbox import Outbox
+from streamfs.gateway.publication import Publication
 
 MAX_TOLD = 1000
 """Topics of which the first message is logged."""
@@ -46,3 +48,8 @@ class DeadLetters:
             if topic not in self._told and len(self._told) < MAX_TOLD:
                 self._told.add(topic)
                 _log.warning("%s: %s (further ones on this topic are only counted)", topic, message["error"])
+
+
+def dead_letter(rejected: dict[str, Any], prefix: str, gateway: str) -> Publication:
+    """Tell of a rejected message."""
+    return Publication(f"{prefix}/deadletter/{gateway}", orjson.dumps(rejected), retain=False)

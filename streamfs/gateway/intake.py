@@ -4,13 +4,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import orjson
-
 from streamfs.errors import PayloadError
 from streamfs.gateway._grid import NONE
 from streamfs.gateway.codecs import Codec, Reported, Several
 from streamfs.gateway.ledger import Ledger
-from streamfs.gateway.publication import Publication
 from streamfs.gateway.readings import Readings
 from streamfs.gateway.roster import Roster
 from streamfs.gateway.storage.log import Record
@@ -155,8 +152,3 @@ class Intake:
         size = len(record.payload)
         shown = record.payload[:_SHOWN].decode("utf-8", errors="backslashreplace")
         self.rejected.append({"topic": record.topic, "error": str(error), "bytes": size, "payload": shown})
-
-
-def dead_letter(rejected: dict[str, Any], prefix: str, gateway: str) -> Publication:
-    """Tell of a rejected message."""
-    return Publication(f"{prefix}/deadletter/{gateway}", orjson.dumps(rejected), retain=False)
