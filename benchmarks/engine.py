@@ -119,15 +119,14 @@ def river() -> list[Figure]:
 
 
 def alone(ours: Ours) -> list[Figure]:
-    """What bounds the engine: its steps and its tree by themselves."""
+    """What bounds the engine: its steps by themselves."""
     procedure, rows = ours.engine.procedure, np.arange(N_STREAMS)
     program = Program(procedure.features, procedure.channels)
     state, times = program.new_state(N_STREAMS), np.full(N_STREAMS, 1.0)
     for samples in ours.samples:  # until every feature is defined
-        values = program.advance(state, rows, samples, times)
+        program.advance(state, rows, samples, times)
     works = {
         "its ten steps": lambda: program.advance(state, rows, samples, times),
-        "its tree": lambda: procedure.classifier.probabilities(values),
         "all of it, by rows,": ours.push_rows,
     }
     taken = {what: seconds(work, repeats(work)) / N_STREAMS * 1e9 for what, work in works.items()}
