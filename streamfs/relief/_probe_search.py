@@ -102,9 +102,9 @@ def _take(
     """Bring the probes' nearest up to date with the places from `first` on; return the new limit."""
     values, spans, far, power = field.measured.values, field.measured.spans, field.measured.far, field.sieve.power
     for start in range(0, len(near), PATCH):
-        n_passed = let_pass(near[start : start + PATCH], limit, passed)
+        n_passed = let_pass(near, start, min(len(near), start + PATCH), limit, passed)
         for place in passed[:n_passed]:
-            j = field.sieve.rows[first + start + place]
+            j = field.sieve.rows[first + place]
             _try(
                 probes.values,
                 probes.spans,

@@ -62,7 +62,9 @@ class Lists(NamedTuple):
     lanes : ndarray of float32
         Room for `first_limit`.
     passed : ndarray of int of shape (n_rows,)
-        Room for `let_pass`.
+        Room for `let_pass`: each class where it stands in the field.
+    n_passed, n_taken : ndarray of int of shape (n_classes,)
+        How many later rows of a class have passed, and how many of these have arrived.
     gain : ndarray of shape (n_features,)
         What the nearest say of each feature.
     near : ndarray of float32 of shape (TILE, n_rows)
@@ -74,6 +76,8 @@ class Lists(NamedTuple):
     limits: Singles
     lanes: Singles
     passed: Integers
+    n_passed: Integers
+    n_taken: Integers
     gain: Array
     near: Singles
 
@@ -87,6 +91,8 @@ def make_lists(field: Field, voting: Voting) -> Lists:
         np.empty(n_lists, np.float32),
         np.empty(max(LANES, 4 * voting.n_neighbors), np.float32),
         np.empty(n_rows, np.int64),
+        np.empty(len(field.starts), np.int64),
+        np.empty(len(field.starts), np.int64),
         np.empty(len(field.measured.spans)),
         np.empty((TILE, n_rows), np.float32),
     )
@@ -131,7 +137,7 @@ def _take(
 ) -> int:
     """Take rows that have passed the sieve into a list of row i, which has n neighbours; return how many it has.
 
-    `near` are distances in the sieve of `rows`, and `passed` which of them are offered.
+    `near` are distances in the sieve of `rows`, and `passed` the places of those that are offered.
     """
     last = len(known) - 1
     for place in passed:
@@ -145,7 +151,7 @@ def _take(
     return n
 
 
-@kernel
+@inlined
 def _vote(field: Field, voting: Voting, lists: Lists, i: int) -> bool:
     """Fill `lists.gain` with what the nearest of row i say of each feature; return whether the row counts."""
     values, spans, far, power = field.measured.values, field.measured.spans, field.measured.far, field.sieve.power
@@ -165,25 +171,57 @@ def _vote(field: Field, voting: Voting, lists: Lists, i: int) -> bool:
 
 
 @inlined
-def _offer(field: Field, voting: Voting, lists: Lists, i: int, c: int, start: int, near: Singles) -> bool:
-    """Offer row i the rows of class c whose places begin at `start`; return whether any of them is near.
-
-    Where there is no limit yet, their distances give one.
-    """
-    s, k, doubt = voting.lists[field.members.classes[i], c], voting.n_neighbors, field.sieve.doubt
-    limit = lists.limits[s]
-    if limit == UNLIMITED:
-        limit = min(UNLIMITED, first_limit(near, k, 2.0 * len(lists.gain), lists.lanes) + doubt)
-    n_passed = let_pass(near, limit, lists.passed)
-    if n_passed == 0:
+def _offer(field: Field, voting: Voting, lists: Lists, i: int, c: int, near: Singles, passed: Integers) -> bool:
+    """Offer row i rows of class c that have passed the sieve, by their places; return whether there is any."""
+    if len(passed) == 0:
         return False
+    s, k, doubt = voting.lists[field.members.classes[i], c], voting.n_neighbors, field.sieve.doubt
     measured, power, known = field.measured, field.sieve.power, lists.known[s]
-    rows, passed = field.sieve.rows[start : start + len(near)], lists.passed[:n_passed]
-    n_found = _take(measured, power, doubt, i, near, rows, passed, known, lists.n_found[s])
+    n_found = _take(measured, power, doubt, i, near, field.sieve.rows, passed, known, lists.n_found[s])
     lists.n_found[s] = n_found
     if n_found == k:
         lists.limits[s] = known[_farthest(measured, power, doubt, i, known)].near + doubt
     return True
+
+
+@inlined
+def _offer_first(field: Field, voting: Voting, lists: Lists, i: int, c: int, near: Singles) -> bool:
+    """Offer row i the rows of class c that have come by its own batch; return whether any of them is near.
+
+    Where there is no limit yet, their distances give one.
+    """
+    start, stop = field.starts[c, 0], field.starts[c, field.members.batches[i] + 1]
+    limit = lists.limits[voting.lists[field.members.classes[i], c]]
+    if limit == UNLIMITED:
+        most = 2.0 * len(lists.gain)
+        limit = first_limit(near[start:stop], voting.n_neighbors, most, lists.lanes) + field.sieve.doubt
+    passed = lists.passed[start:]
+    n_passed = let_pass(near, start, stop, min(UNLIMITED, limit), passed)
+    return bool(_offer(field, voting, lists, i, c, near, passed[:n_passed]))
+
+
+@inlined
+def _sift_later(field: Field, voting: Voting, lists: Lists, i: int, c: int, near: Singles) -> None:
+    """List the rows of class c that come after the batch of row i, and are nearer than what it has found."""
+    start, stop = field.starts[c, field.members.batches[i] + 1], field.starts[c, -1]
+    limit = lists.limits[voting.lists[field.members.classes[i], c]]
+    lists.n_passed[c] = let_pass(near, start, stop, limit, lists.passed[field.starts[c, 0] :])
+    lists.n_taken[c] = 0
+
+
+@inlined
+def _offer_later(field: Field, voting: Voting, lists: Lists, i: int, c: int, batch: int, near: Singles) -> bool:
+    """Offer row i the listed rows of class c that come with a batch; return whether any of them is near."""
+    passed, stop = lists.passed[field.starts[c, 0] :], field.starts[c, batch + 1]
+    limit = lists.limits[voting.lists[field.members.classes[i], c]]
+    first, place = lists.n_taken[c], lists.n_taken[c]
+    n_near = first
+    while place < lists.n_passed[c] and passed[place] < stop:
+        passed[n_near] = passed[place]
+        n_near += near[passed[place]] <= limit
+        place += 1
+    lists.n_taken[c] = place
+    return bool(_offer(field, voting, lists, i, c, near, passed[first:n_near]))
 
 
 @kernel
@@ -191,19 +229,21 @@ def _search_row(
     field: Field, voting: Voting, lists: Lists, i: int, near: Singles, gains: Array, n_used: Integers
 ) -> None:
     """Search the neighbours of row i; add what they say to the gains at the end of its batch and of all later."""
-    own, starts, gain = field.members.batches[i], field.starts, lists.gain
-    counts = False
+    own, n_classes, gain, counts = field.members.batches[i], len(field.starts), lists.gain, False
     lists.limits[:] = UNLIMITED
     lists.n_found[:] = 0
     gain[:] = 0.0
+    is_stale = False
+    for c in range(n_classes):
+        is_stale |= _offer_first(field, voting, lists, i, c, near)
+    for c in range(n_classes):
+        _sift_later(field, voting, lists, i, c, near)
     for batch in range(own, len(gains)):
-        is_stale = False
-        for c in range(len(starts)):
-            start, stop = starts[c, 0 if batch == own else batch], starts[c, batch + 1]
-            if start < stop and _offer(field, voting, lists, i, c, start, near[start:stop]):
-                is_stale = True
+        for c in range(n_classes):
+            is_stale |= _offer_later(field, voting, lists, i, c, batch, near)
         if is_stale:
             counts = _vote(field, voting, lists, i)
+            is_stale = False
         n_used[batch] += counts
         for f in range(len(gain)):
             gains[batch, f] += gain[f]

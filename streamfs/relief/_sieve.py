@@ -16,7 +16,7 @@ Singles = npt.NDArray[np.float32]
 
 UNLIMITED = np.finfo(np.float32).max
 """A limit that all rows pass but those that may not be neighbours, which are infinitely far."""
-STRETCH = 32
+STRETCH = 64
 """Rows of which it is first asked whether any passes."""
 LANES = 128
 """Lanes among which rows are dealt out for a first limit, at least."""
@@ -115,19 +115,30 @@ def n_within(near: Singles, limit: np.float32) -> np.int32:
 
 
 @kernel
+def _least(lanes: Singles) -> np.float32:
+    """Return the least of some numbers, which are changed; as many as a power of two."""
+    n = len(lanes)
+    while n > 1:
+        n //= 2
+        for q in range(n):
+            lanes[q] = min(lanes[q], lanes[q + n])
+    return np.float32(lanes[0])
+
+
+@kernel
 def first_limit(near: Singles, k: int, most: float, lanes: Singles) -> np.float32:
     """Return a distance within which there are k of some rows, and not many more; `UNLIMITED` if there are fewer.
 
     The rows are dealt out to lanes: where k lanes have a row within some distance, there are k rows. The distance
     is found by halving, from `most` on.
     """
-    if len(near) <= len(lanes):
-        lanes = lanes[: len(near)]
     lanes[:] = UNLIMITED
     for start in range(0, len(near), len(lanes)):
         dealt = near[start : start + len(lanes)]
         for q in range(len(dealt)):
             lanes[q] = min(lanes[q], dealt[q])
+    if k == 1:
+        return np.float32(_least(lanes))
     low, high = np.float32(0.0), np.float32(most)
     if n_within(lanes, high) < k:
         return UNLIMITED
@@ -141,13 +152,13 @@ def first_limit(near: Singles, k: int, most: float, lanes: Singles) -> np.float3
 
 
 @kernel
-def let_pass(near: Singles, limit: np.float32, passed: Integers) -> int:
-    """List the rows whose distances are within the limit; return how many they are."""
+def let_pass(near: Singles, start: int, stop: int, limit: np.float32, passed: Integers) -> int:
+    """List the places from `start` to `stop` whose distances are within the limit; return how many they are."""
     n_passed = 0
-    for start in range(0, len(near), STRETCH):
-        stretch = near[start : start + STRETCH]
+    for first in range(start, stop, STRETCH):
+        stretch = near[first : min(stop, first + STRETCH)]
         if n_within(stretch, limit) > 0:
             for q in range(len(stretch)):
-                passed[n_passed] = start + q
+                passed[n_passed] = first + q
                 n_passed += stretch[q] <= limit
     return n_passed

@@ -32,10 +32,12 @@ def measure(values: Array, is_nominal: npt.NDArray[np.bool_], ranges: Ranges = N
     ValueError
         If a value is infinite or outside its range, or a range is not one.
     """
-    if np.isinf(values).any():
-        raise ValueError(f"feature {int(np.isinf(values).any(axis=0).argmax())} has an infinite value")
     values = np.array(values, order="C")
-    low, high = np.fmin.reduce(values), np.fmax.reduce(values)
+    columns = np.ascontiguousarray(values.T)
+    low, high = np.fmin.reduce(columns, axis=1), np.fmax.reduce(columns, axis=1)
+    is_infinite = np.isinf(low) | np.isinf(high)
+    if is_infinite.any():
+        raise ValueError(f"feature {int(is_infinite.argmax())} has an infinite value")
     if ranges is not None:
         low, high = _given(ranges, low, high, is_nominal)
     low, high = (np.where(is_nominal, 0.0, np.nan_to_num(ends)) for ends in (low, high))  # codes span nothing
@@ -44,7 +46,7 @@ def measure(values: Array, is_nominal: npt.NDArray[np.bool_], ranges: Ranges = N
     if not np.isfinite(spans).all():
         raise ValueError(f"feature {int(np.isinf(spans).argmax())} spans more than a number can hold")
     shares = (values - low) / spans
-    far = np.fmax(np.where(np.isnan(shares), 1.0, shares), 1.0 - shares)
+    far = np.maximum(np.nan_to_num(shares, nan=1.0), np.nan_to_num(1.0 - shares, nan=1.0))
     for f in np.flatnonzero(is_nominal):
         known = ~np.isnan(values[:, f])
         categories, values[known, f] = np.unique(values[known, f], return_inverse=True)
