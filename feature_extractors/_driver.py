@@ -18,6 +18,7 @@ from feature_extractors._loop import (
     ROWS,
     SAMPLES,
     SECONDS,
+    STRIDE,
     TASK_SIZE,
     VALUES,
     WIDTH,
@@ -26,6 +27,8 @@ from feature_extractors._loop import (
 
 BLOCK = 64
 """So many samples go through every feature before the next ones: their rows stay in the nearest cache."""
+MANY = 16
+"""So many streams at least are followed side by side: while one step waits for its number, another's can run."""
 
 
 def layout_of(*layouts: object) -> tuple[str, type[np.int64]]:
@@ -37,7 +40,7 @@ def layout_of(*layouts: object) -> tuple[str, type[np.int64]]:
     return f"layout_{sha256(repr(layouts).encode()).hexdigest()[:12]}", np.int64
 
 
-TASK = (LAST, OWN, WIDTH, ROWS, N, SAMPLES, N_COLUMNS, INPUTS, PARAMS, SECONDS, ROOM, VALUES, N_FEATURES)
+TASK = (LAST, OWN, WIDTH, ROWS, N, SAMPLES, N_COLUMNS, INPUTS, PARAMS, SECONDS, ROOM, VALUES, N_FEATURES, STRIDE)
 
 ENTRY = np.dtype(
     [(name, np.int64) for name in ("address", "state", "first_input", "first_param")]
@@ -74,26 +77,32 @@ def call_loop(_context, address, task):
 
 
 @inlined
-def run_block(table, inputs, params, state, rows, samples, seconds, start, stop, room, task, values):
-    """Run every step on the samples from `start` to before `stop`; their values go to the first rows of `values`.
+def _run_every(table, inputs, params, state, rows, samples, seconds, start, n, stride, room, task, values, first):
+    """Run every step on n samples, each so many behind the one before; their values go to rows of `values` alike.
 
     A feature whose address is 0 has no compiled step, and keeps its last value. `room` and `task` are to work in.
     """
     task[WIDTH] = state.shape[1]
-    task[ROWS], task[N] = address_in(rows, start), stop - start
+    task[ROWS], task[N], task[STRIDE] = address_in(rows, start), n, stride
     task[SAMPLES], task[N_COLUMNS] = address_in(samples, start * samples.shape[1]), samples.shape[1]
     task[SECONDS], task[ROOM] = address_in(seconds, start), address_in(room, 0)
     task[N_FEATURES] = table.shape[0]
     for j in range(table.shape[0]):
         entry = table[j]
         if entry.address == 0:
-            for i in range(start, stop):
-                values[i - start, j] = state[rows[i], j]
+            for i in range(0, n * stride, stride):
+                values[first + i, j] = state[rows[start + i], j]
             continue
         task[LAST], task[OWN] = address_in(state, j), address_in(state, entry.state)
         task[INPUTS], task[PARAMS] = address_in(inputs, entry.first_input), address_in(params, entry.first_param)
-        task[VALUES] = address_in(values, j)
+        task[VALUES] = address_in(values, first * table.shape[0] + j)
         call_loop(entry.address, address_in(task, 0))
+
+
+@inlined
+def run_block(table, inputs, params, state, rows, samples, seconds, start, stop, room, task, values):
+    """Run every step on the samples from `start` to before `stop`; their values go to the first of `values`."""
+    _run_every(table, inputs, params, state, rows, samples, seconds, start, stop - start, 1, room, task, values, 0)
 
 
 @njit(cache=True, nogil=True)
@@ -102,7 +111,18 @@ def run(table, inputs, params, state, rows, samples, seconds, values):
     room = np.empty(inputs.shape[0] + 1)
     task = np.empty(TASK_SIZE, dtype=np.int64)
     for start in range(0, rows.shape[0], BLOCK):
-        stop = min(rows.shape[0], start + BLOCK)
-        run_block(
-            table, inputs, params, state, rows, samples, seconds, start, stop, room, task, values[start:stop]
-        )
+        n = min(rows.shape[0] - start, BLOCK)
+        _run_every(table, inputs, params, state, rows, samples, seconds, start, n, 1, room, task, values, start)
+
+
+@njit(cache=True, nogil=True)
+def run_side_by_side(table, inputs, params, state, rows, samples, seconds, values, n_ticks):
+    """Run every step on every sample of streams that have as many ticks each, one stream behind the other."""
+    room = np.empty(inputs.shape[0] + 1)
+    task = np.empty(TASK_SIZE, dtype=np.int64)
+    for stream in range(0, state.shape[0], BLOCK):
+        n = min(state.shape[0] - stream, BLOCK)
+        for start in range(stream * n_ticks, (stream + 1) * n_ticks):
+            _run_every(
+                table, inputs, params, state, rows, samples, seconds, start, n, n_ticks, room, task, values, start
+            )

@@ -18,11 +18,13 @@ POINTER = types.CPointer(float64)
 TASK = types.CPointer(int64)
 LOOP = void(TASK)
 
-LAST, OWN, WIDTH, ROWS, N, SAMPLES, N_COLUMNS, INPUTS, PARAMS, SECONDS, ROOM, VALUES, N_FEATURES = range(13)
-TASK_SIZE = 13
+LAST, OWN, WIDTH, ROWS, N, SAMPLES, N_COLUMNS, INPUTS, PARAMS, SECONDS, ROOM, VALUES, N_FEATURES, STRIDE = range(
+    14
+)
+TASK_SIZE = 14
 """Places of a task: where in the first row of state the last value and the own state are, and how long a row is;
 the rows, and how many; the samples, and how long one is; which inputs; parameters; seconds; room for inputs; where
-the values go, and how far apart these are."""
+the values go, and how far apart these are; and how far it is from a sample to the next that is meant."""
 
 step: Any
 n_inputs: int  # these two are those of the kind whose loop it is: `address_of` puts them in
@@ -54,18 +56,22 @@ def address_of(function: Callable[..., float], n_columns: int) -> int:
     place = function.__code__  # numba keeps the loop beside the step, and as long as that does not change
     code = _loop.__code__.replace(co_filename=place.co_filename, co_firstlineno=place.co_firstlineno)
     loop = FunctionType(code, {**globals(), "step": njit(error_model="numpy")(function), "n_inputs": n_columns})
-    loop.__module__, loop.__qualname__ = function.__module__, f"{function.__qualname__}_loop_{n_columns}"
+    loop.__module__, loop.__qualname__ = (
+        function.__module__,
+        f"{function.__qualname__}_loop_{n_columns}_{TASK_SIZE}",
+    )
     return int(cfunc(LOOP, cache=True, error_model="numpy")(loop).address)
 
 
 def _loop(task: Any) -> None:
     """Run a step on samples in order; one without an input leaves the state and the last value as they are."""
+    stride = task[STRIDE]
     last, own, width = floats(task[LAST], 0), task[OWN], task[WIDTH]
     rows, inputs = integers(task[ROWS]), integers(task[INPUTS])
     params, seconds, room = floats(task[PARAMS], 0), floats(task[SECONDS], 0), floats(task[ROOM], 0)
     samples, n_columns = floats(task[SAMPLES], 0), task[N_COLUMNS]
     values, n_features = floats(task[VALUES], 0), task[N_FEATURES]
-    for i in range(task[N]):
+    for i in range(0, task[N] * stride, stride):
         at = rows[i] * width
         is_finite = True
         for k in range(n_inputs):  # noqa: F821 - declared above

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors._driver import ENTRY, run
+from feature_extractors._driver import ENTRY, MANY, run, run_side_by_side
 from feature_extractors._loop import address_of
 from feature_extractors.base import LARGEST, Array, Feature, channels_of
 from feature_extractors.python import PythonStep, call
@@ -187,7 +187,13 @@ def scan(
     program = Program(features, columns)
     rows = np.repeat(np.arange(n_streams), n_ticks)
     flat = values.reshape(n_streams * n_ticks, n_columns)
-    result = program.advance(program.new_state(n_streams), rows, flat, np.tile(times, n_streams))
+    state, seconds = program.new_state(n_streams), np.tile(times, n_streams)
+    if program.is_compiled and n_streams >= MANY:
+        result = np.empty((len(rows), len(program.features)))
+        args = program.table, program.inputs, program.params, state, rows, flat, seconds, result
+        run_side_by_side(*args, n_ticks)
+    else:
+        result = program.advance(state, rows, flat, seconds)
     return result.reshape(n_streams, n_ticks, len(program.features))
 
 
