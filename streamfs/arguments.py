@@ -16,6 +16,20 @@ MAX_THRESHOLDS = 1000
 MAX_TICKS = 1_000_000
 PICTURES = (".png", ".svg", ".pdf")
 RECORDINGS = ("room_climate", "sml2010", "appliances", "uncg_wsn")
+SELECTIONS = (
+    "streamrelief",
+    "literal",
+    "relief",
+    "relieff",
+    "lvf",
+    "finco",
+    "forward",
+    "backward",
+    "floating",
+    "floating-backward",
+    "dependency-aware",
+    "active",
+)
 
 
 class Parsed(click.ParamType[Any]):

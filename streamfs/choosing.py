@@ -38,7 +38,7 @@ class Fold(NamedTuple):
         found, ticks = self.trajectories.decide(confidence)
         labelled = found >= 0
         right = labelled & (self.classes[found] == self.labels)
-        return np.array([labelled.sum(), right.sum(), sum(self.costs.classification(t) for t in ticks)])
+        return np.array([labelled.sum(), right.sum(), sum(self.trajectories.spent(self.costs, ticks))])
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from streamfs.commands.figure2 import figure2
 from streamfs.commands.journal import journal
 from streamfs.commands.replay import replay
 from streamfs.commands.run import run
+from streamfs.commands.sample_plan import sample_plan
 from streamfs.commands.simulate import simulate
 from streamfs.commands.train import train
 from streamfs.errors import StreamfsError
@@ -35,7 +36,7 @@ def cli() -> None:
     """Decide early and cheaply what a stream of sensor readings is."""
 
 
-for command in (simulate, train, evaluate, replay, run, check, journal, figure2, demo):
+for command in (simulate, train, evaluate, replay, run, check, journal, sample_plan, figure2, demo):
     cli.add_command(command)
 
 

@@ -18,11 +18,12 @@ from feature_extractors import Program
 from feature_extractors.base import Array
 from streamfs import _ticks, container, frozen
 from streamfs._plan import COUNTERS, DECIDED, ENDED, FREE, OPEN, STREAM, WAITING, Plan
+from streamfs.asking import Asking
 from streamfs.classifiers.tree import Tree
 from streamfs.growth import grown, spare
 from streamfs.procedure import Decision, Procedure
 
-KIND, VERSION = "snapshot", 3
+KIND, VERSION = "snapshot", 4
 
 MAX_LEFT = 10_000
 
@@ -77,9 +78,9 @@ class Engine:
         tree = procedure.classifier if isinstance(procedure.classifier, Tree) else None
         self._plan = Plan(self._program, tree, **_terms(procedure))
         self._is_compiled = tree is not None and self._program.is_compiled
-        self._plan.hold(
-            state=self._program.new_state(0), streams=np.empty(0, dtype=STREAM), status=np.empty(0, dtype=np.int8)
-        )
+        self._asking = Asking.of(procedure.classifier, procedure.features)
+        self._plan.hold(state=self._program.new_state(0), streams=np.empty(0, dtype=STREAM))
+        self._plan.hold(status=np.empty(0, dtype=np.int8), spent=np.empty(0))
         self._record, letter = self._plan.record, self._plan["letter"]
         self._letter, self._letter_row = letter.data, letter[:1].view(np.int64)
         self._write_letter = struct.Struct(f"qd{len(procedure.channels)}d").pack_into
@@ -138,6 +139,24 @@ class Engine:
     def values(self, stream: str) -> Array:
         """The features' newest values of a stream, shape (n_features,)."""
         return self._state[self._known(stream), : len(self.procedure.features)].copy()
+
+    @property
+    def releases(self) -> bool:
+        """Whether streams may cease to ask for a channel before they are decided."""
+        return self._asking is not None
+
+    def asked(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Which channels streams ask for, shape (n_rows, n_channels).
+
+        All, unless the procedure's classifier is a `LazyNeighbors`: then from the first tick on those that the
+        newest values call for. Samples count as missing in the other channels, whether they come or not; none of
+        these is asked for again before the next episode. A decided stream tells what it asked for when it ended.
+        """
+        asked = np.ones((len(rows), len(self.procedure.channels)), dtype=np.bool_)
+        if self._asking is not None:
+            begun = self._status[rows] != WAITING
+            asked[begun] = self._asking.channels(self._newest(rows[begun]))
+        return asked
 
     def decided_at(self, rows: Rows) -> Array:
         """Event times, in seconds, of the last ticks of decided streams; NaN where an episode never opened."""
@@ -270,6 +289,7 @@ class Engine:
             Event time up to which all samples have come (the watermark), seconds.
         """
         rows = _ticks.overdue(self._record, float(now))
+        self._charge(rows, self.procedure.time_limit)
         self._streams["tick"][rows] = self.procedure.time_limit
         self._status[rows] = DECIDED
         return [self._decision(row, None, "timeout") for row in rows.tolist()]
@@ -410,6 +430,15 @@ class Engine:
     def _status(self) -> npt.NDArray[np.int8]:
         return self._plan["status"]
 
+    @property
+    def _spent(self) -> Array:
+        """Each-time costs of the features that were asked for, up to the last tick; 0 where all always are."""
+        return self._plan["spent"]
+
+    def _newest(self, rows: Rows) -> Array:
+        """The features' newest values of streams, shape (n_rows, n_features): a copy."""
+        return self._state[rows, : len(self.procedure.features)]
+
     def _push_slowly(self, stream: str, time: float, sample: Sequence[float] | Array) -> Decision | None:
         """Take one sample where the stream is new, or the compiled pass does not suffice."""
         try:  # so that the same samples are refused
@@ -465,10 +494,29 @@ class Engine:
         if len(moving):
             seconds = (ticks[moving] - 1) * self.procedure.period
             moved = self._state[rows[moving]]  # a copy: where the classifier fails, no stream has moved
-            values = self._program.advance(moved, np.arange(len(moving)), samples[moving], seconds)
+            shown = self._shown(rows[moving], samples[moving])
+            values = self._program.advance(moved, np.arange(len(moving)), shown, seconds)
             probabilities = self._answer(values)
+            self._charge(rows[moving], ticks[moving])
             self._state[rows[moving]] = moved
+        self._charge(rows[ticks == _ticks.OVERDUE], self.procedure.time_limit)
         return self._ended(_ticks.settle(self._record, rows, ticks, probabilities), rows)
+
+    def _shown(self, rows: Rows, samples: Array) -> Array:
+        """Samples as streams see them that may have ceased to ask for a channel."""
+        return samples if self._asking is None else self._asking.shown(samples, self._newest(rows))
+
+    def _charge(self, rows: Rows, ticks: Rows | int) -> None:
+        """Charge streams with what they have asked for since their last ticks, up to these."""
+        if self._asking is not None:
+            elapsed = ticks - self._streams["tick"][rows]
+            self._spent[rows] += elapsed * self._asking.rates(self._newest(rows), self.procedure.costs.each)
+
+    def _cost(self, row: int, tick: int) -> float:
+        """Equation 1; of the features that the classifier has asked for, where that is its affair."""
+        if self._asking is None:
+            return self.procedure.cost(tick)
+        return self.procedure.costs.a * float(self._spent[row]) + self.procedure.cost(0)
 
     def _answer(self, values: Array) -> Array:
         """What the classifier says of rows of features."""
@@ -486,7 +534,7 @@ class Engine:
             label=label,
             confidence=confidence,
             tick=tick,
-            cost=self.procedure.cost(tick),
+            cost=self._cost(row, tick),
             reason=reason,
             time=start + (tick - 1) * self.procedure.period,
         )
@@ -541,6 +589,7 @@ class Engine:
     def _reset(self, row: int, episode: int) -> None:
         self._state[row] = self._program.new_state(1)[0]
         self._streams[row] = (np.nan, 0, episode, np.nan)
+        self._spent[row] = 0.0
         self._status[row] = WAITING
 
     def _grow(self, n_rows: int) -> None:
@@ -554,6 +603,7 @@ class Engine:
             n_rows = capacity + spare(capacity)
             self._plan.hold(state=grown(self._state, self._program.new_state(n_rows - len(self._state))))
             self._plan.hold(streams=grown(self._streams, np.zeros(n_rows - len(self._streams), dtype=STREAM)))
+            self._plan.hold(spent=grown(self._spent, np.zeros(n_rows - len(self._spent))))
             self._plan.hold(status=grown(self._status, np.full(n_rows - capacity, FREE, dtype=np.int8)))
             self._plan.record["n_rows"] = n_rows
 

@@ -30,6 +30,9 @@ that Relief or StreamRelief selects, the last one to the letter of the paper and
 NO_FLOOR = "no floor"
 """StreamRelief without its relevance floor, beside `METHODS`, to see what the floor changes."""
 
+OTHERS = tuple(name for name in SELECTORS if name not in ("streamrelief", "literal", "relief"))
+"""The other selections by name, each with C4.5 on its features, beside `METHODS`."""
+
 MEASURES = ("completeness", "accuracy", "ticks", "cost", "sent", "offered_cost", "n_tested", "n_offered")
 
 
@@ -40,7 +43,7 @@ class Outcome:
     Parameters
     ----------
     method : str
-        One of `METHODS`, or `NO_FLOOR`.
+        One of `METHODS`, `NO_FLOOR`, or one of `OTHERS`.
     confidence : float
         Threshold.
     seed : int
@@ -72,6 +75,19 @@ class Outcome:
     offered_cost: float
     n_tested: int
     n_offered: int
+
+
+def check_method(method: str) -> None:
+    """Refuse a method that there is not.
+
+    Raises
+    ------
+    ValueError
+        Naming those that there are.
+    """
+    methods = (*METHODS, NO_FLOOR, *OTHERS)
+    if method not in methods:
+        raise ValueError(f"there is no method {method!r}, expected one of {', '.join(methods)}")
 
 
 class Experiment:
@@ -131,7 +147,7 @@ class Experiment:
         Parameters
         ----------
         method : str
-            One of `METHODS`.
+            One of `METHODS`, `NO_FLOOR`, or one of `OTHERS`.
         thresholds : sequence of float
             Of confidence.
         n_features : int, optional
@@ -144,8 +160,7 @@ class Experiment:
         """
         if n_features is not None and not 1 <= n_features <= len(self.costs):
             raise ValueError(f"n_features is {n_features}, expected 1 to {len(self.costs)}")
-        if method not in (*METHODS, NO_FLOOR):
-            raise ValueError(f"there is no method {method!r}, expected one of {', '.join((*METHODS, NO_FLOOR))}")
+        check_method(method)
         if method in (NAIVE, COST_BASED):
             costs = self.costs.each if method == COST_BASED else None
             tree = self._learn(self.training, costs)
@@ -170,6 +185,7 @@ class Experiment:
 
     def _selector(self, method: str) -> Selector:
         makers: dict[str, MakeSelector] = {
+            **SELECTORS,
             RELIEF: SELECTORS["relief"],
             LITERAL: SELECTORS["literal"],
             STREAM_RELIEF: SELECTORS["streamrelief"],

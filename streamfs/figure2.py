@@ -14,7 +14,16 @@ from sensors_sim.same_source import SameSource
 from streamfs import datasets
 from streamfs.errors import StreamfsError
 from streamfs.evaluation import Progress
-from streamfs.experiment import COST_BASED, METHODS, NAIVE, NO_FLOOR, RELIEF, STREAM_RELIEF, Experiment, Outcome
+from streamfs.experiment import (
+    COST_BASED,
+    METHODS,
+    NAIVE,
+    RELIEF,
+    STREAM_RELIEF,
+    Experiment,
+    Outcome,
+    check_method,
+)
 from streamfs.streams import StreamSet
 from streamfs.training import default_features
 
@@ -156,7 +165,7 @@ def compare(
     prices : mapping of str to float, optional
         What a message of a quantity costs; 1 where none is named.
     methods : sequence of str
-        Some of `METHODS`, and `NO_FLOOR`.
+        Some of `METHODS`, `NO_FLOOR`, and some of `streamfs.experiment.OTHERS`.
     n_features : int, optional
         How many of the ranked features to offer; by default chosen by cross-validation.
     n_jobs : int
@@ -179,8 +188,7 @@ def compare(
         If a process died.
     """
     for method in methods:
-        if method not in (*METHODS, NO_FLOOR):
-            raise ValueError(f"there is no method {method!r}, expected some of {', '.join((*METHODS, NO_FLOOR))}")
+        check_method(method)
     work = (delayed(run_split)(source, seed, thresholds, prices, methods, n_features) for seed in range(n_seeds))
     outcomes: list[Outcome] = []
     try:

@@ -10,7 +10,12 @@ from streamfs._plan import COUNTERS, DECIDED, FREE, STREAM
 from streamfs.errors import ModelError
 from streamfs.procedure import Procedure
 
-ARRAYS = {"state": np.dtype(np.float64), "streams": STREAM, "status": np.dtype(np.int8)}
+ARRAYS = {
+    "state": np.dtype(np.float64),
+    "streams": STREAM,
+    "status": np.dtype(np.int8),
+    "spent": np.dtype(np.float64),
+}
 """The arrays that are frozen, one row a stream."""
 
 LARGEST = 2**53
@@ -80,6 +85,9 @@ def _check_streams(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[A
             raise ModelError(
                 f"the snapshot's {name} of row {row} is {streams[name][row]}, expected 0 to {LARGEST}"
             )
+    spent = arrays["spent"]
+    for row in np.flatnonzero(~((spent >= 0) & np.isfinite(spent))):
+        raise ModelError(f"the snapshot's spent of row {row} is {spent[row]}, expected a cost, at least 0")
     if sorted(free) != np.flatnonzero(status == FREE).tolist():
         raise ModelError("the snapshot's free rows are not those that hold no stream")
     names = [

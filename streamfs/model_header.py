@@ -5,17 +5,24 @@ from typing import Any
 
 from streamfs.errors import ModelError
 
-_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+Expected = Mapping[str, tuple[tuple[type, ...], str]]
+"""Fields by their names: of which types each may be, and the same in words."""
+
+_KINDS: Expected = {
     "features": ((list,), "a list of texts"),
     "classes": ((list,), "a list of texts"),
-    "classifier": ((str,), "tree or river"),
+    "classifier": ((str,), "tree, river or neighbours"),
     "confidence": ((int, float), "a number"),
     "time_limit": ((int,), "a whole number of ticks"),
     "period": ((int, float), "a number of seconds"),
     "max_silence": ((int, float, type(None)), "a number of seconds, or null"),
     "about": ((dict,), "an object"),
 }
-_OF_A_CLASSIFIER = {"tree": ("laplace", bool, "true or false"), "river": ("identity", str, "a text")}
+_OF_A_CLASSIFIER: Mapping[str, Expected] = {
+    "tree": {"laplace": ((bool,), "true or false")},
+    "river": {"identity": ((str,), "a text")},
+    "neighbours": {},
+}
 
 
 def check_header(header: Any, source: object) -> None:
@@ -42,9 +49,10 @@ def check_header(header: Any, source: object) -> None:
             if not isinstance(text, str):
                 raise ModelError(f"{source} is damaged: {name} holds {text!r}, expected a text")
     if header["classifier"] not in _OF_A_CLASSIFIER:
-        raise ModelError(f"{source} is damaged: classifier is {header['classifier']!r}, expected tree or river")
-    name, kind, expected = _OF_A_CLASSIFIER[header["classifier"]]
-    _check_field(header, name, (kind,), expected, source)
+        found, expected = header["classifier"], _KINDS["classifier"][1]
+        raise ModelError(f"{source} is damaged: classifier is {found!r}, expected {expected}")
+    for name, (kinds, expected) in _OF_A_CLASSIFIER[header["classifier"]].items():
+        _check_field(header, name, kinds, expected, source)
 
 
 def check_distinct(what: str, names: Sequence[Any]) -> None:

@@ -20,6 +20,20 @@ except ImportError as error:
 if TYPE_CHECKING:
     from streamfs.relief import StreamRelief
 
+__all__ = [
+    "BLUE",
+    "GREEN",
+    "GREY",
+    "ORANGE",
+    "Figure",
+    "demo_figure",
+    "figure_1",
+    "figure_2",
+    "finish",
+    "save",
+    "sweep_figure",
+]
+
 BLUE, ORANGE, GREY, GREEN = "#1f5a99", "#d9730d", "#8a8a8a", "#3a8f5c"
 
 METHOD_STYLES: dict[str, dict[str, Any]] = {
@@ -59,7 +73,7 @@ def figure_1(selector: "StreamRelief", feature: int, name: str) -> Figure:
     right.axhline(selector.confidence, color=ORANGE, linestyle=":", label="confidence threshold")
     right.set(title="(b) decision probability", xlabel="tick", ylabel="probability", ylim=(0, 1.05))
     for axes in (left, right):
-        _finish(axes)
+        finish(axes)
     figure.suptitle(name)
     return figure
 
@@ -75,7 +89,7 @@ def sweep_figure(evaluations: Sequence[Evaluation]) -> Figure:
             axes.set_ylim(bottom=0)
         else:
             axes.set_ylim(-0.02, 1.02)
-        _finish(axes)
+        finish(axes)
     return figure
 
 
@@ -148,7 +162,7 @@ def demo_figure(evaluation: Evaluation, spent: Array, all_the_time: Array, unit:
     right.set(title="energy of the nodes' radios", xlabel="tick", ylabel=unit)
     right.set_ylim(bottom=0)
     for axes in (left, right):
-        _finish(axes)
+        finish(axes)
     return figure
 
 
@@ -157,9 +171,10 @@ def save(figure: Figure, path: str | Path) -> None:
     figure.savefig(path, dpi=120)
 
 
-def _finish(axes: Axes) -> None:
+def finish(axes: Axes, *, legend: bool = True) -> None:
+    """Give a panel its grid, few ticks and, where it has labels, a legend."""
     axes.grid(visible=True, alpha=0.25)
     axes.xaxis.set_major_locator(MaxNLocator(6))
     axes.spines[["top", "right"]].set_visible(False)
-    if axes.get_legend_handles_labels()[0]:
+    if legend and axes.get_legend_handles_labels()[0]:
         axes.legend(frameon=False, fontsize="small")

@@ -12,6 +12,8 @@ import feature_extractors as fx
 from feature_extractors.base import Array, Feature, Kind, channels_of
 from feature_extractors.report import silent_ticks
 from streamfs import container
+from streamfs.classifiers.lazy import LazyNeighbors
+from streamfs.classifiers.lazy_text import lazy_text
 from streamfs.classifiers.tree import Tree
 from streamfs.costs import Costs
 from streamfs.errors import ModelError
@@ -84,7 +86,7 @@ class Procedure:
     ----------
     features : tuple of Feature
         What the classifier reads, in order.
-    classifier : Tree or OnlineClassifier
+    classifier : Tree, OnlineClassifier or LazyNeighbors
         Rows of features to probabilities.
     classes : tuple of str
         In the order of the probabilities.
@@ -138,11 +140,18 @@ class Procedure:
                 object.__setattr__(self, name, kind(getattr(self, name)))  # numpy's numbers are no JSON
         if len(self.costs) != len(self.features):
             raise ValueError(f"there are {len(self.costs)} costs, expected {len(self.features)}, one a feature")
+        self._check_classifier()
+
+    def _check_classifier(self) -> None:
         if self.classifier.n_classes != len(self.classes):
             raise ValueError(f"the classifier knows {self.classifier.n_classes} classes, expected {self.classes}")
         tested = max(self.classifier.features_tested(), default=-1)
         if tested >= len(self.features):
             raise ValueError(f"the classifier tests feature {tested}, expected at most {len(self.features) - 1}")
+        if isinstance(self.classifier, LazyNeighbors) and self.classifier.n_features != len(self.features):
+            raise ValueError(
+                f"the neighbours have {self.classifier.n_features} features, expected {len(self.features)}"
+            )
 
     @cached_property
     def channels(self) -> tuple[str, ...]:
@@ -180,6 +189,8 @@ class Procedure:
                 for i, (feature, cost) in enumerate(zip(self.features, self.costs.each, strict=True))
             ),
         ]
+        if isinstance(self.classifier, LazyNeighbors):
+            lines += ["", lazy_text(self.classifier, [f.name for f in self.features])]
         if isinstance(self.classifier, Tree):
             lines += ["", self.classifier.text([f.name for f in self.features], self.classes)]
         return "\n".join(lines)
@@ -214,6 +225,9 @@ class Procedure:
             header |= {"classifier": "tree", "laplace": tables.pop("laplace")}
             arrays |= {f"tree.{name}": np.array(table) for name, table in tables.items()}
             return container.pack(KIND, VERSION, header, arrays)
+        if isinstance(self.classifier, LazyNeighbors):
+            arrays |= {f"neighbours.{name}": array for name, array in self.classifier.to_arrays().items()}
+            return container.pack(KIND, VERSION, {**header, "classifier": "neighbours"}, arrays)
         model = self.classifier.dump()  # type: ignore[attr-defined]  # the other kind is an OnlineClassifier
         header |= {"classifier": "river", "identity": container.digest(model)}
         return container.pack(KIND, VERSION, header, arrays, **{RIVER: model})
@@ -249,6 +263,8 @@ class Procedure:
             classes = tuple(str(c) for c in header["classes"])
             if header["classifier"] == "river":
                 classifier = _load_river(header, sealed, path, classes, trust=trust)
+            elif header["classifier"] == "neighbours":
+                classifier = _load_neighbours(arrays, path)
             else:
                 classifier = _load_tree(header, arrays, path)
             procedure = cls(
@@ -279,13 +295,23 @@ def _feature(name: str, kinds: Sequence[Kind], path: str | Path) -> Feature:
 
 
 def _load_tree(header: dict[str, Any], arrays: container.Arrays, path: str | Path) -> Tree:
-    tables: dict[str, Any] = {
-        name.removeprefix("tree."): array.tolist() for name, array in arrays.items() if name.startswith("tree.")
-    }
+    tables: dict[str, Any] = {name: array.tolist() for name, array in _part("tree.", arrays).items()}
     try:
         return Tree.from_json({**tables, "laplace": header["laplace"]})
     except ModelError as error:
         raise ModelError(f"{path} is damaged: {error}") from error
+
+
+def _load_neighbours(arrays: container.Arrays, path: str | Path) -> LazyNeighbors:
+    try:
+        return LazyNeighbors.from_arrays(_part("neighbours.", arrays))
+    except ModelError as error:
+        raise ModelError(f"{path} is damaged: {error}") from error
+
+
+def _part(prefix: str, arrays: container.Arrays) -> container.Arrays:
+    """The arrays whose names begin so, by the rest of their names."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _load_river(

@@ -1,21 +1,39 @@
 """The ways to put features in order, by name; each is made of what training knows."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, Self
 
+import numpy as np
 import numpy.typing as npt
 
 from streamfs.costs import Costs
-from streamfs.relief import PrefixRelief, StreamRelief
+from streamfs.errors import TrainingError
+from streamfs.relief import PrefixRelief, ReliefF, StreamRelief
+from streamfs.selection import (
+    ActiveFeatureSampling,
+    DependencyAwareRanking,
+    EqualWidthDiscretiser,
+    Finco,
+    LasVegasFilter,
+    SequentialSelector,
+)
+from streamfs.selection.stopping import ValueChange
 from streamfs.streams import Integers
 from streamfs.tables import FeatureTable
+
+MOST_ROWS = 5000
+"""Rows of a table that a filter takes at most; of more, so many are drawn."""
+
+MOST_WRAPPED_ROWS = 1000
+"""The same where a classifier judges every subset."""
 
 
 class Selector(Protocol):
     """What training asks of a selector."""
 
     ranking_: Integers
-    """Indices of the features, best first."""
+    """Indices of the features, best first; one that is not selected is absent."""
 
     def fit(self, table: FeatureTable) -> Any:
         """Learn the order."""
@@ -25,6 +43,76 @@ MakeSelector = Callable[..., Selector]
 """Called with the costs and the keywords `confidence`, `horizon`, `positions` and `random_state`."""
 
 
+class OnRows:
+    """A selector of scikit-learn's conventions, on the rows of a table.
+
+    Parameters
+    ----------
+    estimator : selector
+        What is fitted to the rows, those of one stream a group; it has `ranking_` then.
+    positions : array_like of int
+        The ticks, counted from 1, at which a stream has a row.
+    most_rows : int
+        Of more rows as many are drawn, at random.
+    random_state : int
+        Seeds the draw.
+
+    Attributes
+    ----------
+    ranking_ : ndarray of int
+        The selected features, best first.
+
+    Examples
+    --------
+    >>> from streamfs.tables import plain_table
+    >>> values = np.random.default_rng(0).normal(size=(40, 3, 2))
+    >>> labels = np.where(values[:, 0, 1] + values[:, 1, 1] > 0, "up", "down")
+    >>> selector = OnRows(Finco(threshold=0.2), positions=[1, 3])
+    >>> selector.fit(plain_table(values, labels)).ranking_.tolist()
+    [1]
+    """
+
+    def __init__(
+        self, estimator: Any, positions: npt.ArrayLike, most_rows: int = MOST_ROWS, random_state: int = 0
+    ) -> None:
+        self.estimator = estimator
+        self.positions = positions
+        self.most_rows = most_rows
+        self.random_state = random_state
+
+    def fit(self, table: FeatureTable) -> Self:
+        """Learn the order.
+
+        Raises
+        ------
+        TrainingError
+            If no feature is selected.
+        """
+        streams, ticks = table.drawn_rows(self.positions, self.most_rows, self.random_state)
+        values = table.values[streams, ticks - 1]
+        self.estimator.fit(np.where(np.isfinite(values), values, np.nan), table.labels[streams], groups=streams)
+        self.ranking_: Integers = self.estimator.ranking_
+        if not len(self.ranking_):
+            raise TrainingError(
+                f"{type(self.estimator).__name__} selects none of {values.shape[1]} features on {len(streams)} "
+                "rows: take another selection, or offer other features"
+            )
+        return self
+
+
+class _Sampled:
+    """Active sampling of features in bins, without previous ones, up to a budget."""
+
+    def __init__(self, random_state: int) -> None:
+        self.random_state = random_state
+
+    def fit(self, X: npt.NDArray[np.float64], y: npt.NDArray[Any], groups: Integers) -> Self:
+        codes = EqualWidthDiscretiser().fit_transform(X, y)
+        sampling = ActiveFeatureSampling(n_features=X.shape[1], random_state=self.random_state)
+        self.ranking_ = sampling.fit(codes, y, groups).ranking_
+        return self
+
+
 def prefix_relief(
     _costs: Costs, *, horizon: int, positions: npt.ArrayLike, random_state: int, **_unused: object
 ) -> PrefixRelief:
@@ -32,9 +120,47 @@ def prefix_relief(
     return PrefixRelief(longest=horizon, positions=positions, random_state=random_state)
 
 
+def on_rows(
+    make: Callable[[int], Any],
+    most_rows: int,
+    _costs: Costs,
+    *,
+    positions: npt.ArrayLike,
+    random_state: int,
+    **_unused: object,
+) -> OnRows:
+    """Make a selector of rows, which knows neither costs nor confidence; a seed makes its estimator."""
+    return OnRows(make(random_state), positions, most_rows, random_state)
+
+
 SELECTORS: dict[str, MakeSelector] = {
     "streamrelief": StreamRelief,
     "literal": StreamRelief.literal,
     "relief": prefix_relief,
+    "relieff": partial(on_rows, lambda seed: ReliefF(random_state=seed), MOST_ROWS),
+    "lvf": partial(on_rows, lambda seed: LasVegasFilter(threshold=0.05, random_state=seed), MOST_ROWS),
+    "finco": partial(on_rows, lambda _seed: Finco(), MOST_ROWS),
+    "forward": partial(on_rows, lambda seed: SequentialSelector(random_state=seed), MOST_WRAPPED_ROWS),
+    "backward": partial(
+        on_rows, lambda seed: SequentialSelector(direction="backward", random_state=seed), MOST_WRAPPED_ROWS
+    ),
+    "floating": partial(
+        on_rows, lambda seed: SequentialSelector(floating=True, random_state=seed), MOST_WRAPPED_ROWS
+    ),
+    "floating-backward": partial(
+        on_rows,
+        lambda seed: SequentialSelector(direction="backward", floating=True, random_state=seed),
+        MOST_WRAPPED_ROWS,
+    ),
+    "dependency-aware": partial(
+        on_rows,
+        lambda seed: DependencyAwareRanking(
+            n_probes=1000, stopping=ValueChange(0.0005), check_every=100, random_state=seed
+        ),
+        MOST_WRAPPED_ROWS,
+    ),
+    "active": partial(on_rows, _Sampled, MOST_ROWS),
 }
-"""StreamRelief, the same to the letter of the paper, and Relief for data streams."""
+"""StreamRelief, the same to the letter of the paper, and Relief for data streams; then, on rows of the table,
+ReliefF, the two filters by inconsistency, sequential selection by 3 nearest neighbours, and the rankings by random
+probes and by active sampling."""

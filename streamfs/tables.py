@@ -72,6 +72,29 @@ class FeatureTable:
         streams, ticks = self.rows(np.arange(1, min(self.n_ticks, time_limit) + 1))
         return self.values[streams, ticks - 1], self.labels[streams], streams
 
+    def drawn_rows(self, positions: npt.ArrayLike, most: int, seed: int) -> tuple[Integers, Integers]:
+        """Streams and ticks of the instances at some positions; of more than `most`, as many are drawn.
+
+        Parameters
+        ----------
+        positions : array_like of int
+            Which ticks, counted from 1.
+        most : int
+            How many rows at most.
+        seed : int
+            Seeds the draw.
+
+        Returns
+        -------
+        streams, positions : ndarray of shape (n_rows,)
+            As of `rows`.
+        """
+        streams, ticks = self.rows(positions)
+        if len(streams) <= most:
+            return streams, ticks
+        drawn = np.sort(np.random.default_rng(seed).choice(len(streams), most, replace=False))
+        return streams[drawn], ticks[drawn]
+
     def rows(self, positions: npt.ArrayLike | None = None) -> tuple[Integers, Integers]:
         """Streams and ticks of the table's instances, by position, then by stream.
 

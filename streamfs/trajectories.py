@@ -6,6 +6,8 @@ from typing import Self
 import numpy as np
 
 from feature_extractors.base import Array
+from streamfs.asking import Asking, Flags
+from streamfs.costs import Costs
 from streamfs.procedure import Classifier
 from streamfs.streams import Integers
 from streamfs.tables import FeatureTable
@@ -23,22 +25,30 @@ class Trajectories:
         Its probability; 0 beyond a stream's length.
     ticks : ndarray of int of shape (n_streams,)
         Ticks of each stream within the time limit.
+    asked : ndarray of bool of shape (n_streams, n_ticks, n_tested), optional
+        Whether a stream asks for a tested feature at a tick; by default it always does.
     """
 
     best: Integers
     confidence: Array
     ticks: Integers
+    asked: Flags | None = None
 
     @classmethod
     def of(cls, classifier: Classifier, table: FeatureTable, time_limit: int) -> Self:
         """Classify every tick of a table up to the time limit."""
         n_streams, n_ticks, n_features = table.values.shape
         n_ticks = min(n_ticks, time_limit)
-        rows = np.ascontiguousarray(table.values[:, :n_ticks]).reshape(n_streams * n_ticks, n_features)
+        values, asked = table.values[:, :n_ticks], None
+        asking = Asking.of(classifier, table.features)
+        if asking is not None:
+            values, asked = asking.replay(values)
+            asked = asked[:, :, classifier.features_tested()]
+        rows = np.ascontiguousarray(values).reshape(n_streams * n_ticks, n_features)
         probabilities = classifier.probabilities(rows).reshape(n_streams, n_ticks, -1)
         inside = np.arange(n_ticks) < table.lengths[:, np.newaxis]
         confidence = np.where(inside, probabilities.max(axis=2), 0.0)
-        return cls(probabilities.argmax(axis=2), confidence, np.minimum(table.lengths, n_ticks))
+        return cls(probabilities.argmax(axis=2), confidence, np.minimum(table.lengths, n_ticks), asked)
 
     def decide(self, threshold: float) -> tuple[Integers, Integers]:
         """Decide each stream at the first tick that is sure enough: an engine's decisions, without the engine.
@@ -55,3 +65,20 @@ class Trajectories:
         labelled = sure.any(axis=1)
         best = self.best[np.arange(len(first)), first]
         return np.where(labelled, best, -1), np.where(labelled, first + 1, self.ticks)
+
+    def spent(self, costs: Costs, ticks: Integers) -> list[float]:
+        """Cost of each stream's classification that ends after so many ticks: equation 1, of what was asked for.
+
+        Parameters
+        ----------
+        costs : Costs
+            Of the features that the classifier tests.
+        ticks : ndarray of int of shape (n_streams,)
+            Ticks spent.
+        """
+        if self.asked is None:
+            return [costs.classification(t) for t in ticks]
+        each = np.where(self.asked, costs.each, 0.0).sum(axis=2).cumsum(axis=1)
+        last = np.maximum(ticks, 1) - 1
+        summed = np.where(ticks > 0, each[np.arange(len(ticks)), last], 0.0)
+        return [costs.a * spent + costs.classification(0) for spent in summed.tolist()]

@@ -491,3 +491,24 @@ def test_too_few_streams_of_a_class_are_named():
 
 def test_decision_probability_is_one_half_for_a_useless_feature():
     assert_array_equal(decision_probability([-1.0, 0.0, 1.0]), [0.0, 0.5, 1.0])
+
+
+@pytest.mark.parametrize("estimator", [Relief(power=2), ReliefF(n_neighbors=2)])
+def test_a_feature_is_selected_if_its_weight_is_above_the_threshold(estimator):
+    values, classes, _ = random_table(3, n_streams=30)
+    weights = estimator.fit(values[:, 0], classes).feature_importances_
+    for threshold in (*weights, -1.0, 1.0):
+        chosen = estimator.set_params(threshold=threshold).fit(values[:, 0], classes)
+        assert_array_equal(chosen.get_support(), weights > threshold)
+        assert_array_equal(np.sort(chosen.ranking_), np.flatnonzero(weights > threshold))
+        assert (np.diff(weights[chosen.ranking_]) <= 0).all()
+
+
+def test_instances_of_one_group_are_no_neighbours():
+    values, classes, _ = random_table(4, n_streams=24)
+    X, groups = np.round(values[:, 0], 1), np.arange(24) // 3 * 7
+    weights = Relief(nominal=[1]).fit(X, classes, groups).feature_importances_
+    assert_allclose(weights, naive.relief_weights(X, classes, streams=groups, nominal=(1,)), **EXACT)
+    assert not np.allclose(weights, Relief(nominal=[1]).fit(X, classes).feature_importances_)
+    with pytest.raises(ValueError, match=r"groups have shape \(23,\), expected \(24,\)"):
+        Relief().fit(X, classes, groups[1:])

@@ -17,6 +17,7 @@ from streamfs.arguments import JSON, NEW_FILE, NOT_NEGATIVE, PICTURE, Parsed, ex
         "streamfs figure2 --noise 2 --price light=10 --csv figure2.csv",
         "streamfs figure2 --data room_climate --thresholds 0.85,0.9,0.92",
         "streamfs figure2 --data my-streams.parquet",
+        "streamfs figure2 --seeds 3 --also floating --also lvf",
     )
 )
 @click.option(
@@ -44,6 +45,13 @@ from streamfs.arguments import JSON, NEW_FILE, NOT_NEGATIVE, PICTURE, Parsed, ex
     help="What a message of a quantity costs, such as light=10; 1 where none is named; may be repeated.",
 )
 @click.option(
+    "--also",
+    "others",
+    multiple=True,
+    type=click.Choice(arguments.SELECTIONS[3:]),
+    help="Another selection to compare; may be repeated.",
+)
+@click.option(
     "--features",
     "n_features",
     type=click.IntRange(1),
@@ -66,6 +74,7 @@ def figure2(
     thresholds: list[float],
     noise: float | None,
     prices: Sequence[tuple[str, float]],
+    others: Sequence[str],
     n_features: int | None,
     jobs: int,
     csv_path: Path | None,
@@ -113,6 +122,7 @@ def figure2(
             thresholds=thresholds,
             n_seeds=seeds,
             prices=dict(prices),
+            methods=(*experiment.METHODS, *dict.fromkeys(others)),
             n_features=n_features,
             n_jobs=min(jobs, seeds),
             progress=report,

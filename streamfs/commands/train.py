@@ -73,8 +73,10 @@ if TYPE_CHECKING:
     "--select",
     default="streamrelief",
     show_default=True,
-    type=click.Choice(["streamrelief", "literal", "relief", "none"]),
-    help="How features are chosen: StreamRelief, the paper to the letter, Relief without costs, or not at all.",
+    type=click.Choice([*arguments.SELECTIONS, "none"]),
+    help="How features are chosen: StreamRelief, or the paper to the letter; without costs by Relief, ReliefF, "
+    "the Las Vegas filter, FINCO, sequential selection around nearest neighbours, random probes or active "
+    "sampling; or not at all.",
 )
 @click.option(
     "--extrapolation",

@@ -17,7 +17,7 @@ Times = npt.NDArray[np.float64]
 class Control:
     """Keeps account of what each node shall send; it publishes nothing itself.
 
-    A node shall send a channel as long as an undecided stream reads it.
+    A node shall send a channel as long as an undecided stream asks for it.
 
     Parameters
     ----------
@@ -52,24 +52,24 @@ class Control:
         self._renew_at = -inf  # event time, seconds, before which no node is to be told again
 
     def use(self, slots: Iterable[int]) -> None:
-        """Note that one more undecided stream reads these slots."""
+        """Note that one more undecided stream asks for these slots."""
         for slot in set(slots):
             node, channel = divmod(int(slot), len(self._channels))
             self._make_room(node)
             self._uses[node, channel] += 1
 
     def use_all(self, slots: Slots) -> None:
-        """Note of many undecided streams, a row each, that they read these slots."""
+        """Note of many undecided streams, a row each, that they ask for these slots; those below 0 are none."""
         if not slots.size:
             return
         ordered = np.sort(slots, axis=1)
-        is_first = np.ones(ordered.shape, dtype=np.bool_)
-        is_first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+        is_first = ordered >= 0
+        is_first[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
         self._make_room(int(ordered.max()) // len(self._channels))
         np.add.at(self._uses.reshape(-1), ordered[is_first], 1)
 
     def release(self, slots: Iterable[int]) -> None:
-        """Note that one undecided stream less reads these slots."""
+        """Note that one undecided stream less asks for these slots."""
         for slot in set(slots):
             node, channel = divmod(int(slot), len(self._channels))
             self._uses[node, channel] -= 1

@@ -32,7 +32,7 @@ from streamfs.gateway.storage.log import CLOCK, MESSAGE, MODEL, START, Record
 from streamfs.gateway.watch import Watch
 from streamfs.procedure import Decision, Procedure
 
-KIND, VERSION = "gateway", 2
+KIND, VERSION = "gateway", 3
 
 COUNTERS = ("evicted", "expired", "reopened", "models", "commands", "unknown_commands", "unbound_streams")
 
@@ -373,21 +373,30 @@ class Core:
 
     def _tick(self, tick: int) -> None:
         for lane in tuple(self.roster.lanes):
-            self._settle(lane, lane.tick(self.roster.joiner, tick))
+            decisions, released = lane.tick(self.roster.joiner, tick)
+            for slots in released:
+                self.roster.release(slots)
+            self._settle(lane, decisions)
+            for slots in released:
+                self._effects.publications += self.roster.tell(self.roster.nodes_of(slots))
 
     def _settle(self, lane: Lane, decisions: Sequence[Decision]) -> None:
         """Announce decisions; their streams' next episodes follow the newest model."""
         for decision in decisions:
             stream = decision.stream
-            self._announce(decision, lane.slots_of(lane.engine.row(stream)))
+            row = lane.engine.row(stream)
+            self._announce(decision, lane.slots_of(row), lane.asked_slots_of(row))
             values = lane.engine.values(stream)
             self._effects.publications += self.watch.decided(lane.procedure, decision, values)
             if lane is not self.roster.newest:
                 self.roster.move(stream, lane)
                 self.roster.drop_empty()
 
-    def _announce(self, decision: Decision, slots: list[int]) -> None:
-        """Tell the world, the ledger, and the stream's nodes: what no other stream needs is sent no more."""
+    def _announce(self, decision: Decision, slots: list[int], asked: set[int]) -> None:
+        """Tell the world, the ledger, and the stream's nodes: what no other stream needs is sent no more.
+
+        Of the stream's slots, these were asked for to the end.
+        """
         roster, effects = self.roster, self._effects
         topic = f"{self.options.prefix}/decision/{decision.stream}"
         nodes = roster.nodes_of(slots)
@@ -395,7 +404,7 @@ class Core:
         effects.decisions.append(decision)
         effects.publications.append(Publication(topic, encode_decision(decision)))
         effects.energy.append(self._ledger.decision(decision, roster.joiner.nodes[nodes]))
-        roster.release(slots)
+        roster.release(asked)
         effects.publications += roster.tell(nodes)
 
     def _meet(self, name: str) -> int:
@@ -460,11 +469,12 @@ class Core:
             self._effects.energy.append(self._ledger.node(node, account))
 
     def _close(self, lane: Lane, stream: str) -> None:
-        slots, episode = lane.slots_of(lane.engine.row(stream)), lane.engine.episode(stream)
+        row, episode = lane.engine.row(stream), lane.engine.episode(stream)
+        slots, asked = lane.slots_of(row), lane.asked_slots_of(row)
         decision = lane.engine.close(stream)
         self.roster.newest.engine.remember(stream, episode)
         if decision is not None:
-            self._announce(decision, slots)
+            self._announce(decision, slots, asked)
 
     def _reopen(self, streams: Iterable[str]) -> None:
         for stream in streams:

@@ -2,17 +2,35 @@
 
 from collections.abc import Mapping, Sequence
 from math import floor
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.report import Policy, split_channel
 from streamfs.engine import DECIDED, OPEN, WAITING, Engine
-from streamfs.gateway._grid import FOREVER
+from streamfs.gateway._grid import FOREVER, NONE
 from streamfs.gateway.joiner import Joiner
 from streamfs.growth import grown, spare
 from streamfs.procedure import Decision, Procedure
+
+Slots = npt.NDArray[np.int32]
+
+
+class Ticked(NamedTuple):
+    """What has come of a tick.
+
+    Parameters
+    ----------
+    decisions : list of Decision
+        Of the episodes that have ended.
+    released : list of set of int
+        The slots that streams ask for no more, a set a stream; those of a decided one that it still asked for are
+        not among them.
+    """
+
+    decisions: list[Decision]
+    released: list[set[int]]
 
 
 class Lane:
@@ -50,13 +68,31 @@ class Lane:
         slots: list[int] = self.slots[row].tolist()
         return slots
 
-    def tick(self, joiner: Joiner, tick: int) -> list[Decision]:
+    def asked_slots(self, rows: npt.NDArray[np.int64]) -> Slots:
+        """Slots of the channels that streams ask for, a row each; -1 in the place of others."""
+        return np.where(self.engine.asked(rows), self.slots[rows], np.int32(NONE))
+
+    def asked_slots_of(self, row: int) -> set[int]:
+        """The slots of the channels that a stream asks for."""
+        if not self.engine.releases:
+            return set(self.slots_of(row))
+        return _slots_in(self.asked_slots(np.array([row]))[0])
+
+    def tick(self, joiner: Joiner, tick: int) -> Ticked:
         """Show every undecided stream what its channels have at a tick."""
         rows = self.engine.rows(WAITING, OPEN)
         if not len(rows):
-            return []
+            return Ticked([], [])
         samples = joiner.show(tick, self.slots, rows, self._max_ages)
-        return self.engine.push_rows(rows, tick * self.procedure.period, samples)
+        time = tick * self.procedure.period
+        if not self.engine.releases:
+            return Ticked(self.engine.push_rows(rows, time, samples), [])
+        before = self.asked_slots(rows)
+        decisions = self.engine.push_rows(rows, time, samples)
+        after = self.asked_slots(rows)
+        changed = (before != after).any(axis=1)
+        pairs = zip(before[changed], after[changed], strict=True)
+        return Ticked(decisions, [_slots_in(old) - _slots_in(new) for old, new in pairs])
 
     def due_again(self, before: float) -> list[str]:
         """Streams that were decided at an event time, in seconds, or before it."""
@@ -82,6 +118,10 @@ class Lane:
             self.slots = grown(self.slots, np.zeros((more, self.slots.shape[1]), dtype=np.int32))
         self.slots[row] = slots
         return row
+
+
+def _slots_in(row: Slots) -> set[int]:
+    return set(row.tolist()) - {NONE}
 
 
 def _max_age(channel: str, procedure: Procedure) -> int:

@@ -102,7 +102,7 @@ class Roster:
                 row = lane.engine.row(stream)
                 if self._slots_of(stream, bindings) != lane.slots_of(row):
                     if not lane.engine.is_decided(stream):
-                        self._control.release(lane.slots_of(row))
+                        self._control.release(lane.asked_slots_of(row))
                     self.newest.engine.remember(stream, lane.engine.release(stream))
                     n_released += 1
         for stream in self.bindings.streams:
@@ -125,7 +125,7 @@ class Roster:
         return list(dict.fromkeys(slot // len(self.joiner.channels) for slot in slots))
 
     def release(self, slots: Iterable[int]) -> None:
-        """Note that a stream that these slots feed is decided."""
+        """Note that one undecided stream less asks for these slots."""
         self._control.release(slots)
 
     def tell(self, nodes: Iterable[int]) -> list[Publication]:
@@ -198,7 +198,7 @@ class Roster:
         if old.engine.is_decided(stream):
             decided_at = float(old.engine.decided_at(np.array([row]))[0])
         else:
-            self._control.release(old.slots_of(row))
+            self._control.release(old.asked_slots_of(row))
             self._control.use(slots)
         self.newest.adopt(stream, slots, old.engine.release(stream), decided_at)
 
@@ -270,12 +270,12 @@ class Roster:
         return Control(self.joiner.channels, self._prefix, stop_after)
 
     def _recount(self) -> None:
-        """Count anew how many undecided streams read each slot."""
+        """Count anew how many undecided streams ask for each slot."""
         told = self._control
         self._control = self._new_control()
         self._control.take_over(told)
         for lane in self.lanes:
-            self._control.use_all(lane.slots[lane.engine.rows(WAITING, OPEN)])
+            self._control.use_all(lane.asked_slots(lane.engine.rows(WAITING, OPEN)))
 
     def _widen(self, channels: Sequence[str]) -> None:
         """Make room for channels that no model has read so far; the numbers of slots change."""

@@ -6,20 +6,26 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_random_state, validate_data
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from streamfs.relief._search import Voting
 from streamfs.relief.neighbours import relief_voting
-from streamfs.relief.rows import make_rows, require_classes
+from streamfs.relief.rows import group_numbers, make_rows, require_classes
 from streamfs.streams import Integers
 
 if TYPE_CHECKING:
     from feature_extractors.base import Array
 
 
-class Relief(BaseEstimator):
+Flags = npt.NDArray[np.bool_]
+
+
+class Relief(SelectorMixin, BaseEstimator):
     """Relief weights: how much farther an instance's near miss is than its near hit, feature by feature.
+
+    As a selector it keeps the features whose weight exceeds a threshold.
 
     Parameters
     ----------
@@ -34,11 +40,17 @@ class Relief(BaseEstimator):
         features are not looked at.
     random_state : int, RandomState or None
         Seeds the draw.
+    threshold : float
+        A feature is selected if its weight is above.
 
     Attributes
     ----------
     feature_importances_ : ndarray of shape (n_features,)
         Equation 2, from -1 to 1.
+    support_ : ndarray of bool of shape (n_features,)
+        Which features are selected; it may be none.
+    ranking_ : ndarray of int of shape (n_selected,)
+        The selected features, of the largest weight first.
     n_features_in_ : int
         Number of features.
 
@@ -59,6 +71,8 @@ class Relief(BaseEstimator):
     >>> X = [[0.0, 3.0], [0.1, 1.0], [0.9, 2.9], [1.0, 1.1]]
     >>> Relief().fit(X, [0, 0, 1, 1]).feature_importances_.round(2).tolist()
     [0.8, -0.9]
+    >>> Relief(threshold=0.5).fit(X, [0, 0, 1, 1]).get_support().tolist()
+    [True, False]
     """
 
     def __init__(
@@ -68,14 +82,16 @@ class Relief(BaseEstimator):
         nominal: Sequence[int] | None = None,
         ranges: npt.ArrayLike | None = None,
         random_state: int | np.random.RandomState | None = None,
+        threshold: float = 0.0,
     ) -> None:
         self.n_instances = n_instances
         self.power = power
         self.nominal = nominal
         self.ranges = ranges
         self.random_state = random_state
+        self.threshold = threshold
 
-    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> Self:
         """Compute the weights.
 
         Parameters
@@ -84,22 +100,31 @@ class Relief(BaseEstimator):
             Values; NaN is missing.
         y : array_like of shape (n_instances,)
             Classes.
+        groups : array_like of shape (n_instances,), optional
+            Instances of one group, such as those of one stream, are no neighbours; by default each is on its own.
 
         Raises
         ------
         ValueError
-            If y is continuous, there is one class only, a parameter is out of range, or a value is infinite or
-            outside its range.
+            If y is continuous, there are not as many groups as instances, there is one class only, a parameter is
+            out of range, or a value is infinite or outside its range.
         """
         values: Array
         values, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         check_classification_targets(y)
         classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
         require_classes(classes, counts, 1)
-        rows = make_rows(values, codes, np.arange(len(values)), self.power, self.nominal, self.ranges)
+        rows = make_rows(values, codes, group_numbers(groups, len(values)), self.power, self.nominal, self.ranges)
         gains = rows.mean_gains(self._voting(counts), [len(values)], self._choose(len(values)))
         self.feature_importances_ = gains[0]
+        self.support_: Flags = gains[0] > self.threshold
+        order = np.argsort(-gains[0], kind="stable")
+        self.ranking_ = order[self.support_[order]]
         return self
+
+    def _get_support_mask(self) -> Flags:
+        check_is_fitted(self)
+        return self.support_
 
     def _voting(self, counts: Integers) -> Voting:
         """How near instances speak, given the sizes of the classes."""

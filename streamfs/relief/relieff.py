@@ -29,11 +29,15 @@ class ReliefF(Relief):
         Lows and highs of the features, as in `Relief`.
     random_state : int, RandomState or None
         Seeds the draw.
+    threshold : float
+        A feature is selected if its weight is above.
 
     Attributes
     ----------
     feature_importances_ : ndarray of shape (n_features,)
         Weights, from -1 to 1.
+    support_, ranking_ : ndarray
+        What is selected, as in `Relief`.
     n_features_in_ : int
         Number of features.
 
@@ -63,8 +67,9 @@ class ReliefF(Relief):
         nominal: Sequence[int] | None = None,
         ranges: npt.ArrayLike | None = None,
         random_state: int | np.random.RandomState | None = None,
+        threshold: float = 0.0,
     ) -> None:
-        super().__init__(n_instances, power, nominal, ranges, random_state)
+        super().__init__(n_instances, power, nominal, ranges, random_state, threshold)
         self.n_neighbors = n_neighbors
 
     def _voting(self, counts: Integers) -> Voting:

@@ -108,6 +108,23 @@ def make_rows(
     return Rows(measured, classes, groups, int(power))
 
 
+def group_numbers(groups: npt.ArrayLike | None, n_rows: int) -> Integers:
+    """The number of each row's group, from 0; by default each row is a group of its own.
+
+    Raises
+    ------
+    ValueError
+        If there is not one group a row.
+    """
+    if groups is None:
+        return np.arange(n_rows)
+    groups = np.asarray(groups)
+    if groups.shape != (n_rows,):
+        raise ValueError(f"groups have shape {groups.shape}, expected {(n_rows,)}, one a row")
+    numbers: Integers = np.unique(groups, return_inverse=True)[1]
+    return numbers
+
+
 def nominal_features(nominal: Sequence[int] | None, n_features: int) -> npt.NDArray[np.bool_]:
     """Which features are named as nominal.
 

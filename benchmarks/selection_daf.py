@@ -1,0 +1,109 @@
+"""Measure what dependency-aware ranking adds to its criterion, and print JSON lines and a table.
+
+python benchmarks/selection_daf.py [PART ...]
+
+Madelon (2000 rows of 500 features), probes of up to 200 features, each judged by the accuracy of three nearest
+neighbours in five folds. The set is read from the folder that ``STREAMFS_DATA`` names.
+
+- ``overhead``: the share of the time that goes elsewhere than into the criterion; one worker, CPU time
+- ``nothing``: what a probe takes where the criterion does nothing
+- ``workers``: how much less time two workers take than one, by the clock on the wall
+"""
+
+from collections.abc import Callable
+from time import perf_counter, process_time
+from typing import Any
+
+from figures import Figure, Parts, main, measure, processor, seconds, table
+
+from feature_extractors.base import Array
+from streamfs.classifiers.neighbours import NeighborsClassifier
+from streamfs.datasets import folder
+from streamfs.instances import Instances
+from streamfs.selection.criteria import WrapperAccuracy
+from streamfs.selection.dependency_aware import DependencyAwareRanking
+from streamfs.selection.judges import Criterion, Judge
+
+N_PROBES, N_FREE_PROBES, LARGEST = 100, 20_000, 200
+
+
+class Timed:
+    """A criterion, with the seconds of CPU that it has taken."""
+
+    def __init__(self, criterion: Criterion) -> None:
+        self._criterion = criterion
+        self.taken = 0.0
+
+    def _timed(self, work: Callable[[], Any]) -> Any:
+        start = process_time()
+        done = work()
+        self.taken += process_time() - start
+        return done
+
+    def prepare(self, X: Array, y: Any, groups: Any = None) -> Judge:
+        judge: Judge = self._timed(lambda: self._criterion.prepare(X, y, groups))
+        return lambda subset: self._timed(lambda: judge(subset))
+
+
+class Nothing:
+    """A criterion that looks at nothing."""
+
+    def prepare(self, _values: Array, _classes: Any, _groups: Any = None) -> Judge:
+        return len
+
+
+def three_nearest() -> WrapperAccuracy:
+    return WrapperAccuracy(NeighborsClassifier(n_neighbors=3), cv=5)
+
+
+def ranked(criterion: Criterion, n_probes: int, n_jobs: int = 1) -> Callable[[], object]:
+    madelon = Instances.read(folder() / "madelon/madelon_train.csv.gz")
+    ranking = DependencyAwareRanking(criterion, LARGEST, n_probes, n_jobs=n_jobs, random_state=0)
+    return lambda: ranking.fit(madelon.values, madelon.labels)
+
+
+def overhead() -> list[Figure]:
+    criterion = Timed(three_nearest())
+    work = ranked(criterion, N_PROBES)
+    work()  # compiles
+    criterion.taken = 0.0
+    whole = seconds(work)
+    return [
+        Figure(
+            "share of the time outside the criterion",
+            1.0 - criterion.taken / whole,
+            at_most=0.05,
+            detail=f"{1e3 * criterion.taken / N_PROBES:.4g} of {1e3 * whole / N_PROBES:.4g} ms a probe",
+        )
+    ]
+
+
+def nothing() -> list[Figure]:
+    took = seconds(ranked(Nothing(), N_FREE_PROBES))
+    return [Figure("µs a probe, criterion that does nothing", 1e6 * took / N_FREE_PROBES, detail="500 features")]
+
+
+def workers() -> list[Figure]:
+    one, two = (seconds(ranked(three_nearest(), N_PROBES, n_jobs), clock=perf_counter) for n_jobs in (1, 2))
+    return [Figure("one worker : two, seconds on the wall", one / two, detail=f"{one:.3g} : {two:.3g} s")]
+
+
+PARTS: Parts = {"overhead": overhead, "nothing": nothing, "workers": workers}
+
+
+def section() -> str:
+    """The figures as a section of the results."""
+    text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
+    return f"""
+## Dependency-aware ranking at the speed of its criterion
+
+`benchmarks/selection_daf.py`. {text}
+
+{table(measure(PARTS))}
+
+{processor()}.
+"""
+
+
+if __name__ == "__main__":
+    main(__doc__ or "", PARTS)

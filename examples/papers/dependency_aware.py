@@ -1,0 +1,155 @@
+"""Dependency-aware ranking of Madelon: how soon the order of its 500 features settles, and what stopping saves.
+
+Somol, Grim, Filip and Pudil, On stopping rules in dependency-aware feature ranking, CIARP 2013. As there: probes
+of up to 200 features, C and C^2 every 400 probes, and the accuracy of three nearest neighbours on the best 20
+features, here measured on the validation set after each check. What the paper leaves open: the quality of a probe
+is the accuracy of three nearest neighbours in five folds of the training set, and the rules' thresholds are ours.
+
+    STREAMFS_DATA=... python examples/papers/dependency_aware.py [--plot dependency_aware.png]
+
+All rules are looked up in one long run: a ranking that has the rule stops at the same probe. The plot needs the
+extra `plot`.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from streamfs.classifiers.neighbours import NeighborsClassifier
+from streamfs.console import print_json, print_table, progress
+from streamfs.datasets import folder
+from streamfs.errors import StreamfsError
+from streamfs.evaluation import Progress
+from streamfs.instances import Instances
+from streamfs.selection.criteria import WrapperAccuracy
+from streamfs.selection.dependency_aware import DependencyAwareRanking
+from streamfs.selection.stopping import Check, OrderChange, RelativeValueChange, StoppingRule, ValueChange
+
+N_BEST = 20  # so many features of Madelon are no noise
+
+RULES: dict[str, StoppingRule] = {
+    "1: C below 50 places": OrderChange(50.0),
+    "1: C below 40 places": OrderChange(40.0),
+    "2: C^2 below 0.0002": ValueChange(0.0002),
+    "2: C^2 below 0.0001": ValueChange(0.0001),
+    "2a: C^2 below 10 % of the first": RelativeValueChange(0.10),
+    "2a: C^2 below 5 % of the first": RelativeValueChange(0.05),
+}
+
+THREE_NEAREST = NeighborsClassifier(n_neighbors=3)
+
+
+@dataclass
+class Watch:
+    """A stopping rule that never stops: at each check it measures how good the best features are.
+
+    Parameters
+    ----------
+    training, validation : Instances
+        To learn from, and to be judged on.
+    report : callable
+        Told of the progress.
+    n_probes : int
+        How many there will be.
+    rows : list
+        What was measured, a row a check.
+    stopped : dict
+        The index of the first check at which each rule would stop.
+    """
+
+    training: Instances
+    validation: Instances
+    report: Progress
+    n_probes: int
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    stopped: dict[str, int] = field(default_factory=dict)
+
+    def __call__(self, checks: Sequence[Check]) -> bool:
+        """Measure the accuracy on the validation set, and ask the rules."""
+        latest = checks[-1]
+        self.report("probes", latest.n_probes, self.n_probes)
+        best = latest.ranking[:N_BEST]
+        learnt = THREE_NEAREST.fit(self.training.values[:, best], self.training.labels)
+        accuracy = float(learnt.score(self.validation.values[:, best], self.validation.labels))
+        changes = {"C": latest.order_change, "C^2": latest.value_change}
+        self.rows.append({"probes": latest.n_probes, "accuracy": accuracy, **changes})
+        for name, rule in RULES.items():
+            if name not in self.stopped and rule(checks):
+                self.stopped[name] = len(self.rows) - 1
+        return False
+
+    def rules(self) -> list[dict[str, Any]]:
+        """Where each rule stops, what that saves, and how much better the features become without it."""
+        end, found = self.rows[-1], []
+        for name in RULES:
+            at = self.rows[self.stopped.get(name, -1)]
+            found.append(
+                {
+                    "stops": name,
+                    "probes": at["probes"] if name in self.stopped else None,
+                    "saved": 1.0 - at["probes"] / end["probes"],
+                    "accuracy": at["accuracy"],
+                    "later gain": end["accuracy"] - at["accuracy"],
+                }
+            )
+        return found
+
+
+def options() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--probes", type=int, default=10_000, help="how many to draw (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of the probes (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=-1, help="threads; by default one a core")
+    parser.add_argument("--quick", action="store_true", help="200 probes and a fifth of the rows, to try it out")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw it; the ending names the format")
+    return parser.parse_args()
+
+
+def main(asked: argparse.Namespace) -> None:
+    """Rank the features, and say what was measured on the way."""
+    training, validation = (
+        Instances.read(folder() / f"madelon/madelon_{part}.csv.gz") for part in ("train", "valid")
+    )
+    step, n_probes, check_every = (5, 200, 50) if asked.quick else (1, asked.probes, 400)
+    with progress() as report:
+        watch = Watch(training, validation, report, n_probes)
+        ranking = DependencyAwareRanking(
+            WrapperAccuracy(THREE_NEAREST, cv=5),
+            max_probe=200,
+            n_probes=n_probes,
+            stopping=watch,
+            check_every=check_every,
+            n_features=N_BEST,
+            n_jobs=asked.jobs,
+            random_state=asked.seed,
+        ).fit(training.values[::step], training.labels[::step])
+    if asked.plot:
+        draw(watch, asked.plot)
+    if asked.json:
+        print_json({"checks": watch.rows, "rules": watch.rules(), "best": ranking.ranking_})
+    else:
+        print_table(watch.rows, "Madelon")
+        print_table(watch.rules(), f"Rules, in a run of {ranking.n_probes_} probes")
+
+
+def draw(watch: Watch, path: Path) -> None:
+    """Draw what was measured, and where the rules stop."""
+    from streamfs.plots import save  # noqa: PLC0415 - matplotlib is an extra
+    from streamfs.selection_plots import probes_figure  # noqa: PLC0415 - the same
+
+    panels = {key: [row[key] for row in watch.rows] for key in ("accuracy", "C", "C^2")}
+    stops = {row["stops"]: row["probes"] for row in watch.rules()}
+    save(probes_figure([row["probes"] for row in watch.rows], panels, stops), path)
+
+
+if __name__ == "__main__":
+    asked = options()
+    try:
+        main(asked)
+    except (StreamfsError, OSError) as error:
+        sys.exit(f"{error}")

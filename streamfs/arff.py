@@ -1,0 +1,96 @@
+"""The ARFF format, in which many public sets of instances are kept."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from streamfs.errors import DataError
+from streamfs.text_table import Categories, Cells, Table
+
+_NUMERIC = ("numeric", "real", "integer")
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_NAME = re.compile(rf"""({_QUOTED}|[^\s{{}}'"%,][^\s{{}}]*)\s*""")
+_DECLARED = re.compile(rf"""\{{((?:{_QUOTED}|[^'"}}])*)\}}\s*(?:%.*)?$""")
+_KIND = re.compile(r"(\w+)\s*(?:%.*)?$")
+_CELL = re.compile(rf"""({_QUOTED}|[^\s{{}}'"%,][^\s{{}},]*)(?:\s*,\s*(?!$)|\s+|$)""")
+
+
+def read_arff(lines: Sequence[tuple[int, str]], path: Path) -> Table:
+    """Read the lines of an ARFF file.
+
+    A `%` after white space starts a comment, a bare `?` is missing and a quoted one is a value, values stand
+    apart by commas or white space, and a backslash in quotes stands for the character behind it.
+
+    Parameters
+    ----------
+    lines : sequence of tuple of int and str
+        The number and the text of each line that is neither blank nor a comment.
+    path : Path
+        What the messages call the file.
+
+    Raises
+    ------
+    DataError
+        If the lines are no ARFF, or have dates, texts, relations, sparse rows or weights.
+    """
+    attributes: list[tuple[str, Categories | None]] = []
+    for index, (number, text) in enumerate(lines):
+        keyword = text.split()[0].lower()
+        if keyword == "@data":
+            names, categories = tuple(name for name, _ in attributes), tuple(kind for _, kind in attributes)
+            return Table(names, categories, [_row(*line, path) for line in lines[index + 1 :]])
+        if keyword == "@attribute":
+            attributes.append(_attribute(number, text, path))
+        elif keyword != "@relation":
+            raise DataError(f"line {number} of {path} is {text!r}, expected @relation, @attribute or @data")
+    raise DataError(f"{path} has no line @data")
+
+
+def _attribute(number: int, text: str, path: Path) -> tuple[str, Categories | None]:
+    """The name of an attribute and, where it is nominal, its declared values."""
+    declaration = text[len("@attribute") :].strip()
+    name = _NAME.match(declaration)
+    if name is None:
+        raise DataError(f"line {number} of {path} is {text!r}, expected @attribute, a name and a type")
+    kind = declaration[name.end() :]
+    if declared := _DECLARED.match(kind):
+        return _bare(name[1]), _categories(declared[1], number, path)
+    if (word := _KIND.match(kind)) and word[1].lower() in _NUMERIC:
+        return _bare(name[1]), None
+    raise DataError(
+        f"attribute {_bare(name[1])!r} on line {number} of {path} is of type {kind!r}, "
+        f"expected {', '.join(_NUMERIC)} or {{values}}"
+    )
+
+
+def _categories(text: str, number: int, path: Path) -> Categories:
+    """The values between the braces of a nominal attribute."""
+    values = tuple(map(_bare, _cells(text, number, path)))
+    if len(set(values)) < len(values):
+        repeated = next(value for index, value in enumerate(values) if value in values[:index])
+        raise DataError(f"line {number} of {path} declares the value {repeated!r} twice")
+    return values
+
+
+def _row(number: int, text: str, path: Path) -> tuple[int, Cells]:
+    """An instance."""
+    if text.lstrip().startswith("{"):
+        raise DataError(f"line {number} of {path} is the sparse row {text!r}, expected one value an attribute")
+    return number, [None if cell == "?" else _bare(cell) for cell in _cells(text, number, path)]
+
+
+def _cells(text: str, number: int, path: Path) -> list[str]:
+    """Cut a text into values, still in their quotes."""
+    text, start, cells = text.strip(), 0, []
+    while start < len(text) and text[start] != "%":
+        cell = _CELL.match(text, start)
+        if cell is None:
+            raise DataError(f"line {number} of {path} cannot be read from {text[start:]!r} on")
+        cells.append(cell[1])
+        start = cell.end()
+    return cells
+
+
+def _bare(text: str) -> str:
+    """A name or value without its quotes."""
+    return re.sub(r"\\(.)", r"\1", text[1:-1]) if text[0] in "'\"" else text

@@ -1,0 +1,88 @@
+"""The nearest instances of rows that each have features of their own to be compared by."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from streamfs._compiled import kernel
+from streamfs.classifiers._evaluate import Array, Flags, Indices
+from streamfs.classifiers._neighbours import difference, insert
+
+
+class Stored(NamedTuple):
+    """Instances with what their differences are divided by.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_instances, n_features)
+        NaN is missing.
+    lows, spans : ndarray of shape (n_features,)
+        The least value of each numeric feature, and its range, infinite where it is constant; 0 and 1 of a
+        nominal.
+    extents : ndarray of shape (n_features,)
+        How far two missing values are from each other: 1, or 1 - 1/V of V categories.
+    nominal : ndarray of bool of shape (n_features,)
+        Which features are codes of categories.
+    """
+
+    values: Array
+    lows: Array
+    spans: Array
+    extents: Array
+    nominal: Flags
+
+
+@kernel
+def distance(stored: Stored, row: Array, i: int, compared: Indices, limit: float) -> float:
+    """Sum of the squared differences of a row and an instance, feature by feature; it stops at the limit."""
+    total = 0.0
+    for f in compared:
+        a, b, low, span = row[f], stored.values[i, f], stored.lows[f], stored.spans[f]
+        apart = difference(a, b, low, span, stored.extents[f], stored.nominal[f])
+        total += apart * apart
+        if total >= limit:
+            break
+    return total
+
+
+@kernel
+def list_asked(asked: Flags, compared: Indices) -> int:
+    """Write the indices of the flags that are set; return how many they are."""
+    n = 0
+    for f in range(len(asked)):
+        compared[n] = f
+        n += asked[f]
+    return n
+
+
+@kernel
+def nearest(stored: Stored, row: Array, compared: Indices, distances: Array, neighbours: Indices) -> None:
+    """Fill `neighbours` with the instances nearest to a row, nearest first, of equally near ones the lowest."""
+    k, n_found = len(neighbours), 0
+    for i in range(len(stored.values)):
+        limit = distances[k - 1] if n_found == k else np.inf
+        apart = distance(stored, row, i, compared, limit)
+        n_found = insert(apart, i, n_found, distances, neighbours)
+
+
+@kernel
+def vote(
+    stored: Stored,
+    classes: Indices,
+    rows: Array,
+    asked: Flags,
+    compared: Indices,
+    distances: Array,
+    neighbours: Indices,
+    votes: Array,
+) -> None:
+    """Count in `votes`, (n_rows, n_classes), the classes of the nearest instances of each row.
+
+    `compared`, (n_features,), and `distances` and `neighbours`, (n_neighbors,), are room to work in.
+    """
+    votes[:] = 0.0
+    for r in range(len(rows)):
+        n_compared = list_asked(asked[r], compared)
+        nearest(stored, rows[r], compared[:n_compared], distances, neighbours)
+        for i in neighbours:
+            votes[r, classes[i]] += 1.0

@@ -1,0 +1,123 @@
+"""Exact distances and the nearest rows: feature by feature in order, in double precision."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.base import Array
+from streamfs._compiled import kernel
+
+Integers = npt.NDArray[np.int64]
+
+
+class Scales(NamedTuple):
+    """What differences of features are measured by.
+
+    Parameters
+    ----------
+    lows : ndarray of shape (n_features,)
+        Least values of numeric features.
+    divisors : ndarray of shape (n_features,)
+        What differences of numeric features are divided by: infinite where the feature is to say nothing.
+    extents : ndarray of shape (n_features,)
+        The difference of two missing values, and the most that two numbers within the range differ.
+    is_nominal : ndarray of bool of shape (n_features,)
+        Which features are codes of categories.
+    """
+
+    lows: Array
+    divisors: Array
+    extents: Array
+    is_nominal: npt.NDArray[np.bool_]
+
+
+@kernel
+def difference(a: float, b: float, low: float, divisor: float, extent: float, is_nominal: bool) -> float:
+    """How far apart two values of a feature are; NaN is missing."""
+    if is_nominal:
+        if a != a or b != b:
+            return extent
+        return 1.0 if a != b else 0.0
+    apart = abs(a - b) / divisor
+    if apart == apart:
+        return apart
+    if a != a and b != b:
+        return extent
+    place = ((b if a != a else a) - low) / divisor
+    return max(place, extent - place)
+
+
+@kernel
+def _add_differences(
+    column: Array, a: float, low: float, divisor: float, extent: float, power: int, distances: Array
+) -> None:
+    """Add what a known number differs from those of a column, to the power."""
+    place = (a - low) / divisor
+    far = max(place, extent - place)
+    for j in range(len(column)):
+        apart = abs(a - column[j]) / divisor
+        d = apart if apart == apart else far
+        distances[j] += d if power == 1 else d * d
+
+
+@kernel
+def _fill_distances(columns: Array, scales: Scales, row: Array, power: int, distances: Array) -> None:
+    """Sum of the differences of a row from all rows of a table, each to the power."""
+    distances[:] = 0.0
+    for f in range(len(columns)):
+        low, divisor, extent = scales.lows[f], scales.divisors[f], scales.extents[f]
+        if row[f] == row[f] and not scales.is_nominal[f]:
+            _add_differences(columns[f], row[f], low, divisor, extent, power, distances)
+            continue
+        for j in range(len(distances)):
+            d = difference(row[f], columns[f, j], low, divisor, extent, scales.is_nominal[f])
+            distances[j] += d if power == 1 else d * d
+
+
+@kernel
+def insert(distance: float, row: int, n_found: int, distances: Array, rows: Integers) -> int:
+    """Put a row among the nearest, after equally near ones; return how many there are."""
+    n = len(distances)
+    if n_found == n and not distance < distances[n - 1]:
+        return n
+    place = min(n_found, n - 1)
+    while place > 0 and distance < distances[place - 1]:
+        distances[place], rows[place] = distances[place - 1], rows[place - 1]
+        place -= 1
+    distances[place], rows[place] = distance, row
+    return min(n, n_found + 1)
+
+
+@kernel
+def find_nearest(
+    columns: Array,
+    scales: Scales,
+    queries: Array,
+    power: int,
+    room: Array,
+    distances: Array,
+    rows: Integers,
+) -> None:
+    """Find the nearest rows of a table for each query, the lowest index first among equally near ones.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_features, n_rows)
+        The table.
+    scales : Scales
+        What differences are measured by.
+    queries : ndarray of shape (n_queries, n_features)
+        Values; NaN is missing.
+    power : int
+        Power of each difference, 1 or 2.
+    room : ndarray of shape (n_rows,)
+        Room for distances.
+    distances, rows : ndarray of shape (n_queries, n_neighbors)
+        Sums of the differences' powers, and the rows, nearest first; filled in.
+    """
+    for i in range(len(queries)):
+        _fill_distances(columns, scales, queries[i], power, room)
+        n_found = 0
+        for j in range(len(room)):
+            n_found = insert(room[j], j, n_found, distances[i], rows[i])

@@ -1,0 +1,231 @@
+"""Nearest neighbours that ask for more features where a row is unusual: what a model file holds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from streamfs.classifiers._evaluate import Array, Flags, Indices
+from streamfs.classifiers._lazy import Stored, vote
+from streamfs.classifiers._lazy_fields import check_fields, read_fields
+
+
+@dataclass(frozen=True, eq=False)
+class LazyNeighbors:
+    """Stored instances, a subset of their features, and thresholds above which others join it.
+
+    A row is compared with the instances by the features of the subset and by those others whose value is unusual
+    in the row: at least a threshold away from the mean, both as shares of the feature's range in the instances.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_instances, n_features)
+        The instances; NaN is missing.
+    classes : ndarray of int64 of shape (n_instances,)
+        Their classes, numbers from 0.
+    n_classes : int
+        Number of classes.
+    subset : ndarray of bool of shape (n_features,)
+        The features by which every row is compared.
+    means : ndarray of shape (n_features,)
+        Means of the features, as shares of the range; NaN only for those that never join.
+    thresholds : ndarray of shape (n_features,)
+        Distances from the mean, as shares of the range, from which a value is unusual; infinite for features that
+        never join.
+    nominal : ndarray of bool of shape (n_features,)
+        Which features are codes of categories; they never join.
+    n_neighbors : int
+        How many of the nearest instances vote.
+    laplace : bool
+        Whether the probability of a class is (votes + 1) / (n_neighbors + n_classes) or votes / n_neighbors.
+
+    Raises
+    ------
+    streamfs.errors.ModelError
+        If a table is not such an array; the message names it.
+
+    Notes
+    -----
+    Distances are sums of squared differences, feature by feature in order. Numbers differ by their difference
+    divided by the range, a missing one from v by max(v, 1 - v), where v is a share of the range; categories by 0
+    or 1, a missing one among V by 1 - 1/V. Of equally near instances the lowest index is nearer: where no feature
+    is compared, these are the first. A row's infinite value counts as missing. Work grows with rows times
+    instances times compared features.
+
+    References
+    ----------
+    X. Tong and M. Gu, Query-sensitive feature selection for lazy learners, CIDM 2007, equations 1 and 2 and tables
+    1 and 2.
+
+    Examples
+    --------
+    >>> lazy = LazyNeighbors(
+    ...     values=np.array([[0.0, 5.0], [1.0, 5.0], [0.0, 9.0]]), classes=np.array([0, 0, 1]), n_classes=2,
+    ...     subset=np.array([True, False]), means=np.array([1 / 3, 1 / 3]), thresholds=np.array([0.5, 0.5]),
+    ...     nominal=np.zeros(2, dtype=bool), n_neighbors=1, laplace=False,
+    ... )
+    >>> rows = np.array([[0.0, 5.0], [0.0, 9.5]])
+    >>> lazy.unusual(rows)
+    array([[False, False],
+           [False,  True]])
+    >>> lazy.probabilities(rows)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    values: Array
+    classes: Indices
+    n_classes: int
+    subset: Flags
+    means: Array
+    thresholds: Array
+    nominal: Flags
+    n_neighbors: int = 1
+    laplace: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields({field.name: getattr(self, field.name) for field in fields(self)})
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of the instances."""
+        return int(self.values.shape[1])
+
+    @cached_property
+    def stored(self) -> Stored:
+        """The instances as the compiled search reads them."""
+        lows, spans = ranges_of(self.values)
+        n_codes = np.array([len(np.unique(column[~np.isnan(column)])) for column in self.values.T])
+        return Stored(
+            np.ascontiguousarray(self.values),
+            np.where(self.nominal, 0.0, lows),
+            np.where(self.nominal, 1.0, spans),
+            np.where(self.nominal, 1.0 - 1.0 / np.maximum(n_codes, 1), 1.0),
+            np.ascontiguousarray(self.nominal),
+        )
+
+    @cached_property
+    def joining(self) -> Flags:
+        """The features that join where they are unusual, bool of shape (n_features,)."""
+        joining: Flags = ~self.subset & (self.thresholds < np.inf)
+        return joining
+
+    def features_tested(self) -> tuple[int, ...]:
+        """Indices of the features that a row may be compared by, rising."""
+        return tuple(np.flatnonzero(self.subset | self.joining).tolist())
+
+    def unusual(self, values: Array) -> Flags:
+        """Say which features join the subset for each row.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_features)
+            NaN is missing, and not unusual.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_rows, n_features)
+
+        Raises
+        ------
+        ValueError
+            If there is not one column a feature.
+        """
+        rows = self._rows(values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            gaps = abs(shares_of(rows, self.stored.lows, self.stored.spans) - self.means)
+        return self.joining & (gaps >= self.thresholds)
+
+    def asks(self, values: Array) -> Flags:
+        """Say which features are still of interest for each row: those compared, and those that may yet join.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_features)
+            NaN is undefined, and may turn out to be unusual.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_rows, n_features)
+
+        Raises
+        ------
+        ValueError
+            If there is not one column a feature.
+        """
+        return self.subset | self.unusual(values) | (self.joining & np.isnan(self._rows(values)))
+
+    def probabilities(self, values: Array) -> Array:
+        """Return the probability of each class for each row, by the votes of the nearest instances.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_features)
+            NaN is missing.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            Each row sums to 1.
+
+        Raises
+        ------
+        ValueError
+            If there is not one column a feature.
+        """
+        rows, asked = self._rows(values), self.subset | self.unusual(values)
+        votes = np.empty((len(rows), self.n_classes))
+        compared = np.empty(self.n_features, dtype=np.int64)
+        distances, neighbours = np.empty(self.n_neighbors), np.empty(self.n_neighbors, dtype=np.int64)
+        classes = np.ascontiguousarray(self.classes)
+        vote(self.stored, classes, rows, asked, compared, distances, neighbours, votes)
+        added = 1.0 if self.laplace else 0.0
+        probabilities: Array = (votes + added) / (self.n_neighbors + added * self.n_classes)
+        return probabilities
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all fields as arrays, which `from_arrays` takes; numbers have shape (1,)."""
+        return {field.name: np.atleast_1d(np.asarray(getattr(self, field.name))) for field in fields(self)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+        """Read what `to_arrays` made.
+
+        Raises
+        ------
+        streamfs.errors.ModelError
+            If a field is missing, unknown or wrong.
+        """
+        return cls(**read_fields(arrays))
+
+    def _rows(self, values: Array) -> Array:
+        """Rows as the compiled search reads them."""
+        rows = np.asarray(values, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.n_features:
+            raise ValueError(f"values have shape {rows.shape}, expected (n_rows, {self.n_features})")
+        return np.ascontiguousarray(np.where(np.isfinite(rows), rows, np.nan))
+
+
+def ranges_of(values: Array) -> tuple[Array, Array]:
+    """Least values and ranges of features, each of shape (n_features,); the range of a constant one is infinite.
+
+    Raises
+    ------
+    ValueError
+        If a range is more than a number can hold.
+    """
+    lows, highs = np.nan_to_num(np.fmin.reduce(values)), np.nan_to_num(np.fmax.reduce(values))
+    with np.errstate(over="ignore"):
+        spans = highs - lows
+    for f in np.flatnonzero(np.isinf(spans)):
+        raise ValueError(f"feature {f} spans more than a number can hold")
+    return lows, np.where(spans > 0.0, spans, np.inf)
+
+
+def shares_of(values: Array, lows: Array, spans: Array) -> Array:
+    """Places of values in the ranges of their features, from 0 to 1 inside; 0 where a feature is constant."""
+    shares: Array = (values - lows) / spans
+    return shares

@@ -1,0 +1,48 @@
+"""Neighbours that ask for more features, as a person reads them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from streamfs.classifiers.lazy import LazyNeighbors
+
+
+def lazy_text(lazy: LazyNeighbors, names: Sequence[str]) -> str:
+    """Say how many vote, which features always count, and from which values on others do.
+
+    Parameters
+    ----------
+    lazy : LazyNeighbors
+        The neighbours.
+    names : sequence of str
+        Of its features.
+
+    Examples
+    --------
+    >>> lazy = LazyNeighbors(
+    ...     values=np.array([[0.0, 5.0], [1.0, 5.0], [0.0, 9.0]]), classes=np.array([0, 0, 1]), n_classes=2,
+    ...     subset=np.array([True, False]), means=np.array([1 / 3, 1 / 3]), thresholds=np.array([0.5, 0.5]),
+    ...     nominal=np.zeros(2, dtype=bool), n_neighbors=1, laplace=False,
+    ... )
+    >>> print(lazy_text(lazy, ["mean(light)", "range(light)"]))
+    neighbours  1 of 3 instances votes
+    always      mean(light)
+    if unusual  range(light)  at most 4.333, or at least 8.333
+    """
+    voters = "1 of {} instances votes" if lazy.n_neighbors == 1 else f"{lazy.n_neighbors} of {{}} instances vote"
+    lines = [f"neighbours  {voters.format(len(lazy.values))}"]
+    always, others = (np.flatnonzero(flags).tolist() for flags in (lazy.subset, lazy.joining))
+    lines += [_line("always", place, names[k]) for place, k in enumerate(always)]
+    lines += [_line("if unusual", place, _bounds(lazy, k, names[k])) for place, k in enumerate(others)]
+    return "\n".join(lines)
+
+
+def _line(title: str, place: int, text: str) -> str:
+    return f"{'' if place else title:<12}{text}"
+
+
+def _bounds(lazy: LazyNeighbors, feature: int, name: str) -> str:
+    low, span = lazy.stored.lows[feature], lazy.stored.spans[feature]
+    mean, threshold = lazy.means[feature], lazy.thresholds[feature]
+    least, most = low + (mean - threshold) * span, low + (mean + threshold) * span
+    return f"{name}  at most {least:.4g}, or at least {most:.4g}"

@@ -1,0 +1,218 @@
+"""The nearest neighbours of a query, of numeric, nominal and missing values."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from numbers import Integral
+from typing import Any, Self
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from feature_extractors.base import Array
+from streamfs.classifiers._neighbours import Integers, Scales, find_nearest
+
+MUCH_WORK = 2**24
+"""Differences from which on more than one thread pays."""
+
+
+class NeighborsClassifier(ClassifierMixin, BaseEstimator):
+    """The classes of the nearest rows, of numeric, nominal and missing values.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        How many rows vote.
+    nominal : sequence of int, optional
+        Indices of the features that are codes of categories.
+    power : {1, 2}
+        Power of each difference in the distance.
+    scale : bool
+        Whether differences of numbers are divided by the range of the feature in training.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels, sorted.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    The distance is the root of the sum of the squared differences (or, with `power=1`, the sum of the
+    differences), added up in the order of the features. Categories differ by 1. A number and a missing value
+    differ by the most that they can, two missing numbers by the range, and a category and a missing value by
+    1 - 1/V, where training has V categories. Scaled numbers that are constant in training do not differ. Among
+    equally near rows those of the lowest index are taken, and among classes with equally many votes the first.
+    Without scaling, missing values or categories this is scikit-learn's `KNeighborsClassifier`, ties apart.
+
+    References
+    ----------
+    X. Tong and M. Gu, Query-sensitive feature selection for lazy learners, ICEC 2005, equations 1 and 2.
+
+    Examples
+    --------
+    >>> classifier = NeighborsClassifier(2).fit([[0.0, 20.0], [1.0, 40.0], [9.0, 80.0]], ["calm", "calm", "busy"])
+    >>> classifier.predict([[2.0, 50.0], [8.0, 90.0]]).tolist()
+    ['calm', 'busy']
+    >>> classifier.predict_proba([[8.0, 90.0]])
+    array([[0.5, 0.5]])
+    """
+
+    def __init__(
+        self, n_neighbors: int = 3, nominal: Sequence[int] | None = None, power: int = 2, scale: bool = True
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.nominal = nominal
+        self.power = power
+        self.scale = scale
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
+        """Keep the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Training rows; NaN is missing.
+        y : array-like of shape (n,)
+            Labels.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of its range, X is infinite, or a feature spans more than a number can hold.
+        """
+        values: Array
+        values, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        check_classification_targets(y)
+        check_neighbors(self.n_neighbors, self.power, len(values))
+        self.classes_, self._codes = np.unique(y, return_inverse=True)
+        self._scales = measure(values, nominal_mask(self.nominal, values.shape[1]), is_scaled=bool(self.scale))
+        self._columns = np.ascontiguousarray(values.T)
+        return self
+
+    def kneighbors(self, X: npt.ArrayLike) -> tuple[Array, Integers]:
+        """Find the nearest training rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Queries; NaN is missing.
+
+        Returns
+        -------
+        distances : ndarray of shape (n, n_neighbors)
+            Rising.
+        rows : ndarray of int of shape (n, n_neighbors)
+            Indices of the training rows.
+        """
+        check_is_fitted(self)
+        queries: Array = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        distances = np.empty((len(queries), int(self.n_neighbors)))
+        rows = np.empty(distances.shape, np.int64)
+
+        def search(part: slice) -> None:
+            room = np.empty(len(self._codes))
+            find_nearest(self._columns, self._scales, queries[part], self.power, room, distances[part], rows[part])
+
+        in_threads(search, len(queries), len(queries) * self._columns.size)
+        return distances if self.power == 1 else np.sqrt(distances), rows
+
+    def predict_proba(self, X: npt.ArrayLike) -> Array:
+        """Return the share of the nearest rows that each class has."""
+        _, rows = self.kneighbors(X)
+        votes = self._codes[rows][:, :, np.newaxis] == np.arange(len(self.classes_))
+        shares: Array = votes.mean(axis=1)
+        return shares
+
+    def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
+        """Return the label that most of the nearest rows have, the first of equally frequent ones."""
+        probabilities = self.predict_proba(X)
+        labels: npt.NDArray[Any] = self.classes_[probabilities.argmax(axis=1)]
+        return labels
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def check_neighbors(n_neighbors: int, power: int, n_rows: int) -> None:
+    """Refuse a number of neighbours or a power that is out of range.
+
+    Raises
+    ------
+    ValueError
+        Naming it.
+    """
+    if not isinstance(n_neighbors, Integral) or not 1 <= n_neighbors <= n_rows:
+        raise ValueError(f"n_neighbors is {n_neighbors!r}, expected 1 to the number of rows (n_samples={n_rows})")
+    if power not in (1, 2):
+        raise ValueError(f"power is {power!r}, expected 1 or 2")
+
+
+def nominal_mask(nominal: Sequence[int] | None, n_features: int) -> npt.NDArray[np.bool_]:
+    """Which features are codes of categories.
+
+    Raises
+    ------
+    ValueError
+        If an index is out of range.
+    """
+    is_nominal = np.zeros(n_features, np.bool_)
+    for feature in () if nominal is None else nominal:
+        if not 0 <= feature < n_features:
+            raise ValueError(f"nominal holds {feature}, expected features from 0 to {n_features - 1}")
+        is_nominal[feature] = True
+    return is_nominal
+
+
+def measure(values: Array, is_nominal: npt.NDArray[np.bool_], *, is_scaled: bool) -> Scales:
+    """Measure the features of the rows that are learnt from.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_features)
+        NaN is missing.
+    is_nominal : ndarray of bool of shape (n_features,)
+        Which features are codes of categories.
+    is_scaled : bool
+        Whether differences of numbers are divided by the range.
+
+    Raises
+    ------
+    ValueError
+        If a feature spans more than a number can hold.
+    """
+    low, high = (np.nan_to_num(ends.reduce(values, axis=0)) for ends in (np.fmin, np.fmax))
+    low, high = (np.where(is_nominal, 0.0, ends) for ends in (low, high))
+    with np.errstate(over="ignore"):
+        spans = high - low
+    if np.isinf(spans).any():
+        raise ValueError(f"feature {int(np.isinf(spans).argmax())} spans more than a number can hold")
+    if is_scaled:
+        divisors, extents = np.where(spans > 0.0, spans, np.inf), np.ones_like(spans)
+    else:
+        divisors, extents = np.ones_like(spans), spans
+    for f in np.flatnonzero(is_nominal):
+        n_categories = len(np.unique(values[~np.isnan(values[:, f]), f]))
+        divisors[f], extents[f] = 1.0, 1.0 - 1.0 / max(1, n_categories)
+    return Scales(low, divisors, extents, is_nominal)
+
+
+def in_threads(work: Callable[[slice], None], n_rows: int, n_differences: int) -> None:
+    """Do work on rows, all at once or divided among threads where there is much to do."""
+    n_threads = 1 if n_differences < MUCH_WORK else min(n_rows, numba.get_num_threads())
+    if n_threads == 1:
+        work(slice(0, n_rows))
+        return
+    ends = np.linspace(0, n_rows, n_threads + 1).astype(int).tolist()
+    with ThreadPoolExecutor(n_threads) as threads:
+        for done in [threads.submit(work, slice(*part)) for part in pairwise(ends)]:
+            done.result()

@@ -1,0 +1,80 @@
+"""Plan which streams shall carry an expensive sensor next."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from streamfs.arguments import JSON, STREAMS, examples
+
+if TYPE_CHECKING:
+    from streamfs.sample_plan import SamplePlan
+
+
+@click.command(
+    "sample-plan",
+    epilog=examples(
+        "streamfs sample-plan fields.csv --sensor soil --column air --column rain",
+        "streamfs sample-plan fields.parquet --sensor soil --number 20 --json",
+    ),
+)
+@STREAMS
+@click.option("--sensor", required=True, metavar="COLUMN", help="The expensive sensor's column.")
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="COLUMN",
+    help="A column that is known of all streams; may be repeated; by default all others.",
+)
+@click.option(
+    "--number", default=10, show_default=True, type=click.IntRange(1), help="How many streams to name at most."
+)
+@click.option(
+    "--bins",
+    default=3,
+    show_default=True,
+    type=click.IntRange(2, 20),
+    help="Bins of equal width that the mean of a column over a stream is put into.",
+)
+@JSON
+def sample_plan(streams: Path, sensor: str, columns: Sequence[str], number: int, bins: int, as_json: bool) -> None:
+    """Plan which streams shall carry an expensive sensor next.
+
+    STREAMS is a CSV or Parquet file of the columns stream, time, label and the readings. The streams that carry
+    the sensor have readings in its column, the others none. Those are named first whose reading is expected to
+    change what is known of the label the most; the more columns and bins, the more streams it takes to learn.
+    """
+    if sensor in columns:
+        raise click.UsageError(f"--column {sensor} is the sensor")
+    from streamfs import console
+    from streamfs.sample_plan import plan_samples
+    from streamfs.streams import StreamSet
+
+    console.tell_of_compiling()
+    with console.progress() as report, console.step(report, "reading the streams"):
+        recorded = StreamSet.read(streams)
+    plan = plan_samples(recorded, sensor, columns or None, number, bins)
+    if as_json:
+        console.print_json(plan.to_json())
+        return
+    console.say(
+        f"{plan.n_known} of {plan.n_known + plan.n_unknown} streams carry {sensor}, in {plan.n_regions} regions; "
+        f"uncertainty of the label {plan.uncertainty:.4g} nats"
+    )
+    console.print_table(_rows(plan))
+
+
+def _rows(plan: "SamplePlan") -> list[dict[str, object]]:
+    """What a person reads: the streams, and the likeliest reading of each where bins are known."""
+    return [
+        {
+            "stream": planned.stream,
+            "label": planned.label,
+            "benefit": planned.benefit,
+            f"expected_{plan.sensor}": plan.likeliest(planned),
+            **{f"in_{column}": text for column, text in planned.region.items()},
+        }
+        for planned in plan.streams
+    ]

@@ -1,0 +1,39 @@
+"""Learning from each instance's nearest other one how far from the mean a feature's value is unusual."""
+
+import numpy as np
+
+from streamfs._compiled import kernel
+from streamfs.classifiers._evaluate import Array, Indices
+from streamfs.classifiers._lazy import Stored, distance
+
+
+@kernel
+def nearest_others(stored: Stored, groups: Indices, compared: Indices, neighbours: Indices) -> None:
+    """Fill `neighbours` with the nearest instance of another group to each, of equally near ones the lowest.
+
+    It is -1 where there is none.
+    """
+    for i in range(len(neighbours)):
+        least = np.inf
+        neighbours[i] = -1
+        for other in range(len(neighbours)):
+            if groups[other] != groups[i]:
+                apart = distance(stored, stored.values[i], other, compared, least)
+                if neighbours[i] < 0 or apart < least:
+                    least, neighbours[i] = apart, other
+
+
+@kernel
+def learn_from_all(
+    stored: Stored, classes: Indices, neighbours: Indices, deviations: Array, eta: float, thresholds: Array
+) -> None:
+    """Change the thresholds by each instance in turn, as the table of LearnT has it; none falls below 0."""
+    for i in range(len(neighbours)):
+        other = neighbours[i]
+        if other < 0:
+            continue
+        rate = eta if classes[i] == classes[other] else -eta
+        for f in range(len(thresholds)):
+            gap = abs(stored.values[i, f] - stored.values[other, f]) / stored.spans[f]
+            if gap == gap:
+                thresholds[f] = max(0.0, thresholds[f] * (1.0 + rate * (gap - deviations[f])))

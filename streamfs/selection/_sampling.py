@@ -1,0 +1,158 @@
+"""Compiled active sampling: a step touches one joint value, however many regions there are."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from feature_extractors.base import Array
+from streamfs._compiled import kernel
+from streamfs.selection._benefit import Estimate, all_benefits, joint_benefits, learn, right_share
+from streamfs.streams import Integers
+
+NOBODY = -1
+"""No instance is left."""
+_EXHAUSTED = -1.0  # below any benefit
+
+
+class Pools(NamedTuple):
+    """The instances on which a candidate may yet be extracted.
+
+    Parameters
+    ----------
+    region_of : ndarray of int of shape (n_instances,)
+        The region of each instance: its class times the number of joint values, plus its joint value.
+    members : ndarray of int
+        Instances by region, in random order.
+    next_member, ends : ndarray of int of shape (n_regions,)
+        Where the next of a region stands among the members, and where the region ends.
+    benefits : ndarray of shape (n_classes, n_joint)
+        Of all regions.
+    tournament : ndarray
+        Entry 1 is the largest benefit of a region with instances left; the winner of entries 2i and 2i + 1 is
+        entry i, and the regions themselves are the second half.
+    """
+
+    region_of: Integers
+    members: Integers
+    next_member: Integers
+    ends: Integers
+    benefits: Array
+    tournament: Array
+
+
+def make_pools(region_of: Integers, order: Integers, n_classes: int, n_joint: int) -> Pools:
+    """Lay out the instances that may be extracted, in the random order in which they come."""
+    n_regions = n_classes * n_joint
+    sizes = np.bincount(region_of[order], minlength=n_regions)
+    ends = np.cumsum(sizes)
+    members = np.empty_like(order)
+    lay_out(region_of, order, ends - sizes, members)
+    half = 1 << (n_regions - 1).bit_length()
+    benefits = np.zeros((n_classes, n_joint))
+    return Pools(region_of, members, ends - sizes, ends, benefits, np.full(2 * half, _EXHAUSTED))
+
+
+@kernel
+def lay_out(region_of: Integers, order: Integers, places: Integers, members: Integers) -> None:
+    """Put instances behind each other by region, as they come; the places of the regions move on."""
+    for instance in order:
+        region = region_of[instance]
+        members[places[region]] = instance
+        places[region] += 1
+
+
+@kernel
+def enter(pools: Pools, region: int, benefit: float) -> None:
+    """Let a region into the tournament with its benefit, if it has instances left."""
+    tournament = pools.tournament
+    place = len(tournament) // 2 + region
+    tournament[place] = benefit if pools.next_member[region] < pools.ends[region] else _EXHAUSTED
+    while place > 1:
+        place //= 2
+        tournament[place] = max(tournament[2 * place], tournament[2 * place + 1])
+
+
+@kernel
+def open_pools(known: Estimate, pools: Pools) -> None:
+    """Let all regions into the tournament."""
+    all_benefits(known, pools.benefits)
+    n_classes, n_joint = pools.benefits.shape
+    for label in range(n_classes):
+        for joint in range(n_joint):
+            enter(pools, label * n_joint + joint, pools.benefits[label, joint])
+
+
+@kernel
+def best_region(pools: Pools) -> int:
+    """The region of the largest benefit, the first of equals; `NOBODY` where no instance is left."""
+    tournament = pools.tournament
+    if tournament[1] == _EXHAUSTED:
+        return NOBODY
+    place, half = 1, len(tournament) // 2
+    while place < half:
+        place *= 2
+        if tournament[place] < tournament[place + 1]:
+            place += 1
+    return place - half
+
+
+@kernel
+def draw(pools: Pools) -> int:
+    """Take the next instance of the best region."""
+    region = best_region(pools)
+    if region == NOBODY:
+        return NOBODY
+    instance: int = pools.members[pools.next_member[region]]
+    pools.next_member[region] += 1
+    return instance
+
+
+@kernel
+def renew(known: Estimate, pools: Pools, joint: int) -> None:
+    """Work out the benefits anew that have changed with what was learnt at a joint value: those of its regions."""
+    n_classes, n_joint = pools.benefits.shape
+    joint_benefits(known, joint, pools.benefits)
+    for label in range(n_classes):
+        enter(pools, label * n_joint + joint, pools.benefits[label, joint])
+
+
+@kernel
+def learn_actively(known: Estimate, pools: Pools, instance: int, value: int) -> None:
+    """Count an extracted value, and renew the benefits."""
+    n_joint = pools.benefits.shape[1]
+    region = pools.region_of[instance]
+    learn(known, region // n_joint, region % n_joint, value, 1.0)
+    renew(known, pools, region % n_joint)
+
+
+@kernel
+def sample(
+    known: Estimate,
+    pools: Pools,
+    order: Integers,
+    is_active: bool,
+    values: Integers,
+    truth: Array,
+    drawn: Integers,
+    rights: Array,
+) -> None:
+    """Draw instances actively, or as they come, learn their values, and follow the share classified rightly.
+
+    Entry k of the rights is the share after k values; the room for the drawn says how many are wanted.
+    """
+    n_joint = known.counts.shape[1]
+    rights[0] = 0.0
+    for joint in range(n_joint):
+        rights[0] += right_share(known, truth, joint)
+    if is_active:
+        open_pools(known, pools)
+    for step in range(len(drawn)):
+        instance = draw(pools) if is_active else order[step]
+        region = pools.region_of[instance]
+        before = right_share(known, truth, region % n_joint)
+        if is_active:
+            learn_actively(known, pools, instance, values[instance])
+        else:
+            learn(known, region // n_joint, region % n_joint, values[instance], 1.0)
+        rights[step + 1] = rights[step] + (right_share(known, truth, region % n_joint) - before)
+        drawn[step] = instance

@@ -1,0 +1,282 @@
+"""Compiled judging of subsets by the nearest rows outside each row's fold.
+
+Distances by a subset and each feature to be tried are first worked out in single precision, where that feature is
+added to what the others give, or taken from it. Only where rounding leaves open which rows are the nearest are
+distances worked out anew in double precision, feature by feature in order.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.base import Array
+from streamfs._compiled import inlined, kernel
+from streamfs.classifiers._neighbours import difference, insert
+from streamfs.relief._sieve import UNLIMITED, Singles
+from streamfs.selection._wrapped_sieve import DOUBT, TOO_FAR, Sieve, Single, add
+from streamfs.streams import Integers
+
+Integers32 = npt.NDArray[np.int32]
+
+TILE = 8
+"""Rows of a fold that are judged together, so that what they share stays in the fast memory."""
+STRETCH = 32
+"""Rows of which it is first asked whether any is near."""
+BLOCK = 512
+"""Rows that their distances are worked out from at once, for the same reason."""
+
+
+class Exact(NamedTuple):
+    """Rows and folds in double precision.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_features)
+        Values; NaN is missing.
+    is_nominal : ndarray of bool of shape (n_features,)
+        Which features are codes of categories.
+    lows, divisors, extents : ndarray of shape (n_folds, n_features)
+        What differences are measured by in each fold, as in `Scales`.
+    """
+
+    values: Array
+    is_nominal: npt.NDArray[np.bool_]
+    lows: Array
+    divisors: Array
+    extents: Array
+
+
+class Wrapped(NamedTuple):
+    """Rows, and who is judged by whom.
+
+    Parameters
+    ----------
+    sieve, exact : Sieve, Exact
+        The values.
+    classes : ndarray of int of shape (n_rows,)
+        Numbers from 0.
+    is_training : ndarray of bool of shape (n_folds, n_rows)
+        Which rows may be neighbours.
+    queries, folds : ndarray of int of shape (n_queries,)
+        The rows that are judged, fold by fold.
+    tiles : ndarray of int of shape (n_tiles + 1,)
+        Where tiles of queries begin, each within a fold.
+    n_neighbors, power : int
+        How many neighbours vote, and the power of each difference.
+    """
+
+    sieve: Sieve
+    exact: Exact
+    classes: Integers
+    is_training: npt.NDArray[np.bool_]
+    queries: Integers
+    folds: Integers
+    tiles: Integers
+    n_neighbors: int
+    power: int
+
+
+class Room(NamedTuple):
+    """Room for what is worked out on the way.
+
+    Parameters
+    ----------
+    base : ndarray of float32 of shape (TILE, n_rows)
+        Distances of the rows of a tile by the subset.
+    near : ndarray of float32 of shape (n_stretches * STRETCH,)
+        Distances of one of them with a feature put in or taken out; infinite beyond the last row.
+    minima : ndarray of float32 of shape (n_stretches,)
+        The least of each stretch of them.
+    bits, minima_bits : ndarray of int32
+        The same memory as `near` and `minima`.
+    passed : ndarray of int
+        Rows that may be the nearest.
+    distances, rows : ndarray of shape (n_neighbors + 1,)
+        The nearest.
+    votes : ndarray of int of shape (n_classes,)
+        What they are.
+    """
+
+    base: Singles
+    near: Singles
+    minima: Singles
+    bits: Integers32
+    minima_bits: Integers32
+    passed: Integers
+    distances: Array
+    rows: Integers
+    votes: Integers
+
+
+def make_room(wrapped: Wrapped) -> Room:
+    """Make room for one thread."""
+    n_rows, k = len(wrapped.classes), wrapped.n_neighbors
+    n_stretches = -(-n_rows // STRETCH)
+    near, minima = np.full(n_stretches * STRETCH, np.inf, np.float32), np.empty(n_stretches, np.float32)
+    return Room(
+        np.empty((TILE, n_rows), np.float32),
+        near,
+        minima,
+        near.view(np.int32),
+        minima.view(np.int32),
+        np.empty(len(near), np.int64),
+        np.empty(k + 1),
+        np.empty(k + 1, np.int64),
+        np.empty(int(wrapped.classes.max()) + 1, np.int64),
+    )
+
+
+@kernel
+def _copy(source: Singles, target: Singles) -> None:
+    for j in range(len(target)):
+        target[j] = source[j]
+
+
+@inlined
+def _fill_base(wrapped: Wrapped, first: int, stop: int, subset: Integers, base: Singles) -> None:
+    """Distances of a tile of queries by the subset; infinite from rows that may not be neighbours."""
+    for start in range(0, len(wrapped.classes), BLOCK):
+        end = min(len(wrapped.classes), start + BLOCK)
+        for q in range(first, stop):
+            may_be = wrapped.is_training[wrapped.folds[q]]
+            for j in range(start, end):
+                base[q - first, j] = np.float32(0.0) if may_be[j] else np.float32(np.inf)
+        for f in subset:
+            for q in range(first, stop):
+                part, row = base[q - first, start:end], wrapped.queries[q]
+                add(wrapped.sieve, wrapped.power == 2, wrapped.folds[q], row, f, Single(1.0), start, part)
+
+
+@inlined
+def _distance(wrapped: Wrapped, fold: int, i: int, j: int, features: Integers) -> float:
+    """Sum of the differences of two rows in double precision, each to the power."""
+    exact, total = wrapped.exact, 0.0
+    for f in features:
+        a, b, is_nominal = exact.values[i, f], exact.values[j, f], exact.is_nominal[f]
+        d = difference(a, b, exact.lows[fold, f], exact.divisors[fold, f], exact.extents[fold, f], is_nominal)
+        total += d if wrapped.power == 1 else d * d
+    return total
+
+
+@kernel
+def _fill_minima(bits: Integers32, minima_bits: Integers32) -> None:
+    """Least of each stretch. Numbers of one sign are ordered as the whole numbers of the same bits are."""
+    for stretch in range(len(minima_bits)):
+        least = bits[stretch * STRETCH]
+        for place in range(stretch * STRETCH, (stretch + 1) * STRETCH):
+            least = min(least, bits[place])
+        minima_bits[stretch] = least
+
+
+@inlined
+def _pass_all(wrapped: Wrapped, fold: int, room: Room) -> int:
+    """List all rows that may be neighbours, as if all were equally near; return how many they are."""
+    n_passed = 0
+    for j in range(len(wrapped.classes)):
+        room.near[j] = Single(0.0)
+        room.passed[n_passed] = j
+        n_passed += wrapped.is_training[fold, j]
+    return n_passed
+
+
+@inlined
+def _let_pass(n_neighbors: int, doubt: Single, room: Room) -> int:
+    """List rows among which the nearest are, and hardly more; return how many they are.
+
+    There are as many rows as are needed within the distance within which so many stretches have a row.
+    """
+    _fill_minima(room.bits, room.minima_bits)
+    n_found, limit = 0, UNLIMITED
+    for stretch in range(len(room.minima)):
+        if room.minima[stretch] < limit:
+            n_found = insert(room.minima[stretch], stretch, n_found, room.distances, room.rows)
+            if n_found >= n_neighbors:
+                limit = Single(room.distances[n_neighbors - 1])
+    limit = min(UNLIMITED, limit + doubt)
+    n_passed = 0
+    for stretch in range(len(room.minima)):
+        if room.minima[stretch] <= limit:
+            for j in range(stretch * STRETCH, (stretch + 1) * STRETCH):
+                room.passed[n_passed] = j
+                n_passed += room.near[j] <= limit
+    return n_passed
+
+
+@inlined
+def _find_nearest(wrapped: Wrapped, q: int, features: Integers, most: float, room: Room) -> None:
+    """Find the nearest rows of a query by some features, of which `room.near` has the distances."""
+    fold, k, near = wrapped.folds[q], wrapped.n_neighbors, room.near
+    doubt = np.float32(DOUBT * (11 + len(features)) * most + 1.0 / TOO_FAR)
+    n_passed = _let_pass(k, doubt, room) if most < TOO_FAR else _pass_all(wrapped, fold, room)
+    n_found = 0
+    for place in range(n_passed):
+        j = room.passed[place]
+        n_found = insert(near[j], j, n_found, room.distances, room.rows)
+    if n_found <= k or room.distances[k] > room.distances[k - 1] + doubt:
+        return
+    limit, n_found = room.distances[k - 1] + doubt, 0
+    for place in range(n_passed):
+        j = room.passed[place]
+        if near[j] <= limit:
+            exact = _distance(wrapped, fold, wrapped.queries[q], j, features)
+            n_found = insert(exact, j, n_found, room.distances, room.rows)
+
+
+@inlined
+def _is_right(wrapped: Wrapped, q: int, room: Room) -> bool:
+    """Whether most of the nearest rows of a query are of its class, the first of equally frequent ones."""
+    room.votes[:] = 0
+    for place in range(wrapped.n_neighbors):
+        room.votes[wrapped.classes[room.rows[place]]] += 1
+    return bool(room.votes.argmax() == wrapped.classes[wrapped.queries[q]])
+
+
+@kernel
+def count_right(
+    wrapped: Wrapped,
+    subset: Integers,
+    tried: Integers,
+    sign: int,
+    subsets: Integers,
+    first_tile: int,
+    last_tile: int,
+    room: Room,
+    n_right: Integers,
+) -> None:
+    """Count the queries whose class is told, for a subset with each of some features put in or taken out.
+
+    Parameters
+    ----------
+    wrapped : Wrapped
+        Rows and folds.
+    subset : ndarray of int
+        Features, rising.
+    tried : ndarray of int of shape (n_tried,)
+        Features to be put in, or taken out.
+    sign : {1, -1}
+        Which of both.
+    subsets : ndarray of int of shape (n_tried, n_chosen)
+        What is then chosen, rising.
+    first_tile, last_tile : int
+        Tiles of queries that are judged; the last is not.
+    room : Room
+        Room to work in.
+    n_right : ndarray of int of shape (n_tried,)
+        Counts, added to.
+    """
+    for tile in range(first_tile, last_tile):
+        first, stop = wrapped.tiles[tile], wrapped.tiles[tile + 1]
+        _fill_base(wrapped, first, stop, subset, room.base)
+        fold = wrapped.folds[first]
+        for c in range(len(tried)):
+            most = wrapped.sieve.reaches[fold, tried[c]]
+            for f in subset:
+                most += wrapped.sieve.reaches[fold, f]
+            for q in range(first, stop):
+                near = room.near[: len(wrapped.classes)]
+                _copy(room.base[q - first], near)
+                row = wrapped.queries[q]
+                add(wrapped.sieve, wrapped.power == 2, fold, row, tried[c], Single(sign), 0, near)
+                _find_nearest(wrapped, q, subsets[c], most, room)
+                n_right[c] += _is_right(wrapped, q, room)

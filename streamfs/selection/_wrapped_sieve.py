@@ -1,0 +1,101 @@
+"""Distances in single precision, many at a time: features are added to them, or taken out again."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.base import Array
+from streamfs._compiled import inlined, kernel
+from streamfs.relief._sieve import Singles
+
+Single = np.float32
+
+DOUBT = 2.0**-21
+"""See `Sieve.reaches`."""
+TOO_FAR = 1e30
+"""Distances beyond which single precision is not to be trusted."""
+
+
+class Sieve(NamedTuple):
+    """Rows and folds in single precision, in a common unit.
+
+    Parameters
+    ----------
+    shares : ndarray of float32 of shape (n_features, n_rows)
+        Values as shares of the range of all rows; categories as whole numbers from 0; NaN is missing.
+    is_nominal, is_patchy : ndarray of bool of shape (n_features,)
+        Which features are codes of categories, and which have missing values.
+    factors : ndarray of float32 of shape (n_folds, n_features)
+        What a difference of shares counts in a fold, or of categories.
+    lows, extents : ndarray of float32 of shape (n_folds, n_features)
+        The fold's least values, as shares, and its differences of two missing values.
+    reaches : ndarray of shape (n_folds, n_features)
+        The larger of factor and extent, to the power. With u = 2**-24 the unit roundoff and M the larger, a
+        difference is at most 2 M and off by at most 7 u M, its square by 32 u M^2, and each of n additions by
+        4 u times the sum of all M^2. So of two distances that are farther apart than 8 u (9 + n) times that sum,
+        `DOUBT` (9 + n) times it, the less is less in truth, with room to spare for rounding in double precision.
+    """
+
+    shares: Singles
+    is_nominal: npt.NDArray[np.bool_]
+    is_patchy: npt.NDArray[np.bool_]
+    factors: Singles
+    lows: Singles
+    extents: Singles
+    reaches: Array
+
+
+@kernel
+def _add_plain(column: Singles, a: Single, factor: Single, sign: Single, square: bool, near: Singles) -> None:
+    """Add a numeric feature without missing values, or take it out."""
+    for j in range(len(near)):
+        d = (column[j] - a) * factor
+        near[j] += sign * (d * d if square else abs(d))
+
+
+@kernel
+def _add_patchy(
+    column: Singles,
+    a: Single,
+    factor: Single,
+    low: Single,
+    extent: Single,
+    sign: Single,
+    square: bool,
+    near: Singles,
+) -> None:
+    """Add a numeric feature that has missing values, or take it out."""
+    place = (a - low) * factor
+    far = max(place, extent - place)
+    for j in range(len(near)):
+        d = abs(column[j] - a) * factor
+        other_place = (column[j] - low) * factor
+        other_far = max(other_place, extent - other_place)
+        if d != d:
+            d = far if far == far else other_far if other_far == other_far else extent
+        near[j] += sign * (d * d if square else d)
+
+
+@kernel
+def _add_nominal(
+    column: Singles, a: Single, factor: Single, extent: Single, sign: Single, square: bool, near: Singles
+) -> None:
+    """Add a nominal feature, or take it out."""
+    for j in range(len(near)):
+        d = factor if column[j] != a else Single(0.0)
+        d = extent if a != a or column[j] != column[j] else d
+        near[j] += sign * (d * d if square else d)
+
+
+@inlined
+def add(sieve: Sieve, square: bool, fold: int, row: int, f: int, sign: Single, start: int, near: Singles) -> None:
+    """Add what a feature tells a row apart from those from `start` on, or take it out where the sign is -1."""
+    column, a = sieve.shares[f, start : start + len(near)], sieve.shares[f, row]
+    factor, low, extent = sieve.factors[fold, f], sieve.lows[fold, f], sieve.extents[fold, f]
+    if sieve.is_nominal[f]:
+        _add_nominal(column, a, factor, extent, sign, square, near)
+    elif sieve.is_patchy[f]:
+        _add_patchy(column, a, factor, low, extent, sign, square, near)
+    else:
+        _add_plain(column, a, factor, sign, square, near)

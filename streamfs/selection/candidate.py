@@ -1,0 +1,184 @@
+"""A candidate feature that is extracted on some instances only."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from feature_extractors.base import Array
+from streamfs.selection._benefit import Estimate, learn
+from streamfs.selection._sampling import draw, learn_actively, make_pools, open_pools, sample
+from streamfs.selection.regions import Regions, decisions, joint_probabilities
+from streamfs.streams import Integers
+
+
+class Sampled(NamedTuple):
+    """What was extracted of a candidate.
+
+    Parameters
+    ----------
+    known : Estimate
+        What was learnt of it.
+    drawn : ndarray of int
+        The instances on which it was extracted, in order.
+    """
+
+    known: Estimate
+    drawn: Integers
+
+
+def sample_recorded(
+    regions: Regions, values: Integers, truth: Array, order: Integers, budget: int, *, is_active: bool
+) -> tuple[Sampled, Array]:
+    """Extract a candidate whose values are all at hand, and follow the error rate.
+
+    Parameters
+    ----------
+    regions : Regions
+        Of all instances.
+    values : ndarray of int of shape (n_instances,)
+        Values of the candidate, as numbers from 0.
+    truth : ndarray of shape (n_classes, n_joint, n_values)
+        Probabilities by which errors are counted, as `joint_probabilities` makes them.
+    order : ndarray of int
+        The instances that may be drawn, shuffled.
+    budget : int
+        On how many instances to extract; all, where there are fewer.
+    is_active : bool
+        Whether the next is the first of `order` in the best region, or the first of all.
+
+    Returns
+    -------
+    sampled : Sampled
+        What was extracted.
+    errors : ndarray of shape (n_drawn + 1,)
+        Error rate, from 0 to 1, of the classifier after each value, from none on.
+    """
+    known = regions.estimate(truth.shape[2])
+    pools = make_pools(regions.region_of, order, *regions.weights.shape)
+    drawn = np.empty(min(budget, len(order)), dtype=np.int64)
+    rights = np.empty(len(drawn) + 1)
+    sample(known, pools, order, is_active, values, truth, drawn, rights)
+    return Sampled(known, drawn), 1.0 - regions.right_elsewhere - rights
+
+
+def sample_by(
+    regions: Regions,
+    n_values: int,
+    extract: Callable[[int], int],
+    order: Integers,
+    budget: int,
+    *,
+    is_active: bool,
+) -> Sampled:
+    """Extract a candidate by asking for one value after the other; otherwise as `sample_recorded`."""
+    known = regions.estimate(n_values)
+    pools = make_pools(regions.region_of, order, *regions.weights.shape)
+    if is_active:
+        open_pools(known, pools)
+    drawn = np.empty(min(budget, len(order)), dtype=np.int64)
+    for step in range(len(drawn)):
+        instance = draw(pools) if is_active else int(order[step])
+        value = extract(instance)
+        if is_active:
+            learn_actively(known, pools, instance, value)
+        else:
+            learn(known, int(regions.labels[instance]), int(regions.joint[instance]), value, 1.0)
+        drawn[step] = instance
+    return Sampled(known, drawn)
+
+
+def error_rate(regions: Regions, known: Estimate, truth: Array) -> float:
+    """Error rate of the most probable class by what is known, if that is the truth, from 0 to 1."""
+    right = np.take_along_axis(truth, decisions(known)[np.newaxis], axis=0).sum()
+    return float(1.0 - regions.right_elsewhere - right)
+
+
+class Recorded(NamedTuple):
+    """Candidates of which all values are at hand.
+
+    Parameters
+    ----------
+    regions : Regions
+        Of all instances.
+    values : tuple of ndarray of int of shape (n_instances,)
+        Values of each candidate, as numbers from 0.
+    truths : tuple of ndarray of shape (n_classes, n_joint, n_values)
+        Probabilities by which each candidate's errors are counted: the estimate from all values.
+    true_errors : ndarray of shape (n_candidates,)
+        Error rates of the classifiers of all values, from 0 to 1.
+    """
+
+    regions: Regions
+    values: tuple[Integers, ...]
+    truths: tuple[Array, ...]
+    true_errors: Array
+
+    @classmethod
+    def of(cls, regions: Regions, values: Sequence[Integers], n_values: Sequence[int]) -> "Recorded":
+        """Learn all of candidates that can have so many values each."""
+        known = [regions.estimate_of(numbers, n) for numbers, n in zip(values, n_values, strict=True)]
+        truths = tuple(joint_probabilities(estimate) for estimate in known)
+        errors = [error_rate(regions, estimate, truth) for estimate, truth in zip(known, truths, strict=True)]
+        return cls(regions, tuple(values), truths, np.array(errors))
+
+    def sample(self, candidate: int, order: Integers, budget: int, *, is_active: bool) -> tuple[Sampled, Array]:
+        """Extract a candidate on some instances, and follow its error rate, as `sample_recorded` does."""
+        values, truth = self.values[candidate], self.truths[candidate]
+        return sample_recorded(self.regions, values, truth, order, budget, is_active=is_active)
+
+
+def spearman(scores: Array, truth: Array) -> Array:
+    """Spearman's rank correlation with the true scores, by 1 - 6 sum d^2 / (M (M^2 - 1)).
+
+    Parameters
+    ----------
+    scores : ndarray of shape (..., M)
+        Scores of M candidates; what is equal to 12 decimals is tied, and has the mean rank.
+    truth : ndarray of shape (M,)
+        True scores.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two candidates.
+
+    Notes
+    -----
+    With ties this is not Pearson's correlation of the ranks, but it is defined where all scores are equal, as they
+    are before anything is extracted: one half, where no true scores are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> spearman(np.array([[0.1, 0.2, 0.4], [0.3, 0.3, 0.3]]), np.array([0.0, 0.3, 0.2]))
+    array([0.5, 0.5])
+    """
+    from scipy.stats import rankdata  # noqa: PLC0415 - takes a second, and only experiments need it
+
+    n_candidates = len(truth)
+    if n_candidates < 2:
+        raise ValueError(f"there are {n_candidates} scores, expected at least 2")
+    gaps = rankdata(np.round(scores, 12), axis=-1) - rankdata(np.round(truth, 12))
+    correlations: Array = 1.0 - 6.0 * (gaps**2).sum(axis=-1) / (n_candidates * (n_candidates**2 - 1))
+    return correlations
+
+
+def mean_square_error(errors: Array, truth: Array) -> Array:
+    """Mean square difference between estimated and true error rates.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n_runs, ..., M, n_sizes)
+        Error rates of M candidates in several runs, after samples of several sizes.
+    truth : ndarray of shape (M,)
+        True error rates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mean_square_error(np.array([[[0.5, 0.3]], [[0.1, 0.3]]]), np.array([0.2])).round(3)
+    array([[0.05, 0.01]])
+    """
+    squares: Array = ((errors - truth[:, np.newaxis]) ** 2).mean(axis=0)
+    return squares

@@ -1,0 +1,88 @@
+"""Folds of rows, the same for every subset of features that is judged."""
+
+import warnings
+from collections.abc import Iterable
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+from feature_extractors.base import Array
+from streamfs.errors import DataError
+from streamfs.streams import Integers
+
+
+class Fold(NamedTuple):
+    """Rows to learn from and rows to be judged on.
+
+    Parameters
+    ----------
+    training, test : ndarray of int
+        Indices of rows, rising.
+    """
+
+    training: Integers
+    test: Integers
+
+
+def make_folds(
+    X: Array, y: npt.NDArray[Any], groups: npt.ArrayLike | None, cv: Any, random_state: int | None
+) -> tuple[Fold, ...]:
+    """Divide rows into folds.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Values.
+    y : ndarray of shape (n_rows,)
+        Classes.
+    groups : array_like of shape (n_rows,), optional
+        Rows of one group never stand on both sides of a fold.
+    cv : int, splitter, or iterable of (training, test)
+        A number gives stratified folds of shuffled rows, or of whole groups. A splitter of scikit-learn's, or
+        pairs of training and test rows, are taken as they are.
+    random_state : int, optional
+        Seeds the shuffling.
+
+    Raises
+    ------
+    DataError
+        If there is one class only, a class has a single row, or a single group, so that it could not be learnt
+        where it is judged, or no row is judged.
+    ValueError
+        If `cv` is none of these, or there are too few rows, or groups, for so many folds.
+    """
+    if len(np.unique(y)) < 2:
+        raise DataError(f"y has one class only, {str(y[0])!r}, expected at least two")
+    pairs: Iterable[Any]
+    if isinstance(cv, Integral):
+        pairs = _stratified(y, groups, int(cv), random_state)
+    elif isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        raise ValueError(f"cv is {cv!r}, expected a number of folds, a splitter, or pairs of rows")
+    else:
+        pairs = cv.split(X, y, groups) if hasattr(cv, "split") else cv
+    folds = tuple(Fold(*(np.sort(np.asarray(rows, np.int64)) for rows in pair)) for pair in pairs)
+    if not any(len(fold.test) for fold in folds):
+        raise DataError(f"cv is {cv!r}, which judges no row, expected folds with test rows")
+    return folds
+
+
+def _stratified(
+    y: npt.NDArray[Any], groups: npt.ArrayLike | None, n_folds: int, random_state: int | None
+) -> list[tuple[Integers, Integers]]:
+    """Divide rows, or groups, into shuffled folds, outside each of which there are all classes."""
+    kind, units = ("sample", np.arange(len(y))) if groups is None else ("group", np.asarray(groups))
+    sizes = {label: len(np.unique(units[y == label])) for label in np.unique(y)}
+    for label, size in sizes.items():
+        if size < 2:
+            raise DataError(f"class {str(label)!r} has {size} {kind} only, expected at least 2")
+    most = max(sizes.values()) if groups is None else len(np.unique(units))
+    if not 2 <= n_folds <= most:
+        raise ValueError(f"cv is {n_folds}, expected 2 to {most} folds")
+    splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a class of fewer rows than folds is not judged in all
+        splits = splitter(n_folds, shuffle=True, random_state=random_state).split(units, y, units)
+        return list(splits)

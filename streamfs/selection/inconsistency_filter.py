@@ -1,0 +1,85 @@
+"""What the filters that search by the inconsistency rate have in common."""
+
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, clone
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from streamfs.selection.discretise import EqualWidthDiscretiser
+from streamfs.selection.inconsistency import Features, SubsetInconsistency
+
+if TYPE_CHECKING:
+    from feature_extractors.base import Array
+
+
+class InconsistencyFilter(SelectorMixin, BaseEstimator):
+    """A selector that searches the subsets of discretised features by their inconsistency rate."""
+
+    threshold: float
+    discretiser: Any
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> Self:  # noqa: ARG002
+        """Select features.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_rows, n_features)
+            Values; a missing one (NaN) is a value of its own.
+        y : array_like of shape (n_rows,)
+            Classes.
+        groups : array_like of shape (n_rows,), optional
+            Not looked at: nothing is held out here.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, y is continuous, a value is infinite, or the discretiser does not make
+            one feature of each.
+        """
+        values: Array
+        targets: npt.NDArray[Any]
+        values, targets = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        check_classification_targets(targets)
+        self._check_parameters()
+        rates = SubsetInconsistency(self._discretised(values, targets), targets)
+        self.ranking_ = np.array(self._search(rates), np.int64)
+        self.support_ = np.isin(np.arange(self.n_features_in_), self.ranking_)
+        self.inconsistency_ = rates.rate(self.ranking_)
+        return self
+
+    def _search(self, rates: SubsetInconsistency) -> Features:
+        """Find the features to select, in the order of the ranking."""
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.threshold, Real) or not 0.0 <= self.threshold <= 1.0:
+            raise ValueError(f"threshold is {self.threshold!r}, expected a rate from 0 to 1")
+
+    def _discretised(self, values: "Array", y: npt.NDArray[Any]) -> "Array":
+        """What the discretiser makes of the values."""
+        if isinstance(self.discretiser, str):
+            if self.discretiser != "passthrough":
+                raise ValueError(f"discretiser is {self.discretiser!r}, expected a transformer or 'passthrough'")
+            return values
+        self.discretiser_ = EqualWidthDiscretiser() if self.discretiser is None else clone(self.discretiser)
+        made = self.discretiser_.fit_transform(values, y)
+        codes: Array = check_array(made, dtype=np.float64, ensure_all_finite="allow-nan")
+        if codes.shape != values.shape:
+            raise ValueError(f"discretiser makes values of shape {codes.shape}, expected {values.shape}")
+        return codes
+
+    def _get_support_mask(self) -> npt.NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self) -> object:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,68 @@
+"""What it takes to measure subsets of features: protocols."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.base import Array
+from streamfs.streams import Integers
+
+Judge = Callable[[Sequence[int]], float]
+"""How good a subset of features is, given by their indices in any order; the larger, the better."""
+
+
+class Criterion(Protocol):
+    """What measures subsets of the features of some rows."""
+
+    def prepare(self, X: Array, y: npt.NDArray[Any], groups: npt.NDArray[Any] | None = None) -> Judge:
+        """Look at the rows once, before their features are judged.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            Values; NaN is missing.
+        y : ndarray of shape (n_rows,)
+            Classes.
+        groups : ndarray of shape (n_rows,), optional
+            Rows of one group, such as one stream, belong together.
+        """
+        ...
+
+
+@runtime_checkable
+class StepJudge(Protocol):
+    """A judge that is faster for all subsets that are one step away from one; a search asks it where it can."""
+
+    def __call__(self, subset: Sequence[int]) -> float:
+        """Judge a subset."""
+        ...
+
+    def with_each(self, subset: Sequence[int], features: Sequence[int]) -> Array:
+        """Judge the subset with each of some features put in, as if one by one; shape (n_features,)."""
+        ...
+
+    def without_each(self, subset: Sequence[int], features: Sequence[int]) -> Array:
+        """Judge the subset with each of some features taken out, as if one by one; shape (n_features,)."""
+        ...
+
+
+def in_order(subset: Sequence[int] | Integers, n_features: int, least: int = 1) -> Integers:
+    """Features of a subset in rising order, in which they are always judged.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than `least`, or one is there twice.
+    IndexError
+        If there is no such feature.
+    """
+    features = np.sort(np.asarray(subset, np.int64))
+    if len(features) < least:
+        raise ValueError("subset is empty, expected at least one feature")
+    if len(features) and not 0 <= features[0] <= features[-1] < n_features:
+        raise IndexError(f"subset is {features.tolist()}, expected features from 0 to {n_features - 1}")
+    if (features[1:] == features[:-1]).any():
+        raise ValueError(f"subset is {features.tolist()}, expected each feature once")
+    return features

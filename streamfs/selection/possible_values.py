@@ -1,0 +1,87 @@
+"""The values that a nominal feature can have."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from feature_extractors.base import Array
+from streamfs.streams import Integers
+
+Extract = Callable[[int, int], float]
+"""Measures a feature on an instance: called with the index of the instance and that of the feature."""
+
+
+@dataclass(frozen=True, eq=False)
+class PossibleValues:
+    """What a feature can be.
+
+    Parameters
+    ----------
+    feature : int
+        Index of the feature.
+    values : ndarray
+        Its values, rising; NaN, the last, is what is missing, as a value of its own.
+    """
+
+    feature: int
+    values: Array
+
+    @classmethod
+    def occurring(cls, feature: int, column: Array) -> "PossibleValues":
+        """Those that occur."""
+        return cls(feature, np.unique(column))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def numbers(self, column: Array) -> Integers:
+        """Number values by their place; -1 where one is not possible.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> PossibleValues(0, np.array([2.0, 5.0])).numbers(np.array([5.0, 2.0, 3.0, np.nan])).tolist()
+        [1, 0, -1, -1]
+        """
+        places = np.minimum(np.searchsorted(self.values, column), len(self) - 1)
+        found = self.values[places]
+        is_there = (found == column) | (np.isnan(found) & np.isnan(column))
+        return np.where(is_there, places, -1)
+
+    def require(self, column: Array) -> Integers:
+        """Number values, all of which must be possible.
+
+        Raises
+        ------
+        ValueError
+            Naming the first instance of which that is not so.
+        """
+        numbers = self.numbers(column)
+        if (numbers < 0).any():
+            instance = int(np.argmin(numbers))
+            raise ValueError(
+                f"feature {self.feature} is {column[instance]} at instance {instance}, expected {self._expected}"
+            )
+        return numbers
+
+    def ask(self, extract: Extract, instance: int) -> int:
+        """Extract the feature on an instance, and number the value.
+
+        Raises
+        ------
+        ValueError
+            If the value is not possible.
+        """
+        value = float(extract(instance, self.feature))
+        number = int(self.numbers(np.array([value]))[0])
+        if number < 0:
+            raise ValueError(
+                f"extract returned {value} for feature {self.feature} of instance {instance}, "
+                f"expected {self._expected}"
+            )
+        return number
+
+    @property
+    def _expected(self) -> str:
+        return f"one of its {len(self)} values from {self.values[0]:g} to {self.values[-1]:g}"

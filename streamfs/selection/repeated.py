@@ -1,0 +1,149 @@
+"""Selection repeated: as many features as chosen on average, those chosen most often."""
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, clone
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from feature_extractors.base import Array
+from streamfs.streams import Integers
+
+
+class RepeatedSelector(SelectorMixin, BaseEstimator):
+    """A selector that depends on chance, repeated: the mean number of features, and those chosen most often.
+
+    Parameters
+    ----------
+    selector : selector
+        One of `streamfs.selection`, with `fit(X, y, groups)`, `support_` and `ranking_`. It is cloned for each
+        repetition, and each of its parameters that is or ends in ``random_state`` seeded anew.
+    n_repetitions : int
+        How often it is repeated.
+    random_state : int, RandomState or None
+        Seeds the order of the rows and the selectors.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool of shape (n_features,)
+        Which features are selected; none only where most repetitions selected none.
+    ranking_ : ndarray of int of shape (n_selected,)
+        The selected features, the most often chosen first, and of equally often chosen ones those that entered
+        earlier on average.
+    sizes_ : ndarray of int of shape (n_repetitions,)
+        How many features each repetition chose.
+    frequencies_ : ndarray of int of shape (n_features,)
+        How many repetitions chose each feature.
+    rankings_ : list of ndarray of int
+        What each repetition chose, in its order.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    Each repetition has the rows in another order. The size is the mean of the sizes, rounded, halves up. Ties are
+    broken by the order of selection: of equally often chosen features the one whose places of entry sum up to the
+    least is taken, then that of the lowest index.
+
+    References
+    ----------
+    E. Acuna and F. Coaquira, Feature selection for supervised classification: methodology for wrapper methods. It
+    does not say which weights break ties: here they fall evenly with the place of entry.
+
+    Examples
+    --------
+    >>> from streamfs.selection.sequential import SequentialSelector
+    >>> X = np.tile([[0.0, 3.0, 1.0], [0.2, 1.0, 2.0], [1.0, 2.0, 1.0], [1.2, 3.0, 2.0]], (5, 1))
+    >>> selector = RepeatedSelector(SequentialSelector(), n_repetitions=3, random_state=0)
+    >>> selector.fit(X, [0, 0, 1, 1] * 5).frequencies_.tolist()
+    [3, 0, 0]
+    """
+
+    def __init__(
+        self,
+        selector: Any,
+        n_repetitions: int = 10,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.selector = selector
+        self.n_repetitions = n_repetitions
+        self.random_state = random_state
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> Self:
+        """Select again and again.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Values.
+        y : array-like of shape (n,)
+            Classes.
+        groups : array-like of shape (n,), optional
+            Handed on, in the order of the rows.
+
+        Raises
+        ------
+        ValueError
+            If `n_repetitions` is below 1, or as the selector raises.
+        """
+        values: Array
+        finite = "allow-nan" if get_tags(self).input_tags.allow_nan else True
+        values, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=finite)
+        labels: npt.NDArray[Any] = np.asarray(y)
+        if not self.n_repetitions >= 1:
+            raise ValueError(f"n_repetitions is {self.n_repetitions}, expected at least 1")
+        groups = None if groups is None else np.asarray(groups)
+        check_consistent_length(values, groups)
+        random = check_random_state(self.random_state)
+        self.rankings_ = [self._repetition(values, labels, groups, random) for _ in range(self.n_repetitions)]
+        self._vote(values.shape[1])
+        return self
+
+    def _repetition(
+        self,
+        values: Array,
+        labels: npt.NDArray[Any],
+        groups: npt.NDArray[Any] | None,
+        random: np.random.RandomState,
+    ) -> Integers:
+        """Select with the rows in another order."""
+        selector = clone(self.selector)
+        names = [name for name in selector.get_params() if name.split("__")[-1] == "random_state"]
+        selector.set_params(**{name: random.randint(np.iinfo(np.int32).max) for name in sorted(names)})
+        order = random.permutation(len(values))
+        if groups is None:
+            selector.fit(values[order], labels[order])
+        else:
+            selector.fit(values[order], labels[order], groups=groups[order])
+        ranking = np.asarray(selector.ranking_, np.int64)
+        if not np.array_equal(np.sort(ranking), np.flatnonzero(selector.support_)):
+            raise ValueError(f"ranking_ of {selector} is {ranking}, expected the selected features in order")
+        return ranking
+
+    def _vote(self, n_features: int) -> None:
+        """Take as many features as were chosen on average, those that were chosen most often."""
+        self.sizes_ = np.array([len(ranking) for ranking in self.rankings_])
+        self.frequencies_ = np.zeros(n_features, np.int64)
+        places = np.zeros(n_features, np.int64)
+        for ranking in self.rankings_:
+            self.frequencies_[ranking] += 1
+            places[ranking] += np.arange(len(ranking))
+        size = int(np.floor(self.sizes_.mean() + 0.5))
+        self.ranking_: Integers = np.lexsort((places, -self.frequencies_))[:size].astype(np.int64)
+        self.support_ = np.zeros(n_features, np.bool_)
+        self.support_[self.ranking_] = True
+
+    def _get_support_mask(self) -> npt.NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = get_tags(self.selector).input_tags.allow_nan
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,194 @@
+"""Sequential selection: features put in or taken out one by one, as a criterion says."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from streamfs.classifiers.neighbours import NeighborsClassifier
+from streamfs.selection.criteria import Criterion, WrapperAccuracy
+from streamfs.selection.search import Scores, SequentialSearch, Step
+
+if TYPE_CHECKING:
+    from feature_extractors.base import Array
+
+
+class SequentialSelector(SelectorMixin, BaseEstimator):
+    """Sequential forward or backward selection, floating or not, with any classifier or criterion.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        The classifier whose out-of-fold accuracy says how good a subset is; by default `NeighborsClassifier()`.
+    direction : {"forward", "backward"}
+        From no feature up, or from all features down.
+    floating : bool
+        Whether each step is followed by steps back, as long as they are better than all of their size before.
+    take, remove : int, optional
+        Features that a round puts in and takes out, one by one; by default one in forward, one out backward.
+        Forward more must be put in than taken out, backward fewer.
+    n_features : int or "best"
+        Where to stop: at so many features, or where the score no longer rises (forward) or begins to fall
+        (backward).
+    criterion : Criterion, optional
+        What measures subsets, in place of a classifier.
+    cv : int, splitter, or iterable of (training, test)
+        Folds for the classifier, as in `WrapperAccuracy`; not looked at where there is a criterion.
+    tolerance : float
+        With `n_features="best"`: what a forward step must raise the score by more than, and a backward step may
+        lower it by.
+    random_state : int, optional
+        Seeds the folds.
+    callback : callable, optional
+        Called with each `Step` at which the search stands; if it returns True the search ends there, with the best
+        so far.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool of shape (n_features,)
+        Which features are selected, at least one.
+    ranking_ : ndarray of int of shape (n_selected,)
+        The selected features, forward in the order in which they entered, backward rising.
+    score_ : float
+        The score of the selected features.
+    history_ : list of Step
+        Each subset at which the search stood, and its score.
+    n_judged_ : int
+        How many subsets were judged.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    No subset is judged twice. Among features that give the same score that of the lowest index is put in or taken
+    out. The first feature enters whatever its score. A round of more than one change stands or falls as a whole,
+    and rounds are whole. A floating search ends where the next step on would not stand, and gives the best of all
+    its subsets, of equally good ones the smallest.
+
+    References
+    ----------
+    E. Acuna and F. Coaquira, Feature selection for supervised classification (forward stops where the recognition
+    rate no longer increases, backward where it starts to decrease); P. Pudil, J. Novovicova and J. Kittler,
+    Floating search methods in feature selection, Pattern Recognition Letters 15, 1994.
+
+    Examples
+    --------
+    >>> X = np.tile([[0.0, 3.0, 1.0], [0.2, 1.0, 2.0], [1.0, 2.0, 1.0], [1.2, 3.0, 2.0]], (5, 1))
+    >>> selector = SequentialSelector(n_features=2).fit(X, [0, 0, 1, 1] * 5)
+    >>> selector.ranking_.tolist(), selector.score_
+    ([0, 1], 1.0)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        direction: Literal["forward", "backward"] = "forward",
+        floating: bool = False,
+        take: int | None = None,
+        remove: int | None = None,
+        n_features: int | Literal["best"] = "best",
+        criterion: Criterion | None = None,
+        cv: Any = 5,
+        tolerance: float = 0.0,
+        random_state: int | None = 0,
+        callback: Callable[[Step], bool | None] | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.direction = direction
+        self.floating = floating
+        self.take = take
+        self.remove = remove
+        self.n_features = n_features
+        self.criterion = criterion
+        self.cv = cv
+        self.tolerance = tolerance
+        self.random_state = random_state
+        self.callback = callback
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> Self:
+        """Search.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Values; NaN is missing, where the classifier takes it.
+        y : array-like of shape (n,)
+            Classes.
+        groups : array-like of shape (n,), optional
+            Rows of one group, such as one stream, never stand on both sides of a fold.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of its range, X is infinite, or NaN where the classifier takes none, or the
+            rounds do not come to `n_features`.
+        DataError
+            If there is one class only, or a class has a single row, or group.
+        """
+        search, criterion = self._search(), self._criterion()
+        values: Array
+        finite = "allow-nan" if get_tags(self).input_tags.allow_nan else True
+        values, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=finite)
+        check_classification_targets(y)
+        if groups is not None:
+            groups = np.asarray(groups)
+            check_consistent_length(values, groups)
+        scores = Scores(criterion.prepare(values, np.asarray(y), groups), values.shape[1])
+        self.history_: list[Step] = []
+        self._run(search, scores)
+        best = search.result(self.history_)
+        self.score_ = best.score
+        self.n_judged_ = len(scores.known)
+        self.ranking_ = np.array(best.subset if search.is_forward else sorted(best.subset), np.int64)
+        self.support_ = np.zeros(values.shape[1], np.bool_)
+        self.support_[self.ranking_] = True
+        return self
+
+    def _search(self) -> SequentialSearch:
+        """Return the way to search."""
+        if isinstance(self.n_features, str) and self.n_features != "best":
+            raise ValueError(f"n_features is {self.n_features!r}, expected 'best' or a whole number, at least 1")
+        size = None if self.n_features == "best" else self.n_features
+        return SequentialSearch(
+            self.direction, bool(self.floating), self.take, self.remove, size, float(self.tolerance)
+        )
+
+    def _criterion(self) -> Criterion:
+        """Return what measures subsets."""
+        if self.criterion is None:
+            estimator = NeighborsClassifier() if self.estimator is None else self.estimator
+            return WrapperAccuracy(estimator, self.cv, self.random_state)
+        if self.estimator is not None:
+            raise ValueError("both estimator and criterion are given, expected one of them")
+        return self.criterion
+
+    def _run(self, search: SequentialSearch, scores: Scores) -> None:
+        """Fill in the history until the search ends, or the callback ends it."""
+        for step in search.steps(scores):
+            self.history_.append(step)
+            if self.callback is not None and self.callback(step):
+                return
+        if search.size is not None and len(self.history_[-1].subset) != search.size:
+            take, remove = search.round
+            raise ValueError(
+                f"n_features is {search.size}, which rounds of {take} in and {remove} out do not come to "
+                f"among {scores.n_features} features"
+            )
+
+    def _get_support_mask(self) -> npt.NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.estimator is None or get_tags(self.estimator).input_tags.allow_nan
+        tags.target_tags.required = True
+        return tags

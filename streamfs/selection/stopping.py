@@ -1,0 +1,163 @@
+"""How much the ranking by random probes still changes, and rules on when that is little enough to stop."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite, nan
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+
+from feature_extractors.base import Array
+from streamfs.streams import Integers
+
+
+class Check(NamedTuple):
+    """What a stopping rule looks at: the features' coefficients so far, and their change since the last check.
+
+    Parameters
+    ----------
+    n_probes : int
+        Number of probes so far.
+    daf : ndarray of shape (n_features,)
+        Each feature's coefficient.
+    order_change, value_change : float
+        Mean change of the features' places and of their coefficients; NaN at the first check.
+    """
+
+    n_probes: int
+    daf: Array
+    order_change: float
+    value_change: float
+
+    @property
+    def ranking(self) -> Integers:
+        """Indices of the features, best first; among equals the lowest index is first."""
+        return ranked(self.daf)
+
+
+StoppingRule = Callable[[Sequence[Check]], bool]
+"""Called with all checks so far, the newest last; whether to stop."""
+
+
+def ranked(daf: Array) -> Integers:
+    """Indices of the features by falling coefficient; among equals the lowest index is first."""
+    return np.argsort(-daf, kind="stable").astype(np.int64)
+
+
+def order_change(before: Array, after: Array) -> float:
+    """C of condition 1: the mean number of places by which a feature moves in the order by coefficient.
+
+    Parameters
+    ----------
+    before, after : ndarray of shape (n_features,)
+        Coefficients.
+
+    Notes
+    -----
+    The paper prints one formula for both conditions. Its words for this one, a change in the features' order, are
+    taken: the index in the formula is the feature's place.
+
+    References
+    ----------
+    Somol, Grim, Filip and Pudil, On stopping rules in dependency-aware feature ranking, CIARP 2013.
+
+    Examples
+    --------
+    >>> order_change(np.array([0.3, 0.2, 0.1]), np.array([0.1, 0.2, 0.3]))
+    1.3333333333333333
+    """
+    return float(np.abs(np.argsort(ranked(before)) - np.argsort(ranked(after))).mean())
+
+
+def value_change(before: Array, after: Array) -> float:
+    """C^2 of condition 2: the mean absolute change of a feature's coefficient; the 2 is part of its name.
+
+    Parameters
+    ----------
+    before, after : ndarray of shape (n_features,)
+        Coefficients.
+
+    References
+    ----------
+    Somol, Grim, Filip and Pudil, On stopping rules in dependency-aware feature ranking, CIARP 2013.
+
+    Examples
+    --------
+    >>> value_change(np.array([0.25, 0.0]), np.array([0.5, 0.0]))
+    0.125
+    """
+    return float(np.abs(before - after).mean())
+
+
+@dataclass(frozen=True)
+class _BelowThreshold:
+    """Stops once a change is below a threshold."""
+
+    threshold: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.threshold, Real) or not isfinite(self.threshold) or self.threshold <= 0.0:
+            raise ValueError(f"threshold is {self.threshold!r}, expected a positive number")
+
+    def __call__(self, checks: Sequence[Check]) -> bool:
+        return self._change(checks) < self.threshold
+
+    def _change(self, checks: Sequence[Check]) -> float:
+        raise NotImplementedError
+
+
+class OrderChange(_BelowThreshold):
+    """Condition 1: stop once the order of the features hardly changes.
+
+    Parameters
+    ----------
+    threshold : float
+        Places: stops below this mean change of place between two checks. How many places are few depends on the
+        number of features, and features of no use swap places for ever.
+    """
+
+    def _change(self, checks: Sequence[Check]) -> float:
+        return checks[-1].order_change
+
+
+class ValueChange(_BelowThreshold):
+    """Condition 2: stop once the coefficients hardly change.
+
+    Parameters
+    ----------
+    threshold : float
+        In units of the criterion: stops below this mean change of the coefficient between two checks.
+    """
+
+    def _change(self, checks: Sequence[Check]) -> float:
+        return checks[-1].value_change
+
+
+class RelativeValueChange(_BelowThreshold):
+    """Condition 2a: stop once the coefficients change little beside the first change.
+
+    Parameters
+    ----------
+    threshold : float
+        A share: stops once the mean change between two checks is below this share of the first.
+
+    Notes
+    -----
+    No change at all is a share of 0, even where there was none at first.
+
+    Examples
+    --------
+    >>> stops = RelativeValueChange(0.5)
+    >>> checks = [Check(400 * (1 + i), np.zeros(1), nan, change) for i, change in enumerate([nan, 0.4, 0.1])]
+    >>> [stops(checks[: 1 + i]) for i in range(3)]
+    [False, False, True]
+    """
+
+    def _change(self, checks: Sequence[Check]) -> float:
+        if len(checks) == 1:
+            return nan
+        first, latest = checks[1].value_change, checks[-1].value_change
+        if latest == 0.0:
+            return 0.0
+        return latest / first if first > 0.0 else inf

@@ -1,0 +1,92 @@
+"""Out-of-fold accuracy of a kernel density classifier, whose rows are measured once for all subsets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.base import Array
+from streamfs.classifiers.class_densities import MeasuredClasses, Smoothing
+from streamfs.classifiers.kernel_density import KernelDensityClassifier
+from streamfs.classifiers.neighbours import nominal_mask
+from streamfs.selection.folds import Fold
+from streamfs.selection.judges import in_order
+from streamfs.streams import Integers
+
+
+@dataclass(frozen=True)
+class MeasuredFold:
+    """A fold ready to be learnt from with any subset of features.
+
+    Parameters
+    ----------
+    training : MeasuredClasses
+        The rows to learn from.
+    queries : ndarray of shape (n_queries, n_features)
+        The rows to be judged on.
+    expected : ndarray of int of shape (n_queries,)
+        Their classes as numbers of the training's, -1 where it lacks the class.
+    """
+
+    training: MeasuredClasses
+    queries: Array
+    expected: Integers
+
+    @classmethod
+    def measure(cls, fold: Fold, X: Array, y: npt.NDArray[Any], is_nominal: npt.NDArray[np.bool_]) -> Self:
+        """Measure the rows of a fold."""
+        labels, classes = np.unique(y[fold.training], return_inverse=True)
+        places = np.minimum(np.searchsorted(labels, y[fold.test]), len(labels) - 1)
+        expected = np.where(labels[places] == y[fold.test], places, -1)
+        return cls(MeasuredClasses.measure(X[fold.training], classes, is_nominal), X[fold.test], expected)
+
+    def n_right(self, features: Integers, smoothing: Smoothing) -> int:
+        """How many of the rows are classified rightly by some of the features."""
+        densities = smoothing.place(self.training.only(features))
+        return int(np.sum(densities.probabilities(self.queries[:, features]).argmax(axis=1) == self.expected))
+
+
+@dataclass(frozen=True)
+class DensityJudge:
+    """Out-of-fold accuracy of `KernelDensityClassifier`, the same to the bit as if it were fitted to each fold.
+
+    Parameters
+    ----------
+    folds : tuple of MeasuredFold
+        Rows to learn from and rows to be judged on.
+    smoothing : Smoothing
+        The classifier's.
+    """
+
+    folds: tuple[MeasuredFold, ...]
+    smoothing: Smoothing
+
+    @classmethod
+    def prepare(
+        cls, classifier: KernelDensityClassifier, X: Array, y: npt.NDArray[Any], folds: Sequence[Fold]
+    ) -> Self:
+        """Measure the rows of the folds.
+
+        Raises
+        ------
+        ValueError
+            If a parameter of the classifier is out of its range, or a feature spans more than a number can hold.
+        """
+        smoothing = Smoothing(classifier.kernel, classifier.bandwidth)
+        is_nominal = nominal_mask(classifier.nominal, X.shape[1])
+        measured = (MeasuredFold.measure(fold, X, y, is_nominal) for fold in folds if len(fold.test))
+        return cls(tuple(measured), smoothing)
+
+    def __call__(self, subset: Sequence[int]) -> float:
+        """Judge a subset.
+
+        Raises
+        ------
+        ValueError, IndexError
+            As in `in_order`.
+        """
+        features = in_order(subset, len(self.folds[0].training.is_nominal))
+        n_right = sum(fold.n_right(features, self.smoothing) for fold in self.folds)
+        return n_right / sum(len(fold.expected) for fold in self.folds)

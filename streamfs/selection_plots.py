@@ -1,0 +1,137 @@
+"""Figures of the experiments with selections of features."""
+
+from collections.abc import Mapping, Sequence
+from itertools import cycle, product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.base import Array
+from streamfs.plots import BLUE, GREEN, GREY, ORANGE, Figure, finish
+
+SELECTION_STYLES: dict[str, dict[str, Any]] = {
+    "SFS": {"color": BLUE, "marker": "o"},
+    "SFFS": {"color": BLUE, "marker": "s"},
+    "SBS": {"color": BLUE, "marker": "^"},
+    "Relief": {"color": GREEN, "marker": "D", "markerfacecolor": "none"},
+    "LVF": {"color": ORANGE, "marker": "o", "markerfacecolor": "none"},
+    "FINCO": {"color": ORANGE, "marker": "s", "markerfacecolor": "none"},
+}
+
+
+def selection_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
+    """Draw how many features wrappers and filters select, and what becomes of the error, on each data set.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        One a ``set``, ``method`` and ``kernel``: how many of the ``features`` are ``selected``, and the error
+        ``before`` and ``after``. Where the error was 0 before there is no ratio, and none is drawn.
+    """
+    kernels, sets = (list(dict.fromkeys(row[key] for row in rows)) for key in ("kernel", "set"))
+    figure = Figure(figsize=(12, 3.8 * len(kernels)), layout="constrained")
+    for (left, right), kernel in zip(figure.subplots(len(kernels), 2, squeeze=False), kernels, strict=True):
+        for shift, (method, style) in enumerate(SELECTION_STYLES.items()):
+            found = [row for row in rows if (row["method"], row["kernel"]) == (method, kernel)]
+            places = np.array([sets.index(row["set"]) for row in found]) + 0.12 * (shift - 2.5)
+            shares = [100.0 * row["selected"] / row["features"] for row in found]
+            ratios = [row["after"] / row["before"] if row["before"] else np.nan for row in found]
+            left.plot(places, shares, linestyle="none", label=method, **style)
+            right.plot(places, ratios, linestyle="none", label=method, **style)
+        right.axhline(1.0, color=GREY, linewidth=1)
+        left.set(title=f"{kernel} kernel: features selected", ylabel="per cent", ylim=(0, 105))
+        right.set(title=f"{kernel} kernel: error after / before")
+        for axes in (left, right):
+            finish(axes)
+            axes.set_xticks(range(len(sets)), sets, rotation=45, ha="right")
+    return figure
+
+
+def probes_figure(
+    checked_at: npt.ArrayLike,
+    panels: Mapping[str, npt.ArrayLike],
+    stops: Mapping[str, int | None],
+) -> Figure:
+    """Draw what changes as probes are drawn in dependency-aware ranking, and where stopping rules stop.
+
+    Parameters
+    ----------
+    checked_at : array_like of shape (n_checks,)
+        Number of probes at each check.
+    panels : mapping of str to array_like of shape (n_checks,)
+        What to draw over it, a panel each: the accuracy, C, C^2.
+    stops : mapping of str to int or None
+        The number of probes at which each rule stops, None where it does not; two thresholds a condition.
+    """
+    figure = Figure(figsize=(4.4 * len(panels), 4.2), layout="constrained")
+    all_axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axes, (what, values) in zip(all_axes, panels.items(), strict=True):
+        axes.plot(checked_at, values, "o-", color=BLUE, markersize=4)
+        styles = cycle(product((ORANGE, GREEN, GREY), (":", "--")))
+        for (color, line), (rule, n_probes) in zip(styles, stops.items(), strict=False):
+            if n_probes is not None:
+                axes.axvline(n_probes, color=color, linestyle=line, label=rule)
+        axes.set(title=what, xlabel="probes")
+        handles, labels = axes.get_legend_handles_labels()
+        finish(axes, legend=False)
+    if handles:
+        figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+POLICY_STYLES: dict[str, dict[str, Any]] = {
+    "active": {"color": BLUE, "linewidth": 2},
+    "random": {"color": GREY},
+}
+
+
+def policies_figure(panels: Mapping[str, Mapping[str, Array]], what: str) -> Figure:
+    """Draw what active and random sampling of a candidate's values come to, over the size of the sample.
+
+    Parameters
+    ----------
+    panels : mapping of str to mapping of str to ndarray
+        By the title of the panel, then by policy: what it came to after each value, from none on.
+    what : str
+        What it is.
+    """
+    n_columns = min(4, len(panels))
+    n_rows = -(-len(panels) // n_columns)
+    figure = Figure(figsize=(3.4 * n_columns, 2.8 * n_rows), layout="constrained")
+    grid = figure.subplots(n_rows, n_columns, squeeze=False)
+    for axes, (title, curves) in zip(grid.flat, panels.items(), strict=False):
+        for policy, curve in curves.items():
+            axes.plot(curve, label=policy, **POLICY_STYLES.get(policy, {}))
+        axes.set(title=title, xlabel="values extracted")
+        finish(axes)
+    for axes in grid[:, 0]:
+        axes.set_ylabel(what)
+    for axes in grid.flat[len(panels) :]:
+        axes.set_visible(False)
+    return figure
+
+
+def query_sensitive_figure(
+    ours: Mapping[str, Mapping[str, float]], printed: Mapping[str, Mapping[str, float]]
+) -> Figure:
+    """Draw what query-sensitive selection adds to a subset's accuracy on each data set, ours and as printed.
+
+    Parameters
+    ----------
+    ours, printed : mapping of str to mapping of str to float
+        Per cent right, by data set and by method: ``FSS``, ``FSS+QSFS1``, ``FSS+QSFS2``, and the same of Relief.
+    """
+    figure = Figure(figsize=(11, 4.4), layout="constrained")
+    places = np.arange(len(ours))
+    for axes, base in zip(figure.subplots(1, 2, sharex=True), ("FSS", "Relief"), strict=True):
+        for shift, (variant, color) in enumerate((("+QSFS1", ORANGE), ("+QSFS2", BLUE))):
+            for source, figures, style in (("ours", ours, color), ("print", printed, "none")):
+                gains = [row[f"{base}{variant}"] - row[base] for row in figures.values()]
+                label = f"{variant}, {source}"
+                axes.plot(places + 0.2 * shift - 0.1, gains, "o", color=color, markerfacecolor=style, label=label)
+        axes.axhline(0.0, color=GREY, linewidth=1)
+        axes.set(title=base, ylabel=f"points above {base} alone")
+        finish(axes)
+        axes.set_xticks(places, list(ours), rotation=45, ha="right")
+    return figure

@@ -1,0 +1,75 @@
+"""Tables of text: files with one instance a line."""
+
+import csv
+import gzip
+import re
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from streamfs.errors import DataError
+
+Categories = tuple[str, ...]
+Cells = list[str | None]
+
+
+class Table(NamedTuple):
+    """What a file of instances says, as text.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Those of the columns.
+    categories : tuple of tuple of str, or None
+        The values of each nominal column; None for a numeric one.
+    rows : list of tuple of int and list of str or None
+        The number of the line and the cells of each instance, None where a cell is missing.
+    """
+
+    names: tuple[str, ...]
+    categories: tuple[Categories | None, ...]
+    rows: list[tuple[int, Cells]]
+
+
+def read_lines(path: Path) -> list[tuple[int, str]]:
+    """The number and the text of each line that is neither blank nor a comment."""
+    try:
+        content = path.read_bytes()
+        if content.startswith(b"\x1f\x8b"):
+            content = gzip.decompress(content)
+    except (EOFError, zlib.error) as error:
+        raise DataError(f"{path} cannot be read: it is damaged: {error}") from error
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+    lines = []
+    for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").splitlines(), start=1):
+        try:
+            text = line.decode()
+        except UnicodeDecodeError as error:
+            raise DataError(f"line {number} of {path} is not UTF-8 from {line[error.start :][:9]!r} on") from error
+        if "\0" in text:
+            raise DataError(f"line {number} of {path} has a NUL character, expected text")
+        if text.strip() and not text.lstrip().startswith("%"):
+            lines.append((number, text))
+    if not lines:
+        raise DataError(f"{path} is empty")
+    return lines
+
+
+def read_text(lines: list[tuple[int, str]], path: Path, names: Sequence[str] | None) -> Table:
+    """Read lines of cells; all columns are numeric as yet."""
+    unquoted = re.sub(r'"[^"]*"', "", lines[0][1])
+    separator = max(",\t;", key=unquoted.count)
+    rows = [(number, _cells(number, text, separator, path)) for number, text in lines]
+    if names is None:
+        names = ["" if cell is None else cell for cell in rows.pop(0)[1]]
+    return Table(tuple(names), (None,) * len(names), rows)
+
+
+def _cells(number: int, text: str, separator: str, path: Path) -> Cells:
+    try:
+        (cells,) = csv.reader([text], delimiter=separator, skipinitialspace=True, strict=True)
+    except csv.Error as error:
+        raise DataError(f"line {number} of {path} cannot be read: {error}") from error
+    return [None if cell in ("", "?") else cell for cell in map(str.strip, cells)]

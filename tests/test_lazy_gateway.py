@@ -1,0 +1,149 @@
+"""A gateway whose nodes send some channels only while their stream is unusual."""
+
+from random import Random
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lazy import lazy_procedure
+from procedures import channels_procedure
+from records import Models, channels_told, command, content, message, new_core, outcome, take_divided
+from stories import PAIRS, story_of
+from test_recovery import come_of, killed_often
+
+from streamfs.engine import OPEN, WAITING
+from streamfs.gateway.bindings import Bindings
+from streamfs.gateway.core import clock_record, model_record
+
+ALONE = Models(
+    lazy_procedure("x", "y@every:2", far=0.4),
+    channels_procedure("x", "door@flag:0.5", time_limit=9),
+    lazy_procedure("x", "door@flag:0.5", "y@every:2", far=0.2, time_limit=4),
+)
+PAIRED = Models(
+    lazy_procedure("a.x", "b.x", "b.y@every:2", far=0.4),
+    channels_procedure("a.x", "b.x", time_limit=9),
+    lazy_procedure("b.x", "a.door@flag:0.5", far=0.3, time_limit=12),
+)
+BINDINGS = {ALONE: Bindings.single(ALONE.first.channels), PAIRED: Bindings.pairs(PAIRED.first.channels, PAIRS)}
+CASES = {
+    "alone": (ALONE, {"reopen_after": 3.0, "lateness": 0.0}),
+    "evicting": (ALONE, {"max_streams": 3, "evicts": True, "expire_after": 20.0, "reopen_after": 4.0}),
+    "paired": (PAIRED, {"reopen_after": 2.0}),
+}
+SEEDS = st.integers(0, 2**32)
+
+
+def wanted(core):
+    """The channels that each node must send: those that an undecided stream asks for, counted anew."""
+    roster = core.roster
+    channels = {name: set() for name in roster.nodes}
+    for lane in roster.lanes:
+        rows = lane.engine.rows(WAITING, OPEN)
+        for row, asked in zip(rows.tolist(), lane.engine.asked(rows), strict=True):
+            for slot, is_asked in zip(lane.slots_of(row), asked.tolist(), strict=True):
+                if is_asked:
+                    node, channel = roster.joiner.place(slot)
+                    channels[roster.name(node)].add(channel)
+    return channels
+
+
+@pytest.mark.parametrize("case", CASES)
+@given(SEEDS)
+@settings(max_examples=20)
+def test_every_node_is_told_at_once_exactly_what_its_streams_ask_for(case, seed):
+    models, options = CASES[case]
+    core, effects = new_core(models, BINDINGS[models], **options)
+    known = channels_told(effects.publications)
+    for record in story_of(models, seed):
+        known |= channels_told(core.take([record]).publications)
+        sends = {node: set(known.get(node, [])) for node in core.roster.nodes}
+        assert sends == wanted(core)
+
+
+@pytest.mark.parametrize("thawing", [False, True], ids=["kept", "thawed"])
+@pytest.mark.parametrize("case", CASES)
+@given(seed=SEEDS, sizes=st.lists(st.integers(1, 30), min_size=1, max_size=5))
+@settings(max_examples=15)
+def test_the_same_records_have_the_same_effects_however_they_are_divided(case, thawing, seed, sizes):
+    models, options = CASES[case]
+    records = list(story_of(models, seed))
+    whole, _ = new_core(models, BINDINGS[models], **options)
+    expected = whole.take(records)
+    core, _ = new_core(models, BINDINGS[models], **options)
+    core, effects = take_divided(core, records, sizes, models, thawing=thawing)
+    assert outcome(core, effects) == outcome(whole, expected)
+    assert content(core) == content(whole)
+    assert outcome(core, core.finish()) == outcome(whole, whole.finish())
+
+
+@pytest.mark.parametrize("case", CASES)
+@given(seed=SEEDS)
+@settings(max_examples=8)
+def test_a_gateway_that_is_killed_anywhere_goes_on_as_if_nothing_had_happened(case, seed):
+    models, options = CASES[case]
+    records = list(story_of(models, seed))
+    whole, expected = new_core(models, BINDINGS[models], **options)
+    expected.add(whole.take(records))
+    with TemporaryDirectory() as folder:
+        found, core, _ = killed_often(folder, records, Random(seed), models, BINDINGS[models], options)  # noqa: S311 - the same for a seed
+    assert found == come_of(expected)
+    assert content(core) == content(whole)
+
+
+def heard(core, tick, **values):
+    """Let a node report these values at a tick; return what it is told for it."""
+    records = [message("n1", float(tick), value, tick, channel) for channel, value in values.items()]
+    effects = core.take([*records, clock_record(tick + 1.0, tick + 1.0)])
+    return channels_told(effects.publications).get("n1"), effects.decisions
+
+
+def test_a_node_is_told_to_drop_what_is_usual_and_to_send_it_again_in_the_next_episode():
+    models = Models(lazy_procedure("x", "y", far=1.0))
+    core, effects = new_core(models, Bindings.single(["x", "y"], ["n1"]), lateness=0.0)
+    assert channels_told(effects.publications) == {"n1": ["x", "y"]}
+    assert heard(core, 0, x=0.5, y=2.0) == (None, [])
+    assert heard(core, 1, x=0.5, y=1.0) == (None, [])
+    assert heard(core, 2, x=0.5, y=-3.0) == (["x"], [])
+    assert heard(core, 3, x=0.5, y=90.0) == (None, []), "what still comes is not looked at"
+    told, [decision] = heard(core, 4, x=5.0)
+    assert told == []
+    assert (decision.label, decision.tick, decision.cost) == ("on", 5, 2.0 * (5 * 1.0 + 3 * 2.0) + 4.0 * 0.5)
+    effects = core.take([command({"reopen": "n1"})])
+    assert channels_told(effects.publications) == {"n1": ["x", "y"]}
+    assert heard(core, 6, x=0.5, y=9.0) == (None, [])
+    _, [decision] = heard(core, 7, x=9.0, y=9.0)
+    assert (decision.episode, decision.tick) == (2, 2)
+    assert decision.cost == 2.0 * 2 * 3.0 + 4.0 * 0.5, "nothing is left of the first episode"
+
+
+def test_a_channel_goes_on_as_long_as_one_stream_asks_for_it():
+    models = Models(lazy_procedure("a.x", "b.y", far=1.0))
+    pairs = {"p": {"a": "n0", "b": "n2"}, "q": {"a": "n1", "b": "n2"}}
+    core, _ = new_core(models, Bindings.pairs(["a.x", "b.y"], pairs), lateness=0.0)
+
+    def told_at(tick, **values):
+        records = [
+            message(node, float(tick), value, tick, "y" if node == "n2" else "x") for node, value in values.items()
+        ]
+        effects = core.take([*records, clock_record(tick + 1.0, tick + 1.0)])
+        return channels_told(effects.publications)
+
+    assert told_at(0, n0=0.5, n2=0.0) == {}, "one of the streams has not begun, and asks for all"
+    assert told_at(1, n0=0.5, n1=0.5, n2=3.0) == {}, "and now its value is unusual"
+    assert told_at(2, n0=0.5, n1=0.5, n2=-3.0) == {"n2": []}
+    assert told_at(3, n0=9.0, n1=0.5) == {"n0": []}
+    assert wanted(core) == {"n0": set(), "n1": {"x"}, "n2": set()}
+
+
+def test_a_stream_that_ends_gives_back_what_it_still_asks_for_and_no_more():
+    models = Models(lazy_procedure("x", "y", far=1.0), channels_procedure("x", "y"))
+    core, _ = new_core(models, Bindings.single(["x", "y"], ["n1"]), lateness=0.0)
+    heard(core, 0, x=0.5, y=0.0)
+    core.take([model_record(list(models)[1], 1.0)])
+    assert wanted(core) == {"n1": {"x"}}, "an open episode ends on its model"
+    core.take([clock_record(30.0, 30.0), command({"reopen": "n1"})])
+    assert heard(core, 31, x=0.0, y=0.0)[1] == []
+    assert core.roster._control._uses[core.roster.nodes["n1"]].tolist() == [1, 1]
+    assert wanted(core) == {"n1": {"x", "y"}}

@@ -1,0 +1,112 @@
+"""The selections by name, where training and the experiment take them."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from procedures import labelled_streams
+
+from streamfs import Costs, Relief, arguments, train
+from streamfs.cli import cli
+from streamfs.errors import TrainingError
+from streamfs.experiment import OTHERS, Experiment
+from streamfs.selection import Finco, SequentialSelector
+from streamfs.selectors import SELECTORS, OnRows
+from streamfs.tables import plain_table
+
+
+def told_by_the_second(n_streams=24, n_ticks=6):
+    """A table of three features, the second of which tells the class."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(n_streams) % 2
+    values = rng.normal(size=(n_streams, n_ticks, 3))
+    values[:, :, 1] += 6 * labels[:, np.newaxis]
+    return plain_table(values, labels)
+
+
+@pytest.mark.parametrize("name", arguments.SELECTIONS)
+def test_every_selection_finds_what_tells_the_classes_apart(name):
+    table = told_by_the_second()
+    selector = SELECTORS[name](
+        Costs(np.ones(3)), confidence=0.9, horizon=6, positions=np.array([1, 3, 6]), random_state=0
+    )
+    selector.fit(table)
+    assert selector.ranking_[0] == 1
+    assert len(set(selector.ranking_.tolist())) == len(selector.ranking_)
+
+
+@pytest.mark.parametrize("name", ["finco", "forward", "active"])
+def test_a_selection_trains_a_procedure(name):
+    streams = labelled_streams(24, 8)
+    procedure = train(streams, select=name, features=["mean(a.level)", "max(a.noise)", "mean(b.level)"])
+    assert procedure.features
+    assert {feature.name for feature in procedure.features} <= set(procedure.about["offered"])
+
+
+def test_a_selection_is_a_method_of_the_experiment():
+    streams = labelled_streams(24, 8)
+    features = train(streams, select=None).features
+    experiment = Experiment(streams, labelled_streams(12, 8), features)
+    for name in ("lvf", "floating"):
+        assert name in OTHERS
+        (outcome,) = experiment.run(name, [0.8])
+        assert outcome.method == name
+        assert 1 <= outcome.n_tested <= outcome.n_offered
+
+
+def test_the_experiment_names_the_methods_there_are():
+    streams = labelled_streams(24, 8)
+    experiment = Experiment(streams, streams, train(streams, select=None).features)
+    with pytest.raises(
+        ValueError, match=r"there is no method 'ouija', expected one of naive, .*, lvf, .*, active"
+    ):
+        list(experiment.run("ouija", [0.9]))
+
+
+def test_the_command_line_compares_a_further_selection():
+    result = CliRunner().invoke(
+        cli,
+        ["figure2", "--seeds", "1", "--jobs", "1", "--thresholds", "0.8", "--also", "finco", "--json"],
+    )
+    assert result.exit_code == 0, result.output
+    assert '"finco"' in result.stdout
+
+
+def test_rows_of_one_stream_are_a_group_and_no_more_are_drawn_than_asked_for():
+    class Recorder:
+        def fit(self, X, y, groups):
+            self.seen = X, y, groups
+            self.ranking_ = np.array([0])
+
+    table, recorder = told_by_the_second(), Recorder()
+    OnRows(recorder, [1, 4], most_rows=30, random_state=3).fit(table)
+    X, y, groups = recorder.seen
+    assert X.shape == (30, 3)
+    assert (table.labels[groups] == y).all()
+    assert len(np.unique(groups)) < 30
+    first = X
+    OnRows(recorder, [1, 4], most_rows=30, random_state=3).fit(table)
+    np.testing.assert_array_equal(recorder.seen[0], first)
+    OnRows(recorder, [1, 4], most_rows=30, random_state=4).fit(table)
+    assert not np.array_equal(recorder.seen[0], first)
+
+
+def test_an_empty_selection_is_an_error_that_says_what_to_do():
+    table = told_by_the_second()
+    with pytest.raises(TrainingError, match="Relief selects none of 3 features on 24 rows: take another"):
+        OnRows(Relief(threshold=1.0), [1]).fit(table)
+
+
+def test_folds_of_a_wrapper_keep_streams_together():
+    """With five copies of every stream's row, a fold that split a stream would find its copies: accuracy 1."""
+    rng = np.random.default_rng(1)
+    values = np.repeat(rng.normal(size=(20, 1, 2)), 5, axis=1)
+    table = plain_table(values, np.arange(20) % 2)
+    selector = SequentialSelector()
+    OnRows(selector, [1, 2, 3, 4, 5]).fit(table)
+    assert selector.score_ < 0.9
+
+
+def test_an_infinite_value_counts_as_missing():
+    table = told_by_the_second()
+    table.values[0, 0, 0] = np.inf
+    assert OnRows(Finco(), [1, 2]).fit(table).ranking_[0] == 1
