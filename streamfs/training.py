@@ -18,15 +18,23 @@ from streamfs.costs import Costs
 from streamfs.energy import Profile, profile
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation import Progress, require_streams
+from streamfs.lazy_learning import NAMED, NeighborsLearner, named_neighbors, require_reach
 from streamfs.model_header import check_distinct
 from streamfs.procedure import Classifier, Procedure
 from streamfs.relief import position_grid
+from streamfs.relief.positions import check_positions
+from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
 from streamfs.selectors import SELECTORS, MakeSelector
 from streamfs.streams import Integers, StreamSet
 from streamfs.tables import FeatureTable, require_episodes, tabulate
 
 if TYPE_CHECKING:
     from river.base import Classifier as RiverClassifier
+
+MODELS = ("c45", *NAMED)
+"""What can be taught, by name."""
+
+Model = str | QuerySensitiveNeighbors
 
 
 def train(
@@ -43,7 +51,7 @@ def train(
     n_features: int | None = None,
     positions: npt.ArrayLike | None = None,
     max_silence: float | None = None,
-    model: "RiverClassifier | None" = None,
+    model: "Model | RiverClassifier | None" = None,
     min_leaf: float = 2,
     seed: int = 0,
     progress: Progress | None = None,
@@ -73,12 +81,15 @@ def train(
     n_features : int, optional
         How many of the ranked features to offer; by default chosen by cross-validation over streams.
     positions : array_like of int, optional
-        Ticks at which weights are computed; by default at most 12, spread evenly.
+        Ticks at which weights are computed, and of which neighbours store the rows; by default at most 12, spread
+        evenly.
     max_silence : float, optional
         Seconds after which a channel that sends on change repeats its value, and beyond which a value is held no
         more; by default for ever.
-    model : river.base.Classifier, optional
-        A River classifier to teach instead of a C4.5 tree.
+    model : str, QuerySensitiveNeighbors or river.base.Classifier, optional
+        What to teach: ``"c45"``, a tree, the default; ``"qsfs1"`` or ``"qsfs2"``, neighbours that ask for some
+        channels only while a stream is unusual, as few as can reach the confidence, or such neighbours with
+        parameters of one's own; or a River classifier.
     min_leaf : float
         Streams that a leaf of the tree holds at least.
     seed : int
@@ -96,14 +107,15 @@ def train(
     DataError
         If the streams have one class only, too few streams of a class, or a column is missing.
     TrainingError
-        If the tree finds no feature that tells the classes apart.
+        If the tree finds no feature that tells the classes apart, or neighbours cannot reach the confidence.
     TypeError
         If the streams are no `StreamSet`, or the features no sequence of features.
 
     Notes
     -----
-    The classifier learns from one row a stream and tick up to the time limit, weighed by 1 / ticks of its stream,
-    so that `min_leaf` and the leaves' confidence count streams. The number of features is the one with the least
+    The tree learns from one row a stream and tick up to the time limit, weighed by 1 / ticks of its stream, so
+    that `min_leaf` and the leaves' confidence count streams. Neighbours store one row a stream and position, a
+    thousand at most. The number of features is the one with the least
     out-of-fold cost among those within 0.02 of the best out-of-fold accuracy and completeness.
 
     Examples
@@ -138,11 +150,12 @@ def train(
         raise ValueError(f"n_features is {n_features}, but select is None: the features have no order")
     if n_features is not None and not 1 <= n_features <= len(features):
         raise ValueError(f"n_features is {n_features}, expected 1 to {len(features)}")
-    learn = _learner(model, min_leaf, limit)
+    grid = position_grid(min(limit, int(table.lengths.max())))
+    positions = grid if positions is None else check_positions(positions)
+    lazy = _neighbours(model, confidence, len(streams.classes))
+    learn = _learner(model, min_leaf, limit) if lazy is None else NeighborsLearner(lazy, positions, seed)
     offered = np.arange(len(features))
     if make_selector is not None:
-        if positions is None:
-            positions = position_grid(min(limit, int(table.lengths.max())))
         progress("ranking the features", 0, 1)
         selector = make_selector(
             costs, confidence=confidence, horizon=limit, positions=positions, random_state=seed
@@ -276,10 +289,32 @@ def _named(feature: Feature | str) -> str:
     return feature.name if isinstance(feature, Feature) else feature
 
 
-def _learner(model: "RiverClassifier | None", min_leaf: float, time_limit: int) -> Learn:
+def _neighbours(
+    model: "Model | RiverClassifier | None", confidence: float, n_classes: int
+) -> QuerySensitiveNeighbors | None:
+    """The neighbours to teach; None where something else is to learn.
+
+    Raises
+    ------
+    ValueError
+        If there is no model of that name.
+    TrainingError
+        If they cannot reach the confidence.
+    """
+    if isinstance(model, str):
+        if model not in MODELS:
+            raise ValueError(f"model is {model!r}, expected one of {', '.join(MODELS)}, or a classifier")
+        return named_neighbors(model, confidence, n_classes) if model in NAMED else None
+    if not isinstance(model, QuerySensitiveNeighbors):
+        return None
+    require_reach(model, confidence, n_classes)
+    return model
+
+
+def _learner(model: "Model | RiverClassifier | None", min_leaf: float, time_limit: int) -> Learn:
     def learn(table: FeatureTable) -> Classifier:
         values, labels, streams = table.instances(time_limit)
-        if model is None:
+        if model is None or isinstance(model, str):
             weights = 1.0 / np.minimum(table.lengths, time_limit)[streams]
             return C45Classifier(min_leaf=min_leaf).fit(values, labels, sample_weight=weights).tree_
         from streamfs.classifiers.online import OnlineClassifier  # noqa: PLC0415 - River is slow to import

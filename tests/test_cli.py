@@ -604,7 +604,7 @@ def test_help_fits_the_terminal_and_shows_examples(name, width):
     shown = examples(result.output.partition("Example")[2])
     assert shown
     for example in shown:
-        (word,) = re.findall(r"(?<!\.)streamfs (\w+)", example)
+        (word,) = re.findall(r"(?<!\.)streamfs ([\w-]+)", example)
         assert word in ([name] if name else COMMANDS)
 
 

@@ -156,5 +156,9 @@ class TestBoth:
         with np.errstate(all="ignore"), pytest.raises(ValueError, match=message):
             type(selector)(discretiser=discretiser).fit([[1.0, 5.0], [2.0, 6.0], [2.0, 6.0]], [0, 1, 1])
 
+    def test_classes_that_are_measurements(self, selector):
+        with pytest.raises(ValueError, match="Unknown label type: continuous"):
+            selector.fit([[0.0], [1.0]], [0.5, 1.5])
+
     def test_scikit_learn_conventions(self, selector):
         check_estimator(selector, on_skip=None)

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from streamfs.instances import read_described
 from streamfs.selection import EqualWidthDiscretiser, SubsetInconsistency, inconsistency
-from streamfs.selection._inconsistency import find_row
+from streamfs.selection._inconsistency import find_pair, find_row
 
 NAN = float("nan")
 DATA = os.environ.get("STREAMFS_DATA")
@@ -49,9 +49,10 @@ class TestInconsistency:
             patch.setattr(sys.modules[SubsetInconsistency.__module__], "ROOM", 0)
             assert_array_equal(rates.rates_with_each(subset, tried), expected)
 
-    @given(table=coded(), threshold=st.floats(0, 1))
-    def test_a_count_that_is_broken_off_is_on_the_same_side(self, table, threshold):
+    @given(table=coded(), n_allowed=st.integers(0, 6))
+    def test_a_count_that_is_broken_off_is_on_the_same_side(self, table, n_allowed):
         X, y = table
+        threshold = n_allowed / len(y)
         expected = naive.inconsistency(X, y)
         found = SubsetInconsistency(X, y).rate(range(X.shape[1]), threshold)
         assert found == expected if expected <= threshold else threshold < found <= expected
@@ -84,6 +85,11 @@ class TestInconsistency:
         bits = np.arange(30, dtype=np.uint64)[:, None]
         slots, first_rows = np.array([1, 0], np.int32), np.zeros(1, np.int32)  # the first slot is that of row 0
         assert {int(find_row(bits, np.arange(1), row, slots, first_rows)) for row in range(1, 30)} == {1}
+
+    def test_classes_of_a_group_whose_hashes_collide_are_told_apart(self):
+        slots, groups, labels = np.array([1, 0], np.int32), np.array([3], np.int32), np.array([5], np.int32)
+        others = [(3, label) for label in range(6, 30)] + [(group, 5) for group in range(4, 30)]
+        assert {int(find_pair(*pair, slots, groups, labels)) for pair in others} == {1}
 
     def test_without_features_all_rows_are_one_group(self):
         assert inconsistency(np.zeros((5, 0)), [0, 0, 1, 2, 2]) == 0.6

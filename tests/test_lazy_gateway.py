@@ -10,11 +10,11 @@ from lazy import lazy_procedure
 from procedures import channels_procedure
 from records import Models, channels_told, command, content, message, new_core, outcome, take_divided
 from stories import PAIRS, story_of
-from test_recovery import come_of, killed_often
+from test_recovery import Run, come_of, killed_often
 
 from streamfs.engine import OPEN, WAITING
 from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.core import clock_record, model_record
+from streamfs.gateway.core import clock_record, model_record, start_record
 
 ALONE = Models(
     lazy_procedure("x", "y@every:2", far=0.4),
@@ -147,3 +147,28 @@ def test_a_stream_that_ends_gives_back_what_it_still_asks_for_and_no_more():
     assert heard(core, 31, x=0.0, y=0.0)[1] == []
     assert core.roster._control._uses[core.roster.nodes["n1"]].tolist() == [1, 1]
     assert wanted(core) == {"n1": {"x", "y"}}
+
+
+def test_a_node_that_takes_the_place_of_one_that_was_let_go_sends_everything():
+    models = Models(lazy_procedure("x", "y", far=1.0))
+    core, _ = new_core(models, Bindings.single(["x", "y"]), lateness=0.0, max_streams=1, evicts=True)
+    heard(core, 0, x=0.5, y=0.0)
+    assert wanted(core) == {"n1": {"x"}}
+    effects = core.take([message("n2", 1.0, 0.5, 0)])
+    assert channels_told(effects.publications)["n2"] == ["x", "y"]
+
+
+def test_nodes_that_are_bound_otherwise_are_asked_for_what_their_new_streams_need(tmp_path):
+    procedure = lazy_procedure("a.x", "b.y", far=1.0)
+    models = Models(procedure)
+    before = Bindings.pairs(procedure.channels, {"p": {"a": "n0", "b": "n1"}})
+    with Run(tmp_path, models, before) as run:
+        run.take([start_record(procedure.digest, 0.0)])
+        readings = [message("n0", 0.0, 0.5, 0), message("n1", 0.0, 0.0, 0, "y")]
+        run.take([*readings, clock_record(5.0, 5.0)], snapshot=True)
+        assert wanted(run.core) == {"n0": {"x"}, "n1": set()}
+    after = Bindings.pairs(procedure.channels, {"q": {"a": "n0", "b": "n1"}, "r": {"a": "n2", "b": "n1"}})
+    with Run(tmp_path, models, after) as run:
+        started = run.take([start_record(procedure.digest, 6.0)])
+        assert channels_told(started.publications) == {"n1": ["y"], "n2": ["x"]}
+        assert run.core.roster._control._uses[:3].tolist() == [[1, 0], [0, 2], [1, 0]]

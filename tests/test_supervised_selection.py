@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.image import imread
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 
@@ -88,10 +89,10 @@ def test_a_selector_sees_only_what_is_learnt(experiment):
     assert nothing.predict(X[7:]).tolist() == ["a"] * 5
 
 
-def test_the_experiment_runs_and_gives_figures_for_each_method():
+def test_the_experiment_runs_and_gives_figures_for_each_method(tmp_path):
     if "STREAMFS_DATA" not in os.environ:
         pytest.skip("STREAMFS_DATA is not set: the UCI sets are not there")
-    command = [sys.executable, EXPERIMENT, "--quick", "--json"]
+    command = [sys.executable, EXPERIMENT, "--quick", "--json", "--plot", tmp_path / "selection.png"]
     found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     rows = found["outcomes"]
     assert {(row["set"], row["method"], row["kernel"]) for row in rows} == {
@@ -104,6 +105,7 @@ def test_the_experiment_runs_and_gives_figures_for_each_method():
     assert all(row["after"] < 10.0 for row in rows if row["set"] == "iris")
     assert [row["level"] for row in found["settings"]] == [0.0, 0.01, 0.05, 0.1]
     assert len(found["remarks"]) == 15
+    assert imread(tmp_path / "selection.png")[..., :3].std() > 0.05
 
 
 def test_without_the_data_the_message_says_so():

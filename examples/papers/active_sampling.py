@@ -235,13 +235,14 @@ def print_figures(found: list[Outcome], budget: int) -> None:
 
 def draw_figures(found: list[Outcome], folder: Path) -> None:
     """Write Figures 1 and 2 as PNG."""
-    from streamfs import plots  # noqa: PLC0415 - matplotlib is an extra
+    from streamfs.plots import save  # noqa: PLC0415 - matplotlib is an extra
+    from streamfs.selection_plots import policies_figure  # noqa: PLC0415 - the same
 
     folder.mkdir(parents=True, exist_ok=True)
     correlations = {span(o.previous): dict(zip(POLICIES, o.correlation, strict=True)) for o in found}
     errors = {f"{span(o.previous)}: {o.feature}": dict(zip(POLICIES, o.mse, strict=True)) for o in found}
-    plots.save(plots.policies_figure(correlations, "rank correlation"), folder / "active_sampling_figure_1.png")
-    plots.save(plots.policies_figure(errors, "mean square error, %²"), folder / "active_sampling_figure_2.png")
+    save(policies_figure(correlations, "rank correlation"), folder / "active_sampling_figure_1.png")
+    save(policies_figure(errors, "mean square error, %²"), folder / "active_sampling_figure_2.png")
 
 
 def parse() -> argparse.Namespace:

@@ -29,6 +29,7 @@ from streamfs.selection.dependency_aware import DependencyAwareRanking
 from streamfs.selection.stopping import Check, OrderChange, RelativeValueChange, StoppingRule, ValueChange
 
 N_BEST = 20  # so many features of Madelon are no noise
+CHECK_EVERY = 400  # probes
 
 RULES: dict[str, StoppingRule] = {
     "1: C below 50 places": OrderChange(50.0),
@@ -107,7 +108,12 @@ def options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="200 probes and a fifth of the rows, to try it out")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw it; the ending names the format")
-    return parser.parse_args()
+    asked = parser.parse_args()
+    if asked.probes < CHECK_EVERY:
+        parser.error(
+            f"--probes is {asked.probes}, expected at least {CHECK_EVERY}, at which the first check is made"
+        )
+    return asked
 
 
 def main(asked: argparse.Namespace) -> None:
@@ -115,7 +121,7 @@ def main(asked: argparse.Namespace) -> None:
     training, validation = (
         Instances.read(folder() / f"madelon/madelon_{part}.csv.gz") for part in ("train", "valid")
     )
-    step, n_probes, check_every = (5, 200, 50) if asked.quick else (1, asked.probes, 400)
+    step, n_probes, check_every = (5, 200, 50) if asked.quick else (1, asked.probes, CHECK_EVERY)
     with progress() as report:
         watch = Watch(training, validation, report, n_probes)
         ranking = DependencyAwareRanking(

@@ -49,7 +49,8 @@ from streamfs.arguments import JSON, NEW_FILE, NOT_NEGATIVE, PICTURE, Parsed, ex
     "others",
     multiple=True,
     type=click.Choice(arguments.SELECTIONS[3:]),
-    help="Another selection to compare; may be repeated.",
+    metavar="SELECTION",
+    help=f"Another selection to compare: {', '.join(arguments.SELECTIONS[3:])}; may be repeated.",
 )
 @click.option(
     "--features",

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     epilog=examples(
         "streamfs train pairs.csv -o pairs.streamfs --profile cc2420",
         "streamfs train rooms.parquet -o rooms.streamfs --time-limit 600s",
+        "streamfs train pairs.csv -o lazy.streamfs --classifier qsfs1",
         "streamfs train pairs.csv -o nb.streamfs --river naive_bayes.GaussianNB",
     )
 )
@@ -74,9 +75,9 @@ if TYPE_CHECKING:
     default="streamrelief",
     show_default=True,
     type=click.Choice([*arguments.SELECTIONS, "none"]),
-    help="How features are chosen: StreamRelief, or the paper to the letter; without costs by Relief, ReliefF, "
-    "the Las Vegas filter, FINCO, sequential selection around nearest neighbours, random probes or active "
-    "sampling; or not at all.",
+    metavar="SELECTION",
+    help="How features are chosen: streamrelief; literal, the paper to the letter; without costs "
+    f"{', '.join(arguments.SELECTIONS[2:])}; or none, not at all.",
 )
 @click.option(
     "--extrapolation",
@@ -102,6 +103,11 @@ if TYPE_CHECKING:
     help="Seconds after which a channel that sends on change repeats its value; by default never.",
 )
 @click.option(
+    "--classifier",
+    type=click.Choice(["c45", "qsfs1", "qsfs2"]),
+    help="C4.5 (the default), or nearest neighbours that ask for some channels only while a stream is unusual.",
+)
+@click.option(
     "--river",
     type=Parsed("classifier", arguments.river_classifier),
     help="A River classifier instead of C4.5, such as tree.HoeffdingTreeClassifier.",
@@ -124,6 +130,7 @@ def train(
     weight_each: float,
     weight_once: float,
     max_silence: float | None,
+    classifier: str | None,
     river: Any,
     profile: str,
     seed: int,
@@ -142,6 +149,8 @@ def train(
         raise click.UsageError("--features counts ranked features, and --select none ranks none")
     if extrapolation and select not in ("streamrelief", "literal"):
         raise click.UsageError(f"--extrapolation is of StreamRelief, and --select is {select}")
+    if classifier and river is not None:
+        raise click.UsageError(f"--classifier {classifier} and --river are two classifiers, and one is learnt")
     arguments.keep_inputs({"STREAMS": streams}, {"--out": out})
     import feature_extractors as fx
     from streamfs import console, training
@@ -173,7 +182,7 @@ def train(
             select=selector,
             n_features=n_features,
             max_silence=max_silence,
-            model=river,
+            model=classifier if river is None else river,
             seed=seed,
             progress=report,
         )
