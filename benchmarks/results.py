@@ -22,7 +22,13 @@ import figure2
 import gateway
 import j48
 import numpy as np
+import papers
 import relief
+import selection_daf
+import selection_densities
+import selection_filters
+import selection_sampling
+import selection_wrappers
 import startup
 import tables
 
@@ -171,8 +177,22 @@ PARTS: dict[str, Callable[[], str]] = {
     "tables": tables.section,
     "startup": startup.section,
     "gateway": gateway.section,
+    "selection_filters": selection_filters.section,
+    "selection_wrappers": selection_wrappers.section,
+    "selection_densities": selection_densities.section,
+    "selection_daf": selection_daf.section,
+    "selection_sampling": selection_sampling.section,
+    **papers.PARTS,
 }
-NEED_DATA = ("room_climate", "recorded", "j48")
+NEED_DATA = (
+    "room_climate",
+    "recorded",
+    "j48",
+    "selection_wrappers",
+    "selection_daf",
+    "selection_sampling",
+    *papers.PARTS,
+)
 NEED_BROKER = ("gateway",)
 
 MARKED = r"\n<!-- (\w+) -->\n(.*?)(?=\n<!-- |\Z)"

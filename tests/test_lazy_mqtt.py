@@ -62,11 +62,12 @@ def procedure():
 
 @pytest.fixture(scope="module")
 def live():
-    """Streams that are unusual for a while, in one of two columns or in both, until some of them are clear."""
+    """Streams that are unusual for a while, and again in the end, in one column or in two; some become clear."""
     rng = np.random.default_rng(4)
     ticks, n = np.arange(N_TICKS), 12
     x = np.where(ticks >= rng.integers(4, 30, (n, 1)), 20.0, 0.5)
-    y, z = (np.where(ticks < rng.integers(0, 6, (n, 1)), 2.5, 0.0) for _ in range(2))
+    calm = rng.integers(0, 6, (2, n, 1))
+    y, z = np.where((ticks < calm) | (ticks > 13), 2.5, 0.0)
     values = np.stack([x, y, z], axis=2) + rng.normal(0, 0.01, (n, N_TICKS, 3))
     return StreamSet(values, np.repeat(["off", "on"], n // 2), ["x", "y", "z"], 1.0, [f"n{i}" for i in range(n)])
 
