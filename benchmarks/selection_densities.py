@@ -12,13 +12,8 @@ timed, and must agree to 1e-9.
   classifier fitted to each fold through scikit-learn's conventions; both must be equal
 """
 
-import json
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib.metadata import version
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from figures import Figure, Parts, main, measure, processor, table, versus
@@ -31,16 +26,6 @@ from streamfs.classifiers.kernel_density import KernelDensityClassifier
 from streamfs.selection.criteria import EstimatorJudge
 from streamfs.selection.folds import make_folds
 from streamfs.selection.wrapped_densities import DensityJudge
-
-SCRIPT = Path(__file__).parents[1] / "examples" / "papers" / "supervised_selection.py"
-SHOWN = {
-    "selected": "Features selected",
-    "after": "Per cent wrong in ten folds, features selected on all instances",
-    "honest": "Per cent wrong in ten folds, features selected in the folds",
-    "seconds": "Seconds of CPU a selection",
-}
-
-Row = dict[str, Any]
 
 N_ROWS, N_QUERIES, N_CLASSES = 2000, 1000, 3
 
@@ -118,41 +103,6 @@ def about() -> str:
     return f"{processor()}; {packages}"
 
 
-def experiment() -> str:
-    """What the experiment prints, as tables: a cell for both kernels, and what the slides conclude."""
-    ended = subprocess.run([sys.executable, SCRIPT, "--json"], stdout=subprocess.PIPE, check=True)  # noqa: S603
-    found = json.loads(ended.stdout)
-    parts = [as_table(rows_of(found["outcomes"], what), title) for what, title in SHOWN.items()]
-    parts += [as_table(found["settings"], ""), as_table(found["remarks"], "")]
-    return "\n\n".join(parts)
-
-
-def rows_of(outcomes: Sequence[Row], what: str) -> list[Row]:
-    """A row a set, a column a method; the standard and the adaptive kernel in a cell, where they differ."""
-    found: dict[str, Row] = {}
-    for row in outcomes:
-        cells = found.setdefault(row["set"], {"set": row["set"]})
-        before = row["features"] if what == "selected" else row["before"]
-        for column, value in (("all", before), (row["method"], row[what])):
-            shown = f"{value:.3g}"
-            if row["kernel"] == "standard":
-                cells[column] = shown
-            elif shown not in cells[column].split(" : "):
-                cells[column] += f" : {shown}"
-    if what == "seconds":
-        found = {name: {key: cell for key, cell in row.items() if key != "all"} for name, row in found.items()}
-    return list(found.values())
-
-
-def as_table(rows: Sequence[Row], title: str) -> str:
-    """Rows as text, their columns those of the first."""
-    columns = list(rows[0])
-    lines = [[row.get(column, "-") for column in columns] for row in rows]
-    cells = [[f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in line] for line in lines]
-    body = [f"| {' | '.join(line)} |" for line in (columns, ["---"] * len(columns), *cells)]
-    return "\n".join(([f"{title}:", ""] if title else []) + body)
-
-
 def section() -> str:
     """The figures as a section of the results."""
     text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
@@ -162,18 +112,6 @@ def section() -> str:
 `benchmarks/selection_densities.py`. {text}
 
 {table(measure(PARTS))}
-
-### The paper's experiment
-
-`python examples/papers/supervised_selection.py`: wrappers around the standard : the adaptive kernel, and filters, on
-eleven sets; one figure where both are equal. The text of the slides has no figures and does not name its twelve sets;
-most of what it concludes holds here. What does not: FINCO is not slower than LVF, as its rates are worked out from
-those of the step before. LVF does worse than Relief, most of all once the features that its draws choose most often
-are put together, for a feature that is right with the others of its own draw need not be with these. And selecting on
-all instances flatters wrappers: some two thirds of what they gain are gone where the instances tested are kept out,
-and on iris, labor and sonar they then lose to all features. SFFS seldom ends elsewhere than SFS.
-
-{experiment()}
 
 {about()}.
 """

@@ -34,6 +34,11 @@ class NeighborsLearner:
         The ticks, counted from 1. Of more than a thousand rows as many are drawn.
     seed : int
         Seeds the draw.
+
+    Notes
+    -----
+    Several of a row's nearest may be rows of one stream, which are much alike: their unanimity says less than that
+    of as many streams would.
     """
 
     model: QuerySensitiveNeighbors

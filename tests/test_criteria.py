@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from streamfs.classifiers import neighbours
 from streamfs.classifiers.c45 import C45Classifier
+from streamfs.classifiers.kernel_density import KernelDensityClassifier
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.errors import DataError
 from streamfs.selection.criteria import Consistency, EstimatorJudge, StepJudge, WrapperAccuracy
@@ -33,7 +34,7 @@ def make_column(rng, kind, n_rows):
     if kind == "binary":
         return (values > 0.0).astype(float)
     if kind == "wild":
-        return np.where(rng.random(n_rows) < 0.1, 1e18, 1.0) * values
+        return np.where(rng.random(n_rows) < 0.1, 1e25, 1.0) * values
     return np.full(n_rows, 3.0) if kind == "constant" else values
 
 
@@ -111,6 +112,12 @@ class TestNeighborsAreJudgedAsIfFitted:
         fast, plain = judges(NeighborsClassifier(5, nominal=[3]), X, y, cv=4)
         assert_same(fast, plain, [3, 1], 4)
 
+    def test_where_one_is_farther_from_all_than_single_precision_holds(self):
+        X, y = np.arange(12.0)[:, np.newaxis], np.zeros(12, int)
+        X[5], y[[0, 5]] = 1e30, 1
+        fast, plain = judges(NeighborsClassifier(1), X, y, cv=LeaveOneOut())
+        assert fast([0]) == plain([0]) == 10 / 12
+
     def test_by_any_number_of_threads(self, monkeypatch):
         X, y = make_table(4, 60, ("coarse", "close", "smooth", "coarse"), 0.1)
         fast, _ = judges(NeighborsClassifier(), X, y)
@@ -173,6 +180,13 @@ class TestWrapperAccuracy:
         folds = make_folds(X, y, None, 3, 0)
         expected = EstimatorJudge(kind(nominal=[0]), X[:, [1, 2]], y, folds)([0, 1])
         assert EstimatorJudge(kind(nominal=[1]), X, y, folds)([2, 1]) == expected
+
+    @pytest.mark.parametrize("classifier", [NeighborsClassifier(2), KernelDensityClassifier()])
+    def test_has_fast_judges_of_the_same_result(self, classifier):
+        X, y = make_table(7, 60, ("smooth", "coarse", "smooth"), 0.1)
+        fast = WrapperAccuracy(classifier, 4).prepare(X, y)
+        assert not isinstance(fast, EstimatorJudge)
+        assert fast([0, 1]) == EstimatorJudge(classifier, X, y, make_folds(X, y, None, 4, 0))([0, 1])
 
     def test_its_classifier_is_left_alone(self):
         X, y = make_table(7, 60, ("smooth", "coarse", "coarse"), 0.0)

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +11,9 @@ from procedures import labelled_streams
 from sklearn.base import BaseEstimator
 
 import feature_extractors as fx
-from streamfs import lazy_learning, tabulate
+from streamfs import evaluate, lazy_learning, tabulate, train
+from streamfs.classifiers.lazy import LazyNeighbors
+from streamfs.cli import main
 from streamfs.errors import TrainingError
 from streamfs.lazy_learning import NeighborsLearner, least_neighbors, named_neighbors, require_reach
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
@@ -117,3 +120,71 @@ def test_a_selector_that_selects_nothing_is_refused(table):
         TrainingError, match=r"selects none of mean\(a\.noise\), mean\(a\.level\).*make it less strict"
     ):
         NeighborsLearner(QuerySensitiveNeighbors(Fixed()), np.array([1, 2]))(table)
+
+
+@pytest.fixture(scope="module")
+def streams():
+    return labelled_streams(60, 12)
+
+
+@pytest.fixture(scope="module")
+def procedure(streams):
+    return train(streams, features=FEATURES, model="qsfs1", confidence=0.8, seed=1)
+
+
+def test_training_takes_neighbours_by_name(procedure, streams):
+    assert isinstance(procedure.classifier, LazyNeighbors)
+    assert (procedure.classifier.n_neighbors, procedure.classifier.laplace) == (3, True)
+    assert procedure.classifier.features_tested() == tuple(range(len(procedure.features)))
+    assert any("level" in channel for channel in procedure.channels)
+    assert train(streams, features=FEATURES, model="qsfs1", confidence=0.8, seed=1).digest == procedure.digest
+
+
+def test_what_was_learnt_decides_and_lets_channels_go(streams):
+    procedure = train(streams, features=FEATURES[::2] + FEATURES[3:], select=None, model="qsfs1", confidence=0.99)
+    assert len(procedure.channels) == 3
+    evaluation = evaluate(procedure, labelled_streams(60, 12, seed=1))
+    assert evaluation.completeness > 0.8
+    assert evaluation.accuracy > 0.9
+    full = [procedure.cost(decision.tick) for decision in evaluation.decisions]
+    assert all(decision.cost <= cost + 1e-9 for decision, cost in zip(evaluation.decisions, full, strict=True))
+    assert evaluation.cost < 0.9 * np.mean(full)
+    assert evaluation.offered_cost == pytest.approx(np.mean(full))
+
+
+def test_training_takes_neighbours_of_ones_own(streams):
+    model = QuerySensitiveNeighbors(Fixed((3,)), n_neighbors=5, laplace=True, thresholds="learnt", eta=0.01)
+    procedure = train(streams, features=FEATURES, select=None, model=model, confidence=0.8, positions=[1, 6])
+    assert [f.name for f, kept in zip(procedure.features, procedure.classifier.subset, strict=True) if kept] == [
+        "mean(b.level)"
+    ]
+    assert (len(procedure.classifier.values), procedure.classifier.n_neighbors) == (120, 5)
+    assert not hasattr(model, "lazy_")
+
+
+def test_training_refuses_neighbours_that_cannot_be_sure_enough_and_names_that_are_none(streams):
+    with pytest.raises(TrainingError, match=r"n_neighbors is 1, .*expected at least 8 for.*of 0\.9"):
+        train(streams, model=QuerySensitiveNeighbors(laplace=True))
+    with pytest.raises(TrainingError, match="confidence is 1, expected less than 1"):
+        train(streams, model="qsfs2", confidence=1.0)
+    with pytest.raises(ValueError, match="model is 'knn', expected one of c45, qsfs1, qsfs2, or a classifier"):
+        train(streams, model="knn")
+
+
+def test_the_default_by_its_name_is_the_default(streams):
+    named, default = (train(streams, features=FEATURES, model=model, confidence=0.8) for model in ("c45", None))
+    assert named.digest == default.digest
+
+
+def test_the_command_line_learns_neighbours_and_evaluates_them(streams, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    streams.write("rooms.csv")
+    words = [word for feature in FEATURES for word in ("--feature", feature.name)]
+    main(["train", "rooms.csv", "-o", "m.streamfs", "--classifier", "qsfs2", "--select", "none", *words])
+    assert "8 of 720 instances vote" in capsys.readouterr().out
+    main(["evaluate", "m.streamfs", "rooms.csv", "--json"])
+    assert orjson.loads(capsys.readouterr().out.splitlines()[0])["completeness"] > 0.8
+    with pytest.raises(SystemExit) as stop:
+        main(["train", "rooms.csv", "-o", "n", "--classifier", "c45", "--river", "naive_bayes.GaussianNB"])
+    assert stop.value.code == 2
+    assert "--classifier c45 and --river are two classifiers" in capsys.readouterr().err

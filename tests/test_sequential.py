@@ -43,6 +43,16 @@ class Judge:
         return self.table[tuple(sorted(subset))]
 
 
+class Told:
+    """A criterion that knows its scores."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def prepare(self, X, y, groups=None):  # noqa: ARG002
+        return Judge(self.table)
+
+
 class SteppingJudge(Judge):
     """The same, which is asked for many subsets at once."""
 
@@ -53,16 +63,20 @@ class SteppingJudge(Judge):
         return np.array([self([g for g in subset if g != f]) for f in features])
 
 
-def make_scores(seed, n_features, n_levels):
-    """Random scores for all subsets; few levels make ties."""
+def make_scores(seed, n_features, n_levels, bonus):
+    """Random scores for all subsets, with a bonus for each feature; few levels make ties."""
     rng = np.random.default_rng(seed)
     sizes = range(1, n_features + 1)
     subsets = [subset for k in sizes for subset in itertools.combinations(range(n_features), k)]
-    return {subset: float(rng.integers(n_levels)) + 0.5 * len(subset) for subset in subsets}
+    return {subset: float(rng.integers(n_levels)) + bonus * len(subset) for subset in subsets}
 
 
 score_tables = st.builds(
-    make_scores, seed=st.integers(0, 2**32 - 1), n_features=st.integers(2, 6), n_levels=st.sampled_from([2, 5, 99])
+    make_scores,
+    seed=st.integers(0, 2**32 - 1),
+    n_features=st.integers(2, 6),
+    n_levels=st.sampled_from([2, 5, 99]),
+    bonus=st.sampled_from([-0.5, 0.0, 0.5]),
 )
 
 
@@ -188,6 +202,13 @@ class TestSelector:
         assert SequentialSelector(NeighborsClassifier()).fit(X, y).ranking_.tolist()[:2] == [2, 0]
         with pytest.raises(ValueError, match="contains NaN"):
             SequentialSelector(GaussianNB()).fit(X, y)
+
+    def test_what_backward_search_leaves_is_ranked_by_index(self):
+        table = {(0,): 0.0, (1,): 0.0, (2,): 1.0, (0, 1): 0.0, (0, 2): 2.0, (1, 2): 2.0, (0, 1, 2): 2.0}
+        X, y = make_rows(n_features=3)
+        selector = SequentialSelector(direction="backward", take=1, remove=2, criterion=Told(table)).fit(X, y)
+        assert selector.history_[-1].subset == (2, 0)
+        assert selector.ranking_.tolist() == [0, 2]
 
     def test_searches_by_consistency(self):
         X, y = make_rows()

@@ -21,10 +21,10 @@ Integers32 = npt.NDArray[np.int32]
 
 TILE = 8
 """Rows of a fold that are judged together, so that what they share stays in the fast memory."""
-STRETCH = 32
-"""Rows of which it is first asked whether any is near."""
 BLOCK = 512
 """Rows that their distances are worked out from at once, for the same reason."""
+STRETCH = 32
+"""Rows of which it is first asked whether any is near."""
 
 
 class Exact(NamedTuple):
@@ -141,7 +141,7 @@ def _fill_base(wrapped: Wrapped, first: int, stop: int, subset: Integers, base: 
         for q in range(first, stop):
             may_be = wrapped.is_training[wrapped.folds[q]]
             for j in range(start, end):
-                base[q - first, j] = np.float32(0.0) if may_be[j] else np.float32(np.inf)
+                base[q - first, j] = Single(0.0) if may_be[j] else Single(np.inf)
         for f in subset:
             for q in range(first, stop):
                 part, row = base[q - first, start:end], wrapped.queries[q]
@@ -207,7 +207,7 @@ def _let_pass(n_neighbors: int, doubt: Single, room: Room) -> int:
 def _find_nearest(wrapped: Wrapped, q: int, features: Integers, most: float, room: Room) -> None:
     """Find the nearest rows of a query by some features, of which `room.near` has the distances."""
     fold, k, near = wrapped.folds[q], wrapped.n_neighbors, room.near
-    doubt = np.float32(DOUBT * (11 + len(features)) * most + 1.0 / TOO_FAR)
+    doubt = Single(DOUBT * (11 + len(features)) * most + 1.0 / TOO_FAR)
     n_passed = _let_pass(k, doubt, room) if most < TOO_FAR else _pass_all(wrapped, fold, room)
     n_found = 0
     for place in range(n_passed):
