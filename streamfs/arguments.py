@@ -30,6 +30,7 @@ SELECTIONS = (
     "dependency-aware",
     "active",
 )
+LAZY = ("qsfs1", "qsfs2")
 
 
 class Parsed(click.ParamType[Any]):

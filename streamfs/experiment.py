@@ -16,6 +16,8 @@ from streamfs.classifiers.tree import Tree
 from streamfs.costs import Costs, price_of
 from streamfs.energy import profile
 from streamfs.errors import DataError, TrainingError
+from streamfs.lazy_learning import NAMED, NeighborsLearner, named_neighbors
+from streamfs.procedure import Classifier
 from streamfs.relief import StreamRelief, position_grid
 from streamfs.selectors import SELECTORS, MakeSelector, Selector
 from streamfs.streams import Integers, StreamSet
@@ -30,8 +32,9 @@ that Relief or StreamRelief selects, the last one to the letter of the paper and
 NO_FLOOR = "no floor"
 """StreamRelief without its relevance floor, beside `METHODS`, to see what the floor changes."""
 
-OTHERS = tuple(name for name in SELECTORS if name not in ("streamrelief", "literal", "relief"))
-"""The other selections by name, each with C4.5 on its features, beside `METHODS`."""
+OTHERS = (*(name for name in SELECTORS if name not in ("streamrelief", "literal", "relief")), *NAMED)
+"""The other selections by name, each with C4.5 on its features, and the neighbours that ask streams for more where
+they are unusual, beside `METHODS`."""
 
 MEASURES = ("completeness", "accuracy", "ticks", "cost", "sent", "offered_cost", "n_tested", "n_offered")
 
@@ -169,6 +172,9 @@ class Experiment:
             for confidence in thresholds:
                 yield self._outcome(method, confidence, everything, tree, trajectories)
             return
+        if method in NAMED:
+            yield from self._run_lazy(method, thresholds)
+            return
         selector = self._selector(method)
         for confidence in thresholds:
             if isinstance(selector, StreamRelief):
@@ -177,6 +183,15 @@ class Experiment:
             if n_features is None:
                 chosen = chosen[: self._size(chosen, confidence)]
             yield self._outcome(method, confidence, chosen, *self._tree_of(chosen))
+
+    def _run_lazy(self, method: str, thresholds: Sequence[float]) -> Iterator[Outcome]:
+        """Neighbours are learnt anew at each threshold: the higher it is, the more of them vote."""
+        everything, positions = np.arange(len(self.costs)), position_grid(self.time_limit)
+        for confidence in thresholds:
+            model = named_neighbors(method, confidence, len(np.unique(self.training.labels)))
+            lazy = NeighborsLearner(model, positions, self.seed)(self.training)
+            trajectories = Trajectories.of(lazy, self.testing, self.time_limit)
+            yield self._outcome(method, confidence, everything, lazy, trajectories)
 
     def _learn(self, table: FeatureTable, costs: Array | None = None) -> Tree:
         values, labels, _ = table.instances(self.time_limit)
@@ -215,15 +230,14 @@ class Experiment:
         return self._trees[key]
 
     def _outcome(
-        self, method: str, confidence: float, offered: Integers, tree: Tree, trajectories: Trajectories
+        self, method: str, confidence: float, offered: Integers, classifier: Classifier, trajectories: Trajectories
     ) -> Outcome:
         classes = np.unique(self.training.labels)
         found, ticks = trajectories.decide(confidence)
         labelled = found >= 0
         right = classes[found[labelled]] == self.testing.labels[labelled]
-        tested = offered[list(tree.features_tested())]
-        read = channels_of(self.training.features[i] for i in tested)
-        spent, streams = float(ticks.mean()), np.arange(len(ticks))
+        tested = offered[list(classifier.features_tested())]
+        spent = float(ticks.mean())
         return Outcome(
             method,
             confidence,
@@ -231,12 +245,25 @@ class Experiment:
             completeness=float(labelled.mean()),
             accuracy=float(right.mean()) if len(right) else float("nan"),
             ticks=spent,
-            cost=self.costs.take(tested).classification(spent),
-            sent=float(np.mean(sum(self._sent[c][streams, self._opening + ticks - 1] for c in read))),
+            cost=float(np.mean(trajectories.spent(self.costs.take(tested), ticks))),
+            sent=float(np.mean(self._messages(tested, trajectories, ticks))),
             offered_cost=self.costs.take(offered).classification(spent),
             n_tested=len(tested),
             n_offered=len(offered),
         )
+
+    def _messages(self, tested: Integers, trajectories: Trajectories, ticks: Integers) -> Array:
+        """Cost of the messages of each stream, of a channel for as long as it is asked for."""
+        features = [self.training.features[i] for i in tested]
+        streams, sent = np.arange(len(ticks)), np.zeros(len(ticks))
+        for channel in channels_of(features):
+            last = ticks
+            if trajectories.asked is not None:
+                reads = [channel in feature.columns for feature in features]
+                is_asked = trajectories.asked[:, :, reads].any(axis=2)
+                last = np.minimum(ticks, is_asked.sum(axis=1))  # what falls silent stays so
+            sent += self._sent[channel][streams, self._opening + last - 1]
+        return sent
 
 
 def messages_sent(

@@ -14,6 +14,7 @@ from streamfs.energy import profile
 from streamfs.errors import DataError
 from streamfs.experiment import MEASURES, METHODS, Experiment, Outcome, mean_and_interval, messages_sent, summarise
 from streamfs.figure2 import File, Motes, Recorded, against_the_cheapest, compare, shown
+from streamfs.lazy_learning import NAMED
 from streamfs.relief import position_grid
 from streamfs.selectors import SELECTORS
 
@@ -257,6 +258,7 @@ def test_a_file_is_split_by_the_seed(tmp_path):
 def test_what_the_command_line_offers_is_there():
     assert arguments.RECORDINGS == datasets.NAMES
     assert tuple(SELECTORS) == arguments.SELECTIONS
+    assert tuple(NAMED) == arguments.LAZY
 
 
 def test_recorded_pairs_are_told_by_both_columns(tmp_path, monkeypatch):

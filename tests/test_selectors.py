@@ -5,10 +5,14 @@ import pytest
 from click.testing import CliRunner
 from procedures import labelled_streams
 
-from streamfs import Costs, Relief, arguments, train
+import feature_extractors as fx
+import feature_extractors.base
+from streamfs import Costs, Engine, Procedure, Relief, arguments, evaluate, train
 from streamfs.cli import cli
 from streamfs.errors import TrainingError
 from streamfs.experiment import OTHERS, Experiment
+from streamfs.lazy_learning import NeighborsLearner, named_neighbors
+from streamfs.relief import position_grid
 from streamfs.selection import Finco, SequentialSelector
 from streamfs.selectors import SELECTORS, OnRows
 from streamfs.tables import plain_table
@@ -110,3 +114,31 @@ def test_an_infinite_value_counts_as_missing():
     table = told_by_the_second()
     table.values[0, 0, 0] = np.inf
     assert OnRows(Finco(), [1, 2]).fit(table).ranking_[0] == 1
+
+
+def test_neighbours_that_ask_are_a_method_whose_cost_is_that_of_their_decisions():
+    training, testing = labelled_streams(24, 8), labelled_streams(16, 8, seed=1)
+    names = ["mean(a.level)", "max(a.noise)", "mean(b.level)", "last(b.noise)"]
+    features = [fx.get(name) for name in names]
+    experiment = Experiment(training, testing, features)
+    (outcome,) = experiment.run("qsfs1", [0.8])
+    lazy = NeighborsLearner(named_neighbors("qsfs1", 0.8, 2), position_grid(8))(experiment.training)
+    procedure = Procedure(tuple(features), lazy, training.classes, experiment.costs, 0.8, 8)
+    measured = evaluate(procedure, testing)
+    assert (outcome.completeness, outcome.ticks) == (measured.completeness, measured.ticks)
+    tested = list(lazy.features_tested())
+    assert outcome.n_tested == len(tested)
+    sent = []
+    for decision, readings in zip(measured.decisions, testing.values, strict=True):
+        engine = Engine(procedure)
+        (row,) = [engine.row("s")]
+        asked = np.ones(4, dtype=bool)
+        messages = 0
+        for tick in range(decision.tick):
+            messages += sum(
+                asked[procedure.channels.index(c)] for c in fx.base.channels_of([features[i] for i in tested])
+            )
+            engine.push("s", float(tick), readings[tick, [testing.columns.index(c) for c in procedure.channels]])
+            asked = engine.asked(np.array([row]))[0]
+        sent.append(messages)
+    assert outcome.sent == pytest.approx(np.mean(sent))

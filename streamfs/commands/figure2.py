@@ -48,9 +48,10 @@ from streamfs.arguments import JSON, NEW_FILE, NOT_NEGATIVE, PICTURE, Parsed, ex
     "--also",
     "others",
     multiple=True,
-    type=click.Choice(arguments.SELECTIONS[3:]),
+    type=click.Choice([*arguments.SELECTIONS[3:], *arguments.LAZY]),
     metavar="SELECTION",
-    help=f"Another selection to compare: {', '.join(arguments.SELECTIONS[3:])}; may be repeated.",
+    help="Another selection to compare: "
+    f"{', '.join((*arguments.SELECTIONS[3:], *arguments.LAZY))}; may be repeated.",
 )
 @click.option(
     "--features",

@@ -104,7 +104,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--classifier",
-    type=click.Choice(["c45", "qsfs1", "qsfs2"]),
+    type=click.Choice(["c45", *arguments.LAZY]),
     help="C4.5 (the default), or nearest neighbours that ask for some channels only while a stream is unusual.",
 )
 @click.option(
