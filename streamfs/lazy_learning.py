@@ -53,7 +53,7 @@ class NeighborsLearner:
         TrainingError
             If there are fewer rows than neighbours, or no feature is selected.
         """
-        streams, ticks = self._drawn(*table.rows(self.positions))
+        streams, ticks = table.drawn_rows(self.positions, MOST_INSTANCES, self.seed)
         if len(streams) < self.model.n_neighbors:
             raise TrainingError(
                 f"there are {len(streams)} instances, expected at least the {self.model.n_neighbors} neighbours "
@@ -68,13 +68,6 @@ class NeighborsLearner:
                 "feature: make it less strict, or offer other features"
             )
         return lazy
-
-    def _drawn(self, streams: Integers, ticks: Integers) -> tuple[Integers, Integers]:
-        if len(streams) <= MOST_INSTANCES:
-            return streams, ticks
-        drawn = np.random.default_rng(self.seed).choice(len(streams), MOST_INSTANCES, replace=False)
-        drawn.sort()
-        return streams[drawn], ticks[drawn]
 
 
 def named_neighbors(name: str, confidence: float, n_classes: int) -> QuerySensitiveNeighbors:

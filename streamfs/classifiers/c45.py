@@ -6,7 +6,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -17,9 +16,10 @@ from streamfs.classifiers._layout import lay_out
 from streamfs.classifiers._prune import prune
 from streamfs.classifiers._split import SMALL, Table, x_log_x
 from streamfs.classifiers.tree import Tree
+from streamfs.estimators import ProbableClassifier
 
 
-class C45Classifier(ClassifierMixin, BaseEstimator):
+class C45Classifier(ProbableClassifier):
     """C4.5 decision tree for numeric, nominal and missing values.
 
     Parameters
@@ -134,23 +134,12 @@ class C45Classifier(ClassifierMixin, BaseEstimator):
         rows: Array = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         return self.tree_.probabilities(rows)
 
-    def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Return the most probable label of each row, the first of equally probable ones."""
-        probabilities = self.predict_proba(X)
-        labels: npt.NDArray[Any] = self.classes_[probabilities.argmax(axis=1)]
-        return labels
-
     def export_text(self, feature_names: Sequence[str] | None = None) -> str:
         """Return the tree as J48 prints it; without names, those that X had in training are taken."""
         check_is_fitted(self)
         if feature_names is None:
             feature_names = getattr(self, "feature_names_in_", None)
         return self.tree_.text(feature_names, [str(label) for label in self.classes_])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
     def _tree(self, columns: Array, labels: Indices, weights: Array, nominal: Flags, costs: Array) -> Tree:
         values, orders = sort_columns(columns)

@@ -1,20 +1,20 @@
 """Bayes' classifier with the densities of the classes estimated by kernels."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from feature_extractors.base import Array
 from streamfs.classifiers.class_densities import MeasuredClasses, Smoothing
 from streamfs.classifiers.neighbours import nominal_mask
+from streamfs.estimators import ProbableClassifier
 
 
-class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
+class KernelDensityClassifier(ProbableClassifier):
     """Bayes' classifier whose class densities are sums of kernels, one around each training row.
 
     Parameters
@@ -120,14 +120,3 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         queries: Array = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         return self.densities_.probabilities(queries)
-
-    def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Return the most probable label of each row, the first of equally probable ones."""
-        probabilities = self.predict_proba(X)
-        labels: npt.NDArray[Any] = self.classes_[probabilities.argmax(axis=1)]
-        return labels
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

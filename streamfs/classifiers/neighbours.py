@@ -4,23 +4,23 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from numbers import Integral
-from typing import Any, Self
+from typing import Self
 
 import numba
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from feature_extractors.base import Array
 from streamfs.classifiers._neighbours import Integers, Scales, find_nearest
+from streamfs.estimators import ProbableClassifier
 
 MUCH_WORK = 2**24
 """Differences from which on more than one thread pays."""
 
 
-class NeighborsClassifier(ClassifierMixin, BaseEstimator):
+class NeighborsClassifier(ProbableClassifier):
     """The classes of the nearest rows, of numeric, nominal and missing values.
 
     Parameters
@@ -130,17 +130,6 @@ class NeighborsClassifier(ClassifierMixin, BaseEstimator):
         votes = self._codes[rows][:, :, np.newaxis] == np.arange(len(self.classes_))
         shares: Array = votes.mean(axis=1)
         return shares
-
-    def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Return the label that most of the nearest rows have, the first of equally frequent ones."""
-        probabilities = self.predict_proba(X)
-        labels: npt.NDArray[Any] = self.classes_[probabilities.argmax(axis=1)]
-        return labels
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 def check_neighbors(n_neighbors: int, power: int, n_rows: int) -> None:

@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import check_random_state, validate_data
 
+from streamfs.estimators import FeatureSelector
 from streamfs.relief._search import Voting
 from streamfs.relief.neighbours import relief_voting
 from streamfs.relief.rows import group_numbers, make_rows, require_classes
@@ -19,10 +18,7 @@ if TYPE_CHECKING:
     from feature_extractors.base import Array
 
 
-Flags = npt.NDArray[np.bool_]
-
-
-class Relief(SelectorMixin, BaseEstimator):
+class Relief(FeatureSelector):
     """Relief weights: how much farther an instance's near miss is than its near hit, feature by feature.
 
     As a selector it keeps the features whose weight exceeds a threshold.
@@ -117,14 +113,10 @@ class Relief(SelectorMixin, BaseEstimator):
         rows = make_rows(values, codes, group_numbers(groups, len(values)), self.power, self.nominal, self.ranges)
         gains = rows.mean_gains(self._voting(counts), [len(values)], self._choose(len(values)))
         self.feature_importances_ = gains[0]
-        self.support_: Flags = gains[0] > self.threshold
+        self.support_ = gains[0] > self.threshold
         order = np.argsort(-gains[0], kind="stable")
         self.ranking_ = order[self.support_[order]]
         return self
-
-    def _get_support_mask(self) -> Flags:
-        check_is_fitted(self)
-        return self.support_
 
     def _voting(self, counts: Integers) -> Voting:
         """How near instances speak, given the sizes of the classes."""
@@ -138,9 +130,3 @@ class Relief(SelectorMixin, BaseEstimator):
             raise ValueError(f"n_instances is {self.n_instances}, expected 1 to {n_rows}")
         random = check_random_state(self.random_state)
         return np.sort(random.choice(n_rows, self.n_instances, replace=False)).astype(np.int64)
-
-    def __sklearn_tags__(self) -> object:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        return tags

@@ -7,12 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from feature_extractors.base import Array
+from streamfs.estimators import FeatureSelector
 from streamfs.selection.candidate import Recorded, sample_by
 from streamfs.selection.possible_values import Extract, PossibleValues
 from streamfs.selection.regions import decisions, make_regions
@@ -22,7 +21,7 @@ POLICIES = ("active", "random")
 """Where the next value is extracted: in the region that is expected to teach the most, or anywhere."""
 
 
-class ActiveFeatureSampling(SelectorMixin, BaseEstimator):
+class ActiveFeatureSampling(FeatureSelector):
     """Ranks candidate features by error rates told from few values, extracted where they teach the most.
 
     Some features are known of all instances, and so are the classes; the candidates beside them cost. The region
@@ -281,16 +280,6 @@ class ActiveFeatureSampling(SelectorMixin, BaseEstimator):
             _require_whole("an entry of n_values", n_values, 1)
         if asks and (self.test_size is None or self.n_values is None):
             raise ValueError("test_size or n_values is None, expected both where values are extracted one by one")
-
-    def _get_support_mask(self) -> npt.NDArray[np.bool_]:
-        check_is_fitted(self)
-        return self.support_
-
-    def __sklearn_tags__(self) -> object:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        return tags
 
 
 def _require_whole(name: str, value: object, least: int, most: int | None = None) -> None:

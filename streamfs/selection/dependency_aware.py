@@ -7,13 +7,12 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import check_consistent_length, check_random_state, validate_data
 
 from feature_extractors.base import Array
 from streamfs.classifiers.neighbours import NeighborsClassifier
+from streamfs.estimators import FeatureSelector
 from streamfs.selection.criteria import WrapperAccuracy
 from streamfs.selection.judges import Criterion
 from streamfs.selection.stopping import Check, StoppingRule, order_change, ranked, value_change
@@ -21,7 +20,7 @@ from streamfs.selection.stopping import Check, StoppingRule, order_change, ranke
 Flags = npt.NDArray[np.bool_]
 
 
-class DependencyAwareRanking(SelectorMixin, BaseEstimator):
+class DependencyAwareRanking(FeatureSelector):
     """Ranks features by the mean quality of random subsets with the feature less that of those without it.
 
     So a feature counts by what it adds to others, at the price of as many evaluations as there are subsets
@@ -198,16 +197,6 @@ class DependencyAwareRanking(SelectorMixin, BaseEstimator):
         self.checked_at_ = np.array([check.n_probes for check in checks], dtype=np.int64)
         self.order_changes_ = np.array([check.order_change for check in checks])
         self.value_changes_ = np.array([check.value_change for check in checks])
-
-    def _get_support_mask(self) -> Flags:
-        check_is_fitted(self)
-        return self.support_
-
-    def __sklearn_tags__(self) -> object:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        return tags
 
 
 class _Sums:

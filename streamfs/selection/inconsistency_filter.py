@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, clone
-from sklearn.feature_selection import SelectorMixin
+from sklearn.base import clone
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
+from streamfs.estimators import FeatureSelector
 from streamfs.selection.discretise import EqualWidthDiscretiser
 from streamfs.selection.inconsistency import Features, SubsetInconsistency
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from feature_extractors.base import Array
 
 
-class InconsistencyFilter(SelectorMixin, BaseEstimator):
+class InconsistencyFilter(FeatureSelector):
     """A selector that searches the subsets of discretised features by their inconsistency rate."""
 
     threshold: float
@@ -73,13 +73,3 @@ class InconsistencyFilter(SelectorMixin, BaseEstimator):
         if codes.shape != values.shape:
             raise ValueError(f"discretiser makes values of shape {codes.shape}, expected {values.shape}")
         return codes
-
-    def _get_support_mask(self) -> npt.NDArray[np.bool_]:
-        check_is_fitted(self)
-        return self.support_
-
-    def __sklearn_tags__(self) -> object:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        return tags

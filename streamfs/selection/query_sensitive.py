@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.model_selection import LeaveOneGroupOut, LeaveOneOut
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter, validate_data
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, h
 from feature_extractors.base import Array
 from streamfs.classifiers.lazy import LazyNeighbors, ranges_of, shares_of
 from streamfs.classifiers.neighbours import NeighborsClassifier, check_neighbors, nominal_mask
+from streamfs.estimators import ProbableClassifier
 from streamfs.selection._query_sensitive import learn_from_all, nearest_others
 from streamfs.selection.sequential import SequentialSelector
 from streamfs.streams import Integers
@@ -25,7 +26,7 @@ THRESHOLDS = ("deviation", "learnt")
 DISTANCES = ("selected", "all")
 
 
-class QuerySensitiveNeighbors(ClassifierMixin, BaseEstimator):
+class QuerySensitiveNeighbors(ProbableClassifier):
     """Nearest neighbours by a selected subset of the features, and by those others that are unusual in the query.
 
     A value is unusual that lies at least a threshold away from the feature's mean: one standard deviation (QSFS1),
@@ -174,17 +175,6 @@ class QuerySensitiveNeighbors(ClassifierMixin, BaseEstimator):
         """Return the probability of each class for each query."""
         queries = self._queries(X)
         return self.lazy_.probabilities(queries)
-
-    def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Return the class of most of the nearest instances, the first of equally frequent ones."""
-        probabilities = self.predict_proba(X)
-        labels: npt.NDArray[Any] = self.classes_[probabilities.argmax(axis=1)]
-        return labels
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
     def _queries(self, X: npt.ArrayLike) -> Array:
         check_is_fitted(self)

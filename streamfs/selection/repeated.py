@@ -4,16 +4,16 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, clone
-from sklearn.feature_selection import SelectorMixin
+from sklearn.base import clone
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 
 from feature_extractors.base import Array
+from streamfs.estimators import FeatureSelector
 from streamfs.streams import Integers
 
 
-class RepeatedSelector(SelectorMixin, BaseEstimator):
+class RepeatedSelector(FeatureSelector):
     """A selector that depends on chance, repeated: the mean number of features, and those chosen most often.
 
     Parameters
@@ -138,12 +138,7 @@ class RepeatedSelector(SelectorMixin, BaseEstimator):
         self.support_ = np.zeros(n_features, np.bool_)
         self.support_[self.ranking_] = True
 
-    def _get_support_mask(self) -> npt.NDArray[np.bool_]:
-        check_is_fitted(self)
-        return self.support_
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = get_tags(self.selector).input_tags.allow_nan
-        tags.target_tags.required = True
         return tags

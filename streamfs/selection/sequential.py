@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 
 from streamfs.classifiers.neighbours import NeighborsClassifier
+from streamfs.estimators import FeatureSelector
 from streamfs.selection.criteria import Criterion, WrapperAccuracy
 from streamfs.selection.search import Scores, SequentialSearch, Step
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from feature_extractors.base import Array
 
 
-class SequentialSelector(SelectorMixin, BaseEstimator):
+class SequentialSelector(FeatureSelector):
     """Sequential forward or backward selection, floating or not, with any classifier or criterion.
 
     Parameters
@@ -183,12 +182,7 @@ class SequentialSelector(SelectorMixin, BaseEstimator):
                 f"among {scores.n_features} features"
             )
 
-    def _get_support_mask(self) -> npt.NDArray[np.bool_]:
-        check_is_fitted(self)
-        return self.support_
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.estimator is None or get_tags(self.estimator).input_tags.allow_nan
-        tags.target_tags.required = True
         return tags
