@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import streamfs
+import streamfs.classifiers
+import streamfs.selection
 from streamfs.cli import cli
 
 ROOT = Path(__file__).parents[1]
@@ -300,3 +302,11 @@ def test_importing_compiles_nothing(tmp_path):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", f"import {modules}"], env=environment, check=True)
     assert list(tmp_path.rglob("*.nbi")) == []
+
+
+@pytest.mark.parametrize("package", [streamfs, streamfs.classifiers, streamfs.selection])
+def test_every_public_name_is_there_and_no_other(package):
+    for name in package.__all__:
+        assert getattr(package, name).__name__ == name
+    with pytest.raises(AttributeError, match="has no attribute 'Ouija'"):
+        _ = package.Ouija
