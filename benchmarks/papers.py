@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from runpy import run_path
+from textwrap import fill
 from typing import Any
 
 PAPERS = Path(__file__).parents[1] / "examples" / "papers"
@@ -39,11 +40,12 @@ def cell(value: object) -> str:
 
 def head(title: str, name: str, script: Mapping[str, Any]) -> str:
     """What the section begins with: its title, the command, and what the script says of itself."""
-    said = " ".join(
-        paragraph.replace("\n", " ") if not paragraph.startswith("    ") else f"`{paragraph.strip()}`"
+    paragraphs = [
+        f"`{paragraph.strip()}`" if paragraph.startswith("    ") else paragraph
         for paragraph in script["__doc__"].strip().split("\n\n")
-    )
-    return f"\n## {title}\n\n`python examples/papers/{name}.py`. {said}\n"
+    ]
+    said = fill(f"`python examples/papers/{name}.py`. {' '.join(paragraphs)}", 124, break_on_hyphens=False)
+    return f"\n## {title}\n\n{said}\n"
 
 
 def dependency_aware() -> str:
