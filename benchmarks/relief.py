@@ -15,6 +15,11 @@ has rules of its own for missing values and for mixed features, and fast-select 
 - ``positions``: `StreamRelief.fit` beside a peer that is run anew on all rows up to each position
 - ``distances``: how many absolute differences a second the core does as the distances of a search, and at best
 - ``threads``: the wall clock with a second thread, which needs a core that has nothing else to do
+
+What bounds the weights at many positions: a third of a call goes to the distances, a third to finding in them what is near
+enough to change a row's nearest, and the rest to those changes, to adding up at every position, and to half a millisecond of
+layout and checks around the search. A peer pays for all rows anew at each position, so the more positions, the farther
+it falls behind. The two threads share the memory and what else the machine does: their ratio is from 1.4 to 2.1 from run to run.
 """
 
 import sys
