@@ -5,6 +5,7 @@ It is compiled once for each kind of feature, around its step, so that no set of
 
 from collections.abc import Callable
 from functools import cache
+from hashlib import sha256
 from types import FunctionType
 from typing import Any
 
@@ -18,10 +19,9 @@ POINTER = types.CPointer(float64)
 TASK = types.CPointer(int64)
 LOOP = void(TASK)
 
-LAST, OWN, WIDTH, ROWS, N, SAMPLES, N_COLUMNS, INPUTS, PARAMS, SECONDS, ROOM, VALUES, N_FEATURES, STRIDE = range(
-    14
-)
 TASK_SIZE = 14
+LAST, OWN, WIDTH, ROWS, N, SAMPLES, N_COLUMNS = range(7)
+INPUTS, PARAMS, SECONDS, ROOM, VALUES, N_FEATURES, STRIDE = range(7, TASK_SIZE)
 """Places of a task: where in the first row of state the last value and the own state are, and how long a row is;
 the rows, and how many; the samples, and how long one is; which inputs; parameters; seconds; room for inputs; where
 the values go, and how far apart these are; and how far it is from a sample to the next that is meant."""
@@ -53,13 +53,11 @@ def integers(_context: Any, address: Any) -> Any:
 @cache
 def address_of(function: Callable[..., float], n_columns: int) -> int:
     """Return where the loop of a step function is, in this process; compiled, or fetched from numba's cache."""
-    place = function.__code__  # numba keeps the loop beside the step, and as long as that does not change
+    place = function.__code__  # numba keeps the loop beside the step, as long as that and its name do not change
     code = _loop.__code__.replace(co_filename=place.co_filename, co_firstlineno=place.co_firstlineno)
     loop = FunctionType(code, {**globals(), "step": njit(error_model="numpy")(function), "n_inputs": n_columns})
-    loop.__module__, loop.__qualname__ = (
-        function.__module__,
-        f"{function.__qualname__}_loop_{n_columns}_{TASK_SIZE}",
-    )
+    loop.__module__ = function.__module__
+    loop.__qualname__ = f"{function.__qualname__}_loop_{n_columns}_{_VERSION}"
     return int(cfunc(LOOP, cache=True, error_model="numpy")(loop).address)
 
 
@@ -80,3 +78,8 @@ def _loop(task: Any) -> None:
         value = step(floats(own, at), room, params, seconds[i]) if is_finite else last[at]  # noqa: F821 - the same
         last[at] = value
         values[i * n_features] = value
+
+
+_PLACES = LAST, OWN, WIDTH, ROWS, N, SAMPLES, N_COLUMNS, INPUTS, PARAMS, SECONDS, ROOM, VALUES, N_FEATURES, STRIDE
+_VERSION = sha256(repr((_loop.__code__.co_code, _loop.__code__.co_consts, _PLACES)).encode()).hexdigest()[:12]
+"""Changes with the loop, and with where it finds what in its task."""

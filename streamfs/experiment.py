@@ -188,10 +188,21 @@ class Experiment:
         """Neighbours are learnt anew at each threshold: the higher it is, the more of them vote."""
         everything, positions = np.arange(len(self.costs)), position_grid(self.time_limit)
         for confidence in thresholds:
-            model = named_neighbors(method, confidence, len(np.unique(self.training.labels)))
-            lazy = NeighborsLearner(model, positions, self.seed)(self.training)
+            try:
+                model = named_neighbors(method, confidence, len(np.unique(self.training.labels)))
+                lazy = NeighborsLearner(model, positions, self.seed)(self.training)
+            except TrainingError:  # no neighbours that there are, or none at all, can be so sure
+                yield self._undecided(method, confidence)
+                continue
             trajectories = Trajectories.of(lazy, self.testing, self.time_limit)
             yield self._outcome(method, confidence, everything, lazy, trajectories)
+
+    def _undecided(self, method: str, confidence: float) -> Outcome:
+        """What comes of a classifier that is never learnt: no stream is labelled, and none asked for anything."""
+        nothing = dict.fromkeys(("ticks", "cost", "sent", "offered_cost"), 0.0)
+        return Outcome(
+            method, confidence, self.seed, 0.0, float("nan"), **nothing, n_tested=0, n_offered=len(self.costs)
+        )
 
     def _learn(self, table: FeatureTable, costs: Array | None = None) -> Tree:
         values, labels, _ = table.instances(self.time_limit)

@@ -66,8 +66,9 @@ class OnRows:
     --------
     >>> from streamfs.tables import plain_table
     >>> values = np.random.default_rng(0).normal(size=(40, 3, 2))
-    >>> labels = np.where(values[:, 0, 1] + values[:, 1, 1] > 0, "up", "down")
-    >>> selector = OnRows(Finco(threshold=0.2), positions=[1, 3])
+    >>> labels = np.where(values[:, 0, 1] > 0, "up", "down")
+    >>> values[:, :, 1] += 9 * np.sign(values[:, :1, 1])
+    >>> selector = OnRows(ReliefF(threshold=0.2), positions=[1, 3])
     >>> selector.fit(plain_table(values, labels)).ranking_.tolist()
     [1]
     """

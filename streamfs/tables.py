@@ -12,6 +12,9 @@ from feature_extractors.report import split_channel
 from streamfs.errors import DataError
 from streamfs.streams import Integers, Labels, StreamSet
 
+LEAST_OF_A_CLASS = 20
+"""Instances that are drawn of the rarest class at least, so that it is learnt, and in every fold."""
+
 
 @dataclass(frozen=True, eq=False)
 class FeatureTable:
@@ -73,7 +76,9 @@ class FeatureTable:
         return self.values[streams, ticks - 1], self.labels[streams], streams
 
     def drawn_rows(self, positions: npt.ArrayLike, most: int, seed: int) -> tuple[Integers, Integers]:
-        """Streams and ticks of the instances at some positions; of more than `most`, as many are drawn.
+        """Streams and ticks of the instances at some positions; of more than `most`, about as many are drawn.
+
+        Each class keeps its share, but no fewer than `LEAST_OF_A_CLASS` instances, where it has as many.
 
         Parameters
         ----------
@@ -92,8 +97,13 @@ class FeatureTable:
         streams, ticks = self.rows(positions)
         if len(streams) <= most:
             return streams, ticks
-        drawn = np.sort(np.random.default_rng(seed).choice(len(streams), most, replace=False))
-        return streams[drawn], ticks[drawn]
+        rng, labels, drawn = np.random.default_rng(seed), self.labels[streams], []
+        for label in np.unique(labels):
+            members = np.flatnonzero(labels == label)
+            n_drawn = min(len(members), max(LEAST_OF_A_CLASS, round(most * len(members) / len(labels))))
+            drawn.append(rng.choice(members, n_drawn, replace=False))
+        kept = np.sort(np.concatenate(drawn))
+        return streams[kept], ticks[kept]
 
     def rows(self, positions: npt.ArrayLike | None = None) -> tuple[Integers, Integers]:
         """Streams and ticks of the table's instances, by position, then by stream.

@@ -153,7 +153,11 @@ def train(
     grid = position_grid(min(limit, int(table.lengths.max())))
     positions = grid if positions is None else check_positions(positions)
     lazy = _neighbours(model, confidence, len(streams.classes))
-    learn = _learner(model, min_leaf, limit) if lazy is None else NeighborsLearner(lazy, positions, seed)
+    learn = (
+        _learner(model, min_leaf, limit)
+        if lazy is None
+        else NeighborsLearner(lazy, positions[positions <= limit], seed)
+    )
     offered = np.arange(len(features))
     if make_selector is not None:
         progress("ranking the features", 0, 1)

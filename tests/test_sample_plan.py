@@ -130,7 +130,7 @@ def test_a_cheap_column_of_one_reading_parts_nothing():
         (DataError, {"columns": ["wind"]}, "column 'wind' is not there"),
         (DataError, {"sensor": "air"}, "all 80 streams carry air, expected some that do not"),
         (ValueError, {"columns": ["air", "soil"]}, "columns hold 'soil', the sensor"),
-        (ValueError, {"n_streams": 0}, "n_streams is 0, expected at least 1"),
+        (ValueError, {"n_streams": 0}, "n_streams is 0, expected a whole number, at least 1"),
         (ValueError, {"n_bins": 1}, "n_bins is 1, expected 2 to 20"),
         (ValueError, {"n_bins": 21}, "n_bins is 21, expected 2 to 20"),
     ],

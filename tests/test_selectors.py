@@ -82,16 +82,33 @@ def test_rows_of_one_stream_are_a_group_and_no_more_are_drawn_than_asked_for():
             self.ranking_ = np.array([0])
 
     table, recorder = told_by_the_second(), Recorder()
-    OnRows(recorder, [1, 4], most_rows=30, random_state=3).fit(table)
+    OnRows(recorder, [1, 3, 4], most_rows=50, random_state=3).fit(table)
     X, y, groups = recorder.seen
-    assert X.shape == (30, 3)
+    assert X.shape == (50, 3)
     assert (table.labels[groups] == y).all()
-    assert len(np.unique(groups)) < 30
+    assert len(np.unique(groups)) < 50
     first = X
-    OnRows(recorder, [1, 4], most_rows=30, random_state=3).fit(table)
+    OnRows(recorder, [1, 3, 4], most_rows=50, random_state=3).fit(table)
     np.testing.assert_array_equal(recorder.seen[0], first)
-    OnRows(recorder, [1, 4], most_rows=30, random_state=4).fit(table)
+    OnRows(recorder, [1, 3, 4], most_rows=50, random_state=4).fit(table)
     assert not np.array_equal(recorder.seen[0], first)
+
+
+def test_a_rare_class_is_among_the_rows_that_are_drawn():
+    labels = np.repeat(["common", "rare"], [400, 6])
+    table = plain_table(np.arange(406 * 12.0).reshape(406, 12, 1), labels)
+    for seed in range(5):
+        streams, ticks = table.drawn_rows(np.arange(1, 13), 100, seed)
+        assert (labels[streams] == "rare").sum() == 20
+        assert (labels[streams] == "common").sum() == round(100 * 400 / 406)
+        assert len(set(zip(streams.tolist(), ticks.tolist(), strict=True))) == len(streams)
+
+
+def test_neighbours_that_cannot_be_so_sure_label_nothing():
+    streams = labelled_streams(8, 4)
+    features = [fx.get("mean(a.level)"), fx.get("mean(b.level)")]
+    for outcome in Experiment(streams, streams, features).run("qsfs1", [0.99, 1.0]):
+        assert (outcome.completeness, outcome.cost, outcome.n_tested) == (0.0, 0.0, 0)
 
 
 def test_an_empty_selection_is_an_error_that_says_what_to_do():

@@ -74,6 +74,14 @@ class Control:
             node, channel = divmod(int(slot), len(self._channels))
             self._uses[node, channel] -= 1
 
+    def silent(self, slots: Iterable[int]) -> list[int]:
+        """Those slots, each once, that no undecided stream reads."""
+        return [
+            slot
+            for slot in dict.fromkeys(slots)
+            if slot >= self._uses.size or not self._uses[divmod(slot, len(self._channels))]
+        ]
+
     def tell(self, node: int, name: str) -> list[Publication]:
         """Tell a node what to send, if that has changed."""
         self._make_room(node)

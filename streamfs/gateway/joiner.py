@@ -190,6 +190,10 @@ class Joiner:
         self.nodes[node] = _new_node()
         self._free_nodes.append(node)
 
+    def hold_no_more(self, slots: Sequence[int]) -> None:
+        """Let nothing be shown of some slots until a reading comes that is new."""
+        self._slots["value"][slots], self._slots["tick"][slots] = np.nan, -_grid.FOREVER
+
     def slot(self, node: int, channel: str) -> int:
         """Return the number of a node's channel; -1 for one that nobody wants."""
         number = self._number_of.get(channel, NONE)

@@ -114,7 +114,7 @@ class Roster:
         """Follow a stream that is new."""
         slots = self._slots_of(stream, self.bindings)
         self.newest.admit(stream, slots)
-        self._control.use(slots)
+        self._ask(slots)
 
     def lane_of(self, stream: str) -> Lane | None:
         """The lane that follows a stream; None for an unknown one."""
@@ -149,8 +149,18 @@ class Roster:
         lane = self.newest
         lane.engine.reopen(stream)
         slots = lane.slots_of(lane.engine.row(stream))
-        self._control.use(slots)
+        self._ask(slots)
         return self.tell(self.nodes_of(slots))
+
+    def _ask(self, slots: Sequence[int]) -> None:
+        """Note that a stream's episode is to begin that reads these slots.
+
+        Where streams let channels go by their values, an old value must not let one go again before its node,
+        which has been silent, has said what it is now.
+        """
+        if self.newest.engine.releases:
+            self.joiner.hold_no_more(self._control.silent(slots))
+        self._control.use(slots)
 
     def unused(self) -> list[str]:
         """Nodes that feed no stream any more, after others were bound."""

@@ -19,7 +19,7 @@ UNLIMITED = np.finfo(np.float32).max
 STRETCH = 64
 """Rows of which it is first asked whether any passes."""
 LANES = 128
-"""Lanes among which rows are dealt out for a first limit, at least."""
+"""Lanes among which rows are dealt out for a first limit, at least; a power of two."""
 HALVINGS = 11
 """How often the range of a first limit is halved."""
 
