@@ -120,6 +120,7 @@ def by_brute_force() -> list[Figure]:
 
 def paper() -> list[Figure]:
     """Ten runs with each set of previous features, in this process."""
+    sys.path.append(str(SCRIPT.parent))
     script: dict[str, Any] = run_path(str(SCRIPT))
     try:
         database = script["read_mushrooms"]()

@@ -35,7 +35,8 @@ class Asking:
     def __init__(self, classifier: LazyNeighbors, features: Sequence[Feature]) -> None:
         self._classifier = classifier
         channels = channels_of(features)
-        self._reads = np.array([[channel in feature.columns for channel in channels] for feature in features])
+        reads = [[channel in feature.columns for channel in channels] for feature in features]
+        self._reads = np.array(reads, dtype=np.bool_).reshape(len(features), len(channels))
 
     @classmethod
     def of(cls, classifier: Classifier, features: Sequence[Feature]) -> "Asking | None":

@@ -167,7 +167,9 @@ def folder() -> Path:
     """
     named = os.environ.get("STREAMFS_DATA")
     if not named:
-        raise DataError("STREAMFS_DATA is not set: set it to the folder that has the recordings in 'sensors'")
+        raise DataError(
+            "STREAMFS_DATA is not set: set it to the folder of the data sets, with 'sensors', 'uci' and 'madelon'"
+        )
     return Path(named)
 
 

@@ -200,7 +200,13 @@ def _parts(table: Table, label: str | None, path: Path) -> tuple[Array, Labels, 
         raise DataError(f"{path}: {error}") from error
     n_columns, label_index = len(table.names), _column(table, label, path)
     if n_columns < 2 or not table.rows:
-        raise DataError(f"{path} has {len(table.rows)} instances of {n_columns} columns, expected 1 of 2 at least")
+        raise DataError(
+            f"{path} has {len(table.rows)} instances and {n_columns} columns, expected at least 1 and 2"
+        )
+    if sum(_number(name) is not None for name in table.names) > 1:
+        raise DataError(
+            f"{path} has numbers for names, {', '.join(table.names[:5])}: give names= if it has no header"
+        )
     for number, cells in table.rows:
         if len(cells) != n_columns:
             raise DataError(f"line {number} of {path} has {len(cells)} cells, expected {n_columns}")

@@ -36,6 +36,8 @@ __all__ = [
 
 BLUE, ORANGE, GREY, GREEN = "#1f5a99", "#d9730d", "#8a8a8a", "#3a8f5c"
 
+OTHER_COLORS = ("#7b4ea3", "#b03a5b", "#2a9d9d", "#8a6d1f", "#c77fb0", "#4b5320")
+
 METHOD_STYLES: dict[str, dict[str, Any]] = {
     "naive": {"color": GREY},
     "cost-based": {"color": ORANGE},
@@ -103,13 +105,14 @@ def figure_2(rows: Sequence[Mapping[str, Any]]) -> Figure:
     """
     figure = Figure(figsize=(13, 4.4), layout="constrained")
     panels = figure.subplots(1, 3, sharex=True)
+    others = [method for method in dict.fromkeys(row["method"] for row in rows) if method not in METHOD_STYLES]
     for axes, letter, what in zip(panels, "abc", ("completeness", "accuracy", "cost"), strict=True):
         for method in dict.fromkeys(row["method"] for row in rows):
             curve = sorted((row for row in rows if row["method"] == method), key=lambda row: row["confidence"])
             thresholds, means, halves = (
                 np.array([row[key] for row in curve]) for key in ("confidence", what, f"{what}_ci")
             )
-            style = METHOD_STYLES.get(method, {})
+            style = METHOD_STYLES.get(method) or {"color": OTHER_COLORS[others.index(method) % len(OTHER_COLORS)]}
             axes.plot(thresholds, means, marker="o", markersize=3, label=method, **style)
             axes.fill_between(
                 thresholds, means - halves, means + halves, color=style.get("color"), alpha=0.12, linewidth=0

@@ -83,3 +83,21 @@ def test_room_climate_trains_on_one_fold_and_replays_the_other(tmp_path):
     evaluation = evaluate(procedure.with_confidence(0.8), test)
     assert evaluation.completeness > 0.8
     assert evaluation.accuracy > 0.8
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("active_sampling", ["--out", "none/figures"], "--out: 'none/figures', expected a folder"),
+        ("dependency_aware", ["--jobs", "0"], "--jobs: '0', expected a whole number, at least 1"),
+        ("query_sensitive", ["--eta", "nan"], "--eta: 'nan', expected a number above 0"),
+        ("query_sensitive", ["--plot", "none/x.png"], "--plot: 'none/x.png', expected a file in a folder that"),
+        ("supervised_selection", ["--plot", "x.foo"], "--plot: 'x.foo', expected a file that ends in one of .png"),
+        ("supervised_selection", ["--sets", "foo"], "--sets: invalid choice: 'foo'"),
+    ],
+)
+def test_an_experiment_refuses_what_it_cannot_do_before_it_begins(tmp_path, name, arguments, message):
+    script = [sys.executable, Path(__file__).parents[1] / "examples" / "papers" / f"{name}.py", *arguments]
+    ended = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert message in ended.stderr

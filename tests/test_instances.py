@@ -126,8 +126,9 @@ class TestText:
         [
             ("", r"people.csv is empty$"),
             ("\n % nothing\n", r"people.csv is empty$"),
-            ("x,class\n", r"people.csv has 0 instances of 2 columns, expected 1 of 2 at least"),
-            ("class\na\n", r"people.csv has 1 instances of 1 columns, expected 1 of 2 at least"),
+            ("x,class\n", r"people.csv has 0 instances and 2 columns, expected at least 1 and 2"),
+            ("class\na\n", r"people.csv has 1 instances and 1 columns, expected at least 1 and 2"),
+            ("1,2,x\n3,4,y\n", r"people.csv has numbers for names, 1, 2, x: give names= if it has no header"),
             ("x,class\n1,a\n\n1,2,a\n", r"line 4 of .*people.csv has 3 cells, expected 2$"),
             ("x,class\n1,a\n2\n", r"line 3 of .*people.csv has 1 cells, expected 2$"),
             ("x,class\n1,a\n2,\n", r"line 3 of .*people.csv has no class, expected a label"),
@@ -190,7 +191,7 @@ class TestArff:
         [
             ("@Data", "", r"line 8 of .*people.arff is '12,blue,yes', expected @relation, @attribute or @data"),
             (ARFF[ARFF.index("@Data") :], "", r"people.arff has no line @data"),
-            (ARFF[ARFF.index("12,") :], "", r"people.arff has 0 instances of 3 columns"),
+            (ARFF[ARFF.index("12,") :], "", r"people.arff has 0 instances and 3 columns"),
             ("age\tREAL", "", r"line 3 of .*people.arff is '@attribute ', expected @attribute, a name and a type"),
             ("\tREAL", "", r"attribute 'age' on line 3 of .*people.arff is of type '', expected numeric"),
             (

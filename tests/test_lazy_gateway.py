@@ -3,15 +3,18 @@
 from random import Random
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lazy import lazy_procedure
+from lazy import lazy_procedure, neighbours
 from procedures import channels_procedure
 from records import Models, channels_told, command, content, message, new_core, outcome, take_divided
 from stories import PAIRS, story_of
 from test_recovery import Run, come_of, killed_often
 
+import feature_extractors as fx
+from streamfs import Costs, Procedure
 from streamfs.engine import OPEN, WAITING
 from streamfs.gateway.bindings import Bindings
 from streamfs.gateway.core import clock_record, model_record, start_record
@@ -172,3 +175,34 @@ def test_nodes_that_are_bound_otherwise_are_asked_for_what_their_new_streams_nee
         started = run.take([start_record(procedure.digest, 6.0)])
         assert channels_told(started.publications) == {"n1": ["y"], "n2": ["x"]}
         assert run.core.roster._control._uses[:3].tolist() == [[1, 0], [0, 2], [1, 0]]
+
+
+def test_an_old_value_does_not_let_a_channel_go_that_a_reopened_stream_asks_for():
+    """Of two pairs that share a node the one goes on while the other's second node is silent, and changes."""
+    rows = [[0.5, 0.0]] * 8 + [[0.5, 1.6]] * 9 + [[0.0, 0.0], [1.0, 0.0]]
+    classes = [0, 1] * 4 + [1] * 9 + [0, 1]
+    classifier = neighbours(rows, classes, [0], thresholds=[np.inf, 0.5], n_neighbors=8)
+    features = fx.get("mean(a.x)"), fx.get("mean(b.y@delta:0.5)")
+    procedure = Procedure(features, classifier, ("off", "on"), Costs([1.0, 1.0], [0.0, 0.0]), 0.9, 6)
+    pairs = {"p": {"a": "n0", "b": "n1"}, "r": {"a": "n0", "b": "n2"}}
+    bindings = Bindings.pairs(procedure.channels, pairs)
+    core, effects = new_core(Models(procedure), bindings, lateness=2.0, reopen_after=5.0)
+    known, last, decisions = channels_told(effects.publications), {}, []
+    for second in range(60):
+        records = []
+        for node in ("n0", "n1", "n2"):
+            level = 1.6 if (second >= 9 if node == "n1" else second < 3) else 0.0
+            for channel in known.get(node, []):
+                if channel == "x":
+                    records.append(message(node, float(second), 0.5, None, channel))
+                elif node not in last or abs(last[node] - level) > 0.5:
+                    records.append(message(node, float(second), level, None, channel))
+                    last[node] = level
+            if not known.get(node):
+                last.pop(node, None)  # it says what its value is as soon as it is to send again
+        effects = core.take([*records, clock_record(second - 2.0, float(second))])
+        known |= channels_told(effects.publications)
+        decisions += [(d.episode, d.label, d.tick) for d in effects.decisions if d.stream == "p"]
+    assert decisions[0] == (1, None, 6)
+    assert decisions[1:] == [(episode, "on", 1) for episode in range(2, len(decisions) + 1)]
+    assert len(decisions) > 3

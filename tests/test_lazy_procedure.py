@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lazy import NaiveLazyStream, lazy_procedure, random_procedure
+from lazy import NaiveLazyStream, lazy_procedure, neighbours, random_procedure
 from procedures import mean_procedure
 
+import feature_extractors as fx
 from streamfs import Costs, Engine, Procedure, StreamSet, container, evaluate
+from streamfs.asking import Asking
 from streamfs.engine import DECIDED
 from streamfs.errors import ModelError
 from streamfs.tables import tabulate
@@ -226,3 +228,12 @@ def test_a_person_reads_when_a_feature_is_looked_at():
         "if unusual  mean(y)  at most -1, or at least 1",
         "            mean(z)  at most -1, or at least 1",
     ]
+
+
+def test_features_that_read_no_channel_ask_for_none():
+    classifier = neighbours([[1.0], [9.0]] * 9, [0, 1] * 9, [0], n_neighbors=8)
+    asking = Asking(classifier, [fx.get("count()")])
+    assert asking.channels(np.array([[3.0], [np.nan]])).shape == (2, 0)
+    followed, asked = asking.replay(np.arange(1.0, 7.0).reshape(2, 3, 1))
+    assert asked.all()
+    np.testing.assert_array_equal(followed.ravel(), np.arange(1.0, 7.0))

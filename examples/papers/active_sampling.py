@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
+from options import new_folder
 
 from feature_extractors.base import Array
 from streamfs.console import print_json, print_table, progress
@@ -248,14 +249,16 @@ def draw_figures(found: list[Outcome], folder: Path) -> None:
 def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument(
+        "--runs", type=int, default=500, help="of each policy with each set (default: %(default)s)"
+    )
     parser.add_argument("--mushrooms", type=int, default=4000, help="how many are drawn")
     parser.add_argument("--budget", type=int, default=100, help="largest sample of a candidate")
     parser.add_argument("--prior", type=int, choices=[0, 1], default=1, help="instances added to each region")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="of the draws (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--quick", action="store_true", help="10 runs of 20 values: whether it works at all")
-    parser.add_argument("--out", type=Path, help="folder for the figures")
+    parser.add_argument("--out", type=new_folder, help="folder for the figures")
     parser.add_argument("--json", action="store_true", help="print the tables as JSON")
     options = parser.parse_args()
     if options.quick:
@@ -275,6 +278,8 @@ def main() -> None:
     try:
         database = read_mushrooms()
         rng = np.random.default_rng(options.seed)
+        if options.mushrooms > len(database.labels):
+            raise DataError(f"--mushrooms is {options.mushrooms}, expected at most {len(database.labels)}")
         drawn = database.take(rng.choice(len(database.labels), options.mushrooms, replace=False))
         found = list(outcomes(drawn, options))
         if options.out:

@@ -12,11 +12,14 @@ extra `plot`.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from options import picture, whole
 
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.console import print_json, print_table, progress
@@ -102,18 +105,17 @@ class Watch:
 def options() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--probes", type=int, default=10_000, help="how many to draw (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of the probes (default: %(default)s)")
-    parser.add_argument("--jobs", type=int, default=-1, help="threads; by default one a core")
+    parser.add_argument(
+        "--probes", type=whole(CHECK_EVERY), default=10_000, help="how many to draw (default: %(default)s)"
+    )
+    parser.add_argument("--seed", type=whole(0), default=0, help="of the probes (default: %(default)s)")
+    parser.add_argument(
+        "--jobs", type=whole(1), default=os.cpu_count() or 1, help="threads; by default one a core"
+    )
     parser.add_argument("--quick", action="store_true", help="200 probes and a fifth of the rows, to try it out")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw it; the ending names the format")
-    asked = parser.parse_args()
-    if asked.probes < CHECK_EVERY:
-        parser.error(
-            f"--probes is {asked.probes}, expected at least {CHECK_EVERY}, at which the first check is made"
-        )
-    return asked
+    parser.add_argument("--plot", type=picture, metavar="FILE", help="draw it; the ending names the format")
+    return parser.parse_args()
 
 
 def main(asked: argparse.Namespace) -> None:

@@ -22,11 +22,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from options import above, picture, whole
 from scipy.stats import t as student
 from scipy.stats import ttest_rel
 from sklearn.frozen import FrozenEstimator
@@ -185,18 +185,20 @@ def options() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--eta", type=float, default=0.1, help="how fast thresholds are learnt (default: %(default)s)"
+        "--eta", type=above(0), default=0.1, help="how fast thresholds are learnt (default: %(default)s)"
     )
     parser.add_argument(
-        "--passes", type=int, default=1, help="over the instances in LearnT (default: %(default)s)"
+        "--passes", type=whole(1), default=1, help="over the instances in LearnT (default: %(default)s)"
     )
-    parser.add_argument("--threshold", type=float, default=0.02, help="of Relief weights (default: %(default)s)")
-    parser.add_argument("--folds", type=int, default=10, help="(default: %(default)s)")
-    parser.add_argument("--repeats", type=int, default=10, help="of all folds (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of the folds (default: %(default)s)")
+    parser.add_argument(
+        "--threshold", type=above(-1), default=0.02, help="of Relief weights (default: %(default)s)"
+    )
+    parser.add_argument("--folds", type=whole(2), default=10, help="(default: %(default)s)")
+    parser.add_argument("--repeats", type=whole(1), default=10, help="of all folds (default: %(default)s)")
+    parser.add_argument("--seed", type=whole(0), default=0, help="of the folds (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help="two folds of two small sets, to try it out")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw it; the ending names the format")
+    parser.add_argument("--plot", type=picture, metavar="FILE", help="draw it; the ending names the format")
     return parser.parse_args()
 
 

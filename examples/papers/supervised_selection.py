@@ -19,12 +19,12 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from time import process_time
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from options import picture, whole
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from supervised_selection_remarks import Row, remarks
@@ -229,13 +229,15 @@ TABLES = {
 def options() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sets", nargs="+", default=SETS, help="by default all of: %(default)s")
-    parser.add_argument("--repeats", type=int, help="of what depends on chance, and of the folds")
-    parser.add_argument("--folds", type=int, default=10, help="for errors (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="(default: %(default)s)")
+    parser.add_argument(
+        "--sets", nargs="+", choices=SETS, default=SETS, metavar="SET", help=f"by default all of {', '.join(SETS)}"
+    )
+    parser.add_argument("--repeats", type=whole(1), help="of what depends on chance, and of the folds")
+    parser.add_argument("--folds", type=whole(2), default=10, help="for errors (default: %(default)s)")
+    parser.add_argument("--seed", type=whole(0), default=0, help="(default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help="two small sets, two folds, once, to try it out")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw it; the ending names the format")
+    parser.add_argument("--plot", type=picture, metavar="FILE", help="draw it; the ending names the format")
     return parser.parse_args()
 
 

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from streamfs.sample_plan import SamplePlan
 
 
+NOTHING = 1e-12
+"""Nats, up to which a benefit is rounding."""
+MOST_SHOWN = 2
+"""Columns of a region that fit a line; JSON has all."""
+
+
 @click.command(
     "sample-plan",
     epilog=examples(
@@ -64,17 +70,25 @@ def sample_plan(streams: Path, sensor: str, columns: Sequence[str], number: int,
         f"uncertainty of the label {plan.uncertainty:.4g} nats"
     )
     console.print_table(_rows(plan))
+    if plan.streams[0].benefit <= NOTHING:
+        console.say(
+            f"no reading of {sensor} is expected to change anything: name fewer columns, or take fewer bins"
+        )
 
 
 def _rows(plan: "SamplePlan") -> list[dict[str, object]]:
-    """What a person reads: the streams, and the likeliest reading of each where bins are known."""
+    """What a person reads: the streams, the likeliest reading of each, and the region if it is of few columns."""
     return [
         {
             "stream": planned.stream,
             "label": planned.label,
             "benefit": planned.benefit,
             f"expected_{plan.sensor}": plan.likeliest(planned),
-            **{f"in_{column}": text for column, text in planned.region.items()},
+            **{
+                f"in_{column}": text
+                for column, text in planned.region.items()
+                if len(planned.region) <= MOST_SHOWN
+            },
         }
         for planned in plan.streams
     ]
