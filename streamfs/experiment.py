@@ -57,12 +57,13 @@ class Outcome:
     ticks : float
         Mean ticks spent.
     cost : float
-        Mean classification cost over the features that the tree tests (equation 1).
+        Mean classification cost over the features that the classifier tests (equation 1); neighbours that ask pay a
+        feature at the ticks at which they ask for it.
     sent : float
         Mean cost of the messages that the nodes of a stream really send until its decision: those of the channels
-        that the tree reads, each once.
+        that the classifier reads, each once, for as long as it asks for them.
     offered_cost : float
-        The same as cost over all features that were offered to the tree.
+        The same as cost over all features that were offered to the classifier.
     n_tested, n_offered : int
         How many these are.
     """
