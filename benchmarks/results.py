@@ -9,7 +9,6 @@ import argparse
 import os
 import platform
 import re
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
@@ -42,7 +41,6 @@ from streamfs.evaluation import sweep
 from streamfs.training import default_features
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "examples"))
 
 THRESHOLDS = (0.85, 0.9, 0.95)
 SELECTIONS: dict[str, Callable[..., Any] | None] = {
@@ -91,10 +89,8 @@ HEADER = f"\n| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|"
 
 def room_climate() -> str:
     """Same-source detection on real motes."""
-    from room_climate import pair_features  # noqa: PLC0415 - an example
-
     training, test = room_climate_fold("train"), room_climate_fold("test")
-    features = pair_features(training)
+    features = [feature for feature in default_features(training) if len(feature.columns) == 2]
     text = f"""
 ## Same-source detection on real motes: `room_climate`
 

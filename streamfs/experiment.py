@@ -57,8 +57,8 @@ class Outcome:
     ticks : float
         Mean ticks spent.
     cost : float
-        Mean classification cost over the features that the classifier tests (equation 1); neighbours that ask pay a
-        feature at the ticks at which they ask for it.
+        Mean classification cost over the features that the classifier tests (equation 1); neighbours that ask pay
+        a feature at the ticks at which they ask for it.
     sent : float
         Mean cost of the messages that the nodes of a stream really send until its decision: those of the channels
         that the classifier reads, each once, for as long as it asks for them.
