@@ -9,6 +9,8 @@ from runpy import run_path
 from textwrap import fill
 from typing import Any
 
+import figure2
+
 PAPERS = Path(__file__).parents[1] / "examples" / "papers"
 
 
@@ -25,8 +27,7 @@ def outcome(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """A table of rows that have the same columns."""
     header = list(rows[0])
-    cells = [[cell(row[column]) for column in header] for row in rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in (header, ["---"] * len(header), *cells))
+    return figure2.table(header, [[cell(row[column]) for column in header] for row in rows]).rstrip()
 
 
 def cell(value: object) -> str:

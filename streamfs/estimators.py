@@ -1,5 +1,6 @@
 """What estimators of scikit-learn's conventions share here: missing values are welcome, and targets needed."""
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,14 +31,14 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
         return tags
 
 
-class ProbableClassifier(ClassifierMixin, BaseEstimator):
+class ProbableClassifier(ClassifierMixin, BaseEstimator, ABC):
     """A classifier whose `predict_proba` says all; it has `classes_`."""
 
     classes_: npt.NDArray[Any]
 
+    @abstractmethod
     def predict_proba(self, X: npt.ArrayLike) -> "Array":
         """Return the probability of each class, shape (n_rows, n_classes)."""
-        raise NotImplementedError
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
         """Return the most probable label of each row, the first of equally probable ones."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
 
-PICTURES = (".png", ".svg", ".pdf")
+from streamfs.arguments import PICTURES
 
 
 def whole(least: int) -> Callable[[str], int]:

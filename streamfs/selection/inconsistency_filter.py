@@ -1,5 +1,6 @@
 """What the filters that search by the inconsistency rate have in common."""
 
+from abc import ABC, abstractmethod
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from feature_extractors.base import Array
 
 
-class InconsistencyFilter(FeatureSelector):
+class InconsistencyFilter(FeatureSelector, ABC):
     """A selector that searches the subsets of discretised features by their inconsistency rate."""
 
     threshold: float
@@ -53,9 +54,9 @@ class InconsistencyFilter(FeatureSelector):
         self.inconsistency_ = rates.rate(self.ranking_)
         return self
 
+    @abstractmethod
     def _search(self, rates: SubsetInconsistency) -> Features:
         """Find the features to select, in the order of the ranking."""
-        raise NotImplementedError
 
     def _check_parameters(self) -> None:
         if not isinstance(self.threshold, Real) or not 0.0 <= self.threshold <= 1.0:

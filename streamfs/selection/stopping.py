@@ -1,5 +1,6 @@
 """How much the ranking by random probes still changes, and rules on when that is little enough to stop."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite, nan
@@ -91,7 +92,7 @@ def value_change(before: Array, after: Array) -> float:
 
 
 @dataclass(frozen=True)
-class _BelowThreshold:
+class _BelowThreshold(ABC):
     """Stops once a change is below a threshold."""
 
     threshold: float
@@ -103,8 +104,9 @@ class _BelowThreshold:
     def __call__(self, checks: Sequence[Check]) -> bool:
         return self._change(checks) < self.threshold
 
+    @abstractmethod
     def _change(self, checks: Sequence[Check]) -> float:
-        raise NotImplementedError
+        """What is compared with the threshold."""
 
 
 class OrderChange(_BelowThreshold):
