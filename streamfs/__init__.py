@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from streamfs.engine import Engine
     from streamfs.evaluation import Evaluation, evaluate
     from streamfs.procedure import Decision, Procedure
+    from streamfs.promises import Promise, PromiseError
     from streamfs.relief import Relief, ReliefF, StreamRelief
     from streamfs.streams import StreamSet
     from streamfs.tables import FeatureTable, tabulate
@@ -22,6 +23,8 @@ _HOMES = {
     "Evaluation": "streamfs.evaluation",
     "FeatureTable": "streamfs.tables",
     "Procedure": "streamfs.procedure",
+    "Promise": "streamfs.promises",
+    "PromiseError": "streamfs.promises",
     "Relief": "streamfs.relief",
     "ReliefF": "streamfs.relief",
     "StreamRelief": "streamfs.relief",
@@ -40,6 +43,8 @@ __all__ = [
     "Evaluation",
     "FeatureTable",
     "Procedure",
+    "Promise",
+    "PromiseError",
     "Relief",
     "ReliefF",
     "StreamRelief",

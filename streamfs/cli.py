@@ -36,7 +36,7 @@ def cli() -> None:
     """Decide early and cheaply what a stream of sensor readings is."""
 
 
-for command in (simulate, train, evaluate, replay, run, check, journal, sample_plan, figure2, demo):
+for command in (simulate, train, evaluate, card, replay, run, check, journal, sample_plan, figure2, demo):
     cli.add_command(command)
 
 

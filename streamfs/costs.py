@@ -1,5 +1,6 @@
 """What features cost: equations 1 and 4 of StreamRelief, and costs had from recorded streams."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -90,6 +91,7 @@ class Costs:
         message_bytes: int = 40,
         max_silence: float | None = None,
         prices: Mapping[str, float] | None = None,
+        shared: bool = False,
         a: float = 1.0,
         b: float = 1.0,
     ) -> "Costs":
@@ -110,6 +112,9 @@ class Costs:
         prices : mapping of str to float, optional
             Factor by which a message of a quantity (``light`` of ``a.light``) is dearer, since its sensor needs
             energy too; 1 where none is named.
+        shared : bool
+            Whether the features that read a channel pay it together, in equal parts; if not, each pays it all, as
+            if it were alone.
         a, b : float
             Weights, as in the class.
 
@@ -128,7 +133,9 @@ class Costs:
         check_prices(streams, prices)
         joules = profile.message_joules(message_bytes)
         rate = {c: joules * _messages_a_tick(streams, c, max_silence, prices) for c in channels_of(features)}
-        return cls([sum(rate[c] for c in dict.fromkeys(f.columns)) for f in features], a=a, b=b)
+        n_readers = Counter(c for f in features for c in dict.fromkeys(f.columns)) if shared else Counter()
+        each = [sum(rate[c] / max(n_readers[c], 1) for c in dict.fromkeys(f.columns)) for f in features]
+        return cls(each, a=a, b=b)
 
 
 def price_of(column: str, prices: Mapping[str, float] | None) -> float:

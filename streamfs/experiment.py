@@ -9,15 +9,15 @@ import numpy as np
 from scipy.stats import t as student
 
 from feature_extractors.base import Array, Feature, channels_of
-from feature_extractors.report import split_channel
 from streamfs.choosing import CrossValidation, choose_size
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.classifiers.tree import Tree
-from streamfs.costs import Costs, price_of
+from streamfs.costs import Costs
 from streamfs.energy import profile
 from streamfs.errors import DataError, TrainingError
 from streamfs.lazy_learning import NAMED, NeighborsLearner, named_neighbors
 from streamfs.procedure import Classifier
+from streamfs.promises.spending import messages_sent
 from streamfs.relief import StreamRelief, position_grid
 from streamfs.selectors import SELECTORS, MakeSelector, Selector
 from streamfs.streams import Integers, StreamSet
@@ -276,18 +276,6 @@ class Experiment:
                 last = np.minimum(ticks, is_asked.sum(axis=1))  # what falls silent stays so
             sent += self._sent[channel][streams, self._opening + last - 1]
         return sent
-
-
-def messages_sent(
-    streams: StreamSet, channels: Sequence[str], prices: Mapping[str, float] | None
-) -> dict[str, Array]:
-    """Cost of the messages of each channel up to and including each tick, shape (n_streams, n_ticks)."""
-    sent = {}
-    for channel in channels:
-        column, policy = split_channel(channel)
-        messages = ~np.isnan(policy.sent(streams.column(column)))
-        sent[channel] = price_of(column, prices) * messages.cumsum(axis=1)
-    return sent
 
 
 def summarise(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ Expected = Mapping[str, tuple[tuple[type, ...], str]]
 _KINDS: Expected = {
     "features": ((list,), "a list of texts"),
     "classes": ((list,), "a list of texts"),
-    "classifier": ((str,), "tree, river or neighbours"),
+    "classifier": ((str,), "tree, forest, river or neighbours"),
     "confidence": ((int, float), "a number"),
     "time_limit": ((int,), "a whole number of ticks"),
     "period": ((int, float), "a number of seconds"),
@@ -20,6 +20,7 @@ _KINDS: Expected = {
 }
 _OF_A_CLASSIFIER: Mapping[str, Expected] = {
     "tree": {"laplace": ((bool,), "true or false")},
+    "forest": {},
     "river": {"identity": ((str,), "a text")},
     "neighbours": {},
 }

@@ -12,6 +12,8 @@ import feature_extractors as fx
 from feature_extractors.base import Array, Feature, Kind, channels_of
 from feature_extractors.report import silent_ticks
 from streamfs import container
+from streamfs.classifiers.forest import Forest
+from streamfs.classifiers.forest_text import forest_text
 from streamfs.classifiers.lazy import LazyNeighbors
 from streamfs.classifiers.lazy_text import lazy_text
 from streamfs.classifiers.tree import Tree
@@ -23,6 +25,8 @@ KIND, VERSION = "model", 1
 LONGEST = 2**53
 """Ticks: the largest number that is whole for a float, too."""
 RIVER = "river.pickle"
+_AS_ARRAYS: dict[str, type[Forest | LazyNeighbors]] = {"forest": Forest, "neighbours": LazyNeighbors}
+"""Classifiers whose arrays are the model file's, by their word in the header."""
 
 
 class Classifier(Protocol):
@@ -86,7 +90,7 @@ class Procedure:
     ----------
     features : tuple of Feature
         What the classifier reads, in order.
-    classifier : Tree, OnlineClassifier or LazyNeighbors
+    classifier : Tree, Forest, OnlineClassifier or LazyNeighbors
         Rows of features to probabilities.
     classes : tuple of str
         In the order of the probabilities.
@@ -189,10 +193,14 @@ class Procedure:
                 for i, (feature, cost) in enumerate(zip(self.features, self.costs.each, strict=True))
             ),
         ]
+        if isinstance(self.classifier, Forest):
+            lines += ["", forest_text(self.classifier, [f.name for f in self.features])]
         if isinstance(self.classifier, LazyNeighbors):
             lines += ["", lazy_text(self.classifier, [f.name for f in self.features])]
         if isinstance(self.classifier, Tree):
             lines += ["", self.classifier.text([f.name for f in self.features], self.classes)]
+            if self.classifier.calibration is not None:
+                lines += ["", f"calibrated  {self.classifier.calibration.text()}"]
         return "\n".join(lines)
 
     def save(self, path: str | Path) -> None:
@@ -225,9 +233,10 @@ class Procedure:
             header |= {"classifier": "tree", "laplace": tables.pop("laplace")}
             arrays |= {f"tree.{name}": np.array(table) for name, table in tables.items()}
             return container.pack(KIND, VERSION, header, arrays)
-        if isinstance(self.classifier, LazyNeighbors):
-            arrays |= {f"neighbours.{name}": array for name, array in self.classifier.to_arrays().items()}
-            return container.pack(KIND, VERSION, {**header, "classifier": "neighbours"}, arrays)
+        for word, kind in _AS_ARRAYS.items():
+            if isinstance(self.classifier, kind):
+                arrays |= {f"{word}.{name}": array for name, array in self.classifier.to_arrays().items()}
+                return container.pack(KIND, VERSION, {**header, "classifier": word}, arrays)
         model = self.classifier.dump()  # type: ignore[attr-defined]  # the other kind is an OnlineClassifier
         header |= {"classifier": "river", "identity": container.digest(model)}
         return container.pack(KIND, VERSION, header, arrays, **{RIVER: model})
@@ -263,8 +272,8 @@ class Procedure:
             classes = tuple(str(c) for c in header["classes"])
             if header["classifier"] == "river":
                 classifier = _load_river(header, sealed, path, classes, trust=trust)
-            elif header["classifier"] == "neighbours":
-                classifier = _load_neighbours(arrays, path)
+            elif header["classifier"] in _AS_ARRAYS:
+                classifier = _load_arrays(header["classifier"], arrays, path)
             else:
                 classifier = _load_tree(header, arrays, path)
             procedure = cls(
@@ -302,9 +311,9 @@ def _load_tree(header: dict[str, Any], arrays: container.Arrays, path: str | Pat
         raise ModelError(f"{path} is damaged: {error}") from error
 
 
-def _load_neighbours(arrays: container.Arrays, path: str | Path) -> LazyNeighbors:
+def _load_arrays(word: str, arrays: container.Arrays, path: str | Path) -> Classifier:
     try:
-        return LazyNeighbors.from_arrays(_part("neighbours.", arrays))
+        return _AS_ARRAYS[word].from_arrays(_part(f"{word}.", arrays))
     except ModelError as error:
         raise ModelError(f"{path} is damaged: {error}") from error
 

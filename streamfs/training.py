@@ -1,9 +1,11 @@
 """From labelled, recorded streams to a procedure."""
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,25 +15,31 @@ import feature_extractors as fx
 from feature_extractors.base import Feature
 from feature_extractors.report import Policy, channel_name, quantity_of
 from streamfs.choosing import CrossValidation, Learn, choose_size
-from streamfs.classifiers.c45 import C45Classifier
 from streamfs.costs import Costs
 from streamfs.energy import Profile, profile
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation import Progress, require_streams
 from streamfs.lazy_learning import NAMED, NeighborsLearner, named_neighbors, require_reach
+from streamfs.learners import FOREST, LEARNERS, forest_learner, river_learner, tree_learner
+from streamfs.model_card import build_card
 from streamfs.model_header import check_distinct
 from streamfs.procedure import Classifier, Procedure
+from streamfs.promises import Promise
+from streamfs.promises.plan import Plan
+from streamfs.promises.pricing import Pricing, own_costs
 from streamfs.relief import position_grid
 from streamfs.relief.positions import check_positions
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
 from streamfs.selectors import SELECTORS, MakeSelector
 from streamfs.streams import Integers, StreamSet
-from streamfs.tables import FeatureTable, require_episodes, tabulate
+from streamfs.tables import require_episodes, tabulate
 
 if TYPE_CHECKING:
     from river.base import Classifier as RiverClassifier
 
-MODELS = ("c45", *NAMED)
+DEFAULT_CONFIDENCE = 0.9
+
+MODELS = (*LEARNERS, *NAMED)
 """What can be taught, by name."""
 
 Model = str | QuerySensitiveNeighbors
@@ -45,18 +53,27 @@ def train(
     energy_profile: Profile | str = "transmissions",
     a: float = 1.0,
     b: float = 1.0,
-    confidence: float = 0.9,
+    prices: Mapping[str, float] | None = None,
+    confidence: float | None = None,
     time_limit: int | timedelta | None = None,
+    horizon: int | timedelta | None = None,
     select: str | MakeSelector | None = "streamrelief",
     n_features: int | None = None,
     positions: npt.ArrayLike | None = None,
     max_silence: float | None = None,
     model: "Model | RiverClassifier | None" = None,
     min_leaf: float = 2,
+    promise: Promise | None = None,
+    groups: npt.ArrayLike | None = None,
+    search: str = "floating",
+    vary: bool = True,
+    seconds: float | None = None,
+    resume: str | Path | None = None,
     seed: int = 0,
+    n_jobs: int = -1,
     progress: Progress | None = None,
 ) -> Procedure:
-    """Learn a procedure: rank the features, choose how many, and build a classifier on them.
+    """Learn a procedure: rank the features, choose how many, and build a classifier on them; or keep a promise.
 
     Parameters
     ----------
@@ -70,10 +87,14 @@ def train(
         What a message costs, where the costs are estimated.
     a, b : float
         Weights of each-time and one-time costs, where the costs are estimated.
-    confidence : float
-        Threshold at which a stream is given a label.
+    prices : mapping of str to float, optional
+        Where the costs are estimated, the factor by which a message of a quantity (``light``) is dearer.
+    confidence : float, optional
+        Threshold at which a stream is given a label, by default 0.9; a promise finds its own.
     time_limit : int or timedelta, optional
         In ticks, or in time; by default the ticks of the longest stream.
+    horizon : int or timedelta, optional
+        The time limit by the name that StreamRelief gives it.
     select : str or callable, optional
         ``"streamrelief"``, ``"literal"``, ``"relief"``, or what makes a selector of one's own: it is called with
         the costs and the keywords `confidence`, `horizon`, `positions` and `random_state`. None offers all
@@ -87,13 +108,30 @@ def train(
         Seconds after which a channel that sends on change repeats its value, and beyond which a value is held no
         more; by default for ever.
     model : str, QuerySensitiveNeighbors or river.base.Classifier, optional
-        What to teach: ``"c45"``, a tree, the default; ``"qsfs1"`` or ``"qsfs2"``, neighbours that ask for some
-        channels only while a stream is unusual, as few as can reach the confidence, or such neighbours with
-        parameters of one's own; or a River classifier.
+        What to teach: ``"c45"``, a tree, the default; ``"extra-trees"``, a forest; ``"qsfs1"`` or ``"qsfs2"``,
+        neighbours that ask for some channels only while a stream is unusual, as few as can reach the confidence,
+        or such neighbours with parameters of one's own; or a River classifier.
+        With a promise, one of the first two; by default whichever is cheaper.
     min_leaf : float
-        Streams that a leaf of the tree holds at least.
+        Streams that a leaf of a tree holds at least.
+    promise : Promise, optional
+        Find the cheapest features and threshold that keep it; see the notes.
+    groups : array_like of shape (n_streams,), optional
+        With a promise: what streams have in common, such as the room or the site. None is on both sides of a fold
+        or of the test.
+    search : {"floating", "exhaustive"}
+        With a promise: how subsets of features are searched; exhaustively of ten at most.
+    vary : bool
+        With a promise: whether the same features over cheaper channels are searched, too. Not where `costs` are
+        given, which say nothing of these.
+    seconds : float, optional
+        With a promise: time for the search, after which the best so far is taken.
+    resume : path, optional
+        With a promise: a file of what the search has judged, written as it goes and read by the next one.
     seed : int
-        Seeds the folds and the probes.
+        Seeds the folds, the probes and the forests.
+    n_jobs : int
+        With a promise: threads; by default as many as there are cores. The result is the same for any number.
     progress : callable, optional
         Told of the steps.
 
@@ -108,6 +146,8 @@ def train(
         If the streams have one class only, too few streams of a class, or a column is missing.
     TrainingError
         If the tree finds no feature that tells the classes apart, or neighbours cannot reach the confidence.
+    PromiseError
+        If no threshold keeps the promise: with the best there is, and how many more streams might do.
     TypeError
         If the streams are no `StreamSet`, or the features no sequence of features.
 
@@ -117,6 +157,14 @@ def train(
     that `min_leaf` and the leaves' confidence count streams. Neighbours store one row a stream and position, a
     thousand at most. The number of features is the one with the least
     out-of-fold cost among those within 0.02 of the best out-of-fold accuracy and completeness.
+
+    With a promise, three fifths of the streams are searched and learnt from: the first features of the ranking,
+    and the same over cheaper channels, by floating search on what the messages of their channels cost, each once,
+    until a stream is decided, at the lowest threshold that is likely to pass the test; the procedure's own costs
+    charge a channel once, too. Then the classifier is
+    frozen, and its thresholds are tested on the other two fifths. With probability 1 - risk the promise is kept on
+    streams that are drawn as these were, each on its own. It is no guarantee elsewhere, such as in other
+    buildings, nor for pairs that share nodes.
 
     Examples
     --------
@@ -130,31 +178,56 @@ def train(
     """
     require_streams(streams)
     progress = progress or _quiet
+    if horizon is not None and time_limit is not None:
+        raise ValueError(
+            f"horizon is {horizon} and time_limit {time_limit}, expected one of them: they are the same"
+        )
+    time_limit = horizon if time_limit is None else time_limit
     if len(streams.classes) < 2:
         raise DataError(f"there is one class only, {list(streams.classes)}, expected at least two")
     make_selector = _selector(select)
     features = _offered(streams, features)
-    if costs is None:
-        used = profile(energy_profile) if isinstance(energy_profile, str) else energy_profile
-        costs = Costs.estimate(streams, features, used, max_silence=max_silence, a=a, b=b)
-    if len(costs) != len(features):
+    used = profile(energy_profile) if isinstance(energy_profile, str) else energy_profile
+    if costs is not None and len(costs) != len(features):
         raise ValueError(f"there are {len(costs)} costs, expected {len(features)}, one a feature")
+    if promise is not None:
+        _check_beside_promise(model, confidence=confidence, n_features=n_features, positions=positions)
+        plan = Plan(
+            streams,
+            promise,
+            features,
+            pricing=Pricing(used, prices, max_silence, a, b, own_costs(features, costs)),
+            make_selector=make_selector,
+            learners=(model,) if isinstance(model, str) else LEARNERS,
+            min_leaf=min_leaf,
+            time_limit=_ticks(time_limit, int(streams.lengths.max()), streams.period),
+            groups=groups,
+            search=search,
+            vary=vary and costs is None,
+            seconds=seconds,
+            resume=resume,
+            seed=seed,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        kept = plan.procedure(_about(seed, streams, [feature.name for feature in features]))
+        return _with_card(kept, streams, used, prices, plan.maker.division.testing)
+    if costs is None:
+        costs = Costs.estimate(streams, features, used, max_silence=max_silence, prices=prices, a=a, b=b)
+    confidence = DEFAULT_CONFIDENCE if confidence is None else confidence
     progress("computing the features", 0, 1)
     table = tabulate(streams, features, max_silence)
     progress("computing the features", 1, 1)
     require_episodes(table, streams)
-    limit = _ticks(time_limit, table)
+    limit = _ticks(time_limit, int(table.lengths.max()), streams.period)
     if not 0 < confidence <= 1:
         raise ValueError(f"confidence is {confidence}, expected more than 0 and at most 1")
-    if n_features is not None and make_selector is None:
-        raise ValueError(f"n_features is {n_features}, but select is None: the features have no order")
-    if n_features is not None and not 1 <= n_features <= len(features):
-        raise ValueError(f"n_features is {n_features}, expected 1 to {len(features)}")
+    _check_number(n_features, len(features), ranked=make_selector is not None)
     grid = position_grid(min(limit, int(table.lengths.max())))
     positions = grid if positions is None else check_positions(positions)
     lazy = _neighbours(model, confidence, len(streams.classes))
     learn = (
-        _learner(model, min_leaf, limit)
+        _learner(model, min_leaf, limit, seed)
         if lazy is None
         else NeighborsLearner(lazy, positions[positions <= limit], seed)
     )
@@ -172,7 +245,7 @@ def train(
     progress("building the classifier", 0, 1)
     chosen, classifier = _settle(streams, features, offered, learn, max_silence)
     progress("building the classifier", 1, 1)
-    return Procedure(
+    procedure = Procedure(
         tuple(features[i] for i in chosen),
         classifier,
         streams.classes,
@@ -184,6 +257,7 @@ def train(
         costs.take(offered),
         _about(seed, streams, [features[i].name for i in offered]),
     )
+    return _with_card(procedure, streams, used, prices)
 
 
 def default_channels(streams: StreamSet) -> list[str]:
@@ -237,8 +311,8 @@ def _settle(
         chosen = chosen[tested]
 
 
-def _ticks(time_limit: int | timedelta | None, table: FeatureTable) -> int:
-    """Whole ticks of a time limit.
+def _ticks(time_limit: int | timedelta | None, longest: int, period: float) -> int:
+    """Whole ticks of a time limit, by default those of the longest stream.
 
     Raises
     ------
@@ -246,11 +320,11 @@ def _ticks(time_limit: int | timedelta | None, table: FeatureTable) -> int:
         If it is shorter than a tick.
     """
     if time_limit is None:
-        return int(table.lengths.max())
+        return longest
     if isinstance(time_limit, timedelta):
-        ticks = int(time_limit.total_seconds() / table.period + 1e-9)
+        ticks = int(time_limit.total_seconds() / period + 1e-9)
         if ticks < 1:
-            raise ValueError(f"time limit is {time_limit}, expected at least one tick of {table.period:g} s")
+            raise ValueError(f"time limit is {time_limit}, expected at least one tick of {period:g} s")
         return ticks
     if time_limit < 1 or time_limit != int(time_limit):
         raise ValueError(f"time limit is {time_limit}, expected whole ticks, at least 1")
@@ -315,18 +389,43 @@ def _neighbours(
     return model
 
 
-def _learner(model: "Model | RiverClassifier | None", min_leaf: float, time_limit: int) -> Learn:
-    def learn(table: FeatureTable) -> Classifier:
-        values, labels, streams = table.instances(time_limit)
-        if model is None or isinstance(model, str):
-            weights = 1.0 / np.minimum(table.lengths, time_limit)[streams]
-            return C45Classifier(min_leaf=min_leaf).fit(values, labels, sample_weight=weights).tree_
-        from streamfs.classifiers.online import OnlineClassifier  # noqa: PLC0415 - River is slow to import
+def _learner(model: "Model | RiverClassifier | None", min_leaf: float, time_limit: int, seed: int) -> Learn:
+    if model == FOREST:
+        return forest_learner(min_leaf, time_limit, seed)
+    if model is None or isinstance(model, (str, QuerySensitiveNeighbors)):
+        return tree_learner(min_leaf, time_limit)
+    return river_learner(model, time_limit)
 
-        classes = [str(c) for c in np.unique(labels)]
-        return OnlineClassifier(model, table.names, classes).learn(values, labels.tolist())
 
-    return learn
+def _check_number(n_features: int | None, n_offered: int, *, ranked: bool) -> None:
+    """Refuse a number of features that there is not.
+
+    Raises
+    ------
+    ValueError
+        If features are not ranked, or fewer than that many.
+    """
+    if n_features is None:
+        return
+    if not ranked:
+        raise ValueError(f"n_features is {n_features}, but select is None: the features have no order")
+    if not 1 <= n_features <= n_offered:
+        raise ValueError(f"n_features is {n_features}, expected 1 to {n_offered}")
+
+
+def _check_beside_promise(model: "Model | RiverClassifier | None", **unused: object) -> None:
+    """Refuse what a promise leaves no choice of.
+
+    Raises
+    ------
+    ValueError
+        Naming it.
+    """
+    for name, value in unused.items():
+        if value is not None:
+            raise ValueError(f"{name} is {value}, expected none beside a promise, which finds its own")
+    if model is not None and model not in LEARNERS:
+        raise ValueError(f"model is {model!r}, expected one of {', '.join(LEARNERS)} beside a promise")
 
 
 def _selector(select: str | MakeSelector | None) -> MakeSelector | None:
@@ -346,6 +445,17 @@ def _selector(select: str | MakeSelector | None) -> MakeSelector | None:
     if select is not None and not callable(select):
         raise TypeError(f"select is {select!r}, expected one of {', '.join(SELECTORS)}, a class, or None")
     return select
+
+
+def _with_card(
+    procedure: Procedure,
+    streams: StreamSet,
+    radio: Profile,
+    prices: Mapping[str, float] | None,
+    measured_on: StreamSet | None = None,
+) -> Procedure:
+    card = build_card(procedure, streams, radio, measured_on=measured_on, prices=prices)
+    return replace(procedure, about={**procedure.about, "card": card})
 
 
 def _about(seed: int, streams: StreamSet, offered: list[str]) -> dict[str, Any]:

@@ -5,19 +5,33 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from streamfs.classifiers.c45 import C45Classifier
+    from streamfs.classifiers.calibration import Calibration
+    from streamfs.classifiers.extra_trees import ExtraTreesClassifier
+    from streamfs.classifiers.forest import Forest
     from streamfs.classifiers.kernel_density import KernelDensityClassifier
     from streamfs.classifiers.neighbours import NeighborsClassifier
     from streamfs.classifiers.online import OnlineClassifier
 
 _HOMES = {
     "C45Classifier": "streamfs.classifiers.c45",
+    "Calibration": "streamfs.classifiers.calibration",
+    "ExtraTreesClassifier": "streamfs.classifiers.extra_trees",
+    "Forest": "streamfs.classifiers.forest",
     "KernelDensityClassifier": "streamfs.classifiers.kernel_density",
     "NeighborsClassifier": "streamfs.classifiers.neighbours",
     "OnlineClassifier": "streamfs.classifiers.online",
 }
 """Where each public name lives: imported on first use."""
 
-__all__ = ["C45Classifier", "KernelDensityClassifier", "NeighborsClassifier", "OnlineClassifier"]
+__all__ = [
+    "C45Classifier",
+    "Calibration",
+    "ExtraTreesClassifier",
+    "Forest",
+    "KernelDensityClassifier",
+    "NeighborsClassifier",
+    "OnlineClassifier",
+]
 
 
 def __getattr__(name: str) -> object:

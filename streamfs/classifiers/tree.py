@@ -10,6 +10,7 @@ import numpy as np
 from streamfs.classifiers import _evaluate
 from streamfs.classifiers._evaluate import NODE, WAY, Array, Flags, Indices, Nodes, Ways
 from streamfs.classifiers._tree_json import FIELDS, check_tables, read_tables
+from streamfs.classifiers.calibration import Calibration
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,8 @@ class Tree:
         Training weight of each class; at an empty leaf, that of its parent.
     laplace : bool
         Whether leaves say (n_c + 1) / (N + C) or n_c / N.
+    calibration : Calibration, optional
+        What makes the likeliest class's share mean what it says, leaf by leaf.
 
     Raises
     ------
@@ -70,6 +73,7 @@ class Tree:
     share: Array
     counts: Array
     laplace: bool
+    calibration: Calibration | None = None
 
     def __post_init__(self) -> None:
         check_tables({name: getattr(self, name) for name in (*FIELDS, "counts")})
@@ -94,7 +98,7 @@ class Tree:
         """Class probabilities that each node would state as a leaf, shape (n_nodes, n_classes)."""
         counts = self.counts + 1.0 if self.laplace else self.counts
         shares: Array = np.ascontiguousarray(counts / counts.sum(axis=1, keepdims=True))
-        return shares
+        return shares if self.calibration is None else self.calibration.apply(shares)
 
     @cached_property
     def nodes(self) -> Nodes:
@@ -176,12 +180,16 @@ class Tree:
         result: Array = _evaluate.probabilities(self.nodes, self.confidence, X)
         return result
 
+    def calibrated(self, calibration: Calibration | None) -> Self:
+        """Return the same tree with this calibration, or none, in place of its own."""
+        return replace(self, calibration=calibration)
+
     def to_json(self) -> dict[str, Any]:
-        """Return the tables as plain lists, which JSON keeps exactly."""
-        return {
-            name: value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in ((name, getattr(self, name)) for name in self.__dataclass_fields__)
-        }
+        """Return the tables as plain lists, which JSON keeps exactly; a calibration only where there is one."""
+        tables = {name: getattr(self, name).tolist() for name in (*FIELDS, "counts")}
+        found = self.calibration
+        calibration = {} if found is None else {"calibration": [found.slope, found.intercept]}
+        return {**tables, "laplace": self.laplace, **calibration}
 
     @classmethod
     def from_json(cls, tables: Any) -> Self:
@@ -192,7 +200,10 @@ class Tree:
         streamfs.errors.ModelError
             If a field is missing, unknown or of the wrong kind, or the fields together are not a tree.
         """
-        return cls(**read_tables(tables))
+        numbers, others = [], tables
+        if isinstance(tables, dict) and "calibration" in tables:
+            numbers, others = tables["calibration"], {k: v for k, v in tables.items() if k != "calibration"}
+        return cls(**read_tables(others), calibration=Calibration.read(numbers, "tree"))
 
     def text(self, feature_names: Sequence[str] | None = None, class_names: Sequence[str] | None = None) -> str:
         """Return the tree as J48 prints it: one line a branch, a leaf with its weight and its errors.

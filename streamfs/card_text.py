@@ -1,0 +1,245 @@
+"""A model card as Markdown, which a deployer reads in a minute."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from streamfs.card_words import code, joules, life, listed, number, percent, table, time
+
+Facts = dict[str, Any]
+
+UNKNOWN = "not known"
+NO_PROMISE = (
+    "No promise was asked for: accuracy was not certified. The confidence threshold is no accuracy: it is crossed "
+    "at the luckiest of many ticks, so that fewer of the labels are right."
+)
+MEANING = """\
+- It holds for streams like those that it was certified on: the same nodes and places, drawn independently.
+- **It is no guarantee elsewhere**: in other rooms, at other sites, with other sensors, in another season.
+- **It is no guarantee for pairs that share nodes**, since such pairs are not independent.
+- It speaks of all streams together, not of each class."""
+
+
+def markdown(facts: Facts) -> str:
+    """Write what is known of a model as Markdown.
+
+    Parameters
+    ----------
+    facts : dict
+        As `streamfs.model_card.facts` puts them together.
+    """
+    sections = (_decision, _promise, _battery, _channels, _features, _data, _made)
+    return "\n\n".join(part for section in sections for part in section(facts)) + "\n"
+
+
+def _decision(facts: Facts) -> Iterable[str]:
+    classes = listed([code(label) for label in facts["classes"]])
+    limit = facts["time_limit"]
+    yield f"# Model card: {classes}"
+    yield (
+        f"Decides whether a stream is {classes}, as soon as one of them has a confidence of at least "
+        f"{facts['confidence']:.4g}; it gives no label after {limit} ticks of {facts['period']:g} s "
+        f"({time(limit * facts['period'])}). The model is `{facts['model']}`."
+    )
+
+
+def _promise(facts: Facts) -> Iterable[str]:
+    promise = facts["promise"]
+    yield "## Promise"
+    if promise is None:
+        yield NO_PROMISE
+        return
+    if promise["threshold"] != facts["confidence"]:
+        yield (
+            "**Nothing is promised of this model.** What follows was certified at a confidence threshold of "
+            f"{promise['threshold']:.6g}, and the model's is {facts['confidence']:.6g}."
+        )
+    yield _promised(promise)
+    yield table(("what", "promised", "found"), _evidence(promise))
+    yield " ".join(_found_on(promise, facts["unit"]))
+    yield f"What this means:\n\n{MEANING}"
+
+
+def _promised(promise: Facts) -> str:
+    risk = f"with a probability of at least {percent(1 - promise['risk'])}"
+    accuracy = f"At least {percent(promise['accuracy'])} of the labels are right"
+    if promise["completeness"] is None:
+        return f"{accuracy}. This holds {risk}; how many streams get a label was not certified."
+    completeness = f"at least {percent(promise['completeness'])} of the streams get a label"
+    return f"{accuracy}, and {completeness}. This holds {risk}."
+
+
+def _evidence(promise: Facts) -> Iterable[Sequence[str]]:
+    right, labelled, streams = (promise[name] for name in ("right", "labelled", "streams"))
+    asked = promise["completeness"]
+    accuracy, completeness = f"{right} of {labelled} labels", f"{labelled} of {streams} streams"
+    yield "accuracy", f"at least {promise['accuracy']:.4g}", f"{_share(right, labelled)}: {accuracy}"
+    promised = "nothing" if asked is None else f"at least {asked:.4g}"
+    yield "completeness", promised, f"{_share(labelled, streams)}: {completeness}"
+
+
+def _found_on(promise: Facts, unit: str | None) -> Iterable[str]:
+    """What the search came to; older evidence may lack parts of it."""
+    p_values = [promise.get(name) for name in ("p_value", "p_accuracy", "p_completeness")]
+    known = [p for p in p_values if p is not None]
+    yield f"Found on {promise['streams']} streams that were kept apart."
+    if known:
+        yield (
+            f"Results as good as these have a probability of {max(known):.2g}, were the promise just broken; that "
+            f"had to be at most {promise['risk']:.4g}."
+        )
+    subsets, others = promise.get("subsets"), promise.get("searched_on")
+    if subsets is not None and others is not None:
+        yield f"The search tried {subsets} subsets of features on {others} other streams."
+    yield f"On average a stream cost {_cost(promise['cost'], unit)} and took {promise['ticks']:.3g} ticks."
+    everything = promise.get("all_features_cost")
+    if everything is not None:
+        times = f", {everything / promise['cost']:.2g} times as much" if promise["cost"] > 0 else ""
+        yield f"With all features, under the same promise, it would cost about {_cost(everything, unit)}{times}."
+
+
+def _battery(facts: Facts) -> Iterable[str]:
+    yield "## Battery life"
+    nodes, radio, traffic = facts["nodes"], facts["radio"], facts["traffic"]
+    if nodes is None:
+        yield f"Not known, since the messages of an episode are {UNKNOWN}."
+        return
+    if radio["unit"] == "joules":
+        yield table(
+            ("node", "messages a day", "energy a day", "of it for messages", "battery life"), _lives(nodes)
+        )
+    else:
+        yield table(("node", "messages a day"), _messages_a_day(nodes))
+    where = (
+        "kept apart" if traffic["held_out"] else "that it was learnt from, where decisions come a little sooner"
+    )
+    yield (
+        "In brackets: were every recorded column sent at every tick until the same decision. Each stream is "
+        f"taken to be decided anew {time(facts['duty']['reopen_after'])} after its last decision. Its messages "
+        f"were counted on {traffic['streams']} streams {where}. A node in several streams sends until the last is "
+        "decided."
+    )
+    yield _radio(radio, facts["duty"])
+    if traffic["confidence"] != facts["confidence"]:
+        yield (
+            f"The messages were counted at a confidence threshold of {traffic['confidence']:.6g}, and the model's "
+            f"is {facts['confidence']:.6g}."
+        )
+
+
+def _radio(radio: Facts, duty: Facts) -> str:
+    if radio["unit"] != "joules":
+        return (
+            f"The profile {code(radio['name'])} counts messages, so that battery life is not known: name the "
+            "radio to `streamfs card` (`--profile cc2420`)."
+        )
+    return (
+        f"The radio is {code(radio['name'])}, which spends {joules(radio['message'])} on a message of "
+        f"{radio['message_bytes']:g} bytes, is awake for another {number(duty['awake'])} s of each tick until a "
+        f"decision, and else sleeps; a battery holds {joules(duty['battery'])}. Nothing else is counted: no "
+        "processor, no sensor beyond its price, nothing that is received or sent again, no ageing of the cells. "
+        f"Of the radio's figures: {' '.join(radio['notes'].split()) or UNKNOWN}"
+    )
+
+
+def _messages_a_day(nodes: Sequence[Facts]) -> Iterable[Sequence[str]]:
+    for node in nodes:
+        yield _node(node), f"{number(node['messages'])} ({number(node['all_columns']['messages'])})"
+
+
+def _lives(nodes: Sequence[Facts]) -> Iterable[Sequence[str]]:
+    for node in nodes:
+        other = node["all_columns"]
+        yield (
+            _node(node),
+            f"{number(node['messages'])} ({number(other['messages'])})",
+            f"{joules(node['joules'])} ({joules(other['joules'])})",
+            f"{joules(node['sending'])} ({joules(other['sending'])})",
+            f"**{life(node['days'])}** ({life(other['days'])})",
+        )
+
+
+def _channels(facts: Facts) -> Iterable[str]:
+    radio, traffic = facts["radio"], facts["traffic"]
+    unit = None if radio is None else radio["unit"]
+    yield "## Channels"
+    yield table(
+        ("channel", "node", "messages a tick", "messages an episode", "cost an episode"),
+        [
+            (
+                code(each["channel"]),
+                _node(each),
+                UNKNOWN if each["messages"] is None else number(each["messages_a_tick"]),
+                UNKNOWN if each["messages"] is None else number(each["messages"]),
+                UNKNOWN if each["cost"] is None else _cost(each["cost"], unit),
+            )
+            for each in facts["channels"]
+        ],
+    )
+    if traffic is not None:
+        yield f"An episode takes {traffic['ticks']:.3g} ticks on average.{_priced(facts['prices'])}"
+
+
+def _priced(prices: Facts) -> str:
+    told = ", ".join(f"{code(quantity)} {price:g} times" for quantity, price in prices.items())
+    return f" A message costs a multiple of the radio's: {told}." if told else ""
+
+
+def _features(facts: Facts) -> Iterable[str]:
+    yield "## Features and classifier"
+    rows = [(code(each["feature"]), f"{each['each_cost']:.3g}") for each in facts["features"]]
+    yield table(("feature", "cost a tick"), rows)
+    yield (
+        "The costs are those that it was trained with; features that read the same channel share its messages. "
+        f"Classified by {facts['classifier']}."
+    )
+
+
+def _data(facts: Facts) -> Iterable[str]:
+    data = facts["data"]
+    yield "## Data"
+    if data is None:
+        yield f"What it was learnt from is {UNKNOWN}."
+        return
+    classes = ", ".join(f"{count} {code(label)}" for label, count in data["classes"].items())
+    shortest, longest = data["shortest"], data["longest"]
+    ticks = f"{longest}" if shortest == longest else f"{shortest} to {longest} (median {data['median']:g})"
+    yield table(
+        ("what", "is"),
+        [
+            ("streams", f"{data['streams']}: {classes}"),
+            ("ticks of a stream", f"{ticks}, of {facts['period']:g} s"),
+            ("columns", ", ".join(code(column) for column in data["missing"])),
+            ("readings that are missing", _missing(data["missing"])),
+            ("when and where they were recorded", UNKNOWN),
+        ],
+    )
+
+
+def _missing(shares: Facts) -> str:
+    told = [f"{percent(share)} of {code(column)}" for column, share in shares.items() if share]
+    return ", ".join(told) if told else "none"
+
+
+def _made(facts: Facts) -> Iterable[str]:
+    made = {name: UNKNOWN if value is None else value for name, value in facts["made"].items()}
+    silence = facts["max_silence"]
+    repeats = "never repeats its value" if silence is None else f"repeats its value after {time(silence)}"
+    yield "## How it was made"
+    yield (
+        f"By streamfs {made['streamfs']}, numpy {made['numpy']} and Python {made['python']}, with seed "
+        f"{made['seed']}. A channel that sends on change {repeats}."
+    )
+
+
+def _node(row: Facts) -> str:
+    return code(row["node"]) if row["node"] else "the only one"
+
+
+def _cost(value: float, unit: str | None) -> str:
+    if unit is None:
+        return number(value)
+    return joules(value) if unit == "joules" else f"{number(value)} {unit}"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.3f}" if whole else "-"

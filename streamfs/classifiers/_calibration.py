@@ -1,0 +1,76 @@
+"""The compiled part of a calibration: row by row, so that what is said of a row does not depend on others."""
+
+from math import exp, log
+
+from streamfs._compiled import kernel
+from streamfs.classifiers._evaluate import Array
+
+NEAREST = 2.0**-53
+"""As near to 0 and to 1 a probability may be that is to have a logit."""
+
+
+@kernel
+def logit(probability: float) -> float:
+    """Return the logarithm of the odds; 0 and 1 count as next to them."""
+    inside = min(max(probability, NEAREST), 1.0 - NEAREST)
+    return log(inside / (1.0 - inside))
+
+
+@kernel
+def sigmoid(x: float) -> float:
+    """Return the probability of such a logit."""
+    return 1.0 / (1.0 + exp(-x))
+
+
+@kernel
+def write_logits(probabilities: Array, result: Array) -> None:
+    """Write the logit of each probability."""
+    for i in range(len(probabilities)):
+        result[i] = logit(probabilities[i])
+
+
+@kernel
+def calibrate(slope: float, intercept: float, confidence: Array, result: Array) -> None:
+    """Write the calibrated probability of each likeliest class."""
+    for i in range(len(confidence)):
+        result[i] = sigmoid(slope * logit(confidence[i]) + intercept)
+
+
+@kernel
+def _likeliest(probabilities: Array, row: int) -> int:
+    best = 0
+    for c in range(1, probabilities.shape[1]):
+        if probabilities[row, c] > probabilities[row, best]:
+            best = c
+    return best
+
+
+@kernel
+def _share_rest(probabilities: Array, row: int, best: int, result: Array) -> float:
+    """Write how the other classes share what the likeliest leaves; return the largest share."""
+    rest, n_others, largest = 0.0, probabilities.shape[1] - 1, 0.0
+    for c in range(probabilities.shape[1]):
+        if c != best:
+            rest += probabilities[row, c]
+    for c in range(probabilities.shape[1]):
+        if c != best:
+            result[row, c] = probabilities[row, c] / rest if rest > 0.0 else 1.0 / n_others
+            largest = max(largest, result[row, c])
+    return largest
+
+
+@kernel
+def apply(slope: float, intercept: float, probabilities: Array, result: Array) -> None:
+    """Write rows whose likeliest class has its calibrated probability, and the others keep their proportions.
+
+    The likeliest class gets a little more than the next one, at least.
+    """
+    for row in range(len(probabilities)):
+        best = _likeliest(probabilities, row)
+        largest = _share_rest(probabilities, row, best, result)
+        least = largest / (1.0 + largest) * (1.0 + 2.0**-50)
+        wanted = sigmoid(slope * logit(probabilities[row, best]) + intercept)
+        confidence = 1.0 if probabilities.shape[1] == 1 else max(wanted, least)
+        for c in range(probabilities.shape[1]):
+            result[row, c] *= 1.0 - confidence
+        result[row, best] = confidence

@@ -1,0 +1,277 @@
+"""The compiled growth of an extremely randomized tree."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from streamfs.classifiers._evaluate import Array, Indices
+
+Grown = npt.NDArray[np.void]
+Generator = npt.NDArray[np.uint64]
+
+GROWN = np.dtype(
+    [
+        ("feature", np.int64),
+        ("threshold", np.float64),
+        ("first_child", np.int64),
+        ("missing_child", np.int64),
+        ("start", np.int64),
+        ("stop", np.int64),
+    ]
+)
+"""A node while the tree grows.
+
+The feature that it tests, -1 at a leaf; the largest value of its first child; the first child, behind which the
+second one stands; the child of missing values; and which of the ordered rows are its own.
+"""
+
+STEP, FIRST_FACTOR, SECOND_FACTOR = (
+    np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+)
+
+
+LARGEST = float(np.finfo(np.float64).max)
+"""The threshold between known and missing."""
+
+
+class Rows(NamedTuple):
+    """What a tree learns from, class by class, and how.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_features, n)
+        NaN is missing.
+    labels : ndarray of int64 of shape (n,)
+        Classes, numbers from 0, that do not fall.
+    weights : ndarray of shape (n,)
+        Positive.
+    n_classes : int
+        Number of classes.
+    n_candidates : int
+        Features that a node tries.
+    min_leaf : float
+        Least weight on each side of a cut.
+    """
+
+    columns: Array
+    labels: Indices
+    weights: Array
+    n_classes: int
+    n_candidates: int
+    min_leaf: float
+
+
+class Room(NamedTuple):
+    """What the rows of one node are gathered in, class by class, and room to try cuts.
+
+    The rows of class c end before `ends[c]`.
+    """
+
+    values: Array
+    weights: Array
+    ends: Indices
+    moved: Indices
+    features: Indices
+    sides: Array
+    best_sides: Array
+
+
+@njit(cache=True, nogil=True)
+def uniform(generator: Generator) -> float:
+    """Draw a number in [0, 1): the generator splitmix64, of one number."""
+    generator[0] += STEP
+    bits = generator[0]
+    bits = (bits ^ (bits >> np.uint64(30))) * FIRST_FACTOR
+    bits = (bits ^ (bits >> np.uint64(27))) * SECOND_FACTOR
+    bits ^= bits >> np.uint64(31)
+    return float(bits >> np.uint64(11)) * 2.0**-53
+
+
+@njit(cache=True, nogil=True)
+def _draw_feature(generator: Generator, features: Indices, place: int) -> int:
+    """Swap one of the features from a place on to that place."""
+    other = place + int(uniform(generator) * (len(features) - place))
+    features[place], features[other] = features[other], features[place]
+    return int(features[place])
+
+
+@njit(cache=True, nogil=True)
+def _gather(column: Array, order: Indices, values: Array) -> tuple[float, float, int]:
+    """Gather the rows' values; return the least and the largest known one, and how many are missing."""
+    low, high, n_missing = np.inf, -np.inf, 0
+    for i, row in enumerate(order):
+        value = column[row]
+        values[i] = value
+        low = min(low, value)
+        high = max(high, value)
+        n_missing += value != value
+    return low, high, n_missing
+
+
+@njit(cache=True, nogil=True)
+def _cut(low: float, high: float, generator: Generator) -> float:
+    """Draw a threshold that leaves both sides a value: the largest number where there is one value only."""
+    if low == high:
+        return LARGEST
+    threshold = low + uniform(generator) * (high - low)
+    return threshold if threshold < high else low
+
+
+@njit(cache=True, nogil=True)
+def _weigh(room: Room, threshold: float, is_second: bool) -> None:
+    """Sum the weight of each class on both sides of a cut; missing values are on the second side, or the first."""
+    start = 0
+    for c, stop in enumerate(room.ends):
+        first, second = 0.0, 0.0
+        for i in range(start, stop):
+            value, weight = room.values[i], room.weights[i]
+            is_above = not value <= threshold if is_second else value > threshold
+            first += 0.0 if is_above else weight
+            second += weight if is_above else 0.0
+        room.sides[0, c], room.sides[1, c] = first, second
+        start = stop
+
+
+@njit(cache=True, nogil=True)
+def _total(counts: Array) -> float:
+    total = 0.0
+    for count in counts:
+        total += count
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _purity(counts: Array, total: float) -> float:
+    """Weight times one minus the Gini impurity."""
+    purity = 0.0
+    for count in counts:
+        purity += count * (count / total)
+    return purity
+
+
+@njit(cache=True, nogil=True)
+def _best_cut(rows: Rows, order: Indices, room: Room, generator: Generator) -> tuple[int, float, bool]:
+    """Try random cuts of random features; return the best: feature, -1 where there is none, threshold and side.
+
+    The side is that of missing values, whether it is the second one.
+    """
+    feature, threshold, is_second, score = -1, 0.0, False, -np.inf
+    n_tried = 0
+    for place in range(len(room.features)):
+        if n_tried == rows.n_candidates:
+            break
+        tried = _draw_feature(generator, room.features, place)
+        low, high, n_missing = _gather(rows.columns[tried], order, room.values)
+        if not (low < high or (low == high and n_missing > 0)):
+            continue
+        n_tried += 1
+        cut = _cut(low, high, generator)
+        is_drawn = n_missing > 0 and (low == high or uniform(generator) < 0.5)
+        _weigh(room, cut, is_drawn)
+        first, second = _total(room.sides[0]), _total(room.sides[1])
+        if min(first, second) < rows.min_leaf:
+            continue
+        purity = _purity(room.sides[0], first) + _purity(room.sides[1], second)
+        if purity > score:
+            feature, threshold, score = tried, cut, purity
+            is_second = is_drawn if n_missing > 0 else second > first
+            room.best_sides[:] = room.sides
+    return feature, threshold, is_second
+
+
+@njit(cache=True, nogil=True)
+def _divide(column: Array, order: Indices, threshold: float, is_second: bool, room: Indices) -> int:
+    """Order rows by their sides of a cut, else as they stand; return how many are on the first one."""
+    n_first, n_second = 0, 0
+    for row in order:
+        value = column[row]
+        order[n_first] = row
+        room[n_second] = row
+        is_above = not value <= threshold if is_second else value > threshold
+        n_first += not is_above
+        n_second += is_above
+    order[n_first:] = room[:n_second]
+    return n_first
+
+
+@njit(cache=True, nogil=True)
+def _may_be_cut(rows: Rows, counts: Array) -> bool:
+    total = _total(counts)
+    return total >= 2 * rows.min_leaf and bool(counts.max() < total)
+
+
+@njit(cache=True, nogil=True)
+def _longer(array):  # type: ignore[no-untyped-def]
+    """Return an array twice as long."""
+    return np.concatenate((array, np.zeros_like(array)))
+
+
+@njit(cache=True, nogil=True)
+def _room(rows: Rows) -> Room:
+    n = len(rows.labels)
+    return Room(
+        np.empty(n),
+        np.empty(n),
+        np.empty(rows.n_classes, dtype=np.int64),
+        np.empty(n, dtype=np.int64),
+        np.arange(len(rows.columns)),
+        np.zeros((2, rows.n_classes)),
+        np.zeros((2, rows.n_classes)),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _look_at(rows: Rows, order: Indices, room: Room) -> None:
+    """Gather the rows' weights, and where each class ends."""
+    room.ends[:] = 0
+    for i, row in enumerate(order):
+        room.weights[i] = rows.weights[row]
+        room.ends[rows.labels[row]] = i + 1
+    for c in range(1, rows.n_classes):
+        room.ends[c] = max(room.ends[c], room.ends[c - 1])
+
+
+@njit(cache=True, nogil=True)
+def _hang(nodes: Grown, node: int, first_child: int, middle: int) -> None:
+    """Give a node two children, leaves for now, that divide its rows."""
+    nodes[node].first_child = first_child
+    nodes[first_child].feature, nodes[first_child + 1].feature = -1, -1
+    nodes[first_child].start, nodes[first_child].stop = nodes[node].start, middle
+    nodes[first_child + 1].start, nodes[first_child + 1].stop = middle, nodes[node].stop
+
+
+@njit(cache=True, nogil=True)
+def grow(rows: Rows, seed: int) -> tuple[Grown, Array]:
+    """Return the nodes, shape (n_nodes,), parents before their children, and the weight of each class in each.
+
+    Parameters
+    ----------
+    rows : Rows
+        The training rows.
+    seed : uint64
+        What the tree's random numbers begin from.
+    """
+    n = len(rows.labels)
+    room, order, generator = _room(rows), np.arange(n), np.array([seed], dtype=np.uint64)
+    nodes, counts, n_nodes, node = np.zeros(64, GROWN), np.zeros((64, rows.n_classes)), 1, 0
+    nodes[0].feature, nodes[0].stop = -1, n
+    for row in range(n):
+        counts[0, rows.labels[row]] += rows.weights[row]
+    while node < n_nodes:
+        here = order[nodes[node].start : nodes[node].stop]
+        if _may_be_cut(rows, counts[node]):
+            _look_at(rows, here, room)
+            feature, threshold, is_second = _best_cut(rows, here, room, generator)
+            if feature >= 0:
+                if n_nodes + 2 > len(nodes):
+                    nodes, counts = _longer(nodes), _longer(counts)
+                n_first = _divide(rows.columns[feature], here, threshold, is_second, room.moved)
+                nodes[node].feature, nodes[node].threshold = feature, threshold
+                nodes[node].missing_child = n_nodes + int(is_second)
+                _hang(nodes, node, n_nodes, nodes[node].start + n_first)
+                counts[n_nodes : n_nodes + 2] = room.best_sides
+                n_nodes += 2
+        node += 1
+    return nodes[:n_nodes], counts[:n_nodes]

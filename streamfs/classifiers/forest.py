@@ -1,0 +1,186 @@
+"""Decision trees that vote, as flat tables: what a model file holds and a gateway evaluates."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from streamfs.classifiers._evaluate import Array, Indices
+from streamfs.classifiers._forest import BLOCK, GROUP, WAY, Places, Ways, add_shares
+from streamfs.classifiers._forest_fields import TABLES, check_names, check_tables
+from streamfs.classifiers.calibration import Calibration
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Decision trees with one row a node, one tree behind the other; the mean of what their leaves say.
+
+    In each tree the root stands first, parents before their children, and the two children of a node side by side.
+    A test sends values not above the threshold to the first child, larger ones to the second, and missing ones to
+    either, as the node says.
+
+    Parameters
+    ----------
+    feature : ndarray of int64 of shape (n_nodes,)
+        The feature that the node tests; -1 at a leaf.
+    threshold : ndarray of shape (n_nodes,)
+        The largest value of the first child.
+    first_child : ndarray of int64 of shape (n_nodes,)
+        The first child; 0 at a leaf.
+    missing_child : ndarray of int64 of shape (n_nodes,)
+        The child of missing values; 0 at a leaf.
+    shares : ndarray of shape (n_nodes, n_classes)
+        Class probabilities that the node would state as a leaf.
+    roots : ndarray of int64 of shape (n_trees,)
+        The roots, rising.
+    calibration : Calibration, optional
+        What makes the likeliest class's probability mean what it says.
+
+    Raises
+    ------
+    streamfs.errors.ModelError
+        If a table is not such an array, or the tables together are not a forest.
+
+    Notes
+    -----
+    The trees' shares are summed in order, so that what is said of a row does not depend on others that are asked
+    about together with it. Work grows with rows times trees times the depth of a tree.
+
+    Examples
+    --------
+    >>> forest = Forest(
+    ...     feature=np.array([1, -1, -1, -1]), threshold=np.array([0.5, 0.0, 0.0, 0.0]),
+    ...     first_child=np.array([1, 0, 0, 0]), missing_child=np.array([2, 0, 0, 0]),
+    ...     shares=np.array([[0.5, 0.5], [0.75, 0.25], [0.0, 1.0], [0.5, 0.5]]), roots=np.array([0, 3]),
+    ... )
+    >>> forest.probabilities(np.array([[7.0, 0.1], [7.0, np.nan]]))
+    array([[0.625, 0.375],
+           [0.25 , 0.75 ]])
+    """
+
+    feature: Indices
+    threshold: Array
+    first_child: Indices
+    missing_child: Indices
+    shares: Array
+    roots: Indices
+    calibration: Calibration | None = None
+
+    def __post_init__(self) -> None:
+        check_tables({name: getattr(self, name) for name in TABLES})
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all trees, leaves included."""
+        return len(self.feature)
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.roots)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.shares.shape[1])
+
+    @cached_property
+    def ways(self) -> Ways:
+        """The nodes as the compiled evaluation reads them, shape (n_nodes,)."""
+        ways = np.zeros(self.n_nodes, dtype=WAY)
+        is_leaf = self.feature < 0
+        ways["threshold"] = np.where(is_leaf, np.inf, self.threshold)
+        ways["feature"] = np.where(is_leaf, 0, 2 * self.feature + (self.missing_child - self.first_child))
+        ways["next"] = np.where(is_leaf, np.arange(self.n_nodes), self.first_child)
+        return ways
+
+    def features_tested(self) -> tuple[int, ...]:
+        """Return the features that the trees test, ascending."""
+        return tuple(np.unique(self.feature[self.feature >= 0]).tolist())
+
+    def with_features(self, mapping: Mapping[int, int]) -> Self:
+        """Return the same forest over renumbered features.
+
+        Parameters
+        ----------
+        mapping : mapping of int to int
+            The new number of each feature that the trees test.
+
+        Raises
+        ------
+        ValueError
+            If a tested feature has no new number, or a negative one.
+        """
+        for tested in self.features_tested():
+            if mapping.get(tested, -1) < 0:
+                raise ValueError(f"mapping gives {mapping.get(tested)} for feature {tested}, expected at least 0")
+        feature = [mapping[tested] if tested >= 0 else -1 for tested in self.feature.tolist()]
+        return replace(self, feature=np.array(feature, dtype=np.int64))
+
+    def calibrated(self, calibration: Calibration | None) -> Self:
+        """Return the same forest with this calibration, or none, in place of its own."""
+        return replace(self, calibration=calibration)
+
+    def probabilities(self, X: Array) -> Array:
+        """Return the probability of each class for each row: the mean over the trees, calibrated.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_features)
+            Feature values; NaN is missing.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Each row sums to 1.
+
+        Raises
+        ------
+        ValueError
+            If X is not a matrix, or lacks a feature that the forest tests.
+        """
+        X = np.require(X, dtype=np.float64, requirements=["C", "W"])
+        if X.ndim != 2:
+            raise ValueError(f"X has {X.ndim} dimensions, expected 2")
+        n_needed = int(self.feature.max()) + 1
+        if X.shape[1] < n_needed:
+            raise ValueError(f"X has {X.shape[1]} features, expected at least {n_needed}")
+        if X.shape[1] == 0:
+            X = np.zeros((len(X), 1))  # a leaf reads a value, too, whatever it is
+        sums = np.zeros((len(X), self.n_classes))
+        n_block = min(BLOCK, -(-len(X) // GROUP) * GROUP)
+        if n_block:
+            room = np.zeros(n_block * 2 * X.shape[1]), np.zeros(GROUP, dtype=np.uint64)
+            add_shares(self.ways, self._starts, self._said, X, *room, sums)
+        means: Array = sums / self.n_trees
+        return means if self.calibration is None else self.calibration.apply(means)
+
+    @cached_property
+    def _starts(self) -> Places:
+        return self.roots.astype(np.uint64)
+
+    @cached_property
+    def _said(self) -> Array:
+        return np.require(self.shares, requirements=["C", "W"])
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all fields as arrays, which `from_arrays` takes; no calibration is an empty one."""
+        found = self.calibration
+        calibration = np.array([] if found is None else [found.slope, found.intercept], dtype=np.float64)
+        return {**{name: getattr(self, name) for name in TABLES}, "calibration": calibration}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+        """Read what `to_arrays` made.
+
+        Raises
+        ------
+        streamfs.errors.ModelError
+            If a field is missing, unknown or wrong.
+        """
+        check_names(arrays)
+        calibration = Calibration.read(arrays["calibration"].tolist(), "forest")
+        return cls(**{name: arrays[name] for name in TABLES}, calibration=calibration)

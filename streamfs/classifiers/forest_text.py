@@ -1,0 +1,42 @@
+"""A forest, as a person reads it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from streamfs.classifiers.forest import Forest
+
+
+def forest_text(forest: Forest, names: Sequence[str]) -> str:
+    """Say how large the forest is, which features it cuts how often, and how it is calibrated.
+
+    Parameters
+    ----------
+    forest : Forest
+        The forest.
+    names : sequence of str
+        Of its features.
+
+    Examples
+    --------
+    >>> forest = Forest(
+    ...     feature=np.array([1, -1, -1, -1]), threshold=np.array([0.5, 0.0, 0.0, 0.0]),
+    ...     first_child=np.array([1, 0, 0, 0]), missing_child=np.array([2, 0, 0, 0]),
+    ...     shares=np.array([[0.5, 0.5], [0.75, 0.25], [0.0, 1.0], [0.5, 0.5]]), roots=np.array([0, 3]),
+    ... )
+    >>> print(forest_text(forest, ["mean(light)", "range(light)"]))
+    forest      2 trees, 4 nodes
+    cuts        100 %  range(light)
+    """
+    tested, n_cuts = np.unique(forest.feature[forest.feature >= 0], return_counts=True)
+    lines = [f"forest      {_counted(forest.n_trees, 'tree')}, {_counted(forest.n_nodes, 'node')}"]
+    for place, k in enumerate(np.argsort(-n_cuts, kind="stable").tolist()):
+        percent = 100.0 * n_cuts[k] / n_cuts.sum()
+        lines.append(f"{'' if place else 'cuts':<12}{percent:3.0f} %  {names[tested[k]]}")
+    if forest.calibration is not None:
+        lines.append(f"calibrated  {forest.calibration.text()}")
+    return "\n".join(lines)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,74 @@
+"""Show the card of a model."""
+
+from pathlib import Path
+
+import click
+
+from streamfs import arguments
+from streamfs.arguments import JSON, MODEL, NEW_FILE, NOT_NEGATIVE, POSITIVE, TRUST, examples
+from streamfs.energy import PROFILES
+
+
+@click.command(
+    epilog=examples(
+        "streamfs card pairs.streamfs",
+        "streamfs card pairs.streamfs --profile cc2420 --reopen-after 600 -o card.md",
+    )
+)
+@MODEL
+@click.option("-o", "--out", type=NEW_FILE, help="Write the Markdown there, in place of printing it.")
+@click.option(
+    "--profile",
+    metavar="RADIO",
+    type=click.Choice(list(PROFILES)),
+    help=f"The nodes' radio; by default that of training: {', '.join(PROFILES)}.",
+)
+@click.option(
+    "--reopen-after",
+    default=3600.0,
+    show_default=True,
+    type=NOT_NEGATIVE,
+    help="Seconds from a decision to the stream's next episode.",
+)
+@click.option(
+    "--awake",
+    default=0.1,
+    show_default=True,
+    type=NOT_NEGATIVE,
+    help="Seconds of each tick of an episode for which a radio is awake, beside its messages.",
+)
+@click.option("--battery", type=POSITIVE, metavar="JOULES", help="What a node can draw; by default two AA cells.")
+@TRUST
+@JSON
+def card(
+    model: Path,
+    out: Path | None,
+    profile: str | None,
+    reopen_after: float,
+    awake: float,
+    battery: float | None,
+    trust: bool,
+    as_json: bool,
+) -> None:
+    """Show what to know of MODEL before it is deployed.
+
+    The card says what MODEL decides, what was promised and on what evidence, how long the nodes' batteries are
+    expected to last, which channels it reads at what cost, and what it was learnt from.
+    """
+    arguments.keep_inputs({"MODEL": model}, {"--out": out})
+    from streamfs import card_text, console
+    from streamfs.batteries import TWO_AA_CELLS, Duty
+    from streamfs.model_card import facts
+    from streamfs.procedure import Procedure
+
+    duty = Duty(reopen_after, awake, TWO_AA_CELLS if battery is None else battery)
+    procedure = Procedure.load(model, trust=trust)
+    known = facts(procedure, None if profile is None else PROFILES[profile], duty)
+    text = card_text.markdown(known)
+    if out is not None:
+        out.write_text(text, encoding="utf-8")
+        console.say(f"wrote {out}")
+    if as_json:
+        console.print_json(known)
+    elif out is None:
+        click.echo(text, nl=False)

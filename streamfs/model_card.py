@@ -1,0 +1,226 @@
+"""The model card: what a deployer should know of a procedure, kept in its model file, and read from there."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from feature_extractors.report import split_channel
+from streamfs import card_text
+from streamfs.batteries import MESSAGE_BYTES, Duty, by_role, life, role_of
+from streamfs.card_shape import check_card, check_promise
+from streamfs.classifiers.forest import Forest
+from streamfs.classifiers.lazy import LazyNeighbors
+from streamfs.classifiers.tree import Tree
+from streamfs.costs import price_of
+from streamfs.energy import Profile
+from streamfs.procedure import Classifier, Procedure
+from streamfs.streams import StreamSet
+from streamfs.traffic import measure_traffic
+
+Facts = dict[str, Any]
+"""Plain JSON."""
+
+
+def build_card(
+    procedure: Procedure,
+    streams: StreamSet,
+    radio: Profile,
+    *,
+    measured_on: StreamSet | None = None,
+    message_bytes: float = MESSAGE_BYTES,
+    prices: Mapping[str, float] | None = None,
+) -> Facts:
+    """Gather what only training knows: the data, the radio, and the messages of an episode.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        What was learnt.
+    streams : StreamSet
+        What it was learnt from.
+    radio : Profile
+        What a message costs.
+    measured_on : StreamSet, optional
+        Streams that were kept apart, on which messages are counted; by default those learnt from, on which
+        decisions come somewhat sooner than on new ones.
+    message_bytes : float
+        Payload of a message.
+    prices : mapping of str to float, optional
+        Factor by which a message of a quantity is dearer; 1 where none is named.
+
+    Returns
+    -------
+    dict
+        Plain JSON: what training puts under ``card`` in a procedure's `about`.
+
+    Raises
+    ------
+    DataError
+        If there is no stream with a tick, a column is missing, or the period is another.
+
+    Examples
+    --------
+    >>> import feature_extractors as fx
+    >>> from streamfs import train
+    >>> from streamfs.energy import profile
+    >>> labels = np.repeat(["calm", "busy"], 30)
+    >>> values = np.where(labels == "calm", 0.0, 2.0)[:, None, None] + np.linspace(0, 1, 12)[:, None]
+    >>> streams = StreamSet(values, labels, ["noise"])
+    >>> procedure = train(streams, features=[fx.get("last(noise)")])
+    >>> build_card(procedure, streams, profile("cc2420"))["traffic"]["channels"]
+    {'noise': 1.0}
+    """
+    watched = streams if measured_on is None else measured_on
+    traffic = measure_traffic(procedure, watched)
+    return {
+        "data": _data(streams),
+        "radio": _radio(radio, message_bytes),
+        "prices": {quantity: float(price) for quantity, price in (prices or {}).items()},
+        "traffic": {
+            "streams": len(watched),
+            "held_out": measured_on is not None,
+            "confidence": procedure.confidence,
+            "ticks": traffic.ticks,
+            "channels": traffic.channels,
+            "columns": traffic.columns,
+        },
+    }
+
+
+def facts(procedure: Procedure, radio: Profile | None = None, duty: Duty | None = None) -> Facts:
+    """Put together all that a card says.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        Whose card it is.
+    radio : Profile, optional
+        Of the nodes; by default the one that the procedure was trained for.
+    duty : Duty, optional
+        How often streams are decided, and what a node's battery holds; by default as `Duty` says.
+
+    Returns
+    -------
+    dict
+        What is not known, since the procedure was trained without a card or a promise, is None.
+
+    Raises
+    ------
+    ModelError
+        If the card or the promise in the procedure is damaged.
+    """
+    duty = Duty() if duty is None else duty
+    card, promise = procedure.about.get("card"), procedure.about.get("promise")
+    check_card(card)
+    check_promise(promise)
+    card = card or {"data": None, "radio": None, "prices": {}, "traffic": None}
+    unit = None if card["radio"] is None else card["radio"]["unit"]
+    if radio is not None:
+        stored = card["radio"] or {"message_bytes": MESSAGE_BYTES}
+        card = {**card, "radio": _radio(radio, stored["message_bytes"])}
+    nodes = None
+    if card["traffic"] is not None and card["radio"] is not None:
+        nodes = _nodes(card, procedure.period, duty)
+    return {
+        "model": procedure.digest,
+        "classes": list(procedure.classes),
+        "classifier": _classifier(procedure.classifier),
+        "confidence": procedure.confidence,
+        "time_limit": procedure.time_limit,
+        "period": procedure.period,
+        "max_silence": procedure.max_silence,
+        "features": [
+            {"feature": feature.name, "each_cost": cost}
+            for feature, cost in zip(procedure.features, procedure.costs.each.tolist(), strict=True)
+        ],
+        "channels": [_channel(channel, card) for channel in procedure.channels],
+        "promise": promise,
+        "unit": unit,
+        **card,
+        "nodes": nodes,
+        "duty": asdict(duty),
+        "made": {name: procedure.about.get(name) for name in ("streamfs", "numpy", "python", "seed")},
+    }
+
+
+def markdown(procedure: Procedure, radio: Profile | None = None, duty: Duty | None = None) -> str:
+    """Write a procedure's card as Markdown; the parameters are those of `facts`.
+
+    Raises
+    ------
+    ModelError
+        If the card or the promise in the procedure is damaged.
+    """
+    return card_text.markdown(facts(procedure, radio, duty))
+
+
+def _data(streams: StreamSet) -> Facts:
+    inside = np.arange(streams.n_ticks) < streams.lengths[:, np.newaxis]
+    n_samples = max(1, int(inside.sum()))
+    missing = (np.isnan(streams.values) & inside[:, :, np.newaxis]).sum(axis=(0, 1)) / n_samples
+    return {
+        "streams": len(streams),
+        "classes": {label: int((streams.labels == label).sum()) for label in streams.classes},
+        "shortest": int(streams.lengths.min()),
+        "median": float(np.median(streams.lengths)),
+        "longest": int(streams.lengths.max()),
+        "missing": dict(zip(streams.columns, missing.tolist(), strict=True)),
+    }
+
+
+def _radio(radio: Profile, message_bytes: float) -> Facts:
+    return {
+        "name": radio.name,
+        "unit": radio.unit,
+        "message_bytes": message_bytes,
+        "message": radio.message_joules(message_bytes),
+        "idle": radio.idle,
+        "sleep": radio.sleep,
+        "notes": radio.notes,
+    }
+
+
+def _nodes(card: Facts, period: float, duty: Duty) -> list[Facts]:
+    """What each node sends and how long it lasts, and the same were every column sent at every tick."""
+    kept, traffic = card["radio"], card["traffic"]
+    radio = Profile(kept["name"], kept["message"], idle=kept["idle"], sleep=kept["sleep"], unit=kept["unit"])
+    needed, everything = by_role(traffic["channels"]), by_role(traffic["columns"])
+    rows = []
+    for role in sorted({*needed, *everything}):
+        ours, baseline = (
+            life(sent.get(role, {}), traffic["ticks"], period, radio, duty, prices=card["prices"])
+            for sent in (needed, everything)
+        )
+        rows.append({"node": role, **ours._asdict(), "all_columns": baseline._asdict()})
+    return rows
+
+
+def _channel(channel: str, card: Facts) -> Facts:
+    """What is known of a channel: its messages, and what they cost in the unit of the radio."""
+    traffic, radio = card["traffic"], card["radio"]
+    messages = None if traffic is None else traffic["channels"].get(channel)
+    row = {"channel": channel, "node": role_of(channel), "messages": messages}
+    if messages is None:
+        return {**row, "messages_a_tick": None, "cost": None}
+    price = price_of(split_channel(channel)[0], card["prices"])
+    cost = None if radio is None else price * messages * radio["message"]
+    return {**row, "messages_a_tick": messages / max(traffic["ticks"], 1), "cost": cost}
+
+
+def _classifier(classifier: Classifier) -> str:
+    calibrated = "" if getattr(classifier, "calibration", None) is None else ", whose confidence is calibrated"
+    if isinstance(classifier, Tree):
+        return f"a decision tree with {classifier.n_leaves} leaves{calibrated}"
+    if isinstance(classifier, Forest):
+        return f"a forest of {classifier.n_trees} trees{calibrated}"
+    if isinstance(classifier, LazyNeighbors):
+        return (
+            f"nearest neighbours: {classifier.n_neighbors} of {len(classifier.values)} stored instances vote, and "
+            "some channels are asked for only while a stream is unusual"
+        )
+    river = getattr(classifier, "model", None)
+    if river is not None:
+        return f"{type(river).__name__} of River, which goes on learning where labels arrive"
+    return type(classifier).__name__

@@ -1,0 +1,74 @@
+"""The features among which the cheapest are searched."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Self
+
+import feature_extractors as fx
+from feature_extractors.base import Feature
+from streamfs.promises.policies import with_policies
+from streamfs.streams import StreamSet
+
+TICK = "count()"
+"""The feature that says how late it is; it reads no column, and costs nothing."""
+
+Propose = Callable[[Sequence[Feature]], list[int]]
+"""From features to the places of those to search."""
+
+
+class Candidates(NamedTuple):
+    """Features to search.
+
+    Parameters
+    ----------
+    features : tuple of Feature
+        All of which subsets may be made.
+    free : tuple of int
+        Those that read no column: every subset has them.
+    proposed : tuple of int
+        Those that are put in.
+    variants : dict of int to tuple of int
+        For which feature others may stand: the same over other channels.
+    """
+
+    features: tuple[Feature, ...]
+    free: tuple[int, ...]
+    proposed: tuple[int, ...]
+    variants: dict[int, tuple[int, ...]]
+
+    @classmethod
+    def among(cls, streams: StreamSet, offered: Sequence[Feature], propose: Propose | None, *, vary: bool) -> Self:
+        """Take of what is offered the tick, what is proposed, and its variants.
+
+        Parameters
+        ----------
+        streams : StreamSet
+            To learn from.
+        offered : sequence of Feature
+            What is offered.
+        propose : callable, optional
+            Says which features to search; by default all.
+        vary : bool
+            Whether the same features over cheaper channels are candidates, too.
+
+        Examples
+        --------
+        >>> streams = StreamSet([[[1.0], [2.0]]], ["a"], ["t"])
+        >>> found = Candidates.among(streams, [fx.get("mean(t)")], None, vary=False)
+        >>> [found.features[place].name for place in (*found.free, *found.proposed)]
+        ['count()', 'mean(t)']
+        """
+        everything = list(dict.fromkeys([fx.get(TICK), *offered]))
+        free = [feature for feature in everything if not feature.columns]
+        paid = tuple(feature for feature in everything if feature.columns)
+        variants: dict[int, tuple[int, ...]] = {}
+        if vary:
+            paid, variants = with_policies(streams, paid)
+        proposed = range(len(paid)) if propose is None else propose(paid)
+        kept = list(dict.fromkeys([*proposed, *(v for place in proposed for v in variants.get(place, ()))]))
+        place = {old: len(free) + new for new, old in enumerate(kept)}
+        return cls(
+            (*free, *(paid[old] for old in kept)),
+            tuple(range(len(free))),
+            tuple(place[old] for old in proposed),
+            {place[old]: tuple(place[v] for v in variants.get(old, ()) if v in place) for old in kept},
+        )

@@ -1,0 +1,228 @@
+"""The cheapest subset of features with which a promise can be kept: what is searched, and how."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import inf
+
+import numpy as np
+
+from streamfs.errors import TrainingError
+from streamfs.evaluation import Progress
+from streamfs.promises.curve import Curve
+from streamfs.promises.held_out import HeldOut
+from streamfs.promises.judgements import Judgements
+from streamfs.promises.promise import Promise
+from streamfs.selection.search import Scores, SequentialSearch
+
+LIKELY = 0.95
+"""How probable it shall be that some threshold of a subset passes the test."""
+
+EVEN = 0.5
+"""How probable it is that the threshold passes whose cost counts: about the last to pass, when all are tested."""
+
+PATIENCE = 3
+"""Features that a search puts in beyond the cheapest subset before it ends."""
+
+MOST_EXHAUSTED = 10
+"""Features of which all subsets are judged at most."""
+
+FAR = 1e100
+"""More than any cost."""
+
+Subset = tuple[int, ...]
+
+
+class _OutOfTimeError(Exception):
+    """The time for a search is over."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a subset of features comes to on held-out streams.
+
+    Parameters
+    ----------
+    subset : tuple of int
+        Features, rising; those that cost nothing, which are in all, are not named.
+    chance : float
+        Probability that the test of the likeliest threshold passes.
+    cost : float
+        Mean cost of a stream at about the loosest threshold that passes; infinite where none is likely to.
+    shortfall : float
+        How far the best threshold stays behind what is promised.
+    """
+
+    subset: Subset
+    chance: float
+    cost: float
+    shortfall: float
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether some threshold is likely to pass the test."""
+        return self.cost < inf
+
+    @property
+    def score(self) -> float:
+        """How good it is: the cheaper, the better; without a likely threshold the nearer to one, the better."""
+        return -self.cost if self.is_likely else -FAR * (2.0 - self.chance + self.shortfall)
+
+
+def judge(curve: Curve, promise: Promise, n_streams: int, subset: Subset = ()) -> Judged:
+    """Judge a subset by its curve on held-out streams, for a test on so many others.
+
+    Notes
+    -----
+    Where no completeness is promised, the cost is that of a labelled stream: else labelling hardly any would be
+    the cheapest.
+    """
+    if not len(curve):
+        return Judged(subset, 0.0, inf, 1.0)
+    chances = promise.chances(curve.completeness, curve.accuracy, n_streams)
+    shortfall = promise.accuracy - curve.accuracy
+    divisor = curve.n_labelled
+    if promise.completeness is not None:
+        shortfall = np.maximum(shortfall, promise.completeness - curve.completeness)
+        divisor = np.full(len(curve), curve.n_streams)
+    cost, chance = inf, float(chances.max())
+    if chance >= LIKELY:
+        cost = float((curve.cost / divisor)[chances >= EVEN].min())
+    return Judged(subset, chance, cost, max(0.0, float(shortfall.min())))
+
+
+@dataclass(eq=False)
+class Cheapest:
+    """A search for the cheapest subset, which can be stopped at any time and gone on with.
+
+    Parameters
+    ----------
+    held_out : HeldOut
+        What judges subsets.
+    promise : Promise
+        To be kept.
+    n_test : int
+        Streams of the test that is to come.
+    free : sequence of int
+        Features that cost nothing, such as the tick: they are in every subset.
+    seconds : float, optional
+        Time after which the search ends with the best so far; by default it goes on to its end.
+    progress : callable, optional
+        Told of the subsets judged.
+    known : Judgements, optional
+        Where what is judged is kept, and what an earlier search has judged is found.
+
+    Attributes
+    ----------
+    judged : dict from tuple of int to Judged
+        All subsets that were judged.
+    curves : dict from tuple of int to Curve
+        Some of the points of each subset that was judged anew.
+    """
+
+    held_out: HeldOut
+    promise: Promise
+    n_test: int
+    free: Sequence[int] = ()
+    seconds: float | None = None
+    progress: Progress | None = None
+    known: Judgements | None = None
+    judged: dict[Subset, Judged] = field(default_factory=dict, init=False)
+    curves: dict[Subset, Curve] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._until = inf if self.seconds is None else time.monotonic() + self.seconds
+
+    def judge(self, subset: Iterable[int]) -> Judged:
+        """Judge a subset, once."""
+        key = tuple(sorted(subset))
+        if key not in self.judged:
+            if time.monotonic() > self._until:
+                raise _OutOfTimeError
+            self.judged[key] = self._judge(key)
+            if self.progress is not None:
+                self.progress("searching the cheapest features", len(self.judged), 0)
+        return self.judged[key]
+
+    def _judge(self, key: Subset) -> Judged:
+        names = [self.held_out.table.features[feature].name for feature in key]
+        found = None if self.known is None else self.known.find(names)
+        if found is not None:
+            return Judged(key, *found)
+        curve = self.held_out.curve([*self.free, *key])
+        self.curves[key] = curve.thinned()
+        judged = judge(curve, self.promise, self.n_test, key)
+        if self.known is not None:
+            self.known.keep(names, judged.chance, judged.cost, judged.shortfall)
+        return judged
+
+    @property
+    def best(self) -> Judged:
+        """The cheapest so far, of equally cheap ones the smallest, then the first.
+
+        Raises
+        ------
+        TrainingError
+            If none was judged.
+        """
+        if not self.judged:
+            raise TrainingError("no subset of features was judged: give the search more time")
+        return min(self.judged.values(), key=lambda found: (-found.score, len(found.subset), found.subset))
+
+    def exhaust(self, features: Sequence[int]) -> Judged:
+        """Judge all subsets.
+
+        Raises
+        ------
+        ValueError
+            If there are more than `MOST_EXHAUSTED` features.
+        """
+        if len(features) > MOST_EXHAUSTED:
+            raise ValueError(f"there are {len(features)} features to exhaust, expected at most {MOST_EXHAUSTED}")
+        subsets = (subset for size in range(1, len(features) + 1) for subset in combinations(features, size))
+        return self._judge_all(self.judge(subset) for subset in subsets)
+
+    def search(self, features: Sequence[int], variants: Mapping[int, Sequence[int]] | None = None) -> Judged:
+        """Search by floating forward selection; then exchange features for variants while that is cheaper.
+
+        Parameters
+        ----------
+        features : sequence of int
+            What to put in.
+        variants : mapping of int to sequence of int, optional
+            For which feature others may stand: the same over cheaper channels.
+
+        References
+        ----------
+        P. Pudil, J. Novovicova and J. Kittler, Floating search methods in feature selection, Pattern Recognition
+        Letters 15, 1994.
+        """
+        found = self._judge_all(self._float(features))
+        while variants:
+            before, found = found, self._judge_all(map(self.judge, self._exchanges(found.subset, variants)))
+            if found is before:
+                break
+        return found
+
+    def _judge_all(self, steps: Iterable[object]) -> Judged:
+        """Go on as long as there is time; return the best."""
+        with suppress(_OutOfTimeError):
+            for _ in steps:
+                pass
+        return self.best
+
+    def _float(self, features: Sequence[int]) -> Iterator[None]:
+        """Floating forward selection, until so many features more have not been cheaper."""
+        scores = Scores(lambda subset: self.judge(features[i] for i in subset).score, len(features))
+        for step in SequentialSearch(floating=True, size=len(features)).steps(scores):
+            yield
+            if len(step.subset) >= len(self.best.subset) + PATIENCE:
+                return
+
+    def _exchanges(self, subset: Subset, variants: Mapping[int, Sequence[int]]) -> Iterator[Subset]:
+        for place, feature in enumerate(subset):
+            for other in variants.get(feature, ()):
+                if other not in subset:
+                    yield (*subset[:place], other, *subset[place + 1 :])

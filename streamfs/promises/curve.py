@@ -1,0 +1,162 @@
+"""What confidence thresholds come to on some streams, all of them at once."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from feature_extractors.base import Array
+from streamfs.streams import Integers
+from streamfs.trajectories import Trajectories
+
+
+class Point(NamedTuple):
+    """What one threshold comes to.
+
+    Parameters
+    ----------
+    threshold : float
+        Of confidence.
+    completeness, accuracy : float
+        Share of the streams given a label, and of those with the right one.
+    cost, ticks : float
+        Means over all streams, undecided ones included.
+    """
+
+    threshold: float
+    completeness: float
+    accuracy: float
+    cost: float
+    ticks: float
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """What becomes of some streams at each confidence threshold that makes a difference, the strictest first.
+
+    Parameters
+    ----------
+    thresholds : ndarray of shape (n_thresholds,)
+        Falling; at the first, at least one stream gets a label.
+    n_labelled, n_right : ndarray of int of shape (n_thresholds,)
+        Streams given a label, and the right one.
+    cost, ticks : ndarray of shape (n_thresholds,)
+        Summed over all streams.
+    n_streams : int
+        How many streams there are.
+    """
+
+    thresholds: Array
+    n_labelled: Integers
+    n_right: Integers
+    cost: Array
+    ticks: Array
+    n_streams: int
+
+    @classmethod
+    def of(cls, trajectories: Trajectories, truth: Integers, spent: Array) -> Self:
+        """Follow streams down all thresholds.
+
+        Parameters
+        ----------
+        trajectories : Trajectories
+            What a classifier says of the streams at every tick.
+        truth : ndarray of int of shape (n_streams,)
+            Index of each stream's class; -1 where the classifier does not know it.
+        spent : ndarray of shape (n_streams, n_ticks)
+            What each stream has cost up to and including each tick.
+
+        Notes
+        -----
+        A stream is decided at the first tick that is sure enough, so only ticks matter at which it is surer than
+        ever before. As the threshold falls past the confidence of such a tick, the stream's decision moves to it
+        from the next one, or from the end of an undecided stream.
+        """
+        confidence, n_ticks = trajectories.confidence, trajectories.confidence.shape[1]
+        before = np.maximum.accumulate(confidence, axis=1)
+        before = np.concatenate([np.zeros((len(confidence), 1)), before[:, :-1]], axis=1)
+        stream, tick = np.nonzero(confidence > before)
+        is_last = np.append(stream[1:] != stream[:-1], True)[: len(stream)]
+        right = (trajectories.best[stream, tick] == truth[stream]).astype(np.int64)
+        last_tick = np.clip(trajectories.ticks - 1, 0, max(n_ticks - 1, 0))
+        undecided = np.where(trajectories.ticks > 0, _at(spent, last_tick), 0.0)
+        costs = spent[stream, tick]
+        order = np.argsort(-confidence[stream, tick], kind="stable")
+        falling = confidence[stream, tick][order]
+        ends = np.append(falling[1:] != falling[:-1], True)[: len(falling)]
+
+        def moved(here: Any, at_the_end: Any, start: float) -> Any:
+            after = np.where(is_last, at_the_end, np.roll(here, -1))
+            return (start + np.cumsum((here - after)[order]))[ends]
+
+        return cls(
+            falling[ends],
+            np.cumsum(is_last[order])[ends],
+            moved(right, 0, 0),
+            moved(costs, undecided[stream], float(undecided.sum())),
+            moved(tick + 1.0, trajectories.ticks[stream], float(trajectories.ticks.sum())),
+            len(confidence),
+        )
+
+    def __len__(self) -> int:
+        return len(self.thresholds)
+
+    @property
+    def completeness(self) -> Array:
+        """Share of the streams given a label."""
+        return self.n_labelled / max(self.n_streams, 1)
+
+    @property
+    def accuracy(self) -> Array:
+        """Share of the labelled streams whose label is right."""
+        return self.n_right / self.n_labelled
+
+    def point(self, index: int) -> Point:
+        """What one of the thresholds comes to."""
+        return Point(
+            float(self.thresholds[index]),
+            float(self.completeness[index]),
+            float(self.accuracy[index]),
+            float(self.cost[index]) / self.n_streams,
+            float(self.ticks[index]) / self.n_streams,
+        )
+
+    def at_threshold(self, threshold: float) -> Point:
+        """What any threshold comes to at which some stream is labelled.
+
+        Raises
+        ------
+        ValueError
+            If none is.
+        """
+        index = int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1
+        if index < 0:
+            raise ValueError(f"threshold is {threshold}, expected one at which a stream is labelled")
+        return self.point(index)._replace(threshold=threshold)
+
+    def at(self, thresholds: Array) -> tuple[Integers, Integers]:
+        """Labelled and rightly labelled streams at any thresholds."""
+        place = np.searchsorted(-self.thresholds, -np.asarray(thresholds), side="right")
+        labelled, right = (np.append(0, counts)[place] for counts in (self.n_labelled, self.n_right))
+        return labelled, right
+
+    def thinned(self, most: int = 200) -> "Curve":
+        """Some of the thresholds, spread evenly."""
+        kept = np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(int))
+        return Curve(
+            self.thresholds[kept],
+            self.n_labelled[kept],
+            self.n_right[kept],
+            self.cost[kept],
+            self.ticks[kept],
+            self.n_streams,
+        )
+
+    def points(self) -> list[Point]:
+        """What each threshold comes to."""
+        return [self.point(index) for index in range(len(self))]
+
+
+def _at(values: Array, ticks: Integers) -> Array:
+    """The value of each stream at its own tick."""
+    return np.asarray(values[np.arange(len(ticks)), ticks]) if values.shape[1] else np.zeros(len(ticks))

@@ -1,0 +1,194 @@
+"""From recorded streams and a promise to the cheapest procedure that keeps it, or to why there is none."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from feature_extractors.base import Feature
+from streamfs.choosing import Learn
+from streamfs.classifiers.calibration import Calibration
+from streamfs.errors import TrainingError
+from streamfs.evaluation import Progress
+from streamfs.promises.candidates import Candidates
+from streamfs.promises.certificate import Certificate, certify, walk
+from streamfs.promises.cheapest import Cheapest, Judged, judge
+from streamfs.promises.curve import Curve
+from streamfs.promises.division import Division
+from streamfs.promises.held_out import HeldOut, class_indices
+from streamfs.promises.judgements import Judgements
+from streamfs.promises.pricing import Pricing
+from streamfs.promises.promise import Promise
+from streamfs.promises.refusal import refusal
+from streamfs.streams import StreamSet
+from streamfs.tables import require_episodes, tabulate
+from streamfs.trajectories import Trajectories
+
+if TYPE_CHECKING:
+    from streamfs.classifiers.forest import Forest
+    from streamfs.classifiers.tree import Tree
+
+
+@dataclass(frozen=True, eq=False)
+class Frozen:
+    """A classifier on some features, learnt, calibrated, and changed no more.
+
+    Parameters
+    ----------
+    features : tuple of Feature
+        What it reads.
+    classifier : Tree or Forest
+        Calibrated.
+    learner : str
+        Which of the learners made it.
+    held_out : Curve
+        What its like came to on the streams that it was learnt from, held out, over calibrated thresholds.
+    """
+
+    features: tuple[Feature, ...]
+    classifier: "Tree | Forest"
+    learner: str
+    held_out: Curve
+
+
+@dataclass(eq=False)
+class Maker:
+    """What it takes to make a procedure that keeps a promise.
+
+    Parameters
+    ----------
+    division : Division
+        The streams.
+    promise : Promise
+        To be kept.
+    candidates : Candidates
+        Features to search.
+    pricing : Pricing
+        What features cost.
+    learners : mapping of str to callable
+        What learns: the first is searched with; another is taken where it is cheaper on the features found.
+    time_limit : int
+        Ticks.
+    seed : int
+        Seeds the folds.
+    n_jobs : int
+        Folds that are learnt at once; the result is the same for any number.
+    progress : callable
+        Told of the steps.
+    """
+
+    division: Division
+    promise: Promise
+    candidates: Candidates
+    pricing: Pricing
+    learners: Mapping[str, Learn]
+    time_limit: int
+    seed: int
+    n_jobs: int
+    progress: Progress
+
+    def search(
+        self, way: str = "floating", seconds: float | None = None, known: Judgements | None = None
+    ) -> Cheapest:
+        """Search the cheapest features with which the promise can be kept.
+
+        Parameters
+        ----------
+        way : {"floating", "exhaustive"}
+            Floating forward selection, then exchanges; or all subsets.
+        seconds : float, optional
+            Time after which the best so far is taken.
+        known : Judgements, optional
+            What an earlier search has judged.
+        """
+        held_out = next(iter(self.held_out.values()))
+        free, proposed = self.candidates.free, self.candidates.proposed
+        search = Cheapest(held_out, self.promise, len(self.division.testing), free, seconds, self.progress, known)
+        if way == "exhaustive":
+            search.exhaust(proposed)
+        else:
+            search.search(proposed, self.candidates.variants)
+        return search
+
+    def freeze(self, found: Judged) -> Frozen:
+        """Learn the classifier on all streams that it may learn from, and calibrate it.
+
+        Raises
+        ------
+        TrainingError
+            If the features do not tell the classes apart.
+        """
+        chosen = [*self.candidates.free, *found.subset]
+        name = max(self.learners, key=lambda name: self.judge(found.subset, name).score)
+        calibration = Calibration.fit(*self.held_out[name].records(chosen))
+        curve = self.held_out[name].curve(chosen)
+        features, classifier = self._settle(tuple(self.candidates.features[i] for i in chosen), name)
+        calibrated = replace(curve, thresholds=calibration.of(curve.thresholds))
+        return Frozen(features, classifier.calibrated(calibration), name, calibrated)
+
+    def certify(self, frozen: Frozen) -> Certificate:
+        """Test the thresholds of a frozen classifier on the streams that have taken no part so far.
+
+        Raises
+        ------
+        PromiseError
+            If none passes.
+        """
+        curve = self.curve(frozen, self.division.testing)
+        order = walk(frozen.held_out, self.promise, curve.n_streams)
+        certificate = certify(curve, self.promise, order)
+        if certificate is None:
+            raise refusal(curve, self.promise, len(self.division.learning) + curve.n_streams)
+        return certificate
+
+    def curve(self, frozen: Frozen, streams: StreamSet) -> Curve:
+        """What thresholds come to on streams that took no part in the learning."""
+        table = tabulate(streams, frozen.features, self.pricing.max_silence)
+        trajectories = Trajectories.of(frozen.classifier, table, self.time_limit)
+        truth = class_indices(table, np.unique(self.division.learning.labels))
+        spent = self.pricing.spending(streams, frozen.features, table.lengths).until(frozen.features)
+        return Curve.of(trajectories, truth, spent)
+
+    @cached_property
+    def held_out(self) -> dict[str, HeldOut]:
+        """What judges subsets, for each learner.
+
+        Raises
+        ------
+        DataError
+            If streams of a class never have all their readings at once, or are too few to hold some out.
+        """
+        streams, features = self.division.learning, self.candidates.features
+        self.progress("computing the features", 0, 1)
+        table = tabulate(streams, features, self.pricing.max_silence)
+        spending = self.pricing.spending(streams, features, table.lengths)
+        self.progress("computing the features", 1, 1)
+        require_episodes(table, streams)
+        groups = self.division.groups
+        return {
+            name: HeldOut(table, spending, learn, self.time_limit, groups, self.seed, self.n_jobs)
+            for name, learn in self.learners.items()
+        }
+
+    def judge(self, subset: Sequence[int], learner: str | None = None) -> Judged:
+        """What a subset comes to on held-out streams, by default with the first learner."""
+        held_out = self.held_out[next(iter(self.learners)) if learner is None else learner]
+        curve = held_out.curve([*self.candidates.free, *subset])
+        return judge(curve, self.promise, len(self.division.testing), tuple(subset))
+
+    def _settle(self, features: tuple[Feature, ...], learner: str) -> "tuple[tuple[Feature, ...], Tree | Forest]":
+        """Learn until the classifier tests every feature that it reads: with a feature its channels go."""
+        while True:
+            table = tabulate(self.division.learning, features, self.pricing.max_silence)
+            classifier = self.learners[learner](table)
+            tested = tuple(features[i] for i in classifier.features_tested())
+            if not tested:
+                raise TrainingError(
+                    f"none of {', '.join(f.name for f in features)} tells the classes apart on "
+                    f"{len(self.division.learning)} streams: record more, or offer other features"
+                )
+            if len(tested) == len(features):
+                return features, cast("Tree | Forest", classifier)
+            features = tested

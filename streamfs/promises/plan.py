@@ -1,0 +1,174 @@
+"""From recorded streams and a promise to a procedure that keeps it, in one go."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.base import Feature
+from streamfs.choosing import Learn
+from streamfs.container import digest
+from streamfs.evaluation import Progress
+from streamfs.learners import FOREST, forest_learner, tree_learner
+from streamfs.procedure import Procedure
+from streamfs.promises.candidates import Candidates, Propose
+from streamfs.promises.certificate import Certificate
+from streamfs.promises.cheapest import MOST_EXHAUSTED, Cheapest
+from streamfs.promises.division import Division
+from streamfs.promises.judgements import Judgements
+from streamfs.promises.keep import Frozen, Maker
+from streamfs.promises.pricing import Pricing
+from streamfs.promises.promise import Promise
+from streamfs.promises.proposals import propose
+from streamfs.selectors import MakeSelector
+from streamfs.streams import StreamSet
+
+SEARCHES = ("floating", "exhaustive")
+
+
+@dataclass(eq=False)
+class Plan:
+    """What is to be done to keep a promise; `streamfs.train` describes the parameters."""
+
+    streams: StreamSet
+    promise: Promise
+    features: Sequence[Feature]
+    pricing: Pricing
+    make_selector: MakeSelector | None
+    learners: Sequence[str]
+    min_leaf: float
+    time_limit: int
+    groups: npt.ArrayLike | None
+    search: str
+    vary: bool
+    seconds: float | None
+    resume: str | Path | None
+    seed: int
+    n_jobs: int
+    progress: Progress
+
+    def __post_init__(self) -> None:
+        if self.search not in SEARCHES:
+            raise ValueError(f"search is {self.search!r}, expected one of {', '.join(SEARCHES)}")
+        if self.seconds is not None and not self.seconds > 0:
+            raise ValueError(f"seconds is {self.seconds}, expected more than 0")
+
+    @cached_property
+    def maker(self) -> Maker:
+        """What makes the procedure: the streams divided, and the candidates gathered."""
+        division = Division.of(self.streams, self.groups, self.seed)
+        division.require_enough(self.promise)
+        candidates = Candidates.among(
+            division.learning, self.features, self._propose(division.learning), vary=self.vary
+        )
+        return Maker(
+            division,
+            self.promise,
+            candidates,
+            self.pricing,
+            {name: self._learner(name) for name in self.learners},
+            self.time_limit,
+            self.seed,
+            self.n_jobs,
+            self.progress,
+        )
+
+    def procedure(self, about: dict[str, Any]) -> Procedure:
+        """Search, learn and test.
+
+        Parameters
+        ----------
+        about : dict
+            What is said of any procedure: versions, seed.
+
+        Raises
+        ------
+        DataError
+            If there are too few streams for the test.
+        PromiseError
+            If no threshold keeps the promise.
+        """
+        known = None if self.resume is None else Judgements(self.resume, self._problem())
+        search = self.maker.search(self.search, self.seconds, known)
+        self.progress("building the classifier", 0, 1)
+        frozen = self.maker.freeze(search.best)
+        self.progress("building the classifier", 1, 1)
+        certificate = self.maker.certify(frozen)
+        return self.assembled(
+            frozen, certificate.point.threshold, about | self._evidence(search, frozen, certificate)
+        )
+
+    def assembled(self, frozen: Frozen, threshold: float, about: dict[str, Any]) -> Procedure:
+        """Put a frozen classifier and a threshold together."""
+        learning = self.maker.division.learning
+        return Procedure(
+            frozen.features,
+            frozen.classifier,
+            self.streams.classes,
+            self.pricing.costs(learning, frozen.features, shared=True),
+            threshold,
+            self.time_limit,
+            self.streams.period,
+            self.pricing.max_silence,
+            self.pricing.costs(learning, self.features, shared=True),
+            about,
+        )
+
+    def _evidence(self, search: Cheapest, frozen: Frozen, certificate: Certificate) -> dict[str, Any]:
+        everything = self.maker.judge(self.maker.candidates.proposed)
+        return {
+            "classifier": frozen.learner,
+            "promise": {
+                **certificate.to_json(),
+                "searched_on": len(self.maker.division.learning),
+                "subsets": len(search.judged),
+                "all_features_cost": everything.cost if everything.is_likely else None,
+            },
+        }
+
+    def _problem(self) -> str:
+        """A short name for all on which what is judged depends."""
+        learning = self.maker.division.learning
+        words = (
+            self.streams.names,
+            self.promise,
+            [feature.name for feature in self.maker.candidates.features],
+            self.pricing,
+            self.learners,
+            self.min_leaf,
+            self.time_limit,
+            self.seed,
+            version("streamfs"),
+        )
+        groups = self.maker.division.groups
+        parts = (
+            learning.values,
+            np.char.encode(learning.labels, "utf-8"),
+            np.asarray("" if groups is None else groups),
+        )
+        return digest(repr(words).encode() + b"".join(part.tobytes() for part in parts))
+
+    def _propose(self, learning: StreamSet) -> Propose | None:
+        """What ranks the candidates; None where there are so few that all are searched."""
+        n_paid = sum(bool(feature.columns) for feature in self.features)
+        if self.make_selector is None or n_paid <= MOST_EXHAUSTED:
+            return None
+        return partial(
+            propose,
+            learning,
+            self.pricing,
+            self.make_selector,
+            self.promise.accuracy,
+            self.time_limit,
+            self.seed,
+        )
+
+    def _learner(self, name: str) -> Learn:
+        if name == FOREST:
+            return forest_learner(self.min_leaf, self.time_limit, self.seed)
+        return tree_learner(self.min_leaf, self.time_limit)

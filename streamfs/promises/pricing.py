@@ -1,0 +1,81 @@
+"""What is paid for features: messages by a radio's profile and prices of quantities, or costs of one's own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from feature_extractors.base import Feature, channels_of
+from streamfs.costs import Costs, check_prices
+from streamfs.energy import Profile
+from streamfs.promises.spending import Charges, Messages, Spending
+from streamfs.streams import Integers, StreamSet
+
+MESSAGE_BYTES = 40
+"""Payload of a message."""
+
+
+@dataclass(frozen=True)
+class Pricing:
+    """How to charge for features.
+
+    Parameters
+    ----------
+    profile : Profile
+        What a message costs.
+    prices : mapping of str to float, optional
+        Factor by which a message of a quantity is dearer.
+    max_silence : float, optional
+        Seconds after which a channel that sends on change repeats its value.
+    a, b : float
+        Weights of equations 1 and 4.
+    own : mapping of str to (each, once), optional
+        Each-time and one-time costs by a feature's name: then features are charged these, and no messages. One
+        that reads no column and is not named costs nothing.
+    """
+
+    profile: Profile
+    prices: Mapping[str, float] | None = None
+    max_silence: float | None = None
+    a: float = 1.0
+    b: float = 1.0
+    own: Mapping[str, tuple[float, float]] | None = None
+
+    def costs(self, streams: StreamSet, features: Sequence[Feature], *, shared: bool = False) -> Costs:
+        """Costs of features as equation 1 charges them; messages of a channel may be shared by its readers."""
+        if self.own is not None:
+            pairs = np.array([self.own.get(feature.name, (0.0, 0.0)) for feature in features])
+            return Costs(pairs[:, 0], pairs[:, 1], self.a, self.b)
+        return Costs.estimate(
+            streams,
+            features,
+            self.profile,
+            message_bytes=MESSAGE_BYTES,
+            max_silence=self.max_silence,
+            prices=self.prices,
+            shared=shared,
+            a=self.a,
+            b=self.b,
+        )
+
+    def spending(self, streams: StreamSet, features: Sequence[Feature], lengths: Integers) -> Spending:
+        """What streams cost whose episodes have these lengths: messages, each once; or costs of one's own.
+
+        Raises
+        ------
+        DataError
+            If a price is of a quantity that the streams do not have.
+        """
+        if self.own is not None:
+            return Charges(features, self.costs(streams, features), len(streams), streams.n_ticks)
+        check_prices(streams, self.prices)
+        cost = self.a * self.profile.message_joules(MESSAGE_BYTES)
+        return Messages(streams, channels_of(features), lengths, cost, self.max_silence, self.prices)
+
+
+def own_costs(features: Sequence[Feature], costs: Costs | None) -> dict[str, tuple[float, float]] | None:
+    """Each-time and one-time costs by a feature's name."""
+    if costs is None:
+        return None
+    pairs = zip(costs.each.tolist(), costs.once.tolist(), strict=True)
+    return {feature.name: pair for feature, pair in zip(features, pairs, strict=True)}

@@ -1,0 +1,143 @@
+"""What a procedure shall keep, and the tests by which streams show that it does."""
+
+from dataclasses import dataclass
+from math import ceil, log
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import bdtr, bdtrik
+
+from feature_extractors.base import Array
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Which share of the labels shall be right, which share of the streams shall get one, and at what risk.
+
+    Parameters
+    ----------
+    accuracy : float
+        Share of the labelled streams whose label is right, at least.
+    completeness : float, optional
+        Share of the streams that get a label, at least; by default nothing is promised of it.
+    risk : float
+        Probability, over the draw of the streams for the test, that a procedure is certified that does not keep
+        the promise.
+
+    Raises
+    ------
+    ValueError
+        If one of them does not lie between 0 and 1.
+
+    Examples
+    --------
+    >>> promise = Promise(accuracy=0.9, risk=0.05)
+    >>> promise.fewest_labelled
+    29
+    >>> promise.p_values([28, 29, 100], [28, 29, 96], 100).round(3).tolist()
+    [0.052, 0.047, 0.024]
+    """
+
+    accuracy: float = 0.9
+    completeness: float | None = None
+    risk: float = 0.05
+
+    def __post_init__(self) -> None:
+        for name in ("accuracy", "completeness", "risk"):
+            value = getattr(self, name)
+            if value is None and name == "completeness":
+                continue
+            if not 0 < value < 1:
+                raise ValueError(f"{name} is {value}, expected more than 0 and less than 1")
+
+    @property
+    def fewest_labelled(self) -> int:
+        """Labelled streams below which no test can be passed, even if all labels are right."""
+        return ceil(log(self.risk) / log(self.accuracy) - 1e-9)
+
+    @property
+    def fewest_streams(self) -> int:
+        """Streams below which no test can be passed, even if all are labelled rightly."""
+        promised = [self.accuracy] if self.completeness is None else [self.accuracy, self.completeness]
+        return max(ceil(log(self.risk) / log(share) - 1e-9) for share in promised)
+
+    def accuracy_p_values(self, n_labelled: npt.ArrayLike, n_right: npt.ArrayLike) -> Array:
+        """Probability of no more wrong labels among so many, if the accuracy were just not kept; 1 of none."""
+        labelled = np.asarray(n_labelled, dtype=np.int64)
+        wrong = np.subtract(labelled, n_right, dtype=np.float64)
+        return np.where(labelled > 0, bdtr(wrong, labelled, 1.0 - self.accuracy), 1.0)
+
+    def completeness_p_values(self, n_labelled: npt.ArrayLike, n_streams: int) -> Array:
+        """Probability of as many labelled streams, or more, if the completeness were just not kept.
+
+        Raises
+        ------
+        ValueError
+            If no completeness is promised.
+        """
+        if self.completeness is None:
+            raise ValueError("completeness is None, expected a share: nothing is promised of it")
+        unlabelled = np.subtract(n_streams, n_labelled, dtype=np.float64)
+        return np.asarray(bdtr(unlabelled, n_streams, 1.0 - self.completeness))
+
+    def p_values(self, n_labelled: npt.ArrayLike, n_right: npt.ArrayLike, n_streams: int) -> Array:
+        """Probability of results as good as these, or better, if the promise were just broken.
+
+        Parameters
+        ----------
+        n_labelled, n_right : array_like of int
+            Streams that got a label, and a right one.
+        n_streams : int
+            Of so many.
+
+        Returns
+        -------
+        ndarray
+            Where completeness is promised too, the larger of both probabilities: the promise is kept only if both
+            shares are, so it may be certified where each passes its own test at the same risk.
+        """
+        accurate = self.accuracy_p_values(n_labelled, n_right)
+        if self.completeness is None:
+            return accurate
+        return np.maximum(accurate, self.completeness_p_values(n_labelled, n_streams))
+
+    def chances(self, completeness: npt.ArrayLike, accuracy: npt.ArrayLike, n_streams: int) -> Array:
+        """Probability that streams pass the test, if these are the true shares.
+
+        Parameters
+        ----------
+        completeness, accuracy : array_like
+            True shares.
+        n_streams : int
+            Streams in the test; that as many of them are labelled as expected is taken for granted.
+        """
+        completeness, accuracy = np.asarray(completeness), np.asarray(accuracy)
+        labelled = np.round(completeness * n_streams).astype(np.int64)
+        chances = _share_of_passes(labelled, 1.0 - accuracy, 1.0 - self.accuracy, self.risk)
+        if self.completeness is None:
+            return chances
+        missed = _share_of_passes(
+            np.full_like(labelled, n_streams), 1.0 - completeness, 1.0 - self.completeness, self.risk
+        )
+        return chances * missed
+
+
+def _share_of_passes(n: npt.NDArray[np.int64], p: Array, promised: float, risk: float) -> Array:
+    """Probability that of n streams, which fail with probability p, no more fail than the test allows."""
+    sizes, places = np.unique(n, return_inverse=True)
+    allowed = failures_allowed(sizes, promised, risk)[places].reshape(n.shape)
+    return np.where(allowed >= 0, bdtr(np.maximum(allowed, 0.0), n, p), 0.0)
+
+
+def failures_allowed(n: npt.ArrayLike, promised: float, risk: float) -> Array:
+    """How many of so many streams may fail if at most a share of failures is to be certified; -1 is none.
+
+    Examples
+    --------
+    >>> failures_allowed([28, 29, 45, 46, 61], 0.1, 0.05).tolist()
+    [-1.0, 0.0, 0.0, 1.0, 2.0]
+    """
+    sizes = np.asarray(n, dtype=np.int64)
+    most = np.floor(np.nan_to_num(bdtrik(risk, sizes, promised)) + 1e-6)
+    most -= bdtr(most, np.maximum(sizes, 1), promised) > risk
+    return np.where(bdtr(0.0, np.maximum(sizes, 1), promised) <= risk, most, -1.0)

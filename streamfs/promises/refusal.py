@@ -1,0 +1,87 @@
+"""What is said where a promise cannot be kept."""
+
+from typing import Any
+
+import numpy as np
+
+from streamfs.errors import TrainingError
+from streamfs.promises.curve import Curve, Point
+from streamfs.promises.promise import Promise
+
+PROBABLE = 0.8
+"""How probable it shall be that the test passes with so many more streams as are said to be needed."""
+
+MOST_STREAMS = 1_000_000
+"""Streams beyond which it is said that no number of them would do."""
+
+
+class PromiseError(TrainingError):
+    """A promise that could not be certified; no procedure comes of it.
+
+    Parameters
+    ----------
+    message : str
+        What fell short.
+    best : Point or None
+        The threshold that came nearest, on the streams of the test.
+    curve : list of dict
+        What thresholds came to there.
+    streams_needed : int or None
+        About so many streams in all, where more might do.
+    """
+
+    def __init__(
+        self, message: str, best: Point | None, curve: list[dict[str, Any]], streams_needed: int | None
+    ) -> None:
+        super().__init__(message)
+        self.best = best
+        self.curve = curve
+        self.streams_needed = streams_needed
+
+
+def refusal(curve: Curve, promise: Promise, n_streams: int) -> PromiseError:
+    """Say how near a frozen classifier has come to a promise.
+
+    Parameters
+    ----------
+    curve : Curve
+        Of the streams of the test.
+    promise : Promise
+        What was asked for.
+    n_streams : int
+        Streams in all, those that were learnt from included.
+    """
+    asked = f"accuracy {promise.accuracy:g}"
+    if promise.completeness is not None:
+        asked += f" at completeness {promise.completeness:g}"
+    asked += f" (risk {promise.risk:g})"
+    if not len(curve):
+        return PromiseError(f"{asked} cannot be promised: no stream of the test is labelled", None, [], None)
+    margin = curve.accuracy - promise.accuracy
+    if promise.completeness is not None:
+        margin = np.minimum(margin, curve.completeness - promise.completeness)
+    enough = curve.n_labelled >= min(promise.fewest_labelled, int(curve.n_labelled.max()))
+    place = int(np.where(enough, margin, -np.inf).argmax())
+    best, test = curve.point(place), curve.n_streams
+    needed = _streams_needed(promise, best, test)
+    in_all = None if needed is None else max(n_streams + 1, round(n_streams * needed / test))
+    labels = f"labels {best.completeness:.3f} of {test} streams of the test, {best.accuracy:.3f} of them rightly"
+    if in_all is None:
+        advice = "more streams would not do: promise less, allow more time, or offer other features"
+    else:
+        advice = (
+            f"if that is what it comes to, about {in_all} streams are needed, {in_all - n_streams} more than "
+            "there are; or promise less"
+        )
+    message = f"{asked} cannot be promised: the best threshold, {best.threshold:.3g}, {labels}; {advice}"
+    return PromiseError(message, best, [point._asdict() for point in curve.thinned(12).points()], in_all)
+
+
+def _streams_needed(promise: Promise, point: Point, n_streams: int) -> int | None:
+    """Streams of a test that passes probably, if the shares are those of a point; None where no number does."""
+    n = n_streams
+    while n <= MOST_STREAMS:
+        if promise.chances(point.completeness, point.accuracy, n) >= PROBABLE:
+            return n
+        n = n * 11 // 10 + 1
+    return None
