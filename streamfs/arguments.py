@@ -215,6 +215,7 @@ PICTURE = Picture()
 POSITIVE = Number(0, min_open=True)
 NOT_NEGATIVE = Number(0)
 PROBABILITY = Number(0, 1, min_open=True)
+SHARE = Number(0, 1, min_open=True, max_open=True)
 
 STREAMS = click.argument("streams", type=OLD_FILE)
 MODEL = click.argument("model", type=OLD_FILE)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import click
 
 from streamfs.arguments import examples
+from streamfs.commands.card import card
 from streamfs.commands.check import check
 from streamfs.commands.demo import demo
 from streamfs.commands.evaluate import evaluate

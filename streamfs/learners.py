@@ -37,13 +37,13 @@ def tree_learner(min_leaf: float, time_limit: int) -> Learn:
     return learn
 
 
-def forest_learner(min_leaf: float, time_limit: int, seed: int) -> Learn:
+def forest_learner(min_leaf: float, time_limit: int, seed: int, n_trees: int = N_TREES) -> Learn:
     """Learn extra trees from some ticks of each stream, weighed by one over their number."""
 
     def learn(table: FeatureTable) -> Classifier:
         streams, ticks = table.rows(position_grid(min(table.n_ticks, time_limit), FOREST_TICKS, "geometric"))
         weights = 1.0 / np.bincount(streams)[streams]
-        forest = ExtraTreesClassifier(N_TREES, min_leaf, n_candidates=None, random_state=seed)
+        forest = ExtraTreesClassifier(n_trees, min_leaf, n_candidates=None, random_state=seed)
         return forest.fit(table.values[streams, ticks - 1], table.labels[streams], sample_weight=weights).forest_
 
     return learn

@@ -18,6 +18,8 @@ except ImportError as error:
     raise MissingExtraError("matplotlib", "plot") from error
 
 if TYPE_CHECKING:
+    from streamfs.promises.front import FrontPoint
+    from streamfs.reliability import Bin, Reliability
     from streamfs.relief import StreamRelief
 
 __all__ = [
@@ -30,6 +32,8 @@ __all__ = [
     "figure_1",
     "figure_2",
     "finish",
+    "front_figure",
+    "reliability_figure",
     "save",
     "sweep_figure",
 ]
@@ -167,6 +171,70 @@ def demo_figure(evaluation: Evaluation, spent: Array, all_the_time: Array, unit:
     for axes in (left, right):
         finish(axes)
     return figure
+
+
+def front_figure(points: "Sequence[FrontPoint]", unit: str) -> Figure:
+    """Draw what accuracy costs: cost and ticks over accuracy, completeness by colour, with the points' numbers.
+
+    Parameters
+    ----------
+    points : sequence of FrontPoint
+        Of a front, numbered from 1 as they come.
+    unit : str
+        Unit of the cost.
+    """
+    figure = Figure(figsize=(12, 4.8), layout="constrained")
+    panels = figure.subplots(1, 2)
+    accuracy, completeness, cost, ticks = (np.array([point[i] for point in points]) for i in range(4))
+    for axes, spent, label in zip(panels, (cost, ticks), (f"cost ({unit})", "ticks"), strict=True):
+        shown = axes.scatter(
+            accuracy, spent, c=completeness, s=110, cmap="viridis", vmin=min(completeness), vmax=1.0, zorder=3
+        )
+        for number, at in enumerate(zip(accuracy, spent, strict=True), start=1):
+            is_dark = completeness[number - 1] < (min(completeness) + 1.0) / 2.0 or min(completeness) == 1.0
+            color = "white" if is_dark else "black"
+            axes.annotate(str(number), at, ha="center", va="center", fontsize=6.5, color=color, zorder=4)
+        axes.set(
+            title=f"{label.partition(' ')[0]} of a stream", xlabel="accuracy among the labelled", ylabel=label
+        )
+        axes.set_ylim(bottom=0)
+        finish(axes)
+    figure.colorbar(shown, ax=panels, label="completeness", pad=0.01)
+    return figure
+
+
+def reliability_figure(found: "Sequence[Reliability]") -> Figure:
+    """Draw how often a classifier is right over how sure it is, at all ticks and at those that may decide.
+
+    Parameters
+    ----------
+    found : sequence of Reliability
+        The bars are two standard errors of as many streams as a bin counts for.
+    """
+    figure = Figure(figsize=(10, 4.8), layout="constrained")
+    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+    titles = ("all ticks", "ticks at which a stream is surer than before")
+    least = min((min(each[:2]) for one in found for each in one.bins), default=0.0)
+    for axes, title, is_record in zip(panels, titles, (False, True), strict=True):
+        axes.plot([0, 1], [0, 1], color=GREY, linestyle=":", label="as sure as right")
+        for one in found:
+            if one.is_record == is_record:
+                word, color = ("calibrated", BLUE) if one.is_calibrated else ("as learnt", ORANGE)
+                _draw_bins(axes, one.bins, f"{word} (off by {one.error:.3f})", color)
+        low = max(0.0, least - 0.05)
+        axes.set(title=title, xlabel="confidence", xlim=(low, 1.01), ylim=(low, 1.01))
+        finish(axes)
+        axes.legend(frameon=False, fontsize="small", loc="upper left")
+    panels[0].set_ylabel("share right")
+    return figure
+
+
+def _draw_bins(axes: Axes, bins: "Sequence[Bin]", label: str, color: str) -> None:
+    said, right, weight = (np.array([each[i] for each in bins]) for i in range(3))
+    errors = 2.0 * np.sqrt(right * (1.0 - right) / np.maximum(weight, 1.0))
+    axes.errorbar(
+        said, right, errors, fmt="o-", color=color, markersize=4, linewidth=1.2, elinewidth=0.8, label=label
+    )
 
 
 def save(figure: Figure, path: str | Path) -> None:

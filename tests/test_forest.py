@@ -202,6 +202,24 @@ class TestArrays:
         with pytest.raises(ModelError, match=message):
             Forest.from_arrays(arrays(**change))
 
+    @given(
+        seed=SEEDS,
+        name=st.sampled_from(["feature", "first_child", "missing_child", "roots"]),
+        number=st.integers(-2, 40) | st.sampled_from([-(2**63), 2**31, 2**32 + 1, 2**63 - 1]),
+    )
+    @settings(max_examples=300)
+    def test_that_are_let_through_are_a_forest(self, seed, name, number):
+        rng, rows = np.random.default_rng(seed), random_rows(seed, 10, 41)
+        arrays = random_forest(seed, n_trees=2).to_arrays()
+        table = arrays[name].copy()
+        table[rng.integers(len(table))] = number
+        try:
+            forest = Forest.from_arrays({**arrays, name: table})
+        except ModelError:
+            return
+        roots = naive.nested(forest)
+        assert_array_equal(forest.probabilities(rows), [naive.evaluate(roots, row.tolist()) for row in rows])
+
     @pytest.mark.parametrize("name", ARRAYS)
     def test_that_are_missing_or_unknown_are_named(self, name):
         found = arrays()

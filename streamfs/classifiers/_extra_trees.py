@@ -6,10 +6,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from streamfs._compiled import kernel
 from streamfs.classifiers._evaluate import Array, Indices
+from streamfs.classifiers._splitmix import Generator, uniform
 
 Grown = npt.NDArray[np.void]
-Generator = npt.NDArray[np.uint64]
 
 GROWN = np.dtype(
     [
@@ -26,11 +27,6 @@ GROWN = np.dtype(
 The feature that it tests, -1 at a leaf; the largest value of its first child; the first child, behind which the
 second one stands; the child of missing values; and which of the ordered rows are its own.
 """
-
-STEP, FIRST_FACTOR, SECOND_FACTOR = (
-    np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-)
-
 
 LARGEST = float(np.finfo(np.float64).max)
 """The threshold between known and missing."""
@@ -78,18 +74,7 @@ class Room(NamedTuple):
     best_sides: Array
 
 
-@njit(cache=True, nogil=True)
-def uniform(generator: Generator) -> float:
-    """Draw a number in [0, 1): the generator splitmix64, of one number."""
-    generator[0] += STEP
-    bits = generator[0]
-    bits = (bits ^ (bits >> np.uint64(30))) * FIRST_FACTOR
-    bits = (bits ^ (bits >> np.uint64(27))) * SECOND_FACTOR
-    bits ^= bits >> np.uint64(31)
-    return float(bits >> np.uint64(11)) * 2.0**-53
-
-
-@njit(cache=True, nogil=True)
+@kernel
 def _draw_feature(generator: Generator, features: Indices, place: int) -> int:
     """Swap one of the features from a place on to that place."""
     other = place + int(uniform(generator) * (len(features) - place))
@@ -97,7 +82,7 @@ def _draw_feature(generator: Generator, features: Indices, place: int) -> int:
     return int(features[place])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _gather(column: Array, order: Indices, values: Array) -> tuple[float, float, int]:
     """Gather the rows' values; return the least and the largest known one, and how many are missing."""
     low, high, n_missing = np.inf, -np.inf, 0
@@ -110,7 +95,7 @@ def _gather(column: Array, order: Indices, values: Array) -> tuple[float, float,
     return low, high, n_missing
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cut(low: float, high: float, generator: Generator) -> float:
     """Draw a threshold that leaves both sides a value: the largest number where there is one value only."""
     if low == high:
@@ -119,7 +104,7 @@ def _cut(low: float, high: float, generator: Generator) -> float:
     return threshold if threshold < high else low
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _weigh(room: Room, threshold: float, is_second: bool) -> None:
     """Sum the weight of each class on both sides of a cut; missing values are on the second side, or the first."""
     start = 0
@@ -134,7 +119,7 @@ def _weigh(room: Room, threshold: float, is_second: bool) -> None:
         start = stop
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _total(counts: Array) -> float:
     total = 0.0
     for count in counts:
@@ -142,7 +127,7 @@ def _total(counts: Array) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _purity(counts: Array, total: float) -> float:
     """Weight times one minus the Gini impurity."""
     purity = 0.0
@@ -151,7 +136,7 @@ def _purity(counts: Array, total: float) -> float:
     return purity
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_cut(rows: Rows, order: Indices, room: Room, generator: Generator) -> tuple[int, float, bool]:
     """Try random cuts of random features; return the best: feature, -1 where there is none, threshold and side.
 
@@ -177,11 +162,12 @@ def _best_cut(rows: Rows, order: Indices, room: Room, generator: Generator) -> t
         if purity > score:
             feature, threshold, score = tried, cut, purity
             is_second = is_drawn if n_missing > 0 else second > first
-            room.best_sides[:] = room.sides
+            for c in range(rows.n_classes):
+                room.best_sides[0, c], room.best_sides[1, c] = room.sides[0, c], room.sides[1, c]
     return feature, threshold, is_second
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _divide(column: Array, order: Indices, threshold: float, is_second: bool, room: Indices) -> int:
     """Order rows by their sides of a cut, else as they stand; return how many are on the first one."""
     n_first, n_second = 0, 0
@@ -192,14 +178,18 @@ def _divide(column: Array, order: Indices, threshold: float, is_second: bool, ro
         is_above = not value <= threshold if is_second else value > threshold
         n_first += not is_above
         n_second += is_above
-    order[n_first:] = room[:n_second]
+    for i in range(n_second):
+        order[n_first + i] = room[i]
     return n_first
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _may_be_cut(rows: Rows, counts: Array) -> bool:
-    total = _total(counts)
-    return total >= 2 * rows.min_leaf and bool(counts.max() < total)
+    total, largest = 0.0, 0.0
+    for count in counts:
+        total += count
+        largest = max(largest, count)
+    return total >= 2 * rows.min_leaf and largest < total
 
 
 @njit(cache=True, nogil=True)
@@ -222,10 +212,11 @@ def _room(rows: Rows) -> Room:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _look_at(rows: Rows, order: Indices, room: Room) -> None:
     """Gather the rows' weights, and where each class ends."""
-    room.ends[:] = 0
+    for c in range(rows.n_classes):
+        room.ends[c] = 0
     for i, row in enumerate(order):
         room.weights[i] = rows.weights[row]
         room.ends[rows.labels[row]] = i + 1
@@ -233,7 +224,7 @@ def _look_at(rows: Rows, order: Indices, room: Room) -> None:
         room.ends[c] = max(room.ends[c], room.ends[c - 1])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _hang(nodes: Grown, node: int, first_child: int, middle: int) -> None:
     """Give a node two children, leaves for now, that divide its rows."""
     nodes[node].first_child = first_child

@@ -21,6 +21,7 @@ from streamfs.arguments import (
     examples,
     profile_option,
 )
+from streamfs.commands.promise_options import Asked, promise_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,16 +35,17 @@ if TYPE_CHECKING:
         "streamfs train rooms.parquet -o rooms.streamfs --time-limit 600s",
         "streamfs train pairs.csv -o lazy.streamfs --classifier qsfs1",
         "streamfs train pairs.csv -o nb.streamfs --river naive_bayes.GaussianNB",
+        "streamfs train pairs.csv -o sure.streamfs --promise 0.9 --completeness 0.95",
+        "streamfs train pairs.csv --explore front.csv --png front.png",
+        "streamfs train pairs.csv --explore front.csv --point 7 -o seventh.streamfs",
     )
 )
 @STREAMS
-@click.option("-o", "--out", required=True, type=NEW_FILE, help="The model file.")
+@click.option("-o", "--out", type=NEW_FILE, help="The model file.")
 @click.option(
     "--confidence",
-    default=0.9,
-    show_default=True,
     type=PROBABILITY,
-    help="A label is given once a class is so probable.",
+    help="A label is given once a class is so probable; by default 0.9. It is no accuracy: see --promise.",
 )
 @click.option(
     "--time-limit",
@@ -104,21 +106,30 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--classifier",
-    type=click.Choice(["c45", *arguments.LAZY]),
-    help="C4.5 (the default), or nearest neighbours that ask for some channels only while a stream is unusual.",
+    type=click.Choice(["c45", "extra-trees", *arguments.LAZY]),
+    help="C4.5 (the default), extra trees, or nearest neighbours that ask for some channels only while a stream "
+    "is unusual. A promise takes the cheaper of the first two.",
 )
 @click.option(
     "--river",
     type=Parsed("classifier", arguments.river_classifier),
     help="A River classifier instead of C4.5, such as tree.HoeffdingTreeClassifier.",
 )
+@click.option(
+    "--price",
+    "prices",
+    multiple=True,
+    type=Parsed("quantity=factor", arguments.price),
+    help="A message of this quantity is so many times dearer: light=10; may be repeated.",
+)
+@promise_options
 @profile_option("transmissions")
 @SEED
 @JSON
 def train(
     streams: Path,
-    out: Path,
-    confidence: float,
+    out: Path | None,
+    confidence: float | None,
     time_limit: int | timedelta | None,
     period: float | None,
     features: Sequence[Any],
@@ -132,15 +143,19 @@ def train(
     max_silence: float | None,
     classifier: str | None,
     river: Any,
+    prices: Sequence[tuple[str, float]],
     profile: str,
     seed: int,
     as_json: bool,
+    **promise_options: Any,
 ) -> None:
     """Learn which features are worth their cost, and a classifier.
 
     STREAMS is a CSV or Parquet file of the columns stream, time, label and the readings. Without --feature and
     --channel, those of --catalogue are tried on every column at every tick, on change, and as a flag.
     """
+    asked = Asked(**promise_options)
+    asked.check(click.get_current_context())
     if catalogue and features and not channels:
         raise click.UsageError(
             "--catalogue is of channels, and there are none beside --feature: give --channel too"
@@ -151,9 +166,8 @@ def train(
         raise click.UsageError(f"--extrapolation is of StreamRelief, and --select is {select}")
     if classifier and river is not None:
         raise click.UsageError(f"--classifier {classifier} and --river are two classifiers, and one is learnt")
-    arguments.keep_inputs({"STREAMS": streams}, {"--out": out})
-    import feature_extractors as fx
-    from streamfs import console, training
+    asked.keep_inputs(streams, out)
+    from streamfs import console
     from streamfs.selectors import SELECTORS
     from streamfs.streams import StreamSet
 
@@ -163,46 +177,75 @@ def train(
     console.say(repr(recorded))
     for remark in _remarks(recorded, streams, period):
         console.say(f"note: {remark}")
-    kinds = fx.KINDS if catalogue == "full" else fx.ESSENTIAL
-    if catalogue == "full" and not (channels or features):
-        channels = training.default_channels(recorded)
-    offered = dict.fromkeys([*features, *(fx.catalogue(channels, kinds) if channels else ())])
     selector = None if select == "none" else SELECTORS[select]
     if selector is not None and extrapolation:
         selector = partial(selector, extrapolation=extrapolation)
-    with console.progress() as report:
-        procedure = training.train(
-            recorded,
-            features=list(offered) or None,
-            energy_profile=profile,
-            a=weight_each,
-            b=weight_once,
-            confidence=confidence,
-            time_limit=time_limit,
-            select=selector,
-            n_features=n_features,
-            max_silence=max_silence,
-            model=classifier if river is None else river,
-            seed=seed,
-            progress=report,
-        )
+    options = {
+        "energy_profile": profile,
+        "a": weight_each,
+        "b": weight_once,
+        "prices": dict(prices) or None,
+        "time_limit": time_limit,
+        "select": selector,
+        "max_silence": max_silence,
+        "seed": seed,
+    }
+    offered = _offered(recorded, features, channels, catalogue)
+    if asked.explore is not None:
+        from streamfs.commands.exploring import explore
+
+        options |= {} if classifier is None else {"model": classifier}
+        explore(recorded, offered, asked, options, asked.explore, out, as_json=as_json)
+    elif out is not None:
+        options |= {
+            "confidence": confidence,
+            "n_features": n_features,
+            "model": river if classifier is None else classifier,
+        }
+        _train(recorded, offered, asked, options, out, as_json=as_json)
+
+
+def _offered(
+    recorded: "StreamSet", features: Sequence[Any], channels: Sequence[str], catalogue: str | None
+) -> list[Any] | None:
+    """What is named to choose from; None is the usual."""
+    import feature_extractors as fx
+    from streamfs import training
+
+    kinds = fx.KINDS if catalogue == "full" else fx.ESSENTIAL
+    if catalogue == "full" and not (channels or features):
+        channels = training.default_channels(recorded)
+    return list(dict.fromkeys([*features, *(fx.catalogue(channels, kinds) if channels else ())])) or None
+
+
+def _train(
+    recorded: "StreamSet",
+    offered: list[Any] | None,
+    asked: Asked,
+    options: dict[str, Any],
+    out: Path,
+    *,
+    as_json: bool,
+) -> None:
+    """Train, save and show a model, with what was promised of it."""
+    from streamfs import console, training
+    from streamfs.commands import promise_words
+    from streamfs.promises import PromiseError
+
+    if asked.promise is not None:
+        asked.require_few(training.default_features(recorded) if offered is None else offered)
+        options |= asked.training_options(recorded)
+    try:
+        with console.progress() as report:
+            procedure = training.train(recorded, features=offered, progress=report, **options)
+    except PromiseError as error:
+        promise_words.tell_refusal(error, as_json=as_json)
+        raise
     procedure.save(out)
-    if as_json:
-        console.print_json(
-            {
-                "model": str(out),
-                "classes": procedure.classes,
-                "features": [feature.name for feature in procedure.features],
-                "each_costs": procedure.costs.each,
-                "confidence": procedure.confidence,
-                "time_limit": procedure.time_limit,
-                "period": procedure.period,
-                "max_silence": procedure.max_silence,
-                **procedure.about,
-            }
-        )
-    else:
-        click.echo(procedure.text())
+    promise_words.show(procedure, out, as_json=as_json)
+    if asked.png is not None:
+        promise_words.draw_reliability(procedure, asked.set_apart(recorded, options["seed"]), asked.png)
+        console.say(f"wrote {asked.png}")
     console.say(f"wrote {out}; next: streamfs evaluate {out} STREAMS")
 
 

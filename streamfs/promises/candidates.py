@@ -5,6 +5,7 @@ from typing import NamedTuple, Self
 
 import feature_extractors as fx
 from feature_extractors.base import Feature
+from streamfs.errors import TrainingError
 from streamfs.promises.policies import with_policies
 from streamfs.streams import StreamSet
 
@@ -48,7 +49,12 @@ class Candidates(NamedTuple):
         propose : callable, optional
             Says which features to search; by default all.
         vary : bool
-            Whether the same features over cheaper channels are candidates, too.
+            Whether the same features over channels that are not offered are candidates, too.
+
+        Raises
+        ------
+        TrainingError
+            If no feature is left to search.
 
         Examples
         --------
@@ -60,10 +66,11 @@ class Candidates(NamedTuple):
         everything = list(dict.fromkeys([fx.get(TICK), *offered]))
         free = [feature for feature in everything if not feature.columns]
         paid = tuple(feature for feature in everything if feature.columns)
-        variants: dict[int, tuple[int, ...]] = {}
-        if vary:
-            paid, variants = with_policies(streams, paid)
+        paid, variants = with_policies(streams, paid, widen=vary)
         proposed = range(len(paid)) if propose is None else propose(paid)
+        if not len(proposed):
+            names = ", ".join(feature.name for feature in offered)
+            raise TrainingError(f"none of {names} is left to search, expected a feature that reads a column")
         kept = list(dict.fromkeys([*proposed, *(v for place in proposed for v in variants.get(place, ()))]))
         place = {old: len(free) + new for new, old in enumerate(kept)}
         return cls(

@@ -8,7 +8,6 @@ import numpy as np
 from feature_extractors.base import Array
 from streamfs.promises.curve import Curve, Point
 from streamfs.promises.promise import Promise
-from streamfs.streams import Integers
 
 DOUBT = 2.0
 """Standard errors by which held-out streams may have flattered the features that they were searched with."""
@@ -73,25 +72,17 @@ def walk(curve: Curve, promise: Promise, n_streams: int) -> Array:
     Returns
     -------
     ndarray
-        Falling. The first is the one whose test is likeliest to pass, even if the shares are less than they seem.
+        Falling. The first is the one whose accuracy is likeliest to pass, even if it is less than it seems.
 
     Notes
     -----
-    The order must not depend on the streams of the test, and the guarantee holds for any order. To begin with the
-    very strictest thresholds would end most tests at once: few streams are labelled there, so that a single wrong
-    label is a failure, or too few for the completeness. To begin where the streams of the test themselves are
-    complete enough would nearly double the risk.
+    Which thresholds are tested, and in which order, must not depend on the streams of the test; the guarantee
+    holds for any. To begin with the very strictest would end most tests at once: few streams are labelled there,
+    and a single wrong label among them is a failure.
     """
-    completeness = _doubted(curve.completeness, np.full(len(curve), curve.n_streams))
-    accuracy = _doubted(curve.accuracy, curve.n_labelled)
-    first, last = int(promise.chances(completeness, accuracy, n_streams).argmax()), len(curve) - 1
+    first, last = int(promise.accuracy_chances(*curve.doubted(DOUBT), n_streams).argmax()), len(curve) - 1
     spread = np.unique(np.linspace(first, last, min(N_THRESHOLDS, last - first + 1)).round().astype(int))
     return np.asarray(curve.thresholds[spread])
-
-
-def _doubted(shares: Array, n: Integers) -> Array:
-    """Shares that are less than they seem on n streams by some standard errors."""
-    return np.maximum(shares - DOUBT * np.sqrt((shares * (1.0 - shares) + 1.0 / n) / n), 0.0)
 
 
 def certify(curve: Curve, promise: Promise, thresholds: Array) -> Certificate | None:
@@ -100,33 +91,40 @@ def certify(curve: Curve, promise: Promise, thresholds: Array) -> Certificate | 
     Parameters
     ----------
     curve : Curve
-        Of streams that took no part in the making of the classifier, nor of the order of the thresholds.
+        Of streams that took no part in the making of the classifier, nor in the choice of the thresholds.
     promise : Promise
-        What each threshold is tested for.
+        What is tested.
     thresholds : ndarray
-        In the order in which they are tested.
+        Falling.
 
     Returns
     -------
     Certificate or None
-        None where the first fails.
+        None where the first fails; and where completeness is promised, if it fails at the last that passes, or at
+        one that is looser.
 
     Notes
     -----
     Fixed sequence testing: as long as all passed, each is tested at the whole risk, so that the probability that
-    any threshold is certified that does not keep the promise is at most the risk (A. N. Angelopoulos, S. Bates,
+    any threshold is certified that does not keep its promise is at most the risk (A. N. Angelopoulos, S. Bates,
     E. J. Candes, M. I. Jordan and L. Lei, Learn then Test, Annals of Applied Statistics 19, 2025; for early
     classification L. Ringel, R. Cohen, D. Freedman, M. Elad and Y. Romano, Early time classification with
-    accumulated accuracy gap control, ICML 2024). The streams must be drawn as those are that the procedure is to
-    classify, each on its own.
+    accumulated accuracy gap control, ICML 2024). Accuracy is tested from the strictest to the loosest, and
+    completeness, which grows the other way, from the loosest to the strictest, each at its part of the risk: one
+    sequence for both would have to begin at a threshold that is neither too loose nor too strict. The streams must
+    be drawn as those are that the procedure is to classify, each on its own.
     """
     labelled, right = curve.at(thresholds)
-    failed = np.flatnonzero(promise.p_values(labelled, right, curve.n_streams) > promise.risk)
-    last = (int(failed[0]) if len(failed) else len(thresholds)) - 1
+    last = _passed(promise.accuracy_p_values(labelled, right), promise.accuracy_risk) - 1
     if last < 0:
         return None
+    p_completeness = None
+    if promise.completeness is not None:
+        of_each = promise.completeness_p_values(labelled, curve.n_streams)
+        if len(thresholds) - _passed(of_each[::-1], promise.completeness_risk) > last:
+            return None
+        p_completeness = float(of_each[last])
     n_labelled, n_right = int(labelled[last]), int(right[last])
-    complete = promise.completeness is not None
     return Certificate(
         promise,
         curve.at_threshold(float(thresholds[last])),
@@ -134,5 +132,11 @@ def certify(curve: Curve, promise: Promise, thresholds: Array) -> Certificate | 
         n_labelled,
         n_right,
         float(promise.accuracy_p_values(n_labelled, n_right)),
-        float(promise.completeness_p_values(n_labelled, curve.n_streams)) if complete else None,
+        p_completeness,
     )
+
+
+def _passed(p_values: Array, risk: float) -> int:
+    """How many of a sequence of tests pass before the first failure."""
+    failed = np.flatnonzero(p_values > risk)
+    return int(failed[0]) if len(failed) else len(p_values)

@@ -23,6 +23,9 @@ LIKELY = 0.95
 EVEN = 0.5
 """How probable it is that the threshold passes whose cost counts: about the last to pass, when all are tested."""
 
+DOUBT = 1.0
+"""Standard errors by which shares are taken to be less than they seem: the best of many subsets flatters."""
+
 PATIENCE = 3
 """Features that a search puts in beyond the cheapest subset before it ends."""
 
@@ -81,7 +84,7 @@ def judge(curve: Curve, promise: Promise, n_streams: int, subset: Subset = ()) -
     """
     if not len(curve):
         return Judged(subset, 0.0, inf, 1.0)
-    chances = promise.chances(curve.completeness, curve.accuracy, n_streams)
+    chances = promise.chances(*curve.doubted(DOUBT), n_streams)
     shortfall = promise.accuracy - curve.accuracy
     divisor = curve.n_labelled
     if promise.completeness is not None:
@@ -113,13 +116,13 @@ class Cheapest:
         Told of the subsets judged.
     known : Judgements, optional
         Where what is judged is kept, and what an earlier search has judged is found.
+    curves : dict from tuple of int to Curve, optional
+        Curves of subsets, added to: searches for several promises may share them.
 
     Attributes
     ----------
     judged : dict from tuple of int to Judged
         All subsets that were judged.
-    curves : dict from tuple of int to Curve
-        Some of the points of each subset that was judged anew.
     """
 
     held_out: HeldOut
@@ -129,8 +132,8 @@ class Cheapest:
     seconds: float | None = None
     progress: Progress | None = None
     known: Judgements | None = None
+    curves: dict[Subset, Curve] = field(default_factory=dict)
     judged: dict[Subset, Judged] = field(default_factory=dict, init=False)
-    curves: dict[Subset, Curve] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self._until = inf if self.seconds is None else time.monotonic() + self.seconds
@@ -151,9 +154,9 @@ class Cheapest:
         found = None if self.known is None else self.known.find(names)
         if found is not None:
             return Judged(key, *found)
-        curve = self.held_out.curve([*self.free, *key])
-        self.curves[key] = curve.thinned()
-        judged = judge(curve, self.promise, self.n_test, key)
+        if key not in self.curves:
+            self.curves[key] = self.held_out.curve([*self.free, *key]).thinned()
+        judged = judge(self.curves[key], self.promise, self.n_test, key)
         if self.known is not None:
             self.known.keep(names, judged.chance, judged.cost, judged.shortfall)
         return judged

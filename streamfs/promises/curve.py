@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from feature_extractors.base import Array
+from streamfs.asking import Flags
 from streamfs.streams import Integers
 from streamfs.trajectories import Trajectories
 
@@ -54,7 +55,7 @@ class Curve:
     n_streams: int
 
     @classmethod
-    def of(cls, trajectories: Trajectories, truth: Integers, spent: Array) -> Self:
+    def of(cls, trajectories: Trajectories, truth: Integers, spent: Array, at: Integers | None = None) -> Self:
         """Follow streams down all thresholds.
 
         Parameters
@@ -65,6 +66,8 @@ class Curve:
             Index of each stream's class; -1 where the classifier does not know it.
         spent : ndarray of shape (n_streams, n_ticks)
             What each stream has cost up to and including each tick.
+        at : ndarray of int of shape (n_ticks,), optional
+            Which ticks these are, counted from 1; by default all of them, from the first.
 
         Notes
         -----
@@ -73,14 +76,13 @@ class Curve:
         from the next one, or from the end of an undecided stream.
         """
         confidence, n_ticks = trajectories.confidence, trajectories.confidence.shape[1]
-        before = np.maximum.accumulate(confidence, axis=1)
-        before = np.concatenate([np.zeros((len(confidence), 1)), before[:, :-1]], axis=1)
-        stream, tick = np.nonzero(confidence > before)
+        ticks = np.concatenate([[0], np.arange(1, n_ticks + 1) if at is None else at])
+        stream, tick = np.nonzero(is_record(confidence))
         is_last = np.append(stream[1:] != stream[:-1], True)[: len(stream)]
         right = (trajectories.best[stream, tick] == truth[stream]).astype(np.int64)
         last_tick = np.clip(trajectories.ticks - 1, 0, max(n_ticks - 1, 0))
         undecided = np.where(trajectories.ticks > 0, _at(spent, last_tick), 0.0)
-        costs = spent[stream, tick]
+        costs, ended = spent[stream, tick], ticks[trajectories.ticks]
         order = np.argsort(-confidence[stream, tick], kind="stable")
         falling = confidence[stream, tick][order]
         ends = np.append(falling[1:] != falling[:-1], True)[: len(falling)]
@@ -94,7 +96,7 @@ class Curve:
             np.cumsum(is_last[order])[ends],
             moved(right, 0, 0),
             moved(costs, undecided[stream], float(undecided.sum())),
-            moved(tick + 1.0, trajectories.ticks[stream], float(trajectories.ticks.sum())),
+            moved(ticks[tick + 1], ended[stream], float(ended.sum())),
             len(confidence),
         )
 
@@ -110,6 +112,14 @@ class Curve:
     def accuracy(self) -> Array:
         """Share of the labelled streams whose label is right."""
         return self.n_right / self.n_labelled
+
+    def doubted(self, errors: float) -> tuple[Array, Array]:
+        """Completeness and accuracy, if they are less than they seem by so many standard errors."""
+        shares = ((self.completeness, np.full(len(self), self.n_streams)), (self.accuracy, self.n_labelled))
+        completeness, accuracy = (
+            np.maximum(share - errors * np.sqrt((share * (1.0 - share) + 1.0 / n) / n), 0.0) for share, n in shares
+        )
+        return completeness, accuracy
 
     def point(self, index: int) -> Point:
         """What one of the thresholds comes to."""
@@ -140,7 +150,7 @@ class Curve:
         labelled, right = (np.append(0, counts)[place] for counts in (self.n_labelled, self.n_right))
         return labelled, right
 
-    def thinned(self, most: int = 200) -> "Curve":
+    def thinned(self, most: int = 1000) -> "Curve":
         """Some of the thresholds, spread evenly."""
         kept = np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(int))
         return Curve(
@@ -155,6 +165,12 @@ class Curve:
     def points(self) -> list[Point]:
         """What each threshold comes to."""
         return [self.point(index) for index in range(len(self))]
+
+
+def is_record(confidence: Array) -> Flags:
+    """Whether a stream is surer at a tick than ever before; an unknown confidence (NaN) is never enough."""
+    before = np.concatenate([np.zeros((len(confidence), 1)), confidence[:, :-1]], axis=1)
+    return np.asarray(confidence > np.fmax.accumulate(before, axis=1))
 
 
 def _at(values: Array, ticks: Integers) -> Array:

@@ -1,5 +1,6 @@
 """Streams to learn from, and streams that take no part before the test."""
 
+from math import ceil
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy.typing as npt
 from streamfs.errors import DataError
 from streamfs.promises.promise import Promise
 from streamfs.selection.folds import make_folds
-from streamfs.streams import StreamSet
+from streamfs.streams import Labels, StreamSet
 
 N_PARTS = 5
 N_TEST_PARTS = 2
@@ -46,7 +47,8 @@ class Division(NamedTuple):
         Raises
         ------
         DataError
-            If there is not one group a stream, or there are too few groups, or streams of a class.
+            If there is not one group a stream, a group is not known, or there are too few groups, or streams of a
+            class.
 
         Examples
         --------
@@ -54,17 +56,19 @@ class Division(NamedTuple):
         >>> [len(part) for part in Division.of(streams, None, seed=0)[:2]]
         [12, 8]
         """
-        labels, sites = streams.labels, None if groups is None else np.asarray(groups)
-        if sites is not None and sites.shape != (len(streams),):
-            raise DataError(f"groups have shape {sites.shape}, expected {(len(streams),)}, one a stream")
-        n_units = len(streams) if sites is None else len(np.unique(sites))
-        if n_units < 2 * N_PARTS:
-            what = "streams" if sites is None else "groups"
-            raise DataError(f"there are {n_units} {what}, expected at least {2 * N_PARTS} to make a promise")
+        labels, sites = streams.labels, None if groups is None else _known(groups, streams)
+        _require_units(labels, sites)
         folds = make_folds(np.zeros((len(streams), 1)), labels, sites, N_PARTS, seed)
         tested = np.concatenate([fold.test for fold in folds[:N_TEST_PARTS]])
         is_tested = np.isin(np.arange(len(streams)), tested)
         learning, testing = np.flatnonzero(~is_tested), np.flatnonzero(is_tested)
+        lost = sorted(set(streams.classes) - set(labels[learning].tolist()))
+        if lost:
+            n_lost = int((labels == lost[0]).sum())
+            raise DataError(
+                f"all {n_lost} streams of class {lost[0]!r} fall to the test, expected some to learn from: record "
+                "more of it, in more groups where there are groups"
+            )
         left = None if sites is None else sites[learning]
         return cls(streams.take(learning), streams.take(testing), left)
 
@@ -79,7 +83,44 @@ class Division(NamedTuple):
         n, fewest = len(self.testing), promise.fewest_streams
         if n < fewest:
             n_all = len(self.learning) + n
+            needed = ceil(fewest * max(N_PARTS / N_TEST_PARTS, n_all / n))
             raise DataError(
                 f"of {n_all} streams {n} are left for the test, expected at least {fewest}: fewer cannot pass it "
-                f"even if all their labels are right; record {round(n_all * fewest / n) + 1 - n_all} more"
+                f"even if all their labels are right; record {needed - n_all} more"
             )
+
+
+def _require_units(labels: Labels, sites: npt.NDArray[Any] | None) -> None:
+    """Refuse few streams, few groups, and classes of a few streams each.
+
+    Raises
+    ------
+    DataError
+        Saying how many are expected.
+    """
+    what, n_units = ("streams", len(labels)) if sites is None else ("groups", len(np.unique(sites)))
+    if n_units < 2 * N_PARTS:
+        raise DataError(f"there are {n_units} {what}, expected at least {2 * N_PARTS} to make a promise")
+    classes, sizes = np.unique(labels, return_counts=True)
+    if sizes.max() < 2 * N_PARTS:
+        raise DataError(
+            f"the largest class, {str(classes[sizes.argmax()])!r}, has {sizes.max()} streams, expected at least "
+            f"{2 * N_PARTS} to make a promise"
+        )
+
+
+def _known(groups: npt.ArrayLike, streams: StreamSet) -> npt.NDArray[Any]:
+    """The group of each stream.
+
+    Raises
+    ------
+    DataError
+        If there is not one a stream, or one is None or NaN.
+    """
+    sites = np.asarray(groups)
+    if sites.shape != (len(streams),):
+        raise DataError(f"groups have shape {sites.shape}, expected {(len(streams),)}, one a stream")
+    for name, site in zip(streams.names, sites.tolist(), strict=True):
+        if site is None or site != site:  # noqa: PLR0124 - only NaN differs from itself
+            raise DataError(f"the group of stream {name} is {site}, expected a name or a number")
+    return sites.astype(np.str_) if sites.dtype == object else sites

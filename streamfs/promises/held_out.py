@@ -1,7 +1,8 @@
 """What subsets of features come to on streams that their classifiers have not seen."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -9,8 +10,9 @@ from joblib import Parallel, delayed
 
 from feature_extractors.base import Array
 from streamfs.choosing import Learn
-from streamfs.promises.curve import Curve
+from streamfs.promises.curve import Curve, is_record
 from streamfs.promises.spending import Spending
+from streamfs.relief import position_grid
 from streamfs.selection.folds import Fold, make_folds
 from streamfs.streams import Integers
 from streamfs.tables import FeatureTable
@@ -57,6 +59,8 @@ class HeldOut:
         Seeds the folds.
     n_jobs : int
         Folds learnt at once; the result is the same for any number.
+    most_ticks : int, optional
+        At how many ticks, denser at the beginning, held-out streams are classified at most; by default at all.
     """
 
     table: FeatureTable
@@ -66,6 +70,7 @@ class HeldOut:
     groups: np.ndarray | None = None
     seed: int = 0
     n_jobs: int = 1
+    most_ticks: int | None = None
     folds: tuple[Fold, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -74,41 +79,50 @@ class HeldOut:
         folds = make_folds(np.zeros((len(labels), 1)), labels, self.groups, n_folds, self.seed)
         object.__setattr__(self, "folds", folds)
 
+    @cached_property
+    def ticks(self) -> Integers:
+        """The ticks at which streams are classified, counted from 1."""
+        n_ticks = min(self.table.n_ticks, self.time_limit)
+        if self.most_ticks is None or n_ticks <= self.most_ticks:
+            return np.arange(1, n_ticks + 1)
+        return position_grid(n_ticks, self.most_ticks, "geometric")
+
     def curve(self, chosen: Sequence[int]) -> Curve:
         """Follow all streams, each held out, down all thresholds, with some of the features."""
         trajectories, truth, spent = self._follow(tuple(chosen))
-        return Curve.of(trajectories, truth, spent)
+        return Curve.of(trajectories, truth, spent, self.ticks)
 
     def records(self, chosen: Sequence[int]) -> Records:
         """Return the ticks at which held-out streams may be decided."""
         trajectories, truth, _ = self._follow(tuple(chosen))
-        confidence = trajectories.confidence
-        before = np.maximum.accumulate(confidence, axis=1)[:, :-1]
-        is_record = confidence > np.concatenate([np.zeros((len(confidence), 1)), before], axis=1)
-        stream, tick = np.nonzero(is_record)
+        stream, tick = np.nonzero(is_record(trajectories.confidence))
         is_right = trajectories.best[stream, tick] == truth[stream]
-        return Records(confidence[stream, tick], is_right, 1.0 / is_record.sum(axis=1)[stream])
+        return Records(trajectories.confidence[stream, tick], is_right, 1.0 / np.bincount(stream)[stream])
 
     def _follow(self, chosen: tuple[int, ...]) -> tuple[Trajectories, Integers, Array]:
         """Trajectories, true classes and spending of all streams, each while it was held out."""
         table = self.table.with_features(chosen)
         parts = Parallel(self.n_jobs, prefer="threads")(delayed(self._part)(table, fold) for fold in self.folds)
-        n_ticks = min(table.n_ticks, self.time_limit)
-        n_streams = len(table.labels)
+        n_streams, n_ticks = len(table.labels), len(self.ticks)
         best, confidence = np.zeros((n_streams, n_ticks), np.int64), np.zeros((n_streams, n_ticks))
         spent, truth = np.zeros((n_streams, n_ticks)), np.full(n_streams, -1)
         for fold, (trajectories, classes, cost) in zip(self.folds, parts, strict=True):
             best[fold.test], confidence[fold.test] = trajectories.best, trajectories.confidence
-            spent[fold.test], truth[fold.test] = cost[:, :n_ticks], classes
-        return Trajectories(best, confidence, np.minimum(table.lengths, n_ticks)), truth, spent
+            spent[fold.test], truth[fold.test] = cost, classes
+        return Trajectories(best, confidence, self._seen(table.lengths)), truth, spent
 
     def _part(self, table: FeatureTable, fold: Fold) -> tuple[Trajectories, Integers, Array]:
-        learning, testing = table.take(fold.training), table.take(fold.test)
+        learning, whole = table.take(fold.training), table.take(fold.test)
+        testing = replace(whole, values=whole.values[:, self.ticks - 1], lengths=self._seen(whole.lengths))
         classifier = self.learn(learning)
         trajectories = Trajectories.of(classifier, testing, self.time_limit)
         tested = [table.features[i] for i in classifier.features_tested()]
         truth = class_indices(testing, np.unique(learning.labels[learning.lengths > 0]))
-        return trajectories, truth, self.spending.until(tested)[fold.test]
+        return trajectories, truth, self.spending.until(tested)[np.ix_(fold.test, self.ticks - 1)]
+
+    def _seen(self, lengths: Integers) -> Integers:
+        """At how many ticks streams of these lengths are classified."""
+        return np.searchsorted(self.ticks, lengths, side="right")
 
 
 def class_indices(table: FeatureTable, classes: np.ndarray) -> Integers:

@@ -7,6 +7,9 @@ import orjson
 
 from streamfs.errors import DataError
 
+BEGINNING = b'{"problem":'
+"""Of each line."""
+
 Verdict = tuple[float, float, float]
 """Chance, cost and shortfall; see `Judged`."""
 
@@ -25,7 +28,7 @@ class Judgements:
     Raises
     ------
     DataError
-        If a whole line of the file is none of a judgement.
+        If a whole line of the file is none of a judgement, or what is behind the last is not the beginning of one.
 
     Examples
     --------
@@ -69,8 +72,8 @@ class Judgements:
 
     def _read(self) -> None:
         """Read the lines; the last may be torn, where its writer was stopped."""
-        lines = self.path.read_bytes().split(b"\n")
-        for number, line in enumerate(lines[:-1], start=1):
+        *lines, torn = self.path.read_bytes().split(b"\n")
+        for number, line in enumerate(lines, start=1):
             try:
                 found = orjson.loads(line)
                 if found["problem"] == self.problem:
@@ -81,8 +84,11 @@ class Judgements:
                         float(found["shortfall"]),
                     )
             except (ValueError, KeyError, TypeError) as error:
-                raise DataError(
-                    f"line {number} of {self.path} is {line[:80]!r}, no judgement of a search"
-                ) from error
-        if lines[-1]:
-            self.path.write_bytes(b"\n".join([*lines[:-1], b""]))
+                raise self._foreign(number, line) from error
+        if torn[: len(BEGINNING)] != BEGINNING[: len(torn)]:
+            raise self._foreign(len(lines) + 1, torn)
+        if torn:
+            self.path.write_bytes(b"".join(line + b"\n" for line in lines))
+
+    def _foreign(self, number: int, line: bytes) -> DataError:
+        return DataError(f"line {number} of {self.path} is {line[:80]!r}, no judgement of a search")

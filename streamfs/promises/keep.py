@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from streamfs.classifiers.tree import Tree
 
 
+SCOUTED_TICKS = 64
+"""Ticks at which a search classifies a stream at most, denser at the beginning."""
+
+
 @dataclass(frozen=True, eq=False)
 class Frozen:
     """A classifier on some features, learnt, calibrated, and changed no more.
@@ -67,8 +71,10 @@ class Maker:
         Features to search.
     pricing : Pricing
         What features cost.
+    scout : callable
+        What learns quickly, to judge subsets by.
     learners : mapping of str to callable
-        What learns: the first is searched with; another is taken where it is cheaper on the features found.
+        What may learn the classifier: the one with which the features found are the cheapest does.
     time_limit : int
         Ticks.
     seed : int
@@ -83,6 +89,7 @@ class Maker:
     promise: Promise
     candidates: Candidates
     pricing: Pricing
+    scout: Learn
     learners: Mapping[str, Learn]
     time_limit: int
     seed: int
@@ -90,7 +97,11 @@ class Maker:
     progress: Progress
 
     def search(
-        self, way: str = "floating", seconds: float | None = None, known: Judgements | None = None
+        self,
+        way: str = "floating",
+        seconds: float | None = None,
+        known: Judgements | None = None,
+        curves: dict[tuple[int, ...], Curve] | None = None,
     ) -> Cheapest:
         """Search the cheapest features with which the promise can be kept.
 
@@ -102,10 +113,13 @@ class Maker:
             Time after which the best so far is taken.
         known : Judgements, optional
             What an earlier search has judged.
+        curves : dict from tuple of int to Curve, optional
+            Curves that searches for other promises have computed, added to.
         """
-        held_out = next(iter(self.held_out.values()))
         free, proposed = self.candidates.free, self.candidates.proposed
-        search = Cheapest(held_out, self.promise, len(self.division.testing), free, seconds, self.progress, known)
+        n_test = len(self.division.testing)
+        shared = {} if curves is None else curves
+        search = Cheapest(self.scouted, self.promise, n_test, free, seconds, self.progress, known, shared)
         if way == "exhaustive":
             search.exhaust(proposed)
         else:
@@ -122,8 +136,8 @@ class Maker:
         """
         chosen = [*self.candidates.free, *found.subset]
         name = max(self.learners, key=lambda name: self.judge(found.subset, name).score)
-        calibration = Calibration.fit(*self.held_out[name].records(chosen))
-        curve = self.held_out[name].curve(chosen)
+        held_out = self.held_out(name)
+        calibration, curve = Calibration.fit(*held_out.records(chosen)), held_out.curve(chosen)
         features, classifier = self._settle(tuple(self.candidates.features[i] for i in chosen), name)
         calibrated = replace(curve, thresholds=calibration.of(curve.thresholds))
         return Frozen(features, classifier.calibrated(calibration), name, calibrated)
@@ -152,8 +166,8 @@ class Maker:
         return Curve.of(trajectories, truth, spent)
 
     @cached_property
-    def held_out(self) -> dict[str, HeldOut]:
-        """What judges subsets, for each learner.
+    def scouted(self) -> HeldOut:
+        """What judges subsets quickly.
 
         Raises
         ------
@@ -166,15 +180,16 @@ class Maker:
         spending = self.pricing.spending(streams, features, table.lengths)
         self.progress("computing the features", 1, 1)
         require_episodes(table, streams)
-        groups = self.division.groups
-        return {
-            name: HeldOut(table, spending, learn, self.time_limit, groups, self.seed, self.n_jobs)
-            for name, learn in self.learners.items()
-        }
+        groups, limit = self.division.groups, self.time_limit
+        return HeldOut(table, spending, self.scout, limit, groups, self.seed, self.n_jobs, SCOUTED_TICKS)
+
+    def held_out(self, learner: str) -> HeldOut:
+        """What judges subsets at every tick, with one of the learners."""
+        return replace(self.scouted, learn=self.learners[learner], most_ticks=None)
 
     def judge(self, subset: Sequence[int], learner: str | None = None) -> Judged:
-        """What a subset comes to on held-out streams, by default with the first learner."""
-        held_out = self.held_out[next(iter(self.learners)) if learner is None else learner]
+        """What a subset comes to on held-out streams, by default with the scout."""
+        held_out = self.scouted if learner is None else self.held_out(learner)
         curve = held_out.curve([*self.candidates.free, *subset])
         return judge(curve, self.promise, len(self.division.testing), tuple(subset))
 

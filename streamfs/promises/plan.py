@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.metadata import version
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from feature_extractors.base import Feature
 from streamfs.choosing import Learn
 from streamfs.container import digest
 from streamfs.evaluation import Progress
-from streamfs.learners import FOREST, forest_learner, tree_learner
+from streamfs.learners import FOREST, N_TREES, forest_learner, tree_learner
 from streamfs.procedure import Procedure
 from streamfs.promises.candidates import Candidates, Propose
 from streamfs.promises.certificate import Certificate
@@ -25,10 +26,13 @@ from streamfs.promises.keep import Frozen, Maker
 from streamfs.promises.pricing import Pricing
 from streamfs.promises.promise import Promise
 from streamfs.promises.proposals import propose
-from streamfs.selectors import MakeSelector
+from streamfs.selectors import SELECTORS, MakeSelector
 from streamfs.streams import StreamSet
 
 SEARCHES = ("floating", "exhaustive")
+
+N_SCOUTS = 10
+"""Trees of the forests that subsets are judged by."""
 
 
 @dataclass(eq=False)
@@ -55,14 +59,19 @@ class Plan:
     def __post_init__(self) -> None:
         if self.search not in SEARCHES:
             raise ValueError(f"search is {self.search!r}, expected one of {', '.join(SEARCHES)}")
-        if self.seconds is not None and not self.seconds > 0:
-            raise ValueError(f"seconds is {self.seconds}, expected more than 0")
+        if not isinstance(self.promise, Promise):
+            raise TypeError(f"promise is {self.promise!r}, expected a Promise, such as Promise(accuracy=0.9)")
+        if self.seconds is not None and not (isinstance(self.seconds, Real) and self.seconds > 0):
+            raise ValueError(f"seconds is {self.seconds!r}, expected a number of more than 0")
+        if not isinstance(self.seed, Integral) or self.seed < 0:
+            raise ValueError(f"seed is {self.seed!r}, expected a whole number, at least 0")
+        if not isinstance(self.n_jobs, Integral) or self.n_jobs == 0:
+            raise ValueError(f"n_jobs is {self.n_jobs!r}, expected a whole number of threads, or -1 for all")
 
     @cached_property
     def maker(self) -> Maker:
         """What makes the procedure: the streams divided, and the candidates gathered."""
         division = Division.of(self.streams, self.groups, self.seed)
-        division.require_enough(self.promise)
         candidates = Candidates.among(
             division.learning, self.features, self._propose(division.learning), vary=self.vary
         )
@@ -71,7 +80,8 @@ class Plan:
             self.promise,
             candidates,
             self.pricing,
-            {name: self._learner(name) for name in self.learners},
+            self._learner(self.learners[0], N_SCOUTS),
+            {name: self._learner(name, N_TREES) for name in self.learners},
             self.time_limit,
             self.seed,
             self.n_jobs,
@@ -93,6 +103,7 @@ class Plan:
         PromiseError
             If no threshold keeps the promise.
         """
+        self.maker.division.require_enough(self.promise)
         known = None if self.resume is None else Judgements(self.resume, self._problem())
         search = self.maker.search(self.search, self.seconds, known)
         self.progress("building the classifier", 0, 1)
@@ -136,6 +147,8 @@ class Plan:
         learning = self.maker.division.learning
         words = (
             self.streams.names,
+            self.streams.columns,
+            self.streams.period,
             self.promise,
             [feature.name for feature in self.maker.candidates.features],
             self.pricing,
@@ -148,6 +161,7 @@ class Plan:
         groups = self.maker.division.groups
         parts = (
             learning.values,
+            learning.lengths,
             np.char.encode(learning.labels, "utf-8"),
             np.asarray("" if groups is None else groups),
         )
@@ -168,7 +182,38 @@ class Plan:
             self.seed,
         )
 
-    def _learner(self, name: str) -> Learn:
+    def _learner(self, name: str, n_trees: int) -> Learn:
         if name == FOREST:
-            return forest_learner(self.min_leaf, self.time_limit, self.seed)
+            return forest_learner(self.min_leaf, self.time_limit, self.seed, n_trees)
         return tree_learner(self.min_leaf, self.time_limit)
+
+
+def maker_of(
+    streams: StreamSet, features: Sequence[Feature], pricing: Pricing, time_limit: int, seed: int
+) -> Maker:
+    """What makes procedures of forests on features as they are offered, for any promise.
+
+    Raises
+    ------
+    DataError
+        If there are too few streams to set some apart.
+    """
+    plan = Plan(
+        streams,
+        Promise(),
+        features,
+        pricing,
+        SELECTORS["streamrelief"],
+        learners=(FOREST,),
+        min_leaf=2,
+        time_limit=time_limit,
+        groups=None,
+        search="floating",
+        vary=False,
+        seconds=None,
+        resume=None,
+        seed=seed,
+        n_jobs=1,
+        progress=lambda *_: None,
+    )
+    return plan.maker

@@ -30,9 +30,9 @@ def policies_of(streams: StreamSet, column: str) -> tuple[Policy, ...]:
 
 
 def with_policies(
-    streams: StreamSet, features: Sequence[Feature]
+    streams: StreamSet, features: Sequence[Feature], *, widen: bool = True
 ) -> tuple[tuple[Feature, ...], dict[int, tuple[int, ...]]]:
-    """Offer features over cheaper channels, too.
+    """Say which features are the same over other channels, and offer them over cheaper ones.
 
     Parameters
     ----------
@@ -40,6 +40,8 @@ def with_policies(
         Which have the features' columns.
     features : sequence of Feature
         What is offered; those of flags, and of no column, stay as they are.
+    widen : bool
+        Whether policies that are not offered are tried, too.
 
     Returns
     -------
@@ -63,7 +65,7 @@ def with_policies(
     for feature in features:
         if not _may_vary(feature):
             continue
-        family = [feature, *_variants(streams, feature)]
+        family = [feature, *(_variants(streams, feature) if widen else ())]
         known = alike.setdefault(bare_name(feature), [])
         for variant in family:
             found.setdefault(variant.name, variant)
@@ -91,7 +93,7 @@ def bare_name(feature: Feature) -> str:
 
 
 def _may_vary(feature: Feature) -> bool:
-    """Whether it reads columns, all under one policy, and no flags."""
+    """Whether it reads columns, all under one kind of policy, and no flags."""
     policies = {split_channel(channel)[1] for channel in feature.columns}
     kinds = {policy.kind for policy in policies}
     return bool(kinds) and len(kinds) == 1 and "flag" not in kinds

@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 from math import ceil, log
+from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtr, bdtrik
 
 from feature_extractors.base import Array
+
+ACCURACY_PART = 0.8
+"""Part of the risk that the accuracy may take where completeness is promised, too: it decides the cost."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +32,15 @@ class Promise:
     ------
     ValueError
         If one of them does not lie between 0 and 1.
+    TypeError
+        If one is no number.
 
     Examples
     --------
     >>> promise = Promise(accuracy=0.9, risk=0.05)
     >>> promise.fewest_labelled
     29
-    >>> promise.p_values([28, 29, 100], [28, 29, 96], 100).round(3).tolist()
+    >>> promise.accuracy_p_values([28, 29, 100], [28, 29, 96]).round(3).tolist()
     [0.052, 0.047, 0.024]
     """
 
@@ -47,19 +53,33 @@ class Promise:
             value = getattr(self, name)
             if value is None and name == "completeness":
                 continue
-            if not 0 < value < 1:
+            if not isinstance(value, Real):
+                raise TypeError(f"{name} is {value!r}, expected a number of more than 0 and less than 1")
+            if not 0 < float(value) < 1:
                 raise ValueError(f"{name} is {value}, expected more than 0 and less than 1")
+            object.__setattr__(self, name, float(value))  # a model file holds Python's own
+
+    @property
+    def accuracy_risk(self) -> float:
+        """The part of the risk that is that of the accuracy: all of it, where nothing else is promised."""
+        return self.risk * (1.0 if self.completeness is None else ACCURACY_PART)
+
+    @property
+    def completeness_risk(self) -> float:
+        """The part of the risk that is that of the completeness; 0 where nothing is promised of it."""
+        return self.risk - self.accuracy_risk
 
     @property
     def fewest_labelled(self) -> int:
         """Labelled streams below which no test can be passed, even if all labels are right."""
-        return ceil(log(self.risk) / log(self.accuracy) - 1e-9)
+        return ceil(log(self.accuracy_risk) / log(self.accuracy) - 1e-9)
 
     @property
     def fewest_streams(self) -> int:
         """Streams below which no test can be passed, even if all are labelled rightly."""
-        promised = [self.accuracy] if self.completeness is None else [self.accuracy, self.completeness]
-        return max(ceil(log(self.risk) / log(share) - 1e-9) for share in promised)
+        if self.completeness is None:
+            return self.fewest_labelled
+        return max(self.fewest_labelled, ceil(log(self.completeness_risk) / log(self.completeness) - 1e-9))
 
     def accuracy_p_values(self, n_labelled: npt.ArrayLike, n_right: npt.ArrayLike) -> Array:
         """Probability of no more wrong labels among so many, if the accuracy were just not kept; 1 of none."""
@@ -80,29 +100,8 @@ class Promise:
         unlabelled = np.subtract(n_streams, n_labelled, dtype=np.float64)
         return np.asarray(bdtr(unlabelled, n_streams, 1.0 - self.completeness))
 
-    def p_values(self, n_labelled: npt.ArrayLike, n_right: npt.ArrayLike, n_streams: int) -> Array:
-        """Probability of results as good as these, or better, if the promise were just broken.
-
-        Parameters
-        ----------
-        n_labelled, n_right : array_like of int
-            Streams that got a label, and a right one.
-        n_streams : int
-            Of so many.
-
-        Returns
-        -------
-        ndarray
-            Where completeness is promised too, the larger of both probabilities: the promise is kept only if both
-            shares are, so it may be certified where each passes its own test at the same risk.
-        """
-        accurate = self.accuracy_p_values(n_labelled, n_right)
-        if self.completeness is None:
-            return accurate
-        return np.maximum(accurate, self.completeness_p_values(n_labelled, n_streams))
-
     def chances(self, completeness: npt.ArrayLike, accuracy: npt.ArrayLike, n_streams: int) -> Array:
-        """Probability that streams pass the test, if these are the true shares.
+        """Probability that streams pass both tests, if these are the true shares.
 
         Parameters
         ----------
@@ -111,18 +110,20 @@ class Promise:
         n_streams : int
             Streams in the test; that as many of them are labelled as expected is taken for granted.
         """
-        completeness, accuracy = np.asarray(completeness), np.asarray(accuracy)
-        labelled = np.round(completeness * n_streams).astype(np.int64)
-        chances = _share_of_passes(labelled, 1.0 - accuracy, 1.0 - self.accuracy, self.risk)
+        chances = self.accuracy_chances(completeness, accuracy, n_streams)
         if self.completeness is None:
             return chances
-        missed = _share_of_passes(
-            np.full_like(labelled, n_streams), 1.0 - completeness, 1.0 - self.completeness, self.risk
-        )
-        return chances * missed
+        unlabelled = 1.0 - np.asarray(completeness)
+        n = np.full(unlabelled.shape, n_streams)
+        return chances * _chances_of_passing(n, unlabelled, 1.0 - self.completeness, self.completeness_risk)
+
+    def accuracy_chances(self, completeness: npt.ArrayLike, accuracy: npt.ArrayLike, n_streams: int) -> Array:
+        """Probability that streams pass the test of the accuracy, if these are the true shares."""
+        labelled = np.round(np.asarray(completeness) * n_streams).astype(np.int64)
+        return _chances_of_passing(labelled, 1.0 - np.asarray(accuracy), 1.0 - self.accuracy, self.accuracy_risk)
 
 
-def _share_of_passes(n: npt.NDArray[np.int64], p: Array, promised: float, risk: float) -> Array:
+def _chances_of_passing(n: npt.NDArray[np.int64], p: Array, promised: float, risk: float) -> Array:
     """Probability that of n streams, which fail with probability p, no more fail than the test allows."""
     sizes, places = np.unique(n, return_inverse=True)
     allowed = failures_allowed(sizes, promised, risk)[places].reshape(n.shape)
@@ -140,4 +141,4 @@ def failures_allowed(n: npt.ArrayLike, promised: float, risk: float) -> Array:
     sizes = np.asarray(n, dtype=np.int64)
     most = np.floor(np.nan_to_num(bdtrik(risk, sizes, promised)) + 1e-6)
     most -= bdtr(most, np.maximum(sizes, 1), promised) > risk
-    return np.where(bdtr(0.0, np.maximum(sizes, 1), promised) <= risk, most, -1.0)
+    return np.where((sizes > 0) & (bdtr(0.0, np.maximum(sizes, 1), promised) <= risk), most, -1.0)

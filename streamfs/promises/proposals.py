@@ -1,6 +1,8 @@
-"""Which of many features to search: the first of a ranking, but not many that are nearly the same."""
+"""Which of many features to search: the cheap and the telling, but none twice over different channels."""
 
 from collections.abc import Sequence
+
+import numpy as np
 
 from feature_extractors.base import Feature
 from streamfs.promises.policies import bare_name
@@ -12,9 +14,6 @@ from streamfs.tables import tabulate
 
 N_PROPOSED = 16
 """Features that are searched at most."""
-
-N_ALIKE = 2
-"""Of these, over different channels the same feature at most."""
 
 N_RANKED = 300
 """Streams on which features are ranked at most."""
@@ -29,7 +28,11 @@ def propose(
     seed: int,
     features: Sequence[Feature],
 ) -> list[int]:
-    """Propose features to search, the best of the ranking first.
+    """Propose features to search: by turns the first of a selector's ranking, and the first by Relief weight.
+
+    StreamRelief ranks by what a decision is expected to cost, with one feature alone. Among many features the
+    first are those that cost hardly anything and tell hardly anything; the features that tell most belong to the
+    proposals too. A selector without weights has its ranking only.
 
     Parameters
     ----------
@@ -59,14 +62,18 @@ def propose(
     table = tabulate(streams, features, pricing.max_silence)
     grid = position_grid(min(time_limit, max(1, int(table.lengths.max()))))
     selector = make_selector(costs, confidence=confidence, horizon=time_limit, positions=grid, random_state=seed)
-    ranking = selector.fit(table).ranking_
-    proposed: list[int] = []
-    alike: dict[str, int] = {}
-    for feature in ranking.tolist():
-        bare = bare_name(features[feature])
-        if alike.get(bare, 0) < N_ALIKE:
-            alike[bare] = alike.get(bare, 0) + 1
-            proposed.append(feature)
-        if len(proposed) == N_PROPOSED:
-            break
-    return proposed
+    selector.fit(table)
+    orders = [selector.ranking_.tolist()]
+    weights = getattr(selector, "weights_", None)
+    if weights is not None:
+        orders.append(np.argsort(-weights.mean(axis=0), kind="stable").tolist())
+    by_turns = dict.fromkeys(feature for together in zip(*orders, strict=True) for feature in together)
+    return _unlike(list(by_turns), features)
+
+
+def _unlike(order: Sequence[int], features: Sequence[Feature]) -> list[int]:
+    """The first of an order, none of which is another over different channels: those are exchanged later."""
+    proposed: dict[str, int] = {}
+    for feature in order:
+        proposed.setdefault(bare_name(features[feature]), feature)
+    return list(proposed.values())[:N_PROPOSED]

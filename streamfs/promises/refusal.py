@@ -38,6 +38,9 @@ class PromiseError(TrainingError):
         self.curve = curve
         self.streams_needed = streams_needed
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.best, self.curve, self.streams_needed)
+
 
 def refusal(curve: Curve, promise: Promise, n_streams: int) -> PromiseError:
     """Say how near a frozen classifier has come to a promise.

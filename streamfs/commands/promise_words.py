@@ -1,0 +1,142 @@
+"""What `streamfs train` says of a model, of promises, and of the points of a trade-off."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from string import ascii_uppercase
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from streamfs.procedure import Procedure
+    from streamfs.promises import PromiseError
+    from streamfs.promises.front import FrontPoint
+    from streamfs.streams import StreamSet
+
+MEANING = (
+    "This holds for streams that are drawn as these were, each on its own. It is no guarantee elsewhere, such as "
+    "in other rooms or seasons, nor for pairs that share nodes."
+)
+MEASURED = (
+    "Each bound holds for streams that are drawn as these were, each on its own. It is none elsewhere, nor for "
+    "pairs that share nodes, nor for the best of many points that were measured."
+)
+
+FLATTERED = (
+    "These are the best of many, as streams came to that were held out: new ones come to a little less. A point "
+    "that is made a model is measured on streams that were set apart."
+)
+
+
+def show(procedure: "Procedure", out: Path, *, as_json: bool) -> None:
+    """Print what a model is, and what was promised of it or measured, with what that means and does not."""
+    from streamfs import console
+
+    promise, point, card = (procedure.about.get(name) for name in ("promise", "point", "card"))
+    unit = card["radio"]["unit"] if card else ""
+    evidence, meaning = "", ""
+    if promise is not None:
+        evidence, meaning = promised(promise, unit), MEANING
+    elif point is not None:
+        evidence, meaning = measured(point, unit), MEASURED
+    if as_json:
+        console.print_json(_model(procedure, out))
+        if meaning:
+            console.say(meaning)
+        return
+    click.echo(procedure.text())
+    if evidence:
+        click.echo(f"\n{evidence}\n{fill(meaning, 100)}")
+
+
+def _model(procedure: "Procedure", out: Path) -> dict[str, Any]:
+    return {
+        "model": str(out),
+        "classes": procedure.classes,
+        "features": [feature.name for feature in procedure.features],
+        "each_costs": procedure.costs.each,
+        "confidence": procedure.confidence,
+        "time_limit": procedure.time_limit,
+        "period": procedure.period,
+        "max_silence": procedure.max_silence,
+        **procedure.about,
+    }
+
+
+def promised(evidence: Mapping[str, Any], unit: str) -> str:
+    """Say what was promised, and what it rests upon."""
+    asked = f"accuracy {evidence['accuracy']:g}"
+    if evidence["completeness"] is not None:
+        asked += f", completeness {evidence['completeness']:g}"
+    found = _shares(evidence)
+    return f"promised    {asked}, at a risk of {evidence['risk']:g}\nevidence    {found}\n{_spent(evidence, unit)}"
+
+
+def measured(evidence: Mapping[str, Any], unit: str) -> str:
+    """Say what a point came to on the streams that were set apart."""
+    bounds = (
+        f"accuracy at least {evidence['accuracy_at_least']:.3f}, completeness at least "
+        f"{evidence['completeness_at_least']:.3f}, each at a risk of {evidence['risk']:g}"
+    )
+    return f"measured    {_shares(evidence)}\nbounds      {bounds}\n{_spent(evidence, unit)}"
+
+
+def tell_refusal(error: "PromiseError", *, as_json: bool) -> None:
+    """Show what thresholds came to where no promise can be made."""
+    from streamfs import console
+
+    if as_json:
+        best = None if error.best is None else error.best._asdict()
+        console.print_json(
+            {"error": str(error), "best": best, "curve": error.curve, "streams_needed": error.streams_needed}
+        )
+    elif error.curve:
+        console.print_table(error.curve, "what thresholds come to on the streams of the test")
+
+
+def print_front(points: Iterable["FrontPoint"], unit: str, *, as_json: bool) -> None:
+    """Show the points of a front: as JSON a line each, else as a table."""
+    import feature_extractors as fx
+    from streamfs import console
+
+    if as_json:
+        for number, point in enumerate(points, start=1):
+            console.print_json({"point": number, **point._asdict()})
+        return
+    letters: dict[tuple[str, ...], str] = {}
+    rows = [
+        {
+            "point": number,
+            "accuracy": point.accuracy,
+            "completeness": point.completeness,
+            "cost": point.cost,
+            "ticks": point.ticks,
+            "features": letters.setdefault(point.features, ascii_uppercase[len(letters)]),
+        }
+        for number, point in enumerate(points, start=1)
+    ]
+    console.print_table(rows, f"what held-out streams came to; the cost in {unit}")
+    for features, letter in letters.items():
+        paid = [name for name in features if fx.get(name).columns]
+        click.echo("\n".join(f" {letter if name == paid[0] else ' '}  {name}" for name in paid))
+
+
+def draw_reliability(procedure: "Procedure", streams: "StreamSet", path: Path) -> None:
+    """Plot how often a model is right by how sure it is, on streams that it was not learnt from."""
+    from streamfs import plots
+    from streamfs.reliability import reliability
+
+    plots.save(plots.reliability_figure(reliability(procedure, streams)), path)
+
+
+def _shares(evidence: Mapping[str, Any]) -> str:
+    right, labelled, streams = (evidence[name] for name in ("right", "labelled", "streams"))
+    return (
+        f"of {streams} streams set apart {labelled} got a label ({labelled / streams:.3f}), and {right} of these "
+        f"the right one ({right / labelled:.3f})"
+    )
+
+
+def _spent(evidence: Mapping[str, Any], unit: str) -> str:
+    return f"spent       {evidence['cost']:.4g} {unit} a stream, in {evidence['ticks']:.3g} ticks"

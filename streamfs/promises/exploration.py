@@ -1,0 +1,104 @@
+"""What is to be explored: the streams, the features, and what decides what their points mean."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+import numpy.typing as npt
+
+import feature_extractors as fx
+from feature_extractors.base import Feature
+from streamfs.container import digest
+from streamfs.energy import Profile, profile
+from streamfs.errors import DataError
+from streamfs.evaluation import Progress, require_streams
+from streamfs.learners import FOREST, LEARNERS
+from streamfs.promises.division import Division
+from streamfs.promises.plan import Plan
+from streamfs.promises.pricing import Pricing
+from streamfs.promises.promise import Promise
+from streamfs.selectors import SELECTORS, MakeSelector
+from streamfs.streams import StreamSet
+from streamfs.training import default_features
+
+
+def plan_of(
+    streams: StreamSet,
+    features: Sequence[Feature | str] | None = None,
+    *,
+    energy_profile: Profile | str = "transmissions",
+    a: float = 1.0,
+    b: float = 1.0,
+    prices: Mapping[str, float] | None = None,
+    time_limit: int | timedelta | None = None,
+    select: str | MakeSelector | None = "streamrelief",
+    max_silence: float | None = None,
+    model: str = FOREST,
+    min_leaf: float = 2,
+    groups: npt.ArrayLike | None = None,
+    vary: bool = True,
+    risk: float = Promise.risk,
+    seconds: float | None = None,
+    seed: int = 0,
+    n_jobs: int = -1,
+    progress: Progress | None = None,
+) -> Plan:
+    """Return what is to be explored; `streamfs.train` describes the parameters.
+
+    Raises
+    ------
+    ValueError
+        If the model is none that may keep a promise, or an option is out of range.
+    """
+    require_streams(streams)
+    if len(streams.classes) < 2:
+        raise DataError(f"there is one class only, {list(streams.classes)}, expected at least two")
+    if model not in LEARNERS:
+        raise ValueError(f"model is {model!r}, expected one of {', '.join(LEARNERS)}")
+    radio = profile(energy_profile) if isinstance(energy_profile, str) else energy_profile
+    offered = default_features(streams) if features is None else features
+    sorted_prices = None if prices is None else dict(sorted(prices.items()))
+    return Plan(
+        streams,
+        Promise(risk=risk),
+        [fx.get(feature) if isinstance(feature, str) else feature for feature in offered],
+        Pricing(radio, sorted_prices, max_silence, a, b),
+        SELECTORS[select] if isinstance(select, str) else select,
+        (model,),
+        min_leaf,
+        _ticks(streams, time_limit),
+        groups,
+        "floating",
+        vary,
+        seconds,
+        None,
+        seed,
+        n_jobs,
+        progress or (lambda *_: None),
+    )
+
+
+def identity(plan: Plan) -> str:
+    """Return a short name for what decides which streams are set apart, and what points mean."""
+    learning = Division.of(plan.streams, plan.groups, plan.seed).learning
+    words = learning.names, learning.columns, learning.labels.tolist(), plan.pricing, plan.learners
+    numbers = learning.period, learning.lengths.tolist(), plan.min_leaf, plan.time_limit, plan.seed
+    return digest(repr((words, numbers)).encode() + learning.values.tobytes())
+
+
+def _ticks(streams: StreamSet, time_limit: int | timedelta | None) -> int:
+    """Ticks of a time limit, by default those of the longest stream.
+
+    Raises
+    ------
+    ValueError
+        If it is shorter than a tick.
+    """
+    if time_limit is None:
+        return int(streams.lengths.max())
+    if isinstance(time_limit, timedelta):
+        ticks = int(time_limit.total_seconds() / streams.period + 1e-9)
+    else:
+        ticks = int(time_limit)
+    if ticks < 1:
+        raise ValueError(f"time limit is {time_limit}, expected at least one tick of {streams.period:g} s")
+    return ticks

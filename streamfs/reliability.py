@@ -1,0 +1,179 @@
+"""Whether confidence means what it says: how often a procedure is right, by how sure it is."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from feature_extractors.base import Array
+from streamfs.asking import Flags
+from streamfs.evaluation import require_period, require_streams
+from streamfs.procedure import Classifier, Procedure
+from streamfs.streams import StreamSet
+from streamfs.tables import tabulate
+from streamfs.trajectories import Trajectories
+
+N_BINS = 10
+
+
+class Bin(NamedTuple):
+    """Moments at which a classifier was about equally sure.
+
+    Parameters
+    ----------
+    confidence : float
+        Mean of what it said.
+    right : float
+        Share in which it was right.
+    weight : float
+        Streams that this counts for.
+    """
+
+    confidence: float
+    right: float
+    weight: float
+
+
+class Reliability(NamedTuple):
+    """How often a classifier was right, by how sure it was; every stream counts 1.
+
+    Parameters
+    ----------
+    is_calibrated : bool
+        Whether the confidence is the calibrated one.
+    is_record : bool
+        Whether only the ticks count at which a stream was surer than ever before: those at which it may be
+        decided.
+    bins : tuple of Bin
+        The least sure first.
+    """
+
+    is_calibrated: bool
+    is_record: bool
+    bins: tuple[Bin, ...]
+
+    @property
+    def error(self) -> float:
+        """Mean distance of what was said from how often it was right."""
+        weights = [each.weight for each in self.bins]
+        gaps = [abs(each.confidence - each.right) for each in self.bins]
+        return float(np.average(gaps, weights=weights)) if self.bins else 0.0
+
+
+def reliability(procedure: Procedure, streams: StreamSet, n_bins: int = N_BINS) -> tuple[Reliability, ...]:
+    """Say how often a procedure is right, by how sure it is, on streams that it was not learnt from.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        What is to be judged.
+    streams : StreamSet
+        Labelled streams on the procedure's grid.
+    n_bins : int
+        Bins at most, of about equal weight.
+
+    Returns
+    -------
+    tuple of Reliability
+        Of all ticks, and of the ticks at which a stream was surer than ever before; of a calibrated classifier
+        these are the last two, and before them those of the confidence as it was before.
+
+    Raises
+    ------
+    DataError
+        If the procedure's period is another, or a column is missing.
+    ValueError
+        If there is no bin.
+
+    Notes
+    -----
+    Ticks at which a stream is surer than ever before are the lucky ones, so that a confidence that is right at all
+    ticks together says too much at these. Decisions are made at these alone.
+
+    References
+    ----------
+    A. Niculescu-Mizil and R. Caruana, Predicting good probabilities with supervised learning, ICML 2005.
+
+    Examples
+    --------
+    >>> from streamfs import train
+    >>> rng = np.random.default_rng(0)
+    >>> labels = np.repeat(["calm", "busy"], 150)
+    >>> values = rng.normal(np.where(labels == "calm", 0, 2)[:, None, None], 1, (300, 6, 1))
+    >>> learning, others = StreamSet(values, labels, ["noise"]).split(0.7, seed=0)
+    >>> procedure = train(learning, features=["mean(noise)"], confidence=0.8)
+    >>> [(found.is_calibrated, found.is_record) for found in reliability(procedure, others)]
+    [(False, False), (False, True)]
+    """
+    require_streams(streams)
+    require_period(procedure, streams)
+    if n_bins < 1:
+        raise ValueError(f"n_bins is {n_bins}, expected at least 1")
+    table = tabulate(streams, procedure.features, procedure.max_silence)
+    found = []
+    for is_calibrated, classifier in _scales(procedure.classifier):
+        trajectories = Trajectories.of(classifier, table, procedure.time_limit)
+        is_right = np.asarray(procedure.classes)[trajectories.best] == table.labels[:, np.newaxis]
+        for is_record, counted in ((False, _ticks(trajectories)), (True, _records(trajectories))):
+            bins = _bins(trajectories.confidence, is_right, counted, n_bins)
+            found.append(Reliability(is_calibrated, is_record, bins))
+    return tuple(found)
+
+
+def binned(confidence: Array, is_right: Flags, weights: Array, n_bins: int = N_BINS) -> tuple[Bin, ...]:
+    """Put moments that are about equally sure together, in bins of about equal weight.
+
+    Parameters
+    ----------
+    confidence : ndarray of shape (n,)
+        What was said; equal ones are never apart.
+    is_right : ndarray of bool of shape (n,)
+        Whether it was so.
+    weights : ndarray of shape (n,)
+        More than 0.
+    n_bins : int
+        Bins at most.
+
+    Examples
+    --------
+    >>> binned(np.array([0.9, 0.6, 0.9, 0.6]), np.array([True, True, True, False]), np.ones(4), n_bins=2)
+    (Bin(confidence=0.6, right=0.5, weight=2.0), Bin(confidence=0.9, right=1.0, weight=2.0))
+    """
+    levels, place = np.unique(confidence, return_inverse=True)
+    weight = np.bincount(place, weights, len(levels))
+    right = np.bincount(place, weights * is_right, len(levels))
+    middle = np.cumsum(weight) - weight / 2.0
+    bins = np.floor(n_bins * middle / weight.sum()).astype(int) if len(levels) else np.zeros(0, dtype=int)
+    return tuple(
+        Bin(
+            float(np.average(levels[bins == b], weights=weight[bins == b])),
+            float(right[bins == b].sum() / weight[bins == b].sum()),
+            float(weight[bins == b].sum()),
+        )
+        for b in np.unique(bins)
+    )
+
+
+def _scales(classifier: Any) -> list[tuple[bool, Classifier]]:
+    """A calibrated classifier without its calibration and with it; another as it is."""
+    if getattr(classifier, "calibration", None) is None:
+        return [(False, classifier)]
+    return [(False, classifier.calibrated(None)), (True, classifier)]
+
+
+def _bins(confidence: Array, is_right: Flags, counted: Flags, n_bins: int) -> tuple[Bin, ...]:
+    """Bins of the ticks that count; those of a stream count 1 together."""
+    stream, tick = np.nonzero(counted)
+    weights = 1.0 / np.bincount(stream, minlength=len(counted))[stream]
+    return binned(confidence[stream, tick], is_right[stream, tick], weights, n_bins)
+
+
+def _ticks(trajectories: Trajectories) -> Flags:
+    """Whether a stream has a tick."""
+    return np.asarray(np.arange(trajectories.confidence.shape[1]) < trajectories.ticks[:, np.newaxis])
+
+
+def _records(trajectories: Trajectories) -> Flags:
+    """Whether a stream is surer than ever before."""
+    confidence = trajectories.confidence
+    before = np.maximum.accumulate(confidence, axis=1)[:, :-1]
+    return np.asarray(confidence > np.concatenate([np.zeros((len(confidence), 1)), before], axis=1))

@@ -1,0 +1,128 @@
+"""Streams to learn from and streams for the test: nothing on both sides, and enough of both."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from streamfs import StreamSet
+from streamfs.errors import DataError
+from streamfs.promises import Promise
+from streamfs.promises.division import Division
+
+
+def some_streams(labels):
+    """Streams of so many labels, each known by its only reading."""
+    values = np.arange(float(len(labels)))[:, np.newaxis, np.newaxis]
+    return StreamSet(values, labels, ["t"], names=[f"s{i}" for i in range(len(labels))])
+
+
+def numbers(streams):
+    """Which streams there are."""
+    return streams.values[:, 0, 0].astype(int)
+
+
+class TestOf:
+    @given(st.integers(30, 60), st.integers(2, 3), st.integers(0, 2**32 - 1))
+    def test_each_stream_is_on_one_side_and_two_fifths_are_for_the_test(self, n, n_classes, seed):
+        labels = np.array([f"class {i % n_classes}" for i in range(n)])
+        division = Division.of(some_streams(labels), None, seed)
+        learning, testing = numbers(division.learning), numbers(division.testing)
+        assert sorted([*learning, *testing]) == list(range(n))
+        assert 0.4 * n <= len(testing) <= 0.4 * n + 2
+        for part in division[:2]:
+            assert part.labels.tolist() == labels[numbers(part)].tolist()
+            assert part.names == tuple(f"s{i}" for i in numbers(part))
+        assert division.groups is None
+
+    @given(st.integers(10, 25), st.integers(1, 5), st.integers(0, 2**32 - 1), st.booleans())
+    def test_no_group_is_on_both_sides(self, n_groups, size, seed, is_named):
+        sites = np.arange(n_groups * size * 2) % n_groups
+        sites = np.array([f"room {site}" for site in sites], dtype=object) if is_named else sites
+        labels = np.repeat(["a", "b"], n_groups * size)
+        division = Division.of(some_streams(labels), sites, seed)
+        learning, testing = numbers(division.learning), numbers(division.testing)
+        assert sorted([*learning, *testing]) == list(range(len(sites)))
+        assert not set(sites[learning]) & set(sites[testing])
+        assert division.groups.tolist() == sites[learning].tolist()
+
+    def test_a_seed_gives_the_same_parts_and_another_others(self):
+        streams = some_streams(["a", "b"] * 20)
+        first, again, other = (numbers(Division.of(streams, None, seed).testing) for seed in (1, 1, 2))
+        assert_array_equal(first, again)
+        assert first.tolist() != other.tolist()
+
+    def test_what_streams_have_in_common_may_be_a_list_of_names(self):
+        labels = ["a", "b"] * 12
+        names = [f"room {i // 2}" for i in range(24)]
+        assert set(Division.of(some_streams(labels), names, 0).groups) <= set(names)
+
+    @pytest.mark.parametrize("shape", [(19,), (21,), (20, 1), ()])
+    def test_there_must_be_one_group_a_stream(self, shape):
+        with pytest.raises(DataError, match=r"groups have shape \(.*\), expected \(20,\), one a stream"):
+            Division.of(some_streams(["a", "b"] * 10), np.zeros(shape), 0)
+
+    @pytest.mark.parametrize("unknown", [None, float("nan")])
+    @pytest.mark.parametrize("known", [3.0, "room 3"])
+    def test_an_unknown_group_is_refused(self, unknown, known):
+        sites = np.array([known] * 20, dtype=object)
+        sites[7] = unknown
+        with pytest.raises(DataError, match=f"the group of stream s7 is {unknown}, expected a name or a number"):
+            Division.of(some_streams(["a", "b"] * 10), sites, 0)
+
+    @pytest.mark.parametrize(
+        ("n", "sites", "message"),
+        [
+            (9, None, "there are 9 streams, expected at least 10 to make a promise"),
+            (0, None, "there are 0 streams, expected at least 10"),
+            (30, np.arange(30) % 9, "there are 9 groups, expected at least 10 to make a promise"),
+        ],
+    )
+    def test_few_streams_or_groups_are_refused(self, n, sites, message):
+        with pytest.raises(DataError, match=message):
+            Division.of(some_streams((["a", "b"] * n)[:n]), sites, 0)
+
+    def test_classes_of_a_few_streams_each_are_refused(self):
+        with pytest.raises(DataError, match="the largest class, 'b', has 9 streams, expected at least 10 to make"):
+            Division.of(some_streams([*"aaaaaaaabbbbbbbbbccccc"]), None, 0)
+
+    def test_a_class_of_one_stream_or_group_is_refused(self):
+        with pytest.raises(DataError, match="class 'rare' has 1 sample only, expected at least 2"):
+            Division.of(some_streams(["a"] * 20 + ["rare"]), None, 0)
+        with pytest.raises(DataError, match="class 'rare' has 1 group only, expected at least 2"):
+            Division.of(some_streams(["a"] * 20 + ["rare"] * 4), [*range(21), 20, 20, 20], 0)
+
+    def test_a_class_that_could_not_be_learnt_is_refused(self):
+        """Of some seeds the test has every group of a rare class."""
+        sites = np.arange(200) % 20
+        labels = np.where(np.isin(sites, [3, 4]), "rare", np.where(sites % 2, "a", "b"))
+        streams, refusals = some_streams(labels), []
+        for seed in range(30):
+            try:
+                assert Division.of(streams, sites, seed).learning.classes == streams.classes
+            except DataError as error:
+                refusals.append(str(error))
+        assert 0 < len(refusals) < 30
+        what = "all 20 streams of class 'rare' fall to the test, expected some to learn from: record more of it"
+        assert set(refusals) == {f"{what}, in more groups where there are groups"}
+
+
+class TestRequireEnough:
+    @given(st.integers(20, 200), st.sampled_from([Promise(0.9), Promise(0.6, 0.95), Promise(0.5, 0.5, 0.2)]))
+    def test_too_few_cannot_pass_and_so_many_more_can(self, n, promise):
+        division = Division.of(some_streams((["a", "b"] * n)[:n]), None, 0)
+        if len(division.testing) >= promise.fewest_streams:
+            division.require_enough(promise)
+            return
+        with pytest.raises(DataError, match="fewer cannot pass it even if all their labels are right") as refused:
+            division.require_enough(promise)
+        more = int(str(refused.value).split()[-2])
+        Division.of(some_streams((["a", "b"] * (n + more))[: n + more]), None, 0).require_enough(promise)
+
+    def test_it_says_what_there_is_and_what_is_needed(self):
+        division = Division.of(some_streams(["a", "b"] * 10), None, 0)
+        with pytest.raises(
+            DataError, match=r"^of 20 streams 8 are left for the test, expected at least 29: .* more$"
+        ):
+            division.require_enough(Promise(0.9))

@@ -1,0 +1,114 @@
+"""A file of judgements: read as it was written, torn or not, and never another's file spoilt."""
+
+import math
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamfs.errors import DataError
+from streamfs.promises.judgements import BEGINNING, Judgements
+
+names = st.lists(st.sampled_from(["mean(t)", "max(t@delta:0.5)", "count()", 'last("ä b")']), unique=True)
+finite = st.floats(0, 1e300)
+verdicts = st.tuples(st.floats(0, 1), finite | st.just(math.inf), finite)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "judged.jsonl"
+
+
+@given(st.lists(st.tuples(names, verdicts), max_size=6))
+def test_what_is_kept_is_found_by_the_next(tmp_path_factory, judged):
+    path = tmp_path_factory.mktemp("judged") / "judged.jsonl"
+    first = Judgements(path, "1f")
+    for subset, verdict in judged:
+        first.keep(subset, *verdict)
+    again = Judgements(path, "1f")
+    for subset, verdict in {frozenset(subset): (subset, verdict) for subset, verdict in judged}.values():
+        assert again.find(subset[::-1]) == first.find(subset) == verdict
+    assert again.find(["mean(other)"]) is None
+
+
+def test_each_is_written_as_it_is_judged(path):
+    judgements = Judgements(path, "1f")
+    assert not path.exists()
+    judgements.keep(["b", "a"], 0.5, math.inf, 0.25)
+    assert orjson.loads(path.read_bytes()) == {
+        "problem": "1f",
+        "features": ["a", "b"],
+        "chance": 0.5,
+        "cost": None,
+        "shortfall": 0.25,
+    }
+    assert path.read_bytes().startswith(BEGINNING)
+
+
+def test_problems_share_a_file_and_do_not_know_of_each_other(path):
+    Judgements(path, "1f").keep(["a"], 0.5, 1.0, 0.0)
+    other = Judgements(path, "2a")
+    assert other.find(["a"]) is None
+    other.keep(["a"], 0.75, 2.0, 0.0)
+    assert Judgements(path, "1f").find(["a"]) == (0.5, 1.0, 0.0)
+    assert Judgements(path, "2a").find(["a"]) == (0.75, 2.0, 0.0)
+
+
+@pytest.mark.parametrize("whole", [0, 1, 2])
+def test_a_line_torn_anywhere_is_dropped_and_judged_anew(path, whole):
+    for i in range(whole + 1):
+        Judgements(path, "1f").keep([f"f{i}"], 0.5, float(i), 0.0)
+    lines = path.read_bytes().splitlines(keepends=True)
+    for end in range(len(lines[-1])):
+        path.write_bytes(b"".join(lines[:-1]) + lines[-1][:end])
+        judgements = Judgements(path, "1f")
+        assert [judgements.find([f"f{i}"]) is not None for i in range(whole + 1)] == [True] * whole + [False]
+        judgements.keep([f"f{whole}"], 0.5, float(whole), 0.0)
+        assert path.read_bytes().splitlines(keepends=True) == lines
+
+
+@pytest.mark.parametrize(
+    ("line", "number"),
+    [
+        (b"stream,time,label,t", 1),
+        (b"3", 1),
+        (b"{}", 1),
+        (b"[1]", 1),
+        (b"", 1),
+        (b'{"problem":"1f","features":["a"],"chance":"high","cost":1.0,"shortfall":0.0}', 1),
+        (b'{"problem":"1f","features":3,"chance":1.0,"cost":1.0,"shortfall":0.0}', 1),
+        (b'{"problem":"1f","features":["a"],"cost":1.0,"shortfall":0.0}', 1),
+        (b"\xff\xfe", 1),
+    ],
+)
+def test_a_line_that_is_none_is_named_and_the_file_left_as_it_was(path, line, number):
+    path.write_bytes(line + b"\n")
+    with pytest.raises(DataError, match=rf"line {number} of .*judged\.jsonl is b'.*, no judgement of a search"):
+        Judgements(path, "1f")
+    assert path.read_bytes() == line + b"\n"
+    Judgements(path.with_name("other"), "1f").keep(["a"], 0.5, 1.0, 0.0)
+    path.write_bytes(path.with_name("other").read_bytes() + line + b"\n")
+    with pytest.raises(DataError, match="line 2 of"):
+        Judgements(path, "1f")
+
+
+@pytest.mark.parametrize("content", [b'{"my": "data"}', b"PK\x03\x04", b"x", b'{"problem" : 1'])
+def test_another_file_without_an_end_of_line_is_no_torn_line(path, content):
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"line 1 of .* no judgement of a search"):
+        Judgements(path, "1f")
+    assert path.read_bytes() == content
+
+
+def test_an_empty_file_is_a_beginning(path):
+    path.touch()
+    Judgements(path, "1f").keep([], 0.5, 1.0, 0.0)
+    assert Judgements(path, "1f").find([]) == (0.5, 1.0, 0.0)
+
+
+def test_what_cannot_be_written_is_said(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        Judgements(tmp_path / "nowhere" / "judged.jsonl", "1f").keep(["a"], 0.5, 1.0, 0.0)
+    with pytest.raises(IsADirectoryError):
+        Judgements(tmp_path, "1f")
