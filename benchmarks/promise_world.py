@@ -23,7 +23,7 @@ from streamfs.streams import StreamSet
 from streamfs.tables import tabulate
 from streamfs.trajectories import Trajectories
 
-PROMISES = tuple(Promise(accuracy, completeness=0.9) for accuracy in (0.85, 0.9, 0.95))
+PROMISES = tuple(Promise(accuracy, completeness=0.9) for accuracy in (0.8, 0.85, 0.9))
 RANKINGS = ("literal", "streamrelief", "relief")
 FLOATING, EXHAUSTIVE, HINDSIGHT, ALL = "floating", "exhaustive", "hindsight", "all features"
 N_HINDSIGHT = 40

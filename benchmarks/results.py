@@ -22,6 +22,9 @@ import gateway
 import j48
 import numpy as np
 import papers
+import promise_kept
+import promise_regret
+import promise_training
 import relief
 import selection_daf
 import selection_densities
@@ -179,6 +182,9 @@ PARTS: dict[str, Callable[[], str]] = {
     "selection_daf": selection_daf.section,
     "selection_sampling": selection_sampling.section,
     **papers.PARTS,
+    "promise_regret": promise_regret.section,
+    "promise_kept": promise_kept.section,
+    "promise_training": promise_training.section,
 }
 NEED_DATA = (
     "room_climate",
@@ -188,6 +194,7 @@ NEED_DATA = (
     "selection_daf",
     "selection_sampling",
     *papers.PARTS,
+    "promise_training",
 )
 NEED_BROKER = ("gateway",)
 

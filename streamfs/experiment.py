@@ -338,7 +338,7 @@ def summarise(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
     list of dict
         One a method and threshold: the means by name, and half the width of each interval (Student's t) under the
         name with ``_ci`` behind it, NaN for a single seed. Accuracy is taken over the seeds in which a stream was
-        labelled.
+        labelled, and all means over those, of ``seeds``, in which no promise was ``refused``.
     """
     cells: dict[tuple[str, float], list[Outcome]] = {}
     for outcome in outcomes:
@@ -346,6 +346,7 @@ def summarise(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
     rows = []
     for (method, confidence), cell in cells.items():
         row: dict[str, Any] = {"method": method, "confidence": confidence, "seeds": len(cell)}
+        row["refused"] = sum(np.isnan(outcome.completeness) for outcome in cell)
         for measure in MEASURES:
             values = np.array([getattr(outcome, measure) for outcome in cell], dtype=np.float64)
             row[measure], row[f"{measure}_ci"] = mean_and_interval(values[~np.isnan(values)])

@@ -165,7 +165,7 @@ def compare(
     prices : mapping of str to float, optional
         What a message of a quantity costs; 1 where none is named.
     methods : sequence of str
-        Some of `METHODS`, `NO_FLOOR`, and some of `streamfs.experiment.OTHERS`.
+        Some of `METHODS`, `NO_FLOOR`, `PROMISE`, and some of `streamfs.experiment.OTHERS`.
     n_features : int, optional
         How many of the ranked features to offer; by default chosen by cross-validation.
     n_jobs : int
@@ -265,6 +265,7 @@ def shown(rows: Sequence[Mapping[str, Any]], most: int = 6) -> list[dict[str, st
             **{name: with_interval(row, name) for name in ("completeness", "accuracy", "cost")},
             "sent": f"{row['sent']:.3g}",
             "tested": f"{row['n_tested']:.3g}",
+            "refused": f"{row['refused']} of {row['seeds']}" if row["refused"] else "",
         }
         for row in sorted(rows, key=lambda row: row["confidence"])
         if row["confidence"] in kept

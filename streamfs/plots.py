@@ -188,8 +188,9 @@ def front_figure(points: "Sequence[FrontPoint]", unit: str) -> Figure:
     accuracy, completeness, cost, ticks = (np.array([point[i] for point in points]) for i in range(4))
     for axes, spent, label in zip(panels, (cost, ticks), (f"cost ({unit})", "ticks"), strict=True):
         shown = axes.scatter(
-            accuracy, spent, c=completeness, s=110, cmap="viridis", vmin=min(completeness), vmax=1.0, zorder=3
+            accuracy, spent, 110, completeness, cmap="viridis", vmin=min(completeness), vmax=1.0, zorder=3
         )
+        shown.set(edgecolor="white", linewidth=0.7)
         for number, at in enumerate(zip(accuracy, spent, strict=True), start=1):
             is_dark = completeness[number - 1] < (min(completeness) + 1.0) / 2.0 or min(completeness) == 1.0
             color = "white" if is_dark else "black"
@@ -224,7 +225,7 @@ def reliability_figure(found: "Sequence[Reliability]") -> Figure:
         low = max(0.0, least - 0.05)
         axes.set(title=title, xlabel="confidence", xlim=(low, 1.01), ylim=(low, 1.01))
         finish(axes)
-        axes.legend(frameon=False, fontsize="small", loc="upper left")
+        axes.legend(frameon=False, fontsize="small", loc="lower right")
     panels[0].set_ylabel("share right")
     return figure
 

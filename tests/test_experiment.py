@@ -12,9 +12,10 @@ from streamfs import C45Classifier, Costs, Procedure, StreamRelief, StreamSet, a
 from streamfs.costs import price_of
 from streamfs.energy import profile
 from streamfs.errors import DataError
-from streamfs.experiment import MEASURES, METHODS, Experiment, Outcome, mean_and_interval, messages_sent, summarise
+from streamfs.experiment import MEASURES, METHODS, Experiment, Outcome, mean_and_interval, summarise
 from streamfs.figure2 import File, Motes, Recorded, against_the_cheapest, compare, shown
 from streamfs.lazy_learning import NAMED
+from streamfs.promises.spending import messages_sent
 from streamfs.relief import position_grid
 from streamfs.selectors import SELECTORS
 
@@ -191,7 +192,9 @@ def test_a_summary_holds_means_and_intervals():
     assert first["accuracy"] == 0.9
     assert np.isnan(first["accuracy_ci"])
     assert second["seeds"] == 1
-    assert set(first) == {"method", "confidence", "seeds", *MEASURES, *(f"{name}_ci" for name in MEASURES)}
+    measured = {*MEASURES, *(f"{name}_ci" for name in MEASURES)}
+    assert set(first) == {"method", "confidence", "seeds", "refused", *measured}
+    assert first["refused"] == second["refused"] == 0
     assert np.isnan(mean_and_interval(np.zeros(0))).all()
 
 
@@ -284,3 +287,17 @@ def test_prices_make_columns_dearer():
         Costs.estimate(streams, features, profile("transmissions"), prices={"sound": 4.0})
     with pytest.raises(ValueError, match="price of level is -1"):
         Costs.estimate(streams, features, profile("transmissions"), prices={"level": -1.0})
+
+
+def test_a_promise_is_a_further_line_and_one_refused_has_no_figures():
+    training, testing = Motes(n_training=200, n_testing=100, n_ticks=20).split(0)
+    features = [fx.get("correlation(a.light, b.light)"), fx.get("mean_absolute_difference(a.light, b.light)")]
+    experiment = Experiment(training, testing, features, {"light": 3.0})
+    kept, refused = experiment.run("promise", [0.7, 0.999])
+    assert (kept.method, kept.confidence, kept.n_offered) == ("promise", 0.7, kept.n_tested)
+    assert kept.completeness >= 0.85
+    assert kept.cost == pytest.approx(kept.n_tested * kept.sent)  # each feature pays both channels
+    assert kept.sent == pytest.approx(6 * kept.ticks)
+    assert np.isnan([getattr(refused, name) for name in MEASURES]).all()
+    rows = summarise([kept, refused])
+    assert [row["refused"] for row in rows] == [0, 1]

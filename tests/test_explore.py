@@ -1,6 +1,8 @@
 """The trade-off: no point is beaten, nothing much better is left out, and a point becomes a measured model."""
 
+import re
 from datetime import timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from naive_promises import pareto
 from scipy.stats import binomtest
 
-from streamfs import Procedure, StreamSet, evaluate, tabulate
+from streamfs import Procedure, Promise, StreamSet, evaluate, tabulate
 from streamfs.errors import DataError, TrainingError
 from streamfs.promises.exploration import identity, plan_of
 from streamfs.promises.explore import Front, explore
@@ -160,6 +162,44 @@ def test_promises_that_the_streams_could_not_pass_are_not_searched_for():
         progress=lambda what, *_: told.add(what),
     )
     assert {what for what in told if what.startswith("accuracy")} == {"accuracy 0.7, completeness 0.6"}
+
+
+def test_points_that_are_less_complete_than_the_least_that_is_asked_for_are_left_out(streams, found):
+    assert min(point.completeness for point in found.points) < 0.95
+    complete = explore(streams, FEATURES, vary=False, n_jobs=1, completenesses=(0.95,))
+    assert min(point.completeness for point in complete.points) >= 0.95
+
+
+def test_where_no_point_is_accurate_enough_those_next_to_the_best_are_shown():
+    streams = noisy_streams(160, n_ticks=2)
+    hopeless = explore(streams, ["mean(soft)"], vary=False, n_jobs=1, accuracies=(0.93,), completenesses=(0.5,))
+    accuracies = [point.accuracy for point in hopeless.points]
+    assert max(accuracies) - 0.05 <= min(accuracies) <= max(accuracies) < 0.93
+
+
+def test_where_too_few_streams_are_ever_labelled_it_is_said(streams):
+    values = streams.values.copy()
+    values[60:] = np.nan
+    silent = StreamSet(values, streams.labels, streams.columns)
+    with pytest.raises(TrainingError, match=r"no threshold labels 0\.7 of the streams that were held out"):
+        explore(silent, FEATURES, vary=False, n_jobs=1)
+
+
+def test_the_table_of_the_handbook_is_what_promises_need():
+    text = (Path(__file__).parents[1] / "docs" / "promises.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| 0.")]
+    assert len(rows) == 5
+    for row in rows:
+        promise = Promise(float(row[0]))
+        counted = [re.match(r"(\d+) \((\d+)\)$", cell) for cell in row[1:]]
+        assert int(counted[0][1]) == promise.fewest_labelled
+        for better, cell in zip((0.05, 0.02), counted[1:], strict=True):
+            if cell is None:
+                assert promise.accuracy + better >= 1
+                continue
+            chances = [promise.chances(1.0, promise.accuracy + better, int(cell[1]) + more) for more in (-1, 0, 1)]
+            assert chances[0] < 0.8 <= min(chances[1:])
+        assert all(int(cell[2]) == round(int(cell[1]) * 2.5) for cell in counted if cell)
 
 
 def test_with_little_time_there_is_a_front_of_what_was_judged(streams):

@@ -9,7 +9,7 @@ from naive_promises import accuracy_p_value, binomial_tail, completeness_p_value
 from numpy.testing import assert_allclose
 
 from streamfs.promises import Promise
-from streamfs.promises.promise import failures_allowed
+from streamfs.promises.promise import ACCURACY_PART, failures_allowed
 
 shares = st.integers(1, 99).map(lambda percent: percent / 100)
 risks = st.sampled_from([0.0137, 0.0513, 0.1037, 0.2019, 0.5003, 0.9001])  # no tail of whole hundredths is one
@@ -22,6 +22,14 @@ def lower(n, promised, risk):
     while n and binomial_tail(n, 1 - exact(promised), allowed + 1) <= risk:
         allowed += 1
     return allowed
+
+
+def both(promise, n):
+    """P-value and risk of each test of streams that are all labelled rightly."""
+    accurate = promise.accuracy_p_values(n, n), promise.accuracy_risk
+    if promise.completeness is None:
+        return [accurate]
+    return [accurate, (promise.completeness_p_values(n, n), promise.completeness_risk)]
 
 
 class TestWhatMayBePromised:
@@ -48,6 +56,16 @@ class TestWhatMayBePromised:
         assert orjson.loads(orjson.dumps(vars(promise))) == {"accuracy": 0.9, "completeness": 0.5, "risk": 0.05}
 
 
+class TestRisk:
+    @given(shares, shares, risks)
+    def test_of_both_is_shared_and_of_one_is_whole(self, accuracy, completeness, risk):
+        one, both = Promise(accuracy, None, risk), Promise(accuracy, completeness, risk)
+        assert (one.accuracy_risk, one.completeness_risk) == (risk, 0.0)
+        assert both.accuracy_risk + both.completeness_risk <= risk
+        assert both.accuracy_risk == ACCURACY_PART * risk
+        assert_allclose(both.completeness_risk, (1 - ACCURACY_PART) * risk, rtol=1e-9)
+
+
 class TestPValues:
     @given(sizes, sizes, shares)
     def test_of_accuracy_are_the_chance_of_so_few_errors(self, n_labelled, n_right, accuracy):
@@ -61,18 +79,8 @@ class TestPValues:
         found = Promise(0.9, completeness).completeness_p_values(n_labelled, n_streams)
         assert_allclose(found, completeness_p_value(n_streams, n_labelled, completeness), rtol=1e-9)
 
-    @given(st.integers(1, 200), st.data(), shares, st.none() | shares)
-    def test_of_both_are_the_larger(self, n_streams, data, accuracy, completeness):
-        n_labelled = data.draw(st.integers(0, n_streams))
-        n_right = data.draw(st.integers(0, n_labelled))
-        expected = accuracy_p_value(n_labelled, n_labelled - n_right, accuracy)
-        if completeness is not None:
-            expected = max(expected, completeness_p_value(n_streams, n_labelled, completeness))
-        found = Promise(accuracy, completeness).p_values([n_labelled], [n_right], n_streams)
-        assert_allclose(found, [expected], rtol=1e-9)
-
     def test_nothing_speaks_for_a_promise_where_nothing_is_labelled(self):
-        assert Promise(0.01, risk=0.9).p_values([0], [0], 50).tolist() == [1.0]
+        assert Promise(0.01, risk=0.9).accuracy_p_values([0, 0], [0, 0]).tolist() == [1.0, 1.0]
 
     def test_of_completeness_there_is_none_where_none_is_promised(self):
         with pytest.raises(ValueError, match="completeness is None, expected a share"):
@@ -86,16 +94,18 @@ class TestHowManyAreNeeded:
 
     @given(shares, shares, risks)
     def test_fewer_streams_cannot_pass(self, accuracy, completeness, risk):
-        both = max(fewest_labelled(accuracy, risk), fewest_labelled(completeness, risk))
-        assert Promise(accuracy, completeness, risk).fewest_streams == both
+        promise = Promise(accuracy, completeness, risk)
+        assert promise.fewest_labelled == fewest_labelled(accuracy, promise.accuracy_risk)
+        complete = fewest_labelled(completeness, promise.completeness_risk)
+        assert promise.fewest_streams == max(promise.fewest_labelled, complete)
         assert Promise(accuracy, None, risk).fewest_streams == fewest_labelled(accuracy, risk)
 
     @given(shares, st.none() | shares, risks)
     def test_so_many_pass_if_all_are_right_and_one_fewer_do_not(self, accuracy, completeness, risk):
         promise = Promise(accuracy, completeness, risk)
         n = promise.fewest_streams
-        assert promise.p_values([n], [n], n)[0] <= risk
-        assert n == 1 or promise.p_values([n - 1], [n - 1], n - 1)[0] > risk
+        assert all(p <= part for p, part in both(promise, n))
+        assert n == 1 or any(p > part for p, part in both(promise, n - 1))
 
     @pytest.mark.parametrize(
         ("accuracy", "n"), [(0.9, 3), (0.9, 5), (0.8, 2), (0.8, 3), (0.8, 4), (0.8, 5), (0.5, 7)]
@@ -118,12 +128,15 @@ class TestChances:
         found = Promise(accuracy, risk=risk).chances([completeness], [true_accuracy], n)
         assert_allclose(found, [expected], rtol=1e-9)
 
-    @given(st.integers(1, 120), shares, shares, shares)
-    def test_of_both_are_the_product(self, n, promised, true_accuracy, completeness):
-        one = Promise(0.7, None, 0.1037).chances(completeness, true_accuracy, n)
-        other = binomial_tail(n, 1 - exact(completeness), lower(n, promised, 0.1037))
-        both = Promise(0.7, promised, 0.1037).chances(completeness, true_accuracy, n)
-        assert_allclose(both, one * other, rtol=1e-9)
+    @given(st.integers(1, 120), shares, shares, shares, risks)
+    def test_of_both_are_the_product_of_those_at_their_parts_of_the_risk(
+        self, n, promised, true_accuracy, completeness, risk
+    ):
+        promise = Promise(0.7, promised, risk)
+        one = Promise(0.7, None, promise.accuracy_risk).chances(completeness, true_accuracy, n)
+        other = binomial_tail(n, 1 - exact(completeness), lower(n, promised, promise.completeness_risk))
+        assert_allclose(promise.accuracy_chances(completeness, true_accuracy, n), one, rtol=1e-9)
+        assert_allclose(promise.chances(completeness, true_accuracy, n), one * other, rtol=1e-9)
 
     @given(st.integers(1, 200), shares, st.none() | shares, risks)
     def test_what_is_just_broken_passes_at_no_more_than_the_risk(self, n, accuracy, completeness, risk):

@@ -43,7 +43,7 @@ def test_a_model_made_anew_is_loaded(remade):
         ("classes", [1, 2], "classes holds 1, expected a text"),
         ("classes", ["on", "on"], "class 'on' is there twice, expected each once"),
         ("classes", ["on", ""], "class 2 is '', expected a text that is not empty"),
-        ("classifier", "forest", "classifier is 'forest', expected tree, river or neighbours"),
+        ("classifier", "bush", "classifier is 'bush', expected tree, forest, river or neighbours"),
         ("laplace", "yes", "laplace is 'yes', expected true or false"),
         ("confidence", "high", "confidence is 'high', expected a number"),
         ("time_limit", 2.5, "time_limit is 2.5, expected a whole number of ticks"),

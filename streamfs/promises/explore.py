@@ -180,17 +180,15 @@ def _promises(plan: Plan, accuracies: Sequence[float], completenesses: Sequence[
 
 
 def _scout(plan: Plan, promises: Sequence[Promise]) -> dict[Names, Curve]:
-    """Search for one promise after the other, while there is time; what a subset comes to is computed once."""
+    """Search for each promise, in its share of the time; what a subset comes to is computed once."""
     until = None if plan.seconds is None else time.monotonic() + plan.seconds
     curves: dict[Subset, Curve] = {}
     maker = plan.maker
     maker.scouted  # noqa: B018 - computed here, so that it is told of as no part of a search
-    for promise in promises:
-        left = None if until is None else until - time.monotonic()
-        if curves and left is not None and left <= 0:
-            break
+    for n_left, promise in zip(range(len(promises), 0, -1), promises, strict=True):
+        share = None if until is None else max((until - time.monotonic()) / n_left, LEAST_SECONDS)
         maker.promise, maker.progress = promise, partial(_tell, plan.progress, promise)
-        maker.search(seconds=None if left is None else max(left, LEAST_SECONDS), curves=curves)
+        maker.search(seconds=share, curves=curves)
     free, features = maker.candidates.free, maker.candidates.features
     return {tuple(features[i].name for i in (*free, *subset)): curve for subset, curve in curves.items()}
 
@@ -198,7 +196,8 @@ def _scout(plan: Plan, promises: Sequence[Promise]) -> dict[Names, Curve]:
 def _follow(plan: Plan, subsets: Sequence[Names]) -> dict[Names, Curve]:
     """Learn subsets with what is to classify in the end, and follow held-out streams at every tick."""
     place = {feature.name: i for i, feature in enumerate(plan.maker.candidates.features)}
-    held_out, curves = plan.maker.held_out(plan.learners[0]), {}
+    held_out = plan.maker.held_out(plan.learners[0])
+    curves: dict[Names, Curve] = {}
     for names in subsets:
         plan.progress("following the best", len(curves), len(subsets))
         curves[names] = held_out.curve([place[name] for name in names])
