@@ -49,6 +49,11 @@ _PROMISE: Shape = {
     "cost": _NUMBER,
     "ticks": _NUMBER,
 }
+_POINT: Shape = {
+    **{name: kinds for name, kinds in _PROMISE.items() if name not in ("accuracy", "completeness")},
+    **dict.fromkeys(("accuracy", "accuracy_at_least", "completeness", "completeness_at_least"), _NUMBER),
+    "searched_on": (int,),
+}
 _BESIDE = ("p_value", "p_accuracy", "p_completeness", "searched_on", "subsets", "all_features_cost")
 """Numbers that the evidence of a promise may lack."""
 
@@ -87,6 +92,25 @@ def check_promise(promise: Any) -> None:
         return
     _check("promise", promise, _PROMISE)
     _check("promise", promise, {name: _PERHAPS for name in _BESIDE if name in promise})
+
+
+def check_point(point: Any) -> None:
+    """Refuse what a point of a trade-off came to, if it has another shape; None, where there is none, is one too.
+
+    Raises
+    ------
+    ModelError
+        Naming the field.
+
+    Examples
+    --------
+    >>> check_point({"risk": "low"})
+    Traceback (most recent call last):
+    ...
+    streamfs.errors.ModelError: the model is damaged: point.risk is 'low', expected a number
+    """
+    if point is not None:
+        _check("point", point, _POINT)
 
 
 def _check(what: str, part: Any, shape: Shape) -> None:

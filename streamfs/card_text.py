@@ -17,6 +17,7 @@ MEANING = """\
 - **It is no guarantee elsewhere**: in other rooms, at other sites, with other sensors, in another season.
 - **It is no guarantee for pairs that share nodes**, since such pairs are not independent.
 - It speaks of all streams together, not of each class."""
+ONE_POINT = "- It is none for the best of many points that were measured on the same streams."
 
 
 def markdown(facts: Facts) -> str:
@@ -46,7 +47,7 @@ def _promise(facts: Facts) -> Iterable[str]:
     promise = facts["promise"]
     yield "## Promise"
     if promise is None:
-        yield NO_PROMISE
+        yield from [NO_PROMISE] if facts["point"] is None else _point(facts["point"], facts)
         return
     if promise["threshold"] != facts["confidence"]:
         yield (
@@ -57,6 +58,34 @@ def _promise(facts: Facts) -> Iterable[str]:
     yield table(("what", "promised", "found"), _evidence(promise))
     yield " ".join(_found_on(promise, facts["unit"]))
     yield f"What this means:\n\n{MEANING}"
+
+
+def _point(point: Facts, facts: Facts) -> Iterable[str]:
+    """What a point of a trade-off came to; nothing was asked for, so that it is told with its bounds."""
+    yield (
+        "No promise was asked for. This is a point of a trade-off, chosen on "
+        f"{point['searched_on']} streams, and measured on {point['streams']} others that were kept apart."
+    )
+    if point["threshold"] != facts["confidence"]:
+        yield (
+            "**What follows is not of this model.** It was measured at a confidence threshold of "
+            f"{point['threshold']:.6g}, and the model's is {facts['confidence']:.6g}."
+        )
+    right, labelled, streams = (point[name] for name in ("right", "labelled", "streams"))
+    rows = (
+        ("accuracy", f"{_share(right, labelled)}: {right} of {labelled} labels", point["accuracy_at_least"]),
+        (
+            "completeness",
+            f"{_share(labelled, streams)}: {labelled} of {streams} streams",
+            point["completeness_at_least"],
+        ),
+    )
+    yield table(("what", "found", "at least"), [(what, found, f"{least:.3f}") for what, found, least in rows])
+    yield (
+        f"Each bound holds with a probability of at least {percent(1 - point['risk'])}. On average a stream cost "
+        f"{_cost(point['cost'], facts['unit'])} and took {point['ticks']:.3g} ticks."
+    )
+    yield f"What this means:\n\n{MEANING}\n{ONE_POINT}"
 
 
 def _promised(promise: Facts) -> str:

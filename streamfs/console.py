@@ -91,7 +91,7 @@ def print_table(rows: Sequence[Mapping[str, Any]], title: str | None = None) -> 
 
 @contextmanager
 def progress() -> Iterator["Report"]:
-    """Show bars on standard error for the work that is reported inside."""
+    """Show bars on standard error for the work that is reported inside; a total of 0 is not known."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     bars = Progress(*columns, console=talk)
     tasks: dict[str, Any] = {}
@@ -100,8 +100,8 @@ def progress() -> Iterator["Report"]:
         if not tasks:
             bars.start()
         if what not in tasks:
-            tasks[what] = bars.add_task(what, total=total)
-        bars.update(tasks[what], completed=done, total=total)
+            tasks[what] = bars.add_task(what, total=total or None)
+        bars.update(tasks[what], completed=done, total=total or None)
 
     try:
         yield report

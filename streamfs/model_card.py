@@ -9,7 +9,7 @@ import numpy as np
 from feature_extractors.report import split_channel
 from streamfs import card_text
 from streamfs.batteries import MESSAGE_BYTES, Duty, by_role, life, role_of
-from streamfs.card_shape import check_card, check_promise
+from streamfs.card_shape import check_card, check_point, check_promise
 from streamfs.classifiers.forest import Forest
 from streamfs.classifiers.lazy import LazyNeighbors
 from streamfs.classifiers.tree import Tree
@@ -112,9 +112,10 @@ def facts(procedure: Procedure, radio: Profile | None = None, duty: Duty | None 
         If the card or the promise in the procedure is damaged.
     """
     duty = Duty() if duty is None else duty
-    card, promise = procedure.about.get("card"), procedure.about.get("promise")
+    card, promise, point = (procedure.about.get(name) for name in ("card", "promise", "point"))
     check_card(card)
     check_promise(promise)
+    check_point(point)
     card = card or {"data": None, "radio": None, "prices": {}, "traffic": None}
     unit = None if card["radio"] is None else card["radio"]["unit"]
     if radio is not None:
@@ -137,6 +138,7 @@ def facts(procedure: Procedure, radio: Profile | None = None, duty: Duty | None 
         ],
         "channels": [_channel(channel, card) for channel in procedure.channels],
         "promise": promise,
+        "point": point,
         "unit": unit,
         **card,
         "nodes": nodes,

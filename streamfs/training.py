@@ -200,7 +200,7 @@ def train(
             make_selector=make_selector,
             learners=(model,) if isinstance(model, str) else LEARNERS,
             min_leaf=min_leaf,
-            time_limit=_ticks(time_limit, int(streams.lengths.max()), streams.period),
+            time_limit=whole_ticks(time_limit, int(streams.lengths.max()), streams.period),
             groups=groups,
             search=search,
             vary=vary and costs is None,
@@ -210,7 +210,7 @@ def train(
             n_jobs=n_jobs,
             progress=progress,
         )
-        kept = plan.procedure(_about(seed, streams, [feature.name for feature in features]))
+        kept = plan.procedure(made_with(seed, streams, [feature.name for feature in features]))
         return _with_card(kept, streams, used, prices, plan.maker.division.testing)
     if costs is None:
         costs = Costs.estimate(streams, features, used, max_silence=max_silence, prices=prices, a=a, b=b)
@@ -219,7 +219,7 @@ def train(
     table = tabulate(streams, features, max_silence)
     progress("computing the features", 1, 1)
     require_episodes(table, streams)
-    limit = _ticks(time_limit, int(table.lengths.max()), streams.period)
+    limit = whole_ticks(time_limit, int(table.lengths.max()), streams.period)
     if not 0 < confidence <= 1:
         raise ValueError(f"confidence is {confidence}, expected more than 0 and at most 1")
     _check_number(n_features, len(features), ranked=make_selector is not None)
@@ -255,7 +255,7 @@ def train(
         streams.period,
         max_silence,
         costs.take(offered),
-        _about(seed, streams, [features[i].name for i in offered]),
+        made_with(seed, streams, [features[i].name for i in offered]),
     )
     return _with_card(procedure, streams, used, prices)
 
@@ -311,7 +311,7 @@ def _settle(
         chosen = chosen[tested]
 
 
-def _ticks(time_limit: int | timedelta | None, longest: int, period: float) -> int:
+def whole_ticks(time_limit: int | timedelta | None, longest: int, period: float) -> int:
     """Whole ticks of a time limit, by default those of the longest stream.
 
     Raises
@@ -458,7 +458,8 @@ def _with_card(
     return replace(procedure, about={**procedure.about, "card": card})
 
 
-def _about(seed: int, streams: StreamSet, offered: list[str]) -> dict[str, Any]:
+def made_with(seed: int, streams: StreamSet, offered: list[str]) -> dict[str, Any]:
+    """What is said of any procedure: versions, seed, how many streams, and the features that were offered."""
     return {
         "streamfs": version("streamfs"),
         "numpy": version("numpy"),

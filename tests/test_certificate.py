@@ -97,6 +97,12 @@ class TestCertify:
         assert certify(curve, Promise(0.9, 0.9), curve.thresholds) is None
         assert certify(curve, Promise(0.9, 0.65), curve.thresholds).n_labelled == 80
 
+    def test_completeness_has_its_own_part_of_the_risk(self):
+        promise, curve = Promise(0.9, 0.7, risk=0.05), of(100, [80], [80])
+        assert promise.completeness_risk < naive_promises.completeness_p_value(100, 80, 0.7) < 0.02
+        assert certify(curve, promise, curve.thresholds) is None
+        assert certify(curve, Promise(0.9, 0.7, risk=0.09), curve.thresholds).n_labelled == 80
+
     def test_nothing_is_certified_where_there_is_nothing_to_test(self):
         curve = of(100, [100], [100])
         assert certify(curve, Promise(), np.array([])) is None
@@ -232,6 +238,10 @@ class TestRefusal:
         error = refusal(of(50, [40], [40]), Promise(0.9, 0.85), 125)
         assert error.streams_needed is None
         assert "accuracy 0.9 at completeness 0.85 (risk 0.05) cannot be promised" in str(error)
+
+    def test_the_best_is_the_one_whose_worse_share_is_best(self):
+        error = refusal(of(50, [30, 50], [30, 34]), Promise(0.7, 0.85), 125)
+        assert (error.best.completeness, error.best.accuracy) == (1.0, 0.68)
 
     def test_where_nothing_is_labelled_there_is_no_best(self):
         error = refusal(of(50, [], []), Promise(0.9), 125)

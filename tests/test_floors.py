@@ -197,6 +197,21 @@ FLOORS = {
         "streamfs.streams",
         "streamfs.tables",
     },
+    "streamfs.promises.exploration": {"streamfs.promises", "streamfs.training"},
+    "streamfs.promises.explore": {
+        "streamfs.model_card",
+        "streamfs.promises",
+        "streamfs.promises.exploration",
+    },
+    "streamfs.reliability": {
+        "feature_extractors",
+        "streamfs.asking",
+        "streamfs.evaluation",
+        "streamfs.procedure",
+        "streamfs.streams",
+        "streamfs.tables",
+        "streamfs.trajectories",
+    },
     "streamfs.experiment": {
         "streamfs.promises",
         "streamfs.lazy_learning",

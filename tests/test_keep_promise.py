@@ -16,6 +16,7 @@ from streamfs.energy import profile
 from streamfs.errors import DataError, TrainingError
 from streamfs.learners import tree_learner
 from streamfs.promises import Promise, PromiseError, cheapest, division, held_out, keep
+from streamfs.promises.certificate import walk
 from streamfs.promises.division import Division
 from streamfs.promises.held_out import HeldOut
 from streamfs.promises.plan import Plan
@@ -144,6 +145,11 @@ class TestTheProcedure:
         assert evaluation.accuracy > 0.8
         assert evaluation.completeness > 0.8
 
+    def test_has_no_feature_that_its_classifier_does_not_test(self, streams):
+        found = kept(streams, model="c45")
+        assert found.classifier.features_tested() == tuple(range(len(found.features)))
+        assert "count()" not in [feature.name for feature in found.features]
+
     def test_charges_a_channel_that_features_share_once(self, streams):
         features = ["mean(a.level)", "max(a.level)", "min(a.level)"]
         found = kept(streams, features=features)
@@ -233,7 +239,7 @@ class TestTheTestIsApart:
         with pytest.raises(PromiseError):
             apart.certify(refrozen)
         (curve, _, order), (other_curve, _, other_order) = walked
-        assert order == other_order
+        assert order == other_order == walk(frozen.held_out, PROMISE, len(testing)).tolist()
         assert curve.points() != other_curve.points()
 
     def test_groups_are_never_on_both_sides(self, streams, monkeypatch):

@@ -216,6 +216,45 @@ def test_a_promise_at_another_threshold_is_none(procedure):
     assert "at a confidence threshold of 0.9, and the model's is 0.95" in sections(text)["Battery life"]
 
 
+POINT = {
+    "threshold": 0.9,
+    "risk": 0.05,
+    "streams": 200,
+    "labelled": 180,
+    "right": 162,
+    "accuracy": 0.9,
+    "accuracy_at_least": 0.855,
+    "completeness": 0.9,
+    "completeness_at_least": 0.858,
+    "cost": 0.0125,
+    "ticks": 7.25,
+    "searched_on": 300,
+}
+
+
+def test_a_point_of_a_trade_off_comes_with_its_bounds_and_with_what_they_do_not_mean(procedure):
+    told = sections(markdown(replace(with_about(procedure, point=POINT), confidence=0.9)))["Promise"]
+    assert NO_PROMISE not in told
+    assert rows(told) == [
+        ["accuracy", "0.900: 162 of 180 labels", "0.855"],
+        ["completeness", "0.900: 180 of 200 streams", "0.858"],
+    ]
+    assert "at least 95 %" in told
+    assert MEANING in told
+    assert "best of many points" in told
+    assert "not of this model" not in told
+
+
+def test_a_point_at_another_threshold_is_none(procedure):
+    told = markdown(replace(with_about(procedure, point=POINT), confidence=0.8))
+    assert "**What follows is not of this model.**" in told
+
+
+def test_a_damaged_point_is_refused(procedure):
+    with pytest.raises(ModelError, match=r"point.accuracy_at_least is 'much', expected a number"):
+        markdown(with_about(procedure, point=POINT | {"accuracy_at_least": "much"}))
+
+
 def test_a_card_outlives_the_model_file(procedure, tmp_path):
     promised = with_about(procedure, promise=EVIDENCE)
     promised.save(tmp_path / "m.streamfs")

@@ -188,7 +188,7 @@ class Cheapest:
         return self._judge_all(self.judge(subset) for subset in subsets)
 
     def search(self, features: Sequence[int], variants: Mapping[int, Sequence[int]] | None = None) -> Judged:
-        """Search by floating forward selection; then exchange features for variants while that is cheaper.
+        """Search by floating forward selection; then exchange features for variants, or drop them, while cheaper.
 
         Parameters
         ----------
@@ -226,6 +226,9 @@ class Cheapest:
 
     def _exchanges(self, subset: Subset, variants: Mapping[int, Sequence[int]]) -> Iterator[Subset]:
         for place, feature in enumerate(subset):
+            before, after = subset[:place], subset[place + 1 :]
+            if before or after:
+                yield (*before, *after)
             for other in variants.get(feature, ()):
                 if other not in subset:
-                    yield (*subset[:place], other, *subset[place + 1 :])
+                    yield (*before, other, *after)

@@ -18,7 +18,7 @@ from streamfs.promises.pricing import Pricing
 from streamfs.promises.promise import Promise
 from streamfs.selectors import SELECTORS, MakeSelector
 from streamfs.streams import StreamSet
-from streamfs.training import default_features
+from streamfs.training import default_features, whole_ticks
 
 
 def plan_of(
@@ -65,7 +65,7 @@ def plan_of(
         SELECTORS[select] if isinstance(select, str) else select,
         (model,),
         min_leaf,
-        _ticks(streams, time_limit),
+        whole_ticks(time_limit, int(streams.lengths.max()), streams.period),
         groups,
         "floating",
         vary,
@@ -83,22 +83,3 @@ def identity(plan: Plan) -> str:
     words = learning.names, learning.columns, learning.labels.tolist(), plan.pricing, plan.learners
     numbers = learning.period, learning.lengths.tolist(), plan.min_leaf, plan.time_limit, plan.seed
     return digest(repr((words, numbers)).encode() + learning.values.tobytes())
-
-
-def _ticks(streams: StreamSet, time_limit: int | timedelta | None) -> int:
-    """Ticks of a time limit, by default those of the longest stream.
-
-    Raises
-    ------
-    ValueError
-        If it is shorter than a tick.
-    """
-    if time_limit is None:
-        return int(streams.lengths.max())
-    if isinstance(time_limit, timedelta):
-        ticks = int(time_limit.total_seconds() / streams.period + 1e-9)
-    else:
-        ticks = int(time_limit)
-    if ticks < 1:
-        raise ValueError(f"time limit is {time_limit}, expected at least one tick of {streams.period:g} s")
-    return ticks

@@ -1,11 +1,9 @@
 """What could be promised at what cost: searches for many promises, and the trade-off that comes of them."""
 
-import platform
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,6 +21,7 @@ from streamfs.promises.measured import measured
 from streamfs.promises.plan import Plan
 from streamfs.promises.promise import Promise
 from streamfs.streams import StreamSet
+from streamfs.training import made_with
 
 ACCURACIES = (0.8, 0.85, 0.9, 0.95)
 COMPLETENESSES = (0.7, 0.9)
@@ -112,7 +111,10 @@ class Front:
         threshold = point.threshold if calibration is None else float(calibration.of(point.threshold))
         found = measured(plan.maker, frozen, threshold, plan.promise.risk)
         found["held_out"] = {name: getattr(point, name) for name in FrontPoint._fields[:4]}
-        about = _about(plan) | {"classifier": frozen.learner, "point": found}
+        about = made_with(plan.seed, plan.streams, [f.name for f in plan.features]) | {
+            "classifier": frozen.learner,
+            "point": found,
+        }
         procedure = plan.assembled(frozen, threshold, about)
         card = build_card(
             procedure,
@@ -223,14 +225,3 @@ def _points(curves: Mapping[Names, Curve], accuracy: float, completeness: float)
         )
     best = max(point.accuracy for point in found)
     return [point for point in found if point.accuracy >= min(accuracy, best - BEHIND)]
-
-
-def _about(plan: Plan) -> dict[str, Any]:
-    return {
-        "streamfs": version("streamfs"),
-        "numpy": version("numpy"),
-        "python": platform.python_version(),
-        "seed": plan.seed,
-        "streams": len(plan.streams),
-        "offered": [feature.name for feature in plan.features],
-    }
