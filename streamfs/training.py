@@ -191,7 +191,8 @@ def train(
     if costs is not None and len(costs) != len(features):
         raise ValueError(f"there are {len(costs)} costs, expected {len(features)}, one a feature")
     if promise is not None:
-        _check_beside_promise(model, confidence=confidence, n_features=n_features, positions=positions)
+        _refuse("beside a promise", confidence=confidence, n_features=n_features, positions=positions)
+        _check_learner(model)
         plan = Plan(
             streams,
             promise,
@@ -214,6 +215,7 @@ def train(
         return _with_card(kept, streams, used, prices, plan.maker.division.testing)
     if costs is None:
         costs = Costs.estimate(streams, features, used, max_silence=max_silence, prices=prices, a=a, b=b)
+    _refuse("without a promise, which alone needs it", groups=groups, seconds=seconds, resume=resume)
     confidence = DEFAULT_CONFIDENCE if confidence is None else confidence
     progress("computing the features", 0, 1)
     table = tabulate(streams, features, max_silence)
@@ -413,17 +415,27 @@ def _check_number(n_features: int | None, n_offered: int, *, ranked: bool) -> No
         raise ValueError(f"n_features is {n_features}, expected 1 to {n_offered}")
 
 
-def _check_beside_promise(model: "Model | RiverClassifier | None", **unused: object) -> None:
-    """Refuse what a promise leaves no choice of.
+def _refuse(where: str, **given: object) -> None:
+    """Refuse parameters that have no meaning.
 
     Raises
     ------
     ValueError
-        Naming it.
+        Naming the first that is given.
     """
-    for name, value in unused.items():
+    for name, value in given.items():
         if value is not None:
-            raise ValueError(f"{name} is {value}, expected none beside a promise, which finds its own")
+            raise ValueError(f"{name} is {value}, expected none {where}")
+
+
+def _check_learner(model: "Model | RiverClassifier | None") -> None:
+    """Refuse what cannot keep a promise.
+
+    Raises
+    ------
+    ValueError
+        Naming what can.
+    """
     if model is not None and model not in LEARNERS:
         raise ValueError(f"model is {model!r}, expected one of {', '.join(LEARNERS)} beside a promise")
 

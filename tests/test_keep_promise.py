@@ -16,6 +16,7 @@ from streamfs.energy import profile
 from streamfs.errors import DataError, TrainingError
 from streamfs.learners import tree_learner
 from streamfs.promises import Promise, PromiseError, cheapest, division, held_out, keep
+from streamfs.promises.candidates import Candidates
 from streamfs.promises.certificate import walk
 from streamfs.promises.division import Division
 from streamfs.promises.held_out import HeldOut
@@ -471,3 +472,17 @@ def test_the_learner_that_is_cheaper_on_what_was_found_learns(plan):
     found = maker.search().best
     cheaper = max(both, key=lambda name: maker.judge(found.subset, name).score)
     assert maker.freeze(found).learner == cheaper == "c45"
+
+
+@pytest.mark.parametrize(("name", "value"), [("groups", ["a"] * 4), ("seconds", 3.0), ("resume", "judged.jsonl")])
+def test_what_only_a_promise_needs_is_refused_without_one(name, value):
+    streams = StreamSet(np.arange(8.0).reshape(4, 2, 1), ["off", "on"] * 2, ["t"])
+    with pytest.raises(ValueError, match=f"{name} is .*, expected none without a promise"):
+        train(streams, features=["mean(t)"], **{name: value})
+
+
+def test_all_subsets_of_what_is_offered_are_searched_and_no_variants_beside_them():
+    streams = StreamSet(np.random.default_rng(0).normal(size=(20, 16, 1)), ["off", "on"] * 10, ["t"])
+    found = Candidates.among(streams, [fx.get("mean(t)"), fx.get("max(t)")], None, vary=True)
+    assert [found.features[place].name for place in found.proposed] == ["mean(t)", "max(t)"]
+    assert len(found.features) > 3

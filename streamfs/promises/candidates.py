@@ -47,7 +47,7 @@ class Candidates(NamedTuple):
         offered : sequence of Feature
             What is offered.
         propose : callable, optional
-            Says which features to search; by default all.
+            Says which features to search; by default all that are offered.
         vary : bool
             Whether the same features over channels that are not offered are candidates, too.
 
@@ -66,8 +66,9 @@ class Candidates(NamedTuple):
         everything = list(dict.fromkeys([fx.get(TICK), *offered]))
         free = [feature for feature in everything if not feature.columns]
         paid = tuple(feature for feature in everything if feature.columns)
+        n_offered = len(paid)
         paid, variants = with_policies(streams, paid, widen=vary)
-        proposed = range(len(paid)) if propose is None else propose(paid)
+        proposed = range(n_offered) if propose is None else propose(paid)
         if not len(proposed):
             names = ", ".join(feature.name for feature in offered)
             raise TrainingError(f"none of {names} is left to search, expected a feature that reads a column")
