@@ -29,7 +29,7 @@ from streamfs.promises.curve import Curve
 from streamfs.promises.promise import failures_allowed
 
 HERE = Path(__file__).parent
-N_SEEDS = 22
+N_SEEDS = 21
 N_TICKS = 30
 RISK = 0.05
 N_JOBS = os.cpu_count() or 1

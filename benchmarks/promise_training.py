@@ -27,7 +27,7 @@ from streamfs.selectors import SELECTORS
 from streamfs.training import default_features
 
 ROOM = Promise(accuracy=0.85, completeness=0.9)
-N_DIVISIONS = 10
+N_DIVISIONS = 5
 PRICES: Mapping[str, Mapping[str, float]] = {
     "flat": {},
     "light dear, humidity cheap": {"light1": 10.0, "light2": 10.0, "rh": 0.2},

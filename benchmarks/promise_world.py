@@ -26,7 +26,7 @@ from streamfs.trajectories import Trajectories
 PROMISES = tuple(Promise(accuracy, completeness=0.9) for accuracy in (0.8, 0.85, 0.9))
 RANKINGS = ("literal", "streamrelief", "relief")
 FLOATING, EXHAUSTIVE, HINDSIGHT, ALL = "floating", "exhaustive", "hindsight", "all features"
-N_HINDSIGHT = 40
+N_HINDSIGHT = 12
 SEED = 0
 
 Row = dict[str, Any]

@@ -30,7 +30,7 @@ PATIENCE = 3
 """Features that a search puts in beyond the cheapest subset before it ends."""
 
 MOST_EXHAUSTED = 10
-"""Features of which all subsets are judged at most."""
+"""Features of which all subsets are judged at most; and from all of which a search goes back at most."""
 
 FAR = 1e100
 """More than any cost."""
@@ -188,7 +188,7 @@ class Cheapest:
         return self._judge_all(self.judge(subset) for subset in subsets)
 
     def search(self, features: Sequence[int], variants: Mapping[int, Sequence[int]] | None = None) -> Judged:
-        """Search by floating forward selection; then exchange features for variants, or drop them, while cheaper.
+        """Search by floating selection; then exchange features for variants, or drop them, while that is cheaper.
 
         Parameters
         ----------
@@ -217,12 +217,18 @@ class Cheapest:
         return self.best
 
     def _float(self, features: Sequence[int]) -> Iterator[None]:
-        """Floating forward selection, until so many features more have not been cheaper."""
+        """Forward, until so many features more have not been cheaper; where they are few, backward from all, too.
+
+        What is put in first, as it does well alone, may be dear beside others that do well together only.
+        """
         scores = Scores(lambda subset: self.judge(features[i] for i in subset).score, len(features))
         for step in SequentialSearch(floating=True, size=len(features)).steps(scores):
             yield
             if len(step.subset) >= len(self.best.subset) + PATIENCE:
-                return
+                break
+        if len(features) <= MOST_EXHAUSTED:
+            for _ in SequentialSearch("backward", floating=True, size=1).steps(scores):
+                yield
 
     def _exchanges(self, subset: Subset, variants: Mapping[int, Sequence[int]]) -> Iterator[Subset]:
         for place, feature in enumerate(subset):
