@@ -108,14 +108,14 @@ def _evidence(promise: Facts) -> Iterable[Sequence[str]]:
 
 def _found_on(promise: Facts, unit: str | None) -> Iterable[str]:
     """What the search came to; older evidence may lack parts of it."""
-    p_values = [promise.get(name) for name in ("p_value", "p_accuracy", "p_completeness")]
-    known = [p for p in p_values if p is not None]
     yield f"Found on {promise['streams']} streams that were kept apart."
-    if known:
-        yield (
-            f"Results as good as these have a probability of {max(known):.2g}, were the promise just broken; that "
-            f"had to be at most {promise['risk']:.4g}."
-        )
+    for name in ("accuracy", "completeness"):
+        p_value, allowed = promise.get(f"p_{name}"), promise.get(f"{name}_risk", promise["risk"])
+        if p_value is not None:
+            yield (
+                f"So high a share has a probability of {p_value:.2g}, were the {name} just not kept; that had to be "
+                f"at most {allowed:.4g}."
+            )
     subsets, others = promise.get("subsets"), promise.get("searched_on")
     if subsets is not None and others is not None:
         yield f"The search tried {subsets} subsets of features on {others} other streams."

@@ -118,6 +118,8 @@ class TestCertify:
             "accuracy": 0.9,
             "completeness": None,
             "risk": 0.05,
+            "accuracy_risk": 0.05,
+            "completeness_risk": 0.0,
             "threshold": 0.5,
             "streams": 100,
             "labelled": 80,

@@ -28,12 +28,14 @@ EVIDENCE = {
     "accuracy": 0.9,
     "completeness": 0.8,
     "risk": 0.05,
+    "accuracy_risk": 0.04,
+    "completeness_risk": 0.01,
     "threshold": 0.9,
     "streams": 400,
     "labelled": 380,
     "right": 361,
     "p_accuracy": 0.0021,
-    "p_completeness": 0.037,
+    "p_completeness": 0.0037,
     "cost": 0.0125,
     "ticks": 7.25,
     "searched_on": 600,
@@ -186,7 +188,8 @@ def test_a_promise_comes_with_its_evidence_and_with_what_it_does_not_mean(proced
         ["completeness", "at least 0.8", "0.950: 380 of 400 streams"],
     ]
     assert "400 streams that were kept apart" in text
-    assert "a probability of 0.037, were the promise just broken; that had to be at most 0.05" in text
+    assert "a probability of 0.0021, were the accuracy just not kept; that had to be at most 0.04" in text
+    assert "a probability of 0.0037, were the completeness just not kept; that had to be at most 0.01" in text
     assert "83 subsets of features on 600 other streams" in text
     assert "a stream cost 12.5 mJ and took 7.25 ticks" in text
     assert "it would cost about 50 mJ, 4 times as much" in text
@@ -204,7 +207,7 @@ def test_evidence_may_lack_completeness_and_what_the_search_came_to(procedure):
         ["accuracy", "at least 0.9", "-: 0 of 0 labels"],
         ["completeness", "nothing", "0.000: 0 of 400 streams"],
     ]
-    assert "were the promise just broken" not in text
+    assert "just not kept" not in text
     assert "None" not in text
 
 

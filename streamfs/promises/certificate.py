@@ -46,6 +46,8 @@ class Certificate:
         """The evidence as JSON can hold it."""
         return {
             **asdict(self.promise),
+            "accuracy_risk": self.promise.accuracy_risk,
+            "completeness_risk": self.promise.completeness_risk,
             "threshold": self.point.threshold,
             "streams": self.n_streams,
             "labelled": self.n_labelled,
