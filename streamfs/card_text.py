@@ -113,8 +113,8 @@ def _found_on(promise: Facts, unit: str | None) -> Iterable[str]:
         p_value, allowed = promise.get(f"p_{name}"), promise.get(f"{name}_risk", promise["risk"])
         if p_value is not None:
             yield (
-                f"So high a share has a probability of {p_value:.2g}, were the {name} just not kept; that had to be "
-                f"at most {allowed:.4g}."
+                f"So high a share has a probability of {p_value:.2g}, were the {name} just not kept; that had to "
+                f"be at most {allowed:.4g}."
             )
     subsets, others = promise.get("subsets"), promise.get("searched_on")
     if subsets is not None and others is not None:
