@@ -265,10 +265,25 @@ def shown(rows: Sequence[Mapping[str, Any]], most: int = 6) -> list[dict[str, st
             **{name: with_interval(row, name) for name in ("completeness", "accuracy", "cost")},
             "sent": f"{row['sent']:.3g}",
             "tested": f"{row['n_tested']:.3g}",
-            "refused": f"{row['refused']} of {row['seeds']}" if row["refused"] else "",
         }
         for row in sorted(rows, key=lambda row: row["confidence"])
         if row["confidence"] in kept
+    ]
+
+
+def refusals(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say at which thresholds how many promises were refused.
+
+    Examples
+    --------
+    >>> refusals([{"method": "promise", "confidence": 0.95, "refused": 1, "seeds": 2}])
+    ['promise at 0.95: refused in 1 of 2 splits, which the means leave out']
+    """
+    return [
+        f"{row['method']} at {row['confidence']:g}: refused in {row['refused']} of {row['seeds']} splits, which the "
+        "means leave out"
+        for row in rows
+        if row["refused"]
     ]
 
 

@@ -140,4 +140,6 @@ def figure2(
         console.print_json(rows)
     else:
         console.print_table(paper.shown(rows))
+        for line in paper.refusals(rows):
+            console.say(line)
         console.print_table(paper.against_the_cheapest(rows), "StreamRelief beside the cheapest other method")
