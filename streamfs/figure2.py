@@ -280,8 +280,8 @@ def refusals(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     ['promise at 0.95: refused in 1 of 2 splits, which the means leave out']
     """
     return [
-        f"{row['method']} at {row['confidence']:g}: refused in {row['refused']} of {row['seeds']} splits, which the "
-        "means leave out"
+        f"{row['method']} at {row['confidence']:g}: refused in {row['refused']} of {row['seeds']} splits, which "
+        "the means leave out"
         for row in rows
         if row["refused"]
     ]

@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -139,7 +140,14 @@ def figure2(
     if as_json:
         console.print_json(rows)
     else:
-        console.print_table(paper.shown(rows))
-        for line in paper.refusals(rows):
-            console.say(line)
-        console.print_table(paper.against_the_cheapest(rows), "StreamRelief beside the cheapest other method")
+        _show(rows)
+
+
+def _show(rows: list[dict[str, Any]]) -> None:
+    from streamfs import console
+    from streamfs import figure2 as paper
+
+    console.print_table(paper.shown(rows))
+    for line in paper.refusals(rows):
+        console.say(line)
+    console.print_table(paper.against_the_cheapest(rows), "StreamRelief beside the cheapest other method")
