@@ -156,11 +156,12 @@ def sweep(
 
 
 def write_csv(rows: Sequence[Mapping[str, Any]], path: str | Path) -> None:
-    """Write figures, a line each, under the names of the first."""
+    """Write figures, a line each, under the names of the first; one that is not known (NaN) is an empty cell."""
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
-        writer.writerows(rows)
+        for row in rows:
+            writer.writerow({name: "" if value != value else value for name, value in row.items()})  # noqa: PLR0124
 
 
 def require_streams(streams: object) -> None:

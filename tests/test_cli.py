@@ -231,7 +231,7 @@ def test_the_experiment_is_printed_written_and_drawn(command, variant):
     words = ["figure2", "--data", "variant.csv", "--seeds", "2", "--thresholds", "0.8,0.9", "--jobs", "2"]
     result = command(*words, "--json", "--csv", "figure2.csv", "--png", "figure2.png")
     (rows,) = result.rows
-    methods = ["naive", "cost-based", "Relief", "literal", "StreamRelief"]
+    methods = ["naive", "cost-based", "Relief", "literal", "StreamRelief", "promise"]
     assert [(row["method"], row["confidence"]) for row in rows] == [(m, c) for m in methods for c in (0.8, 0.9)]
     assert {row["seeds"] for row in rows} == {2}
     assert pl.read_csv("figure2.csv")["cost_ci"].to_list() == [row["cost_ci"] for row in rows]
