@@ -195,7 +195,7 @@ def test_files_are_written_though_nobody_reads_the_table(first_steps, variant):
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as experiment:
         experiment.stdout.close()
         assert b"Traceback" not in experiment.stderr.read()
-    assert len(pl.read_csv(folder / "kept.csv")) == 5
+    assert len(pl.read_csv(folder / "kept.csv")) == 6
     assert (folder / "kept.png").exists()
 
 
