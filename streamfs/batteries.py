@@ -6,12 +6,11 @@ from math import inf, isfinite
 from typing import NamedTuple
 
 from feature_extractors.report import split_channel
-from streamfs.costs import price_of
+from streamfs.costs import MESSAGE_BYTES, price_of
 from streamfs.energy import Profile
 
 DAY = 86400.0  # seconds
 HOUR = 3600.0  # seconds
-MESSAGE_BYTES = 40  # of payload, as where costs are estimated
 TWO_AA_CELLS = 2 * 1.5 * 2.6 * HOUR * 0.75
 """Joules of two alkaline AA cells. Assumed are 1.5 volts and 2.6 ampere-hours each, of which a node can draw three
 quarters before the voltage is too low for it."""

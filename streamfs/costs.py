@@ -16,6 +16,9 @@ from streamfs.errors import DataError
 if TYPE_CHECKING:
     from streamfs.streams import StreamSet
 
+MESSAGE_BYTES = 40
+"""Payload of a message, unless it is said."""
+
 
 @dataclass(frozen=True, eq=False)
 class Costs:
@@ -88,7 +91,7 @@ class Costs:
         features: Sequence[Feature],
         profile: Profile,
         *,
-        message_bytes: int = 40,
+        message_bytes: int = MESSAGE_BYTES,
         max_silence: float | None = None,
         prices: Mapping[str, float] | None = None,
         shared: bool = False,

@@ -8,12 +8,12 @@ import numpy as np
 
 from feature_extractors.report import split_channel
 from streamfs import card_text
-from streamfs.batteries import MESSAGE_BYTES, Duty, by_role, life, role_of
+from streamfs.batteries import Duty, by_role, life, role_of
 from streamfs.card_shape import check_card, check_point, check_promise
 from streamfs.classifiers.forest import Forest
 from streamfs.classifiers.lazy import LazyNeighbors
 from streamfs.classifiers.tree import Tree
-from streamfs.costs import price_of
+from streamfs.costs import MESSAGE_BYTES, price_of
 from streamfs.energy import Profile
 from streamfs.procedure import Classifier, Procedure
 from streamfs.streams import StreamSet

@@ -89,15 +89,20 @@ class HeldOut:
 
     def curve(self, chosen: Sequence[int]) -> Curve:
         """Follow all streams, each held out, down all thresholds, with some of the features."""
-        trajectories, truth, spent = self._follow(tuple(chosen))
-        return Curve.of(trajectories, truth, spent, self.ticks)
+        return Curve.of(*self._follow(tuple(chosen)), self.ticks)
 
     def records(self, chosen: Sequence[int]) -> Records:
         """Return the ticks at which held-out streams may be decided."""
-        trajectories, truth, _ = self._follow(tuple(chosen))
+        return self.curve_and_records(chosen)[1]
+
+    def curve_and_records(self, chosen: Sequence[int]) -> tuple[Curve, Records]:
+        """Return both `curve` and `records`, of the same classifiers."""
+        trajectories, truth, spent = self._follow(tuple(chosen))
         stream, tick = np.nonzero(is_record(trajectories.confidence))
         is_right = trajectories.best[stream, tick] == truth[stream]
-        return Records(trajectories.confidence[stream, tick], is_right, 1.0 / np.bincount(stream)[stream])
+        weights = 1.0 / np.bincount(stream)[stream]
+        records = Records(trajectories.confidence[stream, tick], is_right, weights)
+        return Curve.of(trajectories, truth, spent, self.ticks), records
 
     def _follow(self, chosen: tuple[int, ...]) -> tuple[Trajectories, Integers, Array]:
         """Trajectories, true classes and spending of all streams, each while it was held out."""

@@ -135,9 +135,10 @@ class Maker:
             If the features do not tell the classes apart.
         """
         chosen = [*self.candidates.free, *found.subset]
-        name = max(self.learners, key=lambda name: self.judge(found.subset, name).score)
-        held_out = self.held_out(name)
-        calibration, curve = Calibration.fit(*held_out.records(chosen)), held_out.curve(chosen)
+        followed = {name: self.held_out(name).curve_and_records(chosen) for name in self.learners}
+        name = max(self.learners, key=lambda name: self._judged(followed[name][0], found.subset).score)
+        curve, records = followed[name]
+        calibration = Calibration.fit(*records)
         features, classifier = self._settle(tuple(self.candidates.features[i] for i in chosen), name)
         calibrated = replace(curve, thresholds=calibration.of(curve.thresholds))
         return Frozen(features, classifier.calibrated(calibration), name, calibrated)
@@ -190,7 +191,9 @@ class Maker:
     def judge(self, subset: Sequence[int], learner: str | None = None) -> Judged:
         """What a subset comes to on held-out streams, by default with the scout."""
         held_out = self.scouted if learner is None else self.held_out(learner)
-        curve = held_out.curve([*self.candidates.free, *subset])
+        return self._judged(held_out.curve([*self.candidates.free, *subset]), subset)
+
+    def _judged(self, curve: Curve, subset: Sequence[int]) -> Judged:
         return judge(curve, self.promise, len(self.division.testing), tuple(subset))
 
     def _settle(self, features: tuple[Feature, ...], learner: str) -> "tuple[tuple[Feature, ...], Tree | Forest]":

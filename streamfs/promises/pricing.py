@@ -6,13 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from feature_extractors.base import Feature, channels_of
-from streamfs.costs import Costs, check_prices
+from streamfs.costs import MESSAGE_BYTES, Costs, check_prices
 from streamfs.energy import Profile
 from streamfs.promises.spending import Charges, Messages, Spending
 from streamfs.streams import Integers, StreamSet
-
-MESSAGE_BYTES = 40
-"""Payload of a message."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,6 @@ class Pricing:
             streams,
             features,
             self.profile,
-            message_bytes=MESSAGE_BYTES,
             max_silence=self.max_silence,
             prices=self.prices,
             shared=shared,
