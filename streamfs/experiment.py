@@ -316,11 +316,7 @@ class Experiment:
         features = [self.training.features[i] for i in tested]
         streams, sent = np.arange(len(ticks)), np.zeros(len(ticks))
         for channel in channels_of(features):
-            last = ticks
-            if trajectories.asked is not None:
-                reads = [channel in feature.columns for feature in features]
-                is_asked = trajectories.asked[:, :, reads].any(axis=2)
-                last = np.minimum(ticks, is_asked.sum(axis=1))  # what falls silent stays so
+            last = trajectories.asked_ticks([channel in feature.columns for feature in features], ticks)
             sent += self._sent[channel][streams, self._opening + last - 1]
         return sent
 

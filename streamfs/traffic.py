@@ -61,28 +61,18 @@ def measure_traffic(procedure: Procedure, streams: StreamSet) -> Traffic:
     trajectories = Trajectories.of(procedure.classifier, table, procedure.time_limit)
     _, ticks = trajectories.decide(procedure.confidence)
     opening = streams.lengths - table.lengths
+    tested = [procedure.features[i] for i in procedure.classifier.features_tested()]
     channels = {
         channel: _messages(
             streams,
             channel,
-            opening + _asked_ticks(procedure, trajectories, channel, ticks),
+            opening + trajectories.asked_ticks([channel in feature.columns for feature in tested], ticks),
             procedure.max_silence,
         )
         for channel in procedure.channels
     }
     columns = {column: _messages(streams, channel_name(column), opening + ticks) for column in streams.columns}
     return Traffic(channels, columns, float(np.mean(opening + ticks)))
-
-
-def _asked_ticks(procedure: Procedure, trajectories: Trajectories, channel: str, ticks: Integers) -> Integers:
-    """Ticks of each episode at which a channel is asked for."""
-    if trajectories.asked is None:
-        return ticks
-    tested = [procedure.features[i] for i in procedure.classifier.features_tested()]
-    reads = [channel in feature.columns for feature in tested]
-    is_asked = trajectories.asked[:, :, reads].any(axis=2)
-    asked: Integers = np.minimum(ticks, is_asked.sum(axis=1))  # what falls silent stays so
-    return asked
 
 
 def _messages(streams: StreamSet, channel: str, n_ticks: Integers, max_silence: float | None = None) -> float:

@@ -1,5 +1,6 @@
 """What a classifier says of streams at every tick, and what is decided by it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -65,6 +66,22 @@ class Trajectories:
         labelled = sure.any(axis=1)
         best = self.best[np.arange(len(first)), first]
         return np.where(labelled, best, -1), np.where(labelled, first + 1, self.ticks)
+
+    def asked_ticks(self, reads: Sequence[bool], ticks: Integers) -> Integers:
+        """At how many ticks of each stream some of the tested features are asked for; what falls silent stays so.
+
+        Parameters
+        ----------
+        reads : sequence of bool of shape (n_tested,)
+            Which of the tested features.
+        ticks : ndarray of int of shape (n_streams,)
+            Ticks spent.
+        """
+        if self.asked is None:
+            return ticks
+        is_asked = self.asked[:, :, np.asarray(reads, dtype=bool)].any(axis=2)
+        asked: Integers = np.minimum(ticks, is_asked.sum(axis=1))
+        return asked
 
     def spent(self, costs: Costs, ticks: Integers) -> list[float]:
         """Cost of each stream's classification that ends after so many ticks: equation 1, of what was asked for.
