@@ -4,6 +4,7 @@ STREAMFS_DATA=... python benchmarks/promise_training.py [PART ...]
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from time import perf_counter
 from typing import NamedTuple
 
@@ -43,9 +44,9 @@ class Outcome(NamedTuple):
     plain: Point | None
 
 
-def maker_of(streams: StreamSet, features: list[fx.Feature], prices: Mapping[str, float], seed: int) -> Maker:
-    """What makes procedures as `train` does."""
-    plan = Plan(
+def plan_of(streams: StreamSet, features: list[fx.Feature], prices: Mapping[str, float], seed: int) -> Plan:
+    """What `train` does with a promise."""
+    return Plan(
         streams,
         ROOM,
         features,
@@ -63,7 +64,6 @@ def maker_of(streams: StreamSet, features: list[fx.Feature], prices: Mapping[str
         n_jobs=-1,
         progress=lambda *_: None,
     )
-    return plan.maker
 
 
 def outcome(maker: Maker, subset: Judged, test: StreamSet) -> Outcome:
@@ -94,18 +94,16 @@ def _on(curve: Curve, threshold: float) -> Point | None:
 def rooms() -> list[Figure]:
     """The cheapest features of the motes' room beside all of them, over divisions of the training fold."""
     training, test = (room_climate_fold(fold) for fold in ("train", "test"))
-    features = [feature for feature in default_features(training) if len(feature.columns) == 2]
+    features = default_features(training)
     figures = []
     for name, prices in PRICES.items():
         ours, everything = [], []
         for seed in range(N_DIVISIONS):
             say(f"room_climate, prices {name}, division {seed}")
-            maker = maker_of(training, features, prices, seed)
-            ours.append(outcome(maker, maker.search().best, test))
-            offered = range(len(maker.candidates.features))
-            names = {feature.name for feature in features}
-            whole = [i for i in offered if maker.candidates.features[i].name in names]
-            everything.append(outcome(maker, maker.judge(whole), test))
+            plan = plan_of(training, features, prices, seed)
+            ours.append(outcome(plan.maker, plan.maker.search().best, test))
+            maker = replace(plan, make_selector=None, vary=False).maker
+            everything.append(outcome(maker, maker.judge(maker.candidates.proposed), test))
         figures += _figures(name, ours, everything)
     return figures
 

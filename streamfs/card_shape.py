@@ -54,7 +54,10 @@ _POINT: Shape = {
     **dict.fromkeys(("accuracy", "accuracy_at_least", "completeness", "completeness_at_least"), _NUMBER),
     "searched_on": (int,),
 }
-_BESIDE = ("p_value", "p_accuracy", "p_completeness", "searched_on", "subsets", "all_features_cost")
+_BESIDE = (
+    *("accuracy_risk", "completeness_risk", "p_accuracy", "p_completeness"),
+    *("searched_on", "subsets", "all_features_cost"),
+)
 """Numbers that the evidence of a promise may lack."""
 
 

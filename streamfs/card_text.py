@@ -110,8 +110,9 @@ def _found_on(promise: Facts, unit: str | None) -> Iterable[str]:
     """What the search came to; older evidence may lack parts of it."""
     yield f"Found on {promise['streams']} streams that were kept apart."
     for name in ("accuracy", "completeness"):
-        p_value, allowed = promise.get(f"p_{name}"), promise.get(f"{name}_risk", promise["risk"])
+        p_value, part = promise.get(f"p_{name}"), promise.get(f"{name}_risk")
         if p_value is not None:
+            allowed = promise["risk"] if part is None else part
             yield (
                 f"So high a share has a probability of {p_value:.2g}, were the {name} just not kept; that had to "
                 f"be at most {allowed:.4g}."
@@ -120,10 +121,17 @@ def _found_on(promise: Facts, unit: str | None) -> Iterable[str]:
     if subsets is not None and others is not None:
         yield f"The search tried {subsets} subsets of features on {others} other streams."
     yield f"On average a stream cost {_cost(promise['cost'], unit)} and took {promise['ticks']:.3g} ticks."
-    everything = promise.get("all_features_cost")
-    if everything is not None:
-        times = f", {everything / promise['cost']:.2g} times as much" if promise["cost"] > 0 else ""
-        yield f"With all features, under the same promise, it would cost about {_cost(everything, unit)}{times}."
+    if promise.get("all_features_cost") is not None:
+        yield _with_all_features(promise, unit)
+
+
+def _with_all_features(promise: Facts, unit: str | None) -> str:
+    """What all features would cost: of a stream, or of a label where no completeness is promised."""
+    everything, cost, what = promise["all_features_cost"], promise["cost"], "it"
+    if promise["completeness"] is None:
+        what, cost = "a label", promise["cost"] * promise["streams"] / max(promise["labelled"], 1)
+    times = f", {everything / cost:.2g} times as much" if cost > 0 else ""
+    return f"With all features, under the same promise, {what} would cost about {_cost(everything, unit)}{times}."
 
 
 def _battery(facts: Facts) -> Iterable[str]:

@@ -22,6 +22,9 @@ LEARNERS = (FOREST, "c45")
 FOREST_TICKS = 16
 """Ticks of a stream that a forest learns from at most, denser at the beginning, where most decisions are made."""
 
+N_CANDIDATES = 16
+"""Features that a node of a forest tries at most."""
+
 N_TREES = 20
 """Trees of a forest."""
 
@@ -41,12 +44,19 @@ def forest_learner(min_leaf: float, time_limit: int, seed: int, n_trees: int = N
     """Learn extra trees from some ticks of each stream, weighed by one over their number."""
 
     def learn(table: FeatureTable) -> Classifier:
-        streams, ticks = table.rows(position_grid(min(table.n_ticks, time_limit), FOREST_TICKS, "geometric"))
-        weights = 1.0 / np.bincount(streams)[streams]
-        forest = ExtraTreesClassifier(n_trees, min_leaf, n_candidates=None, random_state=seed)
-        return forest.fit(table.values[streams, ticks - 1], table.labels[streams], sample_weight=weights).forest_
+        return grown_forest(table, min_leaf, time_limit, seed, n_trees).forest_
 
     return learn
+
+
+def grown_forest(
+    table: FeatureTable, min_leaf: float, time_limit: int, seed: int, n_trees: int
+) -> ExtraTreesClassifier:
+    """Grow a forest on `FOREST_TICKS` ticks of each stream."""
+    streams, ticks = table.rows(position_grid(min(table.n_ticks, time_limit), FOREST_TICKS, "geometric"))
+    weights = 1.0 / np.bincount(streams)[streams]
+    forest = ExtraTreesClassifier(n_trees, min_leaf, N_CANDIDATES, random_state=seed)
+    return forest.fit(table.values[streams, ticks - 1], table.labels[streams], sample_weight=weights)
 
 
 def river_learner(model: "RiverClassifier", time_limit: int) -> Learn:

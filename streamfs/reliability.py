@@ -8,6 +8,7 @@ from feature_extractors.base import Array
 from streamfs.asking import Flags
 from streamfs.evaluation import require_period, require_streams
 from streamfs.procedure import Classifier, Procedure
+from streamfs.promises.curve import is_record
 from streamfs.streams import StreamSet
 from streamfs.tables import tabulate
 from streamfs.trajectories import Trajectories
@@ -113,9 +114,9 @@ def reliability(procedure: Procedure, streams: StreamSet, n_bins: int = N_BINS) 
     for is_calibrated, classifier in _scales(procedure.classifier):
         trajectories = Trajectories.of(classifier, table, procedure.time_limit)
         is_right = np.asarray(procedure.classes)[trajectories.best] == table.labels[:, np.newaxis]
-        for is_record, counted in ((False, _ticks(trajectories)), (True, _records(trajectories))):
+        for only_records, counted in ((False, _ticks(trajectories)), (True, is_record(trajectories.confidence))):
             bins = _bins(trajectories.confidence, is_right, counted, n_bins)
-            found.append(Reliability(is_calibrated, is_record, bins))
+            found.append(Reliability(is_calibrated, only_records, bins))
     return tuple(found)
 
 
@@ -170,10 +171,3 @@ def _bins(confidence: Array, is_right: Flags, counted: Flags, n_bins: int) -> tu
 def _ticks(trajectories: Trajectories) -> Flags:
     """Whether a stream has a tick."""
     return np.asarray(np.arange(trajectories.confidence.shape[1]) < trajectories.ticks[:, np.newaxis])
-
-
-def _records(trajectories: Trajectories) -> Flags:
-    """Whether a stream is surer than ever before."""
-    confidence = trajectories.confidence
-    before = np.maximum.accumulate(confidence, axis=1)[:, :-1]
-    return np.asarray(confidence > np.concatenate([np.zeros((len(confidence), 1)), before], axis=1))

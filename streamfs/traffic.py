@@ -23,7 +23,7 @@ class Traffic:
     channels : dict of str to float
         Messages of each channel that the procedure reads, for as long as it is asked for.
     columns : dict of str to float
-        Messages of each recorded column, were it sent at every tick until the same decision.
+        Messages of each recorded column as a channel, were it sent at every tick until the same decision.
     ticks : float
         Ticks from the stream's first one to its decision.
     """
@@ -71,7 +71,8 @@ def measure_traffic(procedure: Procedure, streams: StreamSet) -> Traffic:
         )
         for channel in procedure.channels
     }
-    columns = {column: _messages(streams, channel_name(column), opening + ticks) for column in streams.columns}
+    every_tick = [channel_name(column) for column in streams.columns]
+    columns = {channel: _messages(streams, channel, opening + ticks) for channel in every_tick}
     return Traffic(channels, columns, float(np.mean(opening + ticks)))
 
 

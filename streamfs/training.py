@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 import feature_extractors as fx
-from feature_extractors.base import Feature
-from feature_extractors.report import Policy, channel_name, quantity_of
+from feature_extractors.base import Feature, channels_of
+from feature_extractors.report import Policy, channel_name, quantity_of, split_channel
 from streamfs.choosing import CrossValidation, Learn, choose_size
 from streamfs.costs import Costs
 from streamfs.energy import Profile, profile
@@ -185,11 +185,12 @@ def train(
     time_limit = horizon if time_limit is None else time_limit
     if len(streams.classes) < 2:
         raise DataError(f"there is one class only, {list(streams.classes)}, expected at least two")
-    make_selector = _selector(select)
-    features = _offered(streams, features)
+    make_selector = selector_of(select)
+    features = offered_features(streams, features)
     used = profile(energy_profile) if isinstance(energy_profile, str) else energy_profile
     if costs is not None and len(costs) != len(features):
         raise ValueError(f"there are {len(costs)} costs, expected {len(features)}, one a feature")
+    weights = (a, b) if costs is None else (costs.a, costs.b)
     if promise is not None:
         _refuse("beside a promise", confidence=confidence, n_features=n_features, positions=positions)
         _check_learner(model)
@@ -197,7 +198,7 @@ def train(
             streams,
             promise,
             features,
-            pricing=Pricing(used, prices, max_silence, a, b, own_costs(features, costs)),
+            pricing=Pricing(used, prices, max_silence, *weights, own_costs(features, costs)),
             make_selector=make_selector,
             learners=(model,) if isinstance(model, str) else LEARNERS,
             min_leaf=min_leaf,
@@ -215,7 +216,8 @@ def train(
         return _with_card(kept, streams, used, prices, plan.maker.division.testing)
     if costs is None:
         costs = Costs.estimate(streams, features, used, max_silence=max_silence, prices=prices, a=a, b=b)
-    _refuse("without a promise, which alone needs it", groups=groups, seconds=seconds, resume=resume)
+    asked = {"search": search if search != "floating" else None, "vary": vary if not vary else None}
+    _refuse("without a promise, which alone needs it", groups=groups, seconds=seconds, resume=resume, **asked)
     confidence = DEFAULT_CONFIDENCE if confidence is None else confidence
     progress("computing the features", 0, 1)
     table = tabulate(streams, features, max_silence)
@@ -333,13 +335,13 @@ def whole_ticks(time_limit: int | timedelta | None, longest: int, period: float)
     return int(time_limit)
 
 
-def _offered(streams: StreamSet, features: Sequence[Feature | str] | None) -> tuple[Feature, ...]:
+def offered_features(streams: StreamSet, features: Sequence[Feature | str] | None) -> tuple[Feature, ...]:
     """The features to choose from.
 
     Raises
     ------
     DataError
-        If no column has a reading.
+        If no column has a reading, or a feature's is not there.
     ValueError
         If there is no feature, one is there twice, or a text is no feature's name.
     TypeError
@@ -362,6 +364,8 @@ def _offered(streams: StreamSet, features: Sequence[Feature | str] | None) -> tu
                 f"features holds {feature!r}, expected features or their names, such as 'mean(a.light)'"
             )
     check_distinct("feature", [feature.name for feature in found])
+    for channel in channels_of(found):
+        streams.column(split_channel(channel)[0])
     return found
 
 
@@ -440,7 +444,7 @@ def _check_learner(model: "Model | RiverClassifier | None") -> None:
         raise ValueError(f"model is {model!r}, expected one of {', '.join(LEARNERS)} beside a promise")
 
 
-def _selector(select: str | MakeSelector | None) -> MakeSelector | None:
+def selector_of(select: str | MakeSelector | None) -> MakeSelector | None:
     """What makes the selector.
 
     Raises

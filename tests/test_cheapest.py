@@ -18,7 +18,17 @@ from streamfs import tabulate
 from streamfs.errors import TrainingError
 from streamfs.learners import forest_learner, tree_learner
 from streamfs.promises import Promise, cheapest
-from streamfs.promises.cheapest import DOUBT, EVEN, LIKELY, MOST_EXHAUSTED, PATIENCE, Cheapest, judge
+from streamfs.promises.cheapest import (
+    DOUBT,
+    EVEN,
+    LIKELY,
+    MOST_EXHAUSTED,
+    PATIENCE,
+    POSSIBLE,
+    Cheapest,
+    Judged,
+    judge,
+)
 from streamfs.promises.curve import Curve
 from streamfs.promises.held_out import HeldOut
 from streamfs.promises.judgements import Judgements
@@ -59,6 +69,11 @@ class MadeUp:
         return curve(1.0, right=N // 2 + len(chosen)) if math.isinf(cost) else curve(cost)
 
 
+def each(features):
+    """Each feature on its own."""
+    return [(feature,) for feature in features]
+
+
 def by_table(n_features, seed, share=0.5):
     """Costs that are drawn, with ties; so many subsets can keep no promise."""
     rng = np.random.default_rng(seed)
@@ -82,10 +97,8 @@ class TestJudge:
         promise = Promise(0.85, complete)
         costs, chances, short = [], [], []
         for i, point in enumerate(found.points()):
-            chance = promise.chances(*(share[i] for share in found.doubted(DOUBT)), n)
-            chances.append(chance)
-            if chance >= EVEN:
-                costs.append(point.cost if complete else point.cost / point.completeness)
+            chances.append(promise.chances(*(share[i] for share in found.doubted(DOUBT)), n))
+            costs.append(point.cost if complete else point.cost / point.completeness)
             behind = promise.accuracy - point.accuracy
             short.append(behind if complete is None else max(behind, complete - point.completeness))
         judged = judge(found, promise, n, (1, 2))
@@ -93,7 +106,8 @@ class TestJudge:
         assert_allclose(judged.chance, max(chances), rtol=1e-12)
         assert_allclose(judged.shortfall, max(0.0, min(short)), rtol=1e-12)
         assert judged.is_likely == (max(chances) >= LIKELY)
-        assert_allclose(judged.cost, min(costs) if judged.is_likely else np.inf, rtol=1e-12)
+        even = [cost for cost, chance in zip(costs, chances, strict=True) if chance >= EVEN * max(chances)]
+        assert_allclose(judged.cost, min(even), rtol=1e-12)
 
     def test_a_looser_threshold_counts_that_passes_about_as_often_as_not(self):
         for right in range(N // 2, N):
@@ -101,7 +115,9 @@ class TestJudge:
             two = Curve(np.array([0.9, 0.8]), *counts, np.array([5.0, 3.0]) * N, np.ones(2), N)
             chances = Promise(0.9).chances(*two.doubted(DOUBT), N)
             assert chances[0] >= LIKELY
-            assert judge(two, Promise(0.9), N).cost == (3.0 if chances[1] >= EVEN else 5.0 * N / (N - 1))
+            assert judge(two, Promise(0.9), N).cost == (
+                3.0 if chances[1] >= EVEN * max(chances) else 5.0 * N / (N - 1)
+            )
 
     def test_what_labels_nothing_is_the_worst(self):
         empty = judge(curve(1.0).thinned(0), PROMISE, N)
@@ -115,21 +131,36 @@ class TestJudge:
         assert scores == sorted(set(scores))
         assert judge(curve(1e50), PROMISE, N).score > judge(curve(0.0, right=179), PROMISE, N).score
 
+    def test_where_none_is_likely_half_the_chance_is_taken_for_a_quarter_of_the_cost(self):
+        def score(chance, cost):
+            return Judged((1,), chance, cost, 0.0).score
+
+        possible = [score(0.4, 8.0), score(0.8, 33.0), score(0.8, 32.0), score(0.4, 7.9), score(LIKELY, 1e9)]
+        assert possible[0] == pytest.approx(possible[2])
+        assert possible[1] < possible[2] < possible[3] < possible[4]
+
+    def test_where_none_is_possible_the_nearer_is_better_whatever_it_costs(self):
+        chances = np.linspace(0.0, POSSIBLE, 9)
+        scores = [Judged((1,), chance, 10.0**i, 0.1).score for i, chance in enumerate(chances)]
+        assert scores == sorted(set(scores))
+        assert Judged((1,), 0.0, 1.0, 0.2).score < scores[0]
+
 
 class TestExhaust:
     @given(st.integers(1, 4), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.5, 0.95]))
     def test_finds_the_cheapest_of_all_the_smallest_the_first(self, n_features, seed, share):
         made_up = by_table(n_features, seed, share)
         search = Cheapest(made_up, PROMISE, N)
-        found = search.exhaust(range(n_features))
+        found = search.exhaust(each(range(n_features)))
         subset, cost = naive_promises.exhaust(n_features, made_up.cost)
         assert len(search.judged) == 2**n_features - 1
-        assert found.cost == pytest.approx(cost)
-        if math.isfinite(cost):
+        assert found.is_likely == math.isfinite(cost)
+        if found.is_likely:
+            assert found.cost == pytest.approx(cost)
             assert found.subset == subset
 
     def test_where_none_is_likely_it_finds_what_is_nearest_to_it(self):
-        found = Cheapest(MadeUp(3, lambda _: math.inf), PROMISE, N).exhaust(range(3))
+        found = Cheapest(MadeUp(3, lambda _: math.inf), PROMISE, N).exhaust(each(range(3)))
         assert found.subset == (0, 1, 2)
         assert not found.is_likely
 
@@ -137,7 +168,7 @@ class TestExhaust:
         with pytest.raises(
             ValueError, match=f"there are 11 features to exhaust, expected at most {MOST_EXHAUSTED}"
         ):
-            Cheapest(MadeUp(11, needs()), PROMISE, N).exhaust(range(11))
+            Cheapest(MadeUp(11, needs()), PROMISE, N).exhaust(each(range(11)))
 
 
 class TestSearch:
@@ -145,34 +176,34 @@ class TestSearch:
     def test_returns_the_best_that_it_has_judged_and_judges_none_twice(self, n_features, seed):
         made_up = by_table(n_features, seed)
         search = Cheapest(made_up, PROMISE, N)
-        found = search.search(range(n_features))
+        found = search.search(each(range(n_features)))
         assert found.score == max(judged.score for judged in search.judged.values())
         assert len(made_up.asked) == len(set(made_up.asked)) == len(search.judged)
-        exhausted = Cheapest(made_up, PROMISE, N).exhaust(range(n_features))
+        exhausted = Cheapest(made_up, PROMISE, N).exhaust(each(range(n_features)))
         assert found.score <= exhausted.score
 
     @pytest.mark.parametrize("needed", [(0,), (3,), (1, 4), (0, 2, 3)])
     def test_finds_what_is_needed_and_no_more(self, needed):
-        found = Cheapest(MadeUp(6, needs(*needed)), PROMISE, N).search(range(6))
+        found = Cheapest(MadeUp(6, needs(*needed)), PROMISE, N).search(each(range(6)))
         assert found.subset == needed
 
     def test_steps_back_where_the_first_to_enter_was_a_detour(self):
         costs = {(0,): 5.0, (0, 1): 4.0, (0, 2): 4.5, (0, 1, 2): 3.0, (1, 2): 1.0}
-        found = Cheapest(MadeUp(3, lambda chosen: costs.get(chosen, 9.0)), PROMISE, N).search(range(3))
+        found = Cheapest(MadeUp(3, lambda chosen: costs.get(chosen, 9.0)), PROMISE, N).search(each(range(3)))
         assert found.subset == (1, 2)
 
     def test_ends_some_features_beyond_the_cheapest(self):
         made_up = MadeUp(12, needs(0))
-        Cheapest(made_up, PROMISE, N).search(range(12))
+        Cheapest(made_up, PROMISE, N).search(each(range(12)))
         assert max(len(asked) for asked in made_up.asked) == 1 + PATIENCE
 
     def test_the_places_of_features_are_kept(self):
-        found = Cheapest(MadeUp(9, needs(4, 7)), PROMISE, N).search([8, 7, 4, 2])
+        found = Cheapest(MadeUp(9, needs(4, 7)), PROMISE, N).search(each([8, 7, 4, 2]))
         assert found.subset == (4, 7)
 
     def test_free_features_are_in_every_subset_but_not_named(self):
         made_up = MadeUp(4, lambda chosen: float(len(chosen)))
-        found = Cheapest(made_up, PROMISE, N, free=[0, 3]).search([1, 2])
+        found = Cheapest(made_up, PROMISE, N, free=[0, 3]).search(each([1, 2]))
         assert all(asked[:2] == (0, 3) for asked in made_up.asked)
         assert found.subset == (1,)
 
@@ -183,21 +214,37 @@ class TestSearch:
             is_kept = {0, 2, 3} & set(chosen) and {1, 4, 5} & set(chosen)
             return sum(price[i] for i in chosen) if is_kept else math.inf
 
-        variants = {0: (2, 3), 1: (4, 5), 2: (0, 3), 3: (0, 2), 4: (1, 5), 5: (1, 4)}
+        alike = {0: (2, 3), 1: (4, 5), 2: (0, 3), 3: (0, 2), 4: (1, 5), 5: (1, 4)}
+        variants = {(i,): each(others) for i, others in alike.items()}
         search = Cheapest(MadeUp(6, cost), PROMISE, N)
-        assert search.search([0, 1]).subset == (0, 1)
-        assert search.search([0, 1], variants).subset == (2, 4)
+        assert search.search(each([0, 1])).subset == (0, 1)
+        assert search.search(each([0, 1]), variants).subset == (2, 4)
         assert all(len(set(subset)) == len(subset) for subset in search.judged)
+
+    def test_features_that_go_in_together_come_out_and_are_exchanged_together(self):
+        def cost(chosen):
+            dear = 9.0 * bool({0, 1} & set(chosen)) + 2.0 * (4 in chosen) + 3.0 * bool({2, 3} & set(chosen))
+            return dear if {0, 1} <= set(chosen) or {2, 3} <= set(chosen) else math.inf
+
+        search = Cheapest(MadeUp(5, cost), PROMISE, N)
+        found = search.search([(0, 1), (1, 4)], {(0, 1): [(2, 3)], (1, 4): []})
+        assert found.subset == (2, 3)
+        assert set(search.judged) == {(0, 1), (1, 4), (0, 1, 4), (2, 3)}
+
+    def test_a_subset_that_was_judged_before_may_be_the_cheapest(self):
+        search = Cheapest(MadeUp(6, needs(1)), PROMISE, N)
+        search.judge([1, 2])
+        assert search.search([(1, 2, 3), (4,)], {(1,): [(0,)], (2,): []}).subset == (1,)
 
     def test_progress_is_told_of_each_subset_once(self):
         told = []
         search = Cheapest(MadeUp(3, needs()), PROMISE, N, progress=lambda *step: told.append(step[1]))
-        search.search([1, 2], {1: (0, 2), 2: (0, 1), 0: (1, 2)})
+        search.search(each([1, 2]), {(1,): each([0, 2]), (2,): each([0, 1]), (0,): each([1, 2])})
         assert told == list(range(1, len(search.judged) + 1))
 
     def test_progress_says_what_is_done(self):
         told = []
-        Cheapest(MadeUp(2, needs()), PROMISE, N, progress=lambda *step: told.append(step)).exhaust([0, 1])
+        Cheapest(MadeUp(2, needs()), PROMISE, N, progress=lambda *step: told.append(step)).exhaust(each([0, 1]))
         assert told == [("searching the cheapest features", n, 0) for n in (1, 2, 3)]
 
 
@@ -210,7 +257,7 @@ class TestTime:
         made_up = MadeUp(8, needs(1, 5))
         self.clock(monkeypatch, made_up)
         search = Cheapest(made_up, PROMISE, N, seconds=9.5)
-        found = search.search(range(8))
+        found = search.search(each(range(8)))
         assert len(made_up.asked) == 10
         assert found == search.best == max(search.judged.values(), key=lambda judged: judged.score)
         assert not found.is_likely
@@ -219,7 +266,7 @@ class TestTime:
         made_up = MadeUp(6, needs())
         self.clock(monkeypatch, made_up)
         search = Cheapest(made_up, PROMISE, N, seconds=4.5)
-        search.exhaust(range(6))
+        search.exhaust(each(range(6)))
         assert list(search.judged) == [(0,), (1,), (2,), (3,), (4,)]
 
     def test_with_none_for_the_first_subset_there_is_no_best(self, monkeypatch):
@@ -227,7 +274,7 @@ class TestTime:
         search = Cheapest(made_up, PROMISE, N, seconds=1.0)
         monkeypatch.setattr(cheapest.time, "monotonic", lambda: math.inf)
         with pytest.raises(TrainingError, match="no subset of features was judged: give the search more time"):
-            search.search(range(3))
+            search.search(each(range(3)))
 
 
 class TestGoingOn:
@@ -236,13 +283,13 @@ class TestGoingOn:
         path = tmp_path_factory.mktemp("judged") / "judged.jsonl"
         made_up = by_table(n_features, seed)
         whole = Cheapest(made_up, PROMISE, N)
-        found = whole.search(range(n_features))
+        found = whole.search(each(range(n_features)))
         first = Cheapest(made_up, PROMISE, N, known=Judgements(path, "p"))
         for subset in list(whole.judged)[:n_first]:
             first.judge(subset)
         made_up.asked.clear()
         again = Cheapest(made_up, PROMISE, N, known=Judgements(path, "p"))
-        assert again.search(range(n_features)) == found
+        assert again.search(each(range(n_features))) == found
         assert again.judged == whole.judged
         assert list(again.judged) == list(whole.judged)
         assert made_up.asked == list(whole.judged)[n_first:]
@@ -250,9 +297,9 @@ class TestGoingOn:
     def test_curves_serve_searches_for_other_promises(self):
         made_up, curves = MadeUp(3, needs(1)), {}
         strict = Cheapest(made_up, Promise(0.95, 0.9), N, curves=curves)
-        strict.exhaust(range(3))
+        strict.exhaust(each(range(3)))
         mild = Cheapest(made_up, Promise(0.3), N, curves=curves)
-        mild.exhaust(range(3))
+        mild.exhaust(each(range(3)))
         assert len(made_up.asked) == len(curves) == 7
         assert strict.best.subset == (1,)
         assert mild.best.subset == (0,)

@@ -13,8 +13,9 @@ from scipy.stats import binomtest
 
 from streamfs import Procedure, Promise, StreamSet, evaluate, tabulate
 from streamfs.errors import DataError, TrainingError
+from streamfs.promises.curve import Curve
 from streamfs.promises.exploration import identity, plan_of
-from streamfs.promises.explore import Front, explore
+from streamfs.promises.explore import Front, explore, points_of
 from streamfs.promises.front import FrontPoint, front, read_front, unbeaten, write_front
 from streamfs.promises.groups import read_groups
 from streamfs.promises.held_out import HeldOut
@@ -109,6 +110,13 @@ def test_a_front_is_read_as_it_was_written(tmp_path):
         (lambda text: text.replace('""', ""), "line 2 of .* is no point of a front"),
         (lambda text: text.splitlines()[0], "has no points of a front"),
         (lambda _: "", "has no points of a front"),
+        (
+            lambda text: text.replace("\n1,", "\n2,"),
+            "line 2 of .*: its number is 2, expected 1: leave the points in",
+        ),
+        (lambda text: text.replace("0.5,", "nan,"), "line 2 of .*: threshold is nan, expected more than 0"),
+        (lambda text: text.rstrip() + ",more\n", r"line 2 of .* has the further cells \['more'\]"),
+        (lambda text: text.replace("abc", "a" * 200_000), r"front\.csv cannot be read: field larger than"),
     ],
 )
 def test_a_front_that_cannot_be_read_is_refused(tmp_path, change, words):
@@ -117,6 +125,18 @@ def test_a_front_that_cannot_be_read_is_refused(tmp_path, change, words):
     path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
     with pytest.raises(DataError, match=words):
         read_front(path, "abc")
+
+
+def test_a_front_that_was_sorted_anew_is_refused_and_no_other_point_taken(tmp_path):
+    path = tmp_path / "front.csv"
+    point = FrontPoint(0.9, 0.9, 1.0, 1.0, 0.5, ("mean(t)",))
+    write_front([point, point._replace(cost=2.0)], "abc", path)
+    head, *rows = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([head, *reversed(rows)]), encoding="utf-8")
+    with pytest.raises(DataError, match="its number is 2, expected 1"):
+        read_front(path, "abc")
+    path.write_text("\ufeff" + "\n".join([head, *rows]), encoding="utf-8")
+    assert read_front(path, "abc")[1].cost == 2.0
 
 
 def test_no_point_that_is_found_beats_another(found):
@@ -175,6 +195,14 @@ def test_where_no_point_is_accurate_enough_those_next_to_the_best_are_shown():
     hopeless = explore(streams, ["mean(soft)"], vary=False, n_jobs=1, accuracies=(0.93,), completenesses=(0.5,))
     accuracies = [point.accuracy for point in hopeless.points]
     assert max(accuracies) - 0.05 <= min(accuracies) <= max(accuracies) < 0.93
+
+
+@pytest.mark.parametrize(("least", "shown"), [(0.8, [0.84, 0.8]), (0.85, [0.84, 0.8, 0.795])])
+def test_where_some_point_is_accurate_enough_none_that_is_less_is_shown(least, shown):
+    labelled, right = np.array([50, 100, 200]), np.array([42, 80, 159])
+    curve = Curve(np.array([0.9, 0.8, 0.7]), labelled, right, np.ones(3), np.ones(3), 200)
+    found = points_of({("mean(t)",): curve}, least, 0.2)
+    assert [point.accuracy for point in found] == pytest.approx(shown)
 
 
 def test_where_too_few_streams_are_ever_labelled_it_is_said(streams):
@@ -250,7 +278,7 @@ def test_the_threshold_of_a_point_means_the_same_after_the_calibration(found, mi
 def test_a_point_that_is_read_becomes_the_same_model(found, middle, streams, tmp_path):
     index, procedure = middle
     found.write(tmp_path / "front.csv")
-    again = Front.read(tmp_path / "front.csv", plan_of(streams, [], n_jobs=1))
+    again = Front.read(tmp_path / "front.csv", plan_of(streams, n_jobs=1))
     assert again.points == found.points
     model = again.procedure(index)
     assert model.digest == procedure.digest
@@ -272,12 +300,12 @@ def test_a_point_that_is_read_becomes_the_same_model(found, middle, streams, tmp
 def test_a_front_of_other_options_is_refused(found, streams, tmp_path, options):
     found.write(tmp_path / "front.csv")
     with pytest.raises(DataError, match="other streams or options"):
-        Front.read(tmp_path / "front.csv", plan_of(streams, [], n_jobs=1, **options))
+        Front.read(tmp_path / "front.csv", plan_of(streams, n_jobs=1, **options))
 
 
 def test_a_front_is_known_again_however_its_options_are_written(streams):
     plans = [
-        plan_of(streams, [], prices={"loud": 2.0, "soft": 3.0}, time_limit=10),
+        plan_of(streams, prices={"loud": 2.0, "soft": 3.0}, time_limit=10),
         plan_of(streams, FEATURES, prices={"soft": 3.0, "loud": 2.0}, time_limit=timedelta(seconds=10), n_jobs=1),
     ]
     assert len({identity(plan) for plan in plans}) == 1
@@ -317,12 +345,18 @@ def test_a_decision_of_a_loaded_point_is_that_of_its_trajectories(middle):
         ({"accuracies": ()}, ValueError, "expected at least one of each"),
         ({"accuracies": (0.99999,)}, DataError, "record .* more"),
         ({"seconds": -1}, ValueError, "seconds is -1"),
+        ({"select": "luck"}, ValueError, "select is 'luck', expected one of streamrelief"),
+        ({"features": "mean(loud)"}, TypeError, r"expected a sequence of features: \['mean\(loud\)'\]"),
+        ({"features": [3]}, TypeError, "features holds 3"),
+        ({"features": []}, ValueError, "there are no features"),
+        ({"features": ["mean(loud)", "mean(loud)"]}, ValueError, r"feature 'mean\(loud\)' is there twice"),
+        ({"features": ["mean(quiet)"]}, DataError, "column 'quiet' is not there, expected one of loud, soft"),
         ({"completenesses": (0.9999,), "accuracies": (0.5,)}, DataError, "record .* more"),
     ],
 )
 def test_wrong_options_are_refused_with_what_was_expected(streams, options, error, words):
     with pytest.raises(error, match=words):
-        explore(streams, FEATURES, vary=False, n_jobs=1, **options)
+        explore(streams, **{"features": FEATURES, "vary": True, "n_jobs": 1, **options})
 
 
 def test_streams_of_one_class_are_refused():
@@ -346,9 +380,22 @@ def test_groups_come_in_the_order_of_the_streams(tmp_path):
     assert grouped(tmp_path, "stream,group\nq,attic\np,cellar\n") == ["cellar", "attic"]
 
 
+def test_groups_of_a_spreadsheet_are_read(tmp_path):
+    assert grouped(tmp_path, "\ufeffstream,group\nq,attic\np,cellar\n") == ["cellar", "attic"]
+
+
+@pytest.mark.parametrize("content", [b"stream,group\np,K\xfcche\n", b"stream,group\np," + b"x" * 200_000])
+def test_a_file_of_groups_that_is_no_text_is_named(tmp_path, content):
+    path = tmp_path / "groups.csv"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"groups\.csv cannot be read"):
+        read_groups(path, StreamSet(np.zeros((1, 1, 1)), ["a"], ["t"], names=["p"]))
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        ("stream,group\np,attic,2\nq,attic\n", r"line 2 of .* has the further cells \['2'\]"),
         ("stream,group\np,attic\n", "has no group for stream 'q'"),
         ("stream,group\np,attic\nq,attic\nr,attic\n", "has a group for stream 'r', which there is not"),
         ("stream,group\np,attic\nq,attic\np,cellar\n", "has stream 'p' in the groups 'attic' and 'cellar'"),

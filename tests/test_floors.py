@@ -208,6 +208,7 @@ FLOORS = {
         "streamfs.asking",
         "streamfs.evaluation",
         "streamfs.procedure",
+        "streamfs.promises",
         "streamfs.streams",
         "streamfs.tables",
         "streamfs.trajectories",

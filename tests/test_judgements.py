@@ -1,6 +1,7 @@
 """A file of judgements: read as it was written, torn or not, and never another's file spoilt."""
 
 import math
+from pathlib import Path
 
 import orjson
 import pytest
@@ -68,6 +69,15 @@ def test_a_line_torn_anywhere_is_dropped_and_judged_anew(path, whole):
         assert path.read_bytes().splitlines(keepends=True) == lines
 
 
+def test_what_is_whole_is_never_written_again(path, monkeypatch):
+    Judgements(path, "1f").keep(["a"], 0.5, 1.0, 0.0)
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[:20])
+    monkeypatch.setattr(Path, "write_bytes", None)
+    assert Judgements(path, "1f").find(["a"]) == (0.5, 1.0, 0.0)
+    assert path.read_bytes() == whole
+
+
 @pytest.mark.parametrize(
     ("line", "number"),
     [
@@ -93,7 +103,9 @@ def test_a_line_that_is_none_is_named_and_the_file_left_as_it_was(path, line, nu
         Judgements(path, "1f")
 
 
-@pytest.mark.parametrize("content", [b'{"my": "data"}', b"PK\x03\x04", b"x", b'{"problem" : 1'])
+@pytest.mark.parametrize(
+    "content", [b'{"my": "data"}', b"PK\x03\x04", b"x", b'{"problem" : 1', b'{"problem": 3}', b'{"problem":3}']
+)
 def test_another_file_without_an_end_of_line_is_no_torn_line(path, content):
     path.write_bytes(content)
     with pytest.raises(DataError, match=r"line 1 of .* no judgement of a search"):

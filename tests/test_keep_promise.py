@@ -474,7 +474,13 @@ def test_the_learner_that_is_cheaper_on_what_was_found_learns(plan):
     assert maker.freeze(found).learner == cheaper == "c45"
 
 
-@pytest.mark.parametrize(("name", "value"), [("groups", ["a"] * 4), ("seconds", 3.0), ("resume", "judged.jsonl")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("groups", ["a"] * 4), ("seconds", 3.0), ("resume", "judged.jsonl")),
+        *(("search", "exhaustive"), ("search", "luck"), ("vary", False)),
+    ],
+)
 def test_what_only_a_promise_needs_is_refused_without_one(name, value):
     streams = StreamSet(np.arange(8.0).reshape(4, 2, 1), ["off", "on"] * 2, ["t"])
     with pytest.raises(ValueError, match=f"{name} is .*, expected none without a promise"):
@@ -486,3 +492,12 @@ def test_all_subsets_of_what_is_offered_are_searched_and_no_variants_beside_them
     found = Candidates.among(streams, [fx.get("mean(t)"), fx.get("max(t)")], None, vary=True)
     assert [found.features[place].name for place in found.proposed] == ["mean(t)", "max(t)"]
     assert len(found.features) > 3
+
+
+def test_costs_of_ones_own_are_weighed_as_they_say(streams):
+    alike, weighed = (
+        kept(streams, costs=Costs([1.0, 1.0, 1.0], [5.0, 5.0, 5.0], a=a, b=b)) for a, b in ((1.0, 1.0), (2.0, 3.0))
+    )
+    assert (weighed.costs.a, weighed.costs.b) == (weighed.offered.a, weighed.offered.b) == (2.0, 3.0)
+    assert weighed.about["promise"]["cost"] > 2 * alike.about["promise"]["cost"]
+    assert evaluate(weighed, streams).cost > 2 * evaluate(alike, streams).cost

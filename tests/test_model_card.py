@@ -13,6 +13,7 @@ from procedures import channels_procedure, labelled_streams, mean_procedure
 from river.naive_bayes import GaussianNB
 
 import feature_extractors as fx
+from feature_extractors.report import channel_name
 from streamfs import Procedure, StreamSet, card_words, train
 from streamfs.batteries import Duty, by_role, life
 from streamfs.card_text import MEANING, NO_PROMISE
@@ -198,6 +199,18 @@ def test_a_promise_comes_with_its_evidence_and_with_what_it_does_not_mean(proced
         assert word in MEANING
 
 
+def test_without_a_completeness_what_all_features_cost_is_of_a_label_and_compared_with_one(procedure):
+    half = {**EVIDENCE, "completeness": None, "streams": 400, "labelled": 200, "right": 190}
+    text = sections(markdown(with_about(procedure, promise=half)))["Promise"]
+    assert "a stream cost 12.5 mJ" in text
+    assert "With all features, under the same promise, a label would cost about 50 mJ, 2 times as much." in text
+
+
+def test_a_part_of_the_risk_that_is_not_known_is_all_of_it(procedure):
+    text = sections(markdown(with_about(procedure, promise={**EVIDENCE, "accuracy_risk": None})))["Promise"]
+    assert "were the accuracy just not kept; that had to be at most 0.05" in text
+
+
 def test_evidence_may_lack_completeness_and_what_the_search_came_to(procedure):
     core = ("accuracy", "risk", "threshold", "streams", "labelled", "right", "cost", "ticks")
     few = {**{name: EVIDENCE[name] for name in core}, "completeness": None, "labelled": 0, "right": 0}
@@ -326,6 +339,15 @@ def test_names_with_any_characters_stay_in_their_cells():
     assert "\n# z" not in text
 
 
+@pytest.mark.parametrize("column", ["a.inlet@north", "a.inlet@every:2", '@"a'])
+def test_a_column_with_an_at_sign_is_no_channel_of_a_policy(column):
+    procedure = channels_procedure(channel_name(column))
+    streams = StreamSet(np.ones((4, 3, 1)), list(procedure.classes) * 2, [column])
+    known = facts(with_about(procedure, card=build_card(procedure, streams, profile("cc2420"))))
+    (node,) = known["nodes"]
+    assert node["messages"] == node["all_columns"]["messages"] > 0
+
+
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
@@ -344,6 +366,7 @@ def test_names_with_any_characters_stay_in_their_cells():
         (("promise",), [], r"promise is \[\], expected an object"),
         (("promise", "completeness"), "all", "promise.completeness is 'all', expected a number or null"),
         (("promise", "subsets"), "all", "promise.subsets is 'all', expected a number or null"),
+        (("promise", "accuracy_risk"), "some", "promise.accuracy_risk is 'some', expected a number or null"),
         (("promise", "right"), True, "promise.right is True, expected a number"),
     ],
 )

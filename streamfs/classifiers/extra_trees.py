@@ -42,6 +42,9 @@ class ExtraTreesClassifier(ProbableClassifier):
     ----------
     forest_ : streamfs.classifiers.forest.Forest
         The fitted trees.
+    feature_importances_ : ndarray of shape (n_features,)
+        By how much the cuts of each feature lower the Gini impurity of the rows, summed over the trees: shares
+        that sum to 1; all 0 where nothing is cut.
     classes_ : ndarray
         The labels, sorted.
     n_features_in_ : int
@@ -128,6 +131,7 @@ class ExtraTreesClassifier(ProbableClassifier):
         seeds = random.randint(np.iinfo(np.int64).max, size=self.n_trees, dtype=np.int64).astype(np.uint64)
         grown = Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(grow)(table, seed) for seed in seeds)
         self.forest_ = _lay_out(grown, laplace=bool(self.laplace))
+        self.feature_importances_ = _importances(grown, rows.shape[1])
         return self
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
@@ -195,3 +199,15 @@ def _lay_out(grown: list[tuple[Grown, Array]], *, laplace: bool) -> Forest:
         counts / counts.sum(axis=1, keepdims=True),
         roots,
     )
+
+
+def _importances(grown: list[tuple[Grown, Array]], n_features: int) -> Array:
+    """How much purer the cuts of each feature have made the rows, as shares."""
+    gains: Array = np.zeros(n_features)
+    for nodes, counts in grown:
+        purity = (counts**2).sum(axis=1) / counts.sum(axis=1)
+        cut = np.flatnonzero(nodes["feature"] >= 0)
+        first = nodes["first_child"][cut]
+        np.add.at(gains, nodes["feature"][cut], purity[first] + purity[first + 1] - purity[cut])
+    total = float(gains.sum())
+    return gains / total if total > 0.0 else gains

@@ -84,7 +84,7 @@ def _make_model(
     from streamfs.promises.explore import Front
 
     with console.progress() as report:
-        front = Front.read(path, plan_of(recorded, [], progress=report, **options))
+        front = Front.read(path, plan_of(recorded, progress=report, **options))
         if point > len(front.points):
             raise click.UsageError(f"--point is {point}, and {path} has {len(front.points)} points")
         with console.step(report, "building the classifier"):

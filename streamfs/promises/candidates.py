@@ -6,6 +6,7 @@ from typing import NamedTuple, Self
 import feature_extractors as fx
 from feature_extractors.base import Feature
 from streamfs.errors import TrainingError
+from streamfs.promises.bundles import Bundles
 from streamfs.promises.policies import with_policies
 from streamfs.streams import StreamSet
 
@@ -26,18 +27,26 @@ class Candidates(NamedTuple):
     free : tuple of int
         Those that read no column: every subset has them.
     proposed : tuple of int
-        Those that are put in.
-    variants : dict of int to tuple of int
-        For which feature others may stand: the same over other channels.
+        Those that are searched; the others are variants of them, the same over other channels.
+    bundles : Bundles
+        What is put in together.
     """
 
     features: tuple[Feature, ...]
     free: tuple[int, ...]
     proposed: tuple[int, ...]
-    variants: dict[int, tuple[int, ...]]
+    bundles: Bundles
 
     @classmethod
-    def among(cls, streams: StreamSet, offered: Sequence[Feature], propose: Propose | None, *, vary: bool) -> Self:
+    def among(
+        cls,
+        streams: StreamSet,
+        offered: Sequence[Feature],
+        propose: Propose | None,
+        *,
+        vary: bool,
+        bundled: bool = False,
+    ) -> Self:
         """Take of what is offered the tick, what is proposed, and its variants.
 
         Parameters
@@ -50,6 +59,8 @@ class Candidates(NamedTuple):
             Says which features to search; by default all that are offered.
         vary : bool
             Whether the same features over channels that are not offered are candidates, too.
+        bundled : bool
+            Whether features of the same channels are put in together, or each on its own.
 
         Raises
         ------
@@ -74,9 +85,10 @@ class Candidates(NamedTuple):
             raise TrainingError(f"none of {names} is left to search, expected a feature that reads a column")
         kept = list(dict.fromkeys([*proposed, *(v for place in proposed for v in variants.get(place, ()))]))
         place = {old: len(free) + new for new, old in enumerate(kept)}
-        return cls(
-            (*free, *(paid[old] for old in kept)),
-            tuple(range(len(free))),
-            tuple(place[old] for old in proposed),
-            {place[old]: tuple(place[v] for v in variants.get(old, ()) if v in place) for old in kept},
-        )
+        features, searched = (*free, *(paid[old] for old in kept)), tuple(place[old] for old in proposed)
+        if bundled:
+            bundles = Bundles.by_channels(features, searched)
+        else:
+            alike = {place[old]: [place[v] for v in variants.get(old, ()) if v in place] for old in kept}
+            bundles = Bundles.single(searched, alike)
+        return cls(features, tuple(range(len(free))), searched, bundles)

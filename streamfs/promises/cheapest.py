@@ -11,6 +11,7 @@ import numpy as np
 
 from streamfs.errors import TrainingError
 from streamfs.evaluation import Progress
+from streamfs.promises.bundles import Bundle
 from streamfs.promises.curve import Curve
 from streamfs.promises.held_out import HeldOut
 from streamfs.promises.judgements import Judgements
@@ -20,20 +21,23 @@ from streamfs.selection.search import Scores, SequentialSearch
 LIKELY = 0.95
 """How probable it shall be that some threshold of a subset passes the test."""
 
+POSSIBLE = 0.05
+"""How probable it shall be at least, where no subset is likely to pass, that its cost counts."""
+
 EVEN = 0.5
-"""How probable it is that the threshold passes whose cost counts: about the last to pass, when all are tested."""
+"""How probable it is that the threshold passes whose cost counts, beside the likeliest: about the last to pass."""
 
 DOUBT = 1.0
 """Standard errors by which shares are taken to be less than they seem: the best of many subsets flatters."""
 
 PATIENCE = 3
-"""Features that a search puts in beyond the cheapest subset before it ends."""
+"""Bundles that a search puts in beyond the cheapest subset before it ends."""
 
 MOST_EXHAUSTED = 10
-"""Features of which all subsets are judged at most; and from all of which a search goes back at most."""
+"""Features of which all subsets are judged at most; and bundles from all of which a search goes back at most."""
 
-FAR = 1e100
-"""More than any cost."""
+FAR, NEAR = 1e100, 1e50
+"""More than any cost: where a subset is hardly possible, and where it is not likely."""
 
 Subset = tuple[int, ...]
 
@@ -53,7 +57,7 @@ class Judged:
     chance : float
         Probability that the test of the likeliest threshold passes.
     cost : float
-        Mean cost of a stream at about the loosest threshold that passes; infinite where none is likely to.
+        Mean cost of a stream at about the loosest threshold that passes; infinite where none labels a stream.
     shortfall : float
         How far the best threshold stays behind what is promised.
     """
@@ -66,12 +70,19 @@ class Judged:
     @property
     def is_likely(self) -> bool:
         """Whether some threshold is likely to pass the test."""
-        return self.cost < inf
+        return self.chance >= LIKELY
 
     @property
     def score(self) -> float:
-        """How good it is: the cheaper, the better; without a likely threshold the nearer to one, the better."""
-        return -self.cost if self.is_likely else -FAR * (2.0 - self.chance + self.shortfall)
+        """How good it is: the cheaper, the better, first of the likely, then of the possible; then the nearer.
+
+        Where none is likely, half the chance is taken for a quarter of the cost.
+        """
+        if self.is_likely:
+            return -self.cost
+        if self.chance >= POSSIBLE:
+            return -NEAR * self.cost / self.chance**2
+        return -FAR * (2.0 - self.chance + self.shortfall)
 
 
 def judge(curve: Curve, promise: Promise, n_streams: int, subset: Subset = ()) -> Judged:
@@ -90,9 +101,8 @@ def judge(curve: Curve, promise: Promise, n_streams: int, subset: Subset = ()) -
     if promise.completeness is not None:
         shortfall = np.maximum(shortfall, promise.completeness - curve.completeness)
         divisor = np.full(len(curve), curve.n_streams)
-    cost, chance = inf, float(chances.max())
-    if chance >= LIKELY:
-        cost = float((curve.cost / divisor)[chances >= EVEN].min())
+    chance = float(chances.max())
+    cost = float((curve.cost / divisor)[chances >= EVEN * chance].min())
     return Judged(subset, chance, cost, max(0.0, float(shortfall.min())))
 
 
@@ -134,6 +144,7 @@ class Cheapest:
     known: Judgements | None = None
     curves: dict[Subset, Curve] = field(default_factory=dict)
     judged: dict[Subset, Judged] = field(default_factory=dict, init=False)
+    _made_of: dict[Subset, tuple[Bundle, ...]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self._until = inf if self.seconds is None else time.monotonic() + self.seconds
@@ -141,6 +152,7 @@ class Cheapest:
     def judge(self, subset: Iterable[int]) -> Judged:
         """Judge a subset, once."""
         key = tuple(sorted(subset))
+        self._made_of.setdefault(key, tuple((feature,) for feature in key))
         if key not in self.judged:
             if time.monotonic() > self._until:
                 raise _OutOfTimeError
@@ -174,7 +186,7 @@ class Cheapest:
             raise TrainingError("no subset of features was judged: give the search more time")
         return min(self.judged.values(), key=lambda found: (-found.score, len(found.subset), found.subset))
 
-    def exhaust(self, features: Sequence[int]) -> Judged:
+    def exhaust(self, bundles: Sequence[Bundle]) -> Judged:
         """Judge all subsets.
 
         Raises
@@ -182,32 +194,42 @@ class Cheapest:
         ValueError
             If there are more than `MOST_EXHAUSTED` features.
         """
-        if len(features) > MOST_EXHAUSTED:
-            raise ValueError(f"there are {len(features)} features to exhaust, expected at most {MOST_EXHAUSTED}")
-        subsets = (subset for size in range(1, len(features) + 1) for subset in combinations(features, size))
-        return self._judge_all(self.judge(subset) for subset in subsets)
+        n_features = len({feature for bundle in bundles for feature in bundle})
+        if n_features > MOST_EXHAUSTED:
+            raise ValueError(f"there are {n_features} features to exhaust, expected at most {MOST_EXHAUSTED}")
+        subsets = (subset for size in range(1, len(bundles) + 1) for subset in combinations(bundles, size))
+        return self._judge_all(map(self._judge_together, subsets))
 
-    def search(self, features: Sequence[int], variants: Mapping[int, Sequence[int]] | None = None) -> Judged:
-        """Search by floating selection; then exchange features for variants, or drop them, while that is cheaper.
+    def search(
+        self, bundles: Sequence[Bundle], variants: Mapping[Bundle, Sequence[Bundle]] | None = None
+    ) -> Judged:
+        """Search by floating selection; then exchange bundles for variants, or drop them, while that is cheaper.
 
         Parameters
         ----------
-        features : sequence of int
-            What to put in.
-        variants : mapping of int to sequence of int, optional
-            For which feature others may stand: the same over cheaper channels.
+        bundles : sequence of tuple of int
+            What to put in: features that go in together.
+        variants : mapping of tuple of int to sequence of tuple of int, optional
+            For which bundle others may stand: the same over cheaper channels.
 
         References
         ----------
         P. Pudil, J. Novovicova and J. Kittler, Floating search methods in feature selection, Pattern Recognition
         Letters 15, 1994.
         """
-        found = self._judge_all(self._float(features))
+        found = self._judge_all(self._float(bundles))
         while variants:
-            before, found = found, self._judge_all(map(self.judge, self._exchanges(found.subset, variants)))
+            exchanges = self._exchanges(self._made_of[found.subset], variants)
+            before, found = found, self._judge_all(map(self._judge_together, exchanges))
             if found is before:
                 break
         return found
+
+    def _judge_together(self, bundles: Sequence[Bundle]) -> Judged:
+        """Judge bundles together, and remember of which a subset is made."""
+        subset = tuple(sorted({feature for bundle in bundles for feature in bundle}))
+        self._made_of.setdefault(subset, tuple(bundles))
+        return self.judge(subset)
 
     def _judge_all(self, steps: Iterable[object]) -> Judged:
         """Go on as long as there is time; return the best."""
@@ -216,25 +238,27 @@ class Cheapest:
                 pass
         return self.best
 
-    def _float(self, features: Sequence[int]) -> Iterator[None]:
-        """Forward, until so many features more have not been cheaper; where they are few, backward from all, too.
+    def _float(self, bundles: Sequence[Bundle]) -> Iterator[None]:
+        """Forward, until so many bundles more have not been cheaper; where they are few, backward from all, too.
 
         What is put in first, as it does well alone, may be dear beside others that do well together only.
         """
-        scores = Scores(lambda subset: self.judge(features[i] for i in subset).score, len(features))
-        for step in SequentialSearch(floating=True, size=len(features)).steps(scores):
+        scores = Scores(lambda places: self._judge_together([bundles[i] for i in places]).score, len(bundles))
+        for step in SequentialSearch(floating=True, size=len(bundles)).steps(scores):
             yield
-            if len(step.subset) >= len(self.best.subset) + PATIENCE:
+            if len(step.subset) >= len(self._made_of[self.best.subset]) + PATIENCE:
                 break
-        if len(features) <= MOST_EXHAUSTED:
+        if len(bundles) <= MOST_EXHAUSTED:
             for _ in SequentialSearch("backward", floating=True, size=1).steps(scores):
                 yield
 
-    def _exchanges(self, subset: Subset, variants: Mapping[int, Sequence[int]]) -> Iterator[Subset]:
-        for place, feature in enumerate(subset):
-            before, after = subset[:place], subset[place + 1 :]
+    def _exchanges(
+        self, bundles: Sequence[Bundle], variants: Mapping[Bundle, Sequence[Bundle]]
+    ) -> Iterator[Sequence[Bundle]]:
+        for place, bundle in enumerate(bundles):
+            before, after = bundles[:place], bundles[place + 1 :]
             if before or after:
                 yield (*before, *after)
-            for other in variants.get(feature, ()):
-                if other not in subset:
+            for other in variants.get(bundle, ()):
+                if other not in bundles:
                     yield (*before, other, *after)

@@ -5,7 +5,6 @@ from datetime import timedelta
 
 import numpy.typing as npt
 
-import feature_extractors as fx
 from feature_extractors.base import Feature
 from streamfs.container import digest
 from streamfs.energy import Profile, profile
@@ -16,9 +15,9 @@ from streamfs.promises.division import Division
 from streamfs.promises.plan import Plan
 from streamfs.promises.pricing import Pricing
 from streamfs.promises.promise import Promise
-from streamfs.selectors import SELECTORS, MakeSelector
+from streamfs.selectors import MakeSelector
 from streamfs.streams import StreamSet
-from streamfs.training import default_features, whole_ticks
+from streamfs.training import offered_features, selector_of, whole_ticks
 
 
 def plan_of(
@@ -46,8 +45,12 @@ def plan_of(
 
     Raises
     ------
+    DataError
+        If the streams have one class only, or a column is missing.
     ValueError
         If the model is none that may keep a promise, or an option is out of range.
+    TypeError
+        If the features are no sequence of features.
     """
     require_streams(streams)
     if len(streams.classes) < 2:
@@ -55,14 +58,13 @@ def plan_of(
     if model not in LEARNERS:
         raise ValueError(f"model is {model!r}, expected one of {', '.join(LEARNERS)}")
     radio = profile(energy_profile) if isinstance(energy_profile, str) else energy_profile
-    offered = default_features(streams) if features is None else features
     sorted_prices = None if prices is None else dict(sorted(prices.items()))
     return Plan(
         streams,
         Promise(risk=risk),
-        [fx.get(feature) if isinstance(feature, str) else feature for feature in offered],
+        offered_features(streams, features),
         Pricing(radio, sorted_prices, max_silence, a, b),
-        SELECTORS[select] if isinstance(select, str) else select,
+        selector_of(select),
         (model,),
         min_leaf,
         whole_ticks(time_limit, int(streams.lengths.max()), streams.period),

@@ -166,9 +166,9 @@ def explore(
     plan = plan_of(streams, features, **options)
     scouted = _scout(plan, _promises(plan, accuracies, completenesses))
     least = min(accuracies), min(completenesses)
-    best = {point.features for point in front(_points(scouted, *least), SHORT_LIST)}
+    best = {point.features for point in front(points_of(scouted, *least), SHORT_LIST)}
     followed = _follow(plan, [features for features in scouted if features in best])
-    return Front(front(_points(followed, *least)), plan)
+    return Front(front(points_of(followed, *least)), plan)
 
 
 def _promises(plan: Plan, accuracies: Sequence[float], completenesses: Sequence[float]) -> list[Promise]:
@@ -211,7 +211,7 @@ def _tell(progress: Progress, promise: Promise, _what: str, done: int, total: in
     progress(f"accuracy {promise.accuracy:g}, completeness {promise.completeness:g}", done, total)
 
 
-def _points(curves: Mapping[Names, Curve], accuracy: float, completeness: float) -> list[FrontPoint]:
+def points_of(curves: Mapping[Names, Curve], accuracy: float, completeness: float) -> list[FrontPoint]:
     """Thresholds of all subsets that are accurate and complete enough."""
     found = [
         FrontPoint(p.accuracy, p.completeness, p.cost, p.ticks, p.threshold, names)
@@ -224,4 +224,5 @@ def _points(curves: Mapping[Names, Curve], accuracy: float, completeness: float)
             f"no threshold labels {completeness:g} of the streams that were held out: explore less"
         )
     best = max(point.accuracy for point in found)
-    return [point for point in found if point.accuracy >= min(accuracy, best - BEHIND)]
+    least = accuracy if best >= accuracy else best - BEHIND
+    return [point for point in found if point.accuracy >= least]

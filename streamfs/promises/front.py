@@ -1,15 +1,16 @@
 """The trade-off that one can look at: what thresholds of subsets come to, as far as nothing else beats it."""
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
 
 from feature_extractors.base import Array
 from streamfs.errors import DataError
+from streamfs.promises.rows import read_rows
 from streamfs.streams import Integers
 
 MOST_POINTS = 24
@@ -155,23 +156,38 @@ def read_front(path: str | Path, exploration: str) -> tuple[FrontPoint, ...]:
     Raises
     ------
     DataError
-        If the file has no points, or they are of another exploration: its streams or its options were not these.
+        If the file has no points, they are not in their order, or they are of another exploration: its streams or
+        its options were not these.
     """
-    points = []
-    with Path(path).open(newline="", encoding="utf-8") as file:
-        for number, row in enumerate(csv.DictReader(file), start=1):
-            try:
-                figures = [float(row[name]) for name in FrontPoint._fields[:-1]]
-                features = tuple(map(str, orjson.loads(row["features"])))
-                found = row["exploration"]
-            except (KeyError, TypeError, ValueError) as error:
-                raise DataError(f"line {number + 1} of {path} is no point of a front: {error}") from error
-            if found != exploration:
-                raise DataError(
-                    f"{path} was explored with other streams or options: give those of then, since what was set "
-                    "apart then is not what is now"
-                )
-            points.append(FrontPoint._make([*figures, features]))
+    points: list[FrontPoint] = []
+    for line, row in read_rows(path):
+        try:
+            point = _point(row, len(points) + 1)
+            found = row["exploration"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"line {line} of {path} is no point of a front: {error}") from error
+        if found != exploration:
+            raise DataError(
+                f"{path} was explored with other streams or options: give those of then, since what was set "
+                "apart then is not what is now"
+            )
+        points.append(point)
     if not points:
         raise DataError(f"{path} has no points of a front")
     return tuple(points)
+
+
+def _point(row: Mapping[str, Any], number: int) -> FrontPoint:
+    """The point of a row, which must have its number: rows that were sorted anew have others.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If it is none.
+    """
+    if int(row["point"]) != number:
+        raise ValueError(f"its number is {row['point']}, expected {number}: leave the points in their order")
+    figures = [float(row[name]) for name in FrontPoint._fields[:-1]]
+    if not 0 < figures[-1] <= 1:
+        raise ValueError(f"threshold is {figures[-1]}, expected more than 0 and at most 1")
+    return FrontPoint._make([*figures, tuple(map(str, orjson.loads(row["features"])))])

@@ -1,9 +1,9 @@
 """Which group each stream is of: the room, the site, what streams have in common that others may not have."""
 
-import csv
 from pathlib import Path
 
 from streamfs.errors import DataError
+from streamfs.promises.rows import read_rows
 from streamfs.streams import StreamSet
 
 
@@ -25,16 +25,15 @@ def read_groups(path: str | Path, streams: StreamSet) -> list[str]:
     Raises
     ------
     DataError
-        If a stream has no group, or two, or the file names one that there is not.
+        If a stream has no group, or two, the file names one that there is not, or cannot be read.
     """
     groups: dict[str, str] = {}
-    with Path(path).open(newline="", encoding="utf-8") as file:
-        for number, row in enumerate(csv.DictReader(file), start=2):
-            stream, group = row.get("stream"), row.get("group")
-            if not stream or not group:
-                raise DataError(f"line {number} of {path} is {dict(row)}, expected a stream and its group")
-            if groups.setdefault(stream, group) != group:
-                raise DataError(f"{path} has stream {stream!r} in the groups {groups[stream]!r} and {group!r}")
+    for number, row in read_rows(path):
+        stream, group = row.get("stream"), row.get("group")
+        if not stream or not group:
+            raise DataError(f"line {number} of {path} is {row}, expected a stream and its group")
+        if groups.setdefault(stream, group) != group:
+            raise DataError(f"{path} has stream {stream!r} in the groups {groups[stream]!r} and {group!r}")
     names = list(map(str, streams.names))
     for unknown in sorted(groups.keys() - set(names)):
         raise DataError(f"{path} has a group for stream {unknown!r}, which there is not among the streams")

@@ -1,5 +1,6 @@
 """What a search has judged, kept in a file, so that a later one need not judge it again."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import orjson
 
 from streamfs.errors import DataError
 
-BEGINNING = b'{"problem":'
+BEGINNING = b'{"problem":"'
 """Of each line."""
 
 Verdict = tuple[float, float, float]
@@ -88,7 +89,7 @@ class Judgements:
         if torn[: len(BEGINNING)] != BEGINNING[: len(torn)]:
             raise self._foreign(len(lines) + 1, torn)
         if torn:
-            self.path.write_bytes(b"".join(line + b"\n" for line in lines))
+            os.truncate(self.path, self.path.stat().st_size - len(torn))
 
     def _foreign(self, number: int, line: bytes) -> DataError:
         return DataError(f"line {number} of {self.path} is {line[:80]!r}, no judgement of a search")

@@ -116,14 +116,14 @@ class Maker:
         curves : dict from tuple of int to Curve, optional
             Curves that searches for other promises have computed, added to.
         """
-        free, proposed = self.candidates.free, self.candidates.proposed
+        free, bundles = self.candidates.free, self.candidates.bundles
         n_test = len(self.division.testing)
         shared = {} if curves is None else curves
         search = Cheapest(self.scouted, self.promise, n_test, free, seconds, self.progress, known, shared)
         if way == "exhaustive":
-            search.exhaust(proposed)
+            search.exhaust(bundles.proposed)
         else:
-            search.search(proposed, self.candidates.variants)
+            search.search(bundles.proposed, bundles.variants)
         return search
 
     def freeze(self, found: Judged) -> Frozen:

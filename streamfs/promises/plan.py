@@ -73,7 +73,11 @@ class Plan:
         """What makes the procedure: the streams divided, and the candidates gathered."""
         division = Division.of(self.streams, self.groups, self.seed)
         candidates = Candidates.among(
-            division.learning, self.features, self._propose(division.learning), vary=self.vary
+            division.learning,
+            self.features,
+            self._propose(division.learning),
+            vary=self.vary,
+            bundled=self._are_many and self.pricing.own is None,
         )
         return Maker(
             division,
@@ -167,10 +171,14 @@ class Plan:
         )
         return digest(repr(words).encode() + b"".join(part.tobytes() for part in parts))
 
+    @property
+    def _are_many(self) -> bool:
+        """Whether there are more features than can be searched one by one."""
+        return sum(bool(feature.columns) for feature in self.features) > MOST_EXHAUSTED
+
     def _propose(self, learning: StreamSet) -> Propose | None:
         """What ranks the candidates; None where there are so few that all are searched."""
-        n_paid = sum(bool(feature.columns) for feature in self.features)
-        if self.make_selector is None or n_paid <= MOST_EXHAUSTED:
+        if self.make_selector is None or not self._are_many:
             return None
         return partial(
             propose,

@@ -1,18 +1,20 @@
 """Which of many features to search: the cheap and the telling, but none twice over different channels."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain, zip_longest
 
 import numpy as np
 
 from feature_extractors.base import Feature
+from streamfs.promises.elimination import elimination
 from streamfs.promises.policies import bare_name
 from streamfs.promises.pricing import Pricing
 from streamfs.relief import position_grid
 from streamfs.selectors import MakeSelector
 from streamfs.streams import StreamSet
-from streamfs.tables import tabulate
+from streamfs.tables import FeatureTable, tabulate
 
-N_PROPOSED = 16
+N_PROPOSED = 32
 """Features that are searched at most."""
 
 N_RANKED = 300
@@ -28,11 +30,13 @@ def propose(
     seed: int,
     features: Sequence[Feature],
 ) -> list[int]:
-    """Propose features to search: by turns the first of a selector's ranking, and the first by Relief weight.
+    """Propose features to search: by turns of a selector's ranking, of its weights, and of what a forest needs.
 
     StreamRelief ranks by what a decision is expected to cost, with one feature alone. Among many features the
     first are those that cost hardly anything and tell hardly anything; the features that tell most belong to the
-    proposals too. A selector without weights has its ranking only.
+    proposals too, by Relief weight. Both look at features one by one, and Relief is led astray where most of many
+    features are noise: what a forest can do without last are features that tell much together. A selector
+    without weights has no turn of these.
 
     Parameters
     ----------
@@ -63,17 +67,24 @@ def propose(
     grid = position_grid(min(time_limit, max(1, int(table.lengths.max()))))
     selector = make_selector(costs, confidence=confidence, horizon=time_limit, positions=grid, random_state=seed)
     selector.fit(table)
-    orders = [selector.ranking_.tolist()]
+    orders = [_needed(table, time_limit, seed), selector.ranking_.tolist()]
     weights = getattr(selector, "weights_", None)
     if weights is not None:
         orders.append(np.argsort(-weights.mean(axis=0), kind="stable").tolist())
-    by_turns = dict.fromkeys(feature for together in zip(*orders, strict=True) for feature in together)
-    return _unlike(list(by_turns), features)
+    by_turns = (feature for feature in chain(*zip_longest(*orders)) if feature is not None)
+    return _unlike(by_turns, features)[:N_PROPOSED]
 
 
-def _unlike(order: Sequence[int], features: Sequence[Feature]) -> list[int]:
-    """The first of an order, none of which is another over different channels: those are exchanged later."""
-    proposed: dict[str, int] = {}
+def _needed(table: FeatureTable, time_limit: int, seed: int) -> list[int]:
+    """The features in the order in which a forest needs them, each over one channel only."""
+    unlike = _unlike(range(len(table.features)), table.features)
+    order = elimination(table.with_features(unlike), time_limit, seed)
+    return [unlike[place] for place in order]
+
+
+def _unlike(order: Iterable[int], features: Sequence[Feature]) -> list[int]:
+    """Those of an order that are no earlier one over different channels: these are exchanged later."""
+    first: dict[str, int] = {}
     for feature in order:
-        proposed.setdefault(bare_name(features[feature]), feature)
-    return list(proposed.values())[:N_PROPOSED]
+        first.setdefault(bare_name(features[feature]), feature)
+    return list(first.values())

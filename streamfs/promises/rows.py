@@ -1,0 +1,37 @@
+"""Rows of a CSV file with a header, as a person or a spreadsheet may have written it."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+from streamfs.errors import DataError
+
+
+def read_rows(path: str | Path) -> Iterator[tuple[int, dict[str, str | None]]]:
+    """Read a file row by row.
+
+    Parameters
+    ----------
+    path : path
+        A file in UTF-8, with or without a byte order mark.
+
+    Yields
+    ------
+    int, dict of str to str or None
+        The number of the line, and its cells by their columns; None where a line ends before the column.
+
+    Raises
+    ------
+    DataError
+        If the file is no text, or a line has more cells than the header.
+    """
+    try:
+        with Path(path).open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file, restkey="", strict=True)
+            for row in reader:
+                if isinstance(row.get(""), list):
+                    place = f"line {reader.line_num} of {path}"
+                    raise DataError(f"{place} has the further cells {row['']}, expected none")
+                yield reader.line_num, row
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}") from error
