@@ -10,7 +10,7 @@ demo: $(VENV)/demo
 
 test: $(VENV)/dev check
 	@sh tests/install_broker.sh
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist worksteal
 
 check: $(VENV)/dev
 	$(BIN)/ruff check

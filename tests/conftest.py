@@ -1,7 +1,11 @@
-"""What all tests share: hypothesis without deadlines, plots without a screen, and a broker."""
+"""What all tests share: no deadlines for hypothesis, plots without a screen, a broker, and scripts that refuse."""
 
 import os
-from collections.abc import Iterator
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from broker import Broker, find_mosquitto
@@ -21,3 +25,26 @@ def broker() -> Iterator[Broker]:
         pytest.skip("mosquitto not found: install it to run the MQTT tests")
     with Broker() as running:
         yield running
+
+
+@pytest.fixture
+def refusal(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+    """Return a function that runs a script which ends itself, here and not in a process that imports all anew.
+
+    What it returns is what a process would have ended with.
+    """
+
+    def run(script: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        monkeypatch.setattr(sys, "argv", [str(script), *arguments])
+        monkeypatch.syspath_prepend(script.parent)
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(SystemExit) as end:
+            runpy.run_path(str(script), run_name="__main__")
+        out, err = capfd.readouterr()
+        if isinstance(end.value.code, int):
+            return subprocess.CompletedProcess(sys.argv, end.value.code, out, err)
+        return subprocess.CompletedProcess(sys.argv, 1, out, f"{err}{end.value.code}\n")
+
+    return run

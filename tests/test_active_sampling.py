@@ -340,11 +340,11 @@ def test_a_prior_of_one_gives_the_papers_table_1():
 
 
 class TestExperiment:
-    def run(self, *options, **environment):
-        command = [sys.executable, EXPERIMENT, "--quick", "--mushrooms", "1000", "--json", *options]
-        return subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=120, env=os.environ | environment
-        )
+    QUICK = ("--quick", "--mushrooms", "1000", "--json")
+
+    def run(self, *options):
+        command = [sys.executable, EXPERIMENT, *self.QUICK, *options]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
     def test_its_tables_are_the_same_for_any_number_of_processes(self):
         if not MUSHROOM.is_file():
@@ -360,14 +360,15 @@ class TestExperiment:
             assert row["active"][0] == row["random"][0]
         assert sum(row["lead"] > row["lead_ci"] for row in tables["figure_1"]) >= 4
 
-    def test_it_says_where_the_set_is_missing(self):
-        ended = self.run(STREAMFS_DATA="")
+    def test_it_says_where_the_set_is_missing(self, refusal, monkeypatch):
+        monkeypatch.setenv("STREAMFS_DATA", "")
+        ended = refusal(EXPERIMENT, *self.QUICK)
         assert (ended.returncode, ended.stdout) == (1, "")
         assert ended.stderr.splitlines() == [
             "STREAMFS_DATA is not set, expected the folder that holds uci/mushroom.csv"
         ]
 
-    def test_a_number_out_of_range_is_named(self):
-        ended = self.run("--mushrooms", "20")
+    def test_a_number_out_of_range_is_named(self, refusal):
+        ended = refusal(EXPERIMENT, *self.QUICK, "--mushrooms", "20")
         assert ended.returncode == 2
         assert "--mushrooms is 20, expected at least 1000" in ended.stderr

@@ -367,11 +367,9 @@ def test_the_experiment_says_where_each_rule_stops(tmp_path):
         assert row["saved"] == 1.0 - (row["probes"] or 200) / 200
 
 
-def test_the_experiment_ends_with_the_message_where_there_is_no_data():
-    environment = {key: value for key, value in os.environ.items() if key != "STREAMFS_DATA"}
-    ended = subprocess.run(
-        [sys.executable, EXPERIMENT], env=environment, capture_output=True, text=True, check=False
-    )
+def test_the_experiment_ends_with_the_message_where_there_is_no_data(refusal, monkeypatch):
+    monkeypatch.delenv("STREAMFS_DATA", raising=False)
+    ended = refusal(EXPERIMENT)
     assert ended.returncode == 1
     assert len(ended.stderr.splitlines()) == 1
     assert "STREAMFS_DATA is not set" in ended.stderr

@@ -63,10 +63,9 @@ def test_own_costs_decide_which_feature_is_taken():
         ("room_climate", [], "STREAMFS_DATA is not set"),
     ],
 )
-def test_an_example_ends_with_the_message_where_a_file_is_missing(tmp_path, name, arguments, message):
-    environment = {key: value for key, value in os.environ.items() if key != "STREAMFS_DATA"}
-    script = [sys.executable, EXAMPLES[name], *arguments]
-    ended = subprocess.run(script, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+def test_an_example_ends_with_the_message_where_a_file_is_missing(refusal, monkeypatch, name, arguments, message):
+    monkeypatch.delenv("STREAMFS_DATA", raising=False)
+    ended = refusal(EXAMPLES[name], *arguments)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert message in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
@@ -96,8 +95,7 @@ def test_room_climate_trains_on_one_fold_and_replays_the_other(tmp_path):
         ("supervised_selection", ["--sets", "foo"], "--sets: invalid choice: 'foo'"),
     ],
 )
-def test_an_experiment_refuses_what_it_cannot_do_before_it_begins(tmp_path, name, arguments, message):
-    script = [sys.executable, Path(__file__).parents[1] / "examples" / "papers" / f"{name}.py", *arguments]
-    ended = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, check=False)
+def test_an_experiment_refuses_what_it_cannot_do_before_it_begins(refusal, name, arguments, message):
+    ended = refusal(ROOT / "examples" / "papers" / f"{name}.py", *arguments)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert message in ended.stderr

@@ -190,6 +190,48 @@ class TestLaws:
         assert_allclose(ticks.predict_proba(X), one.predict_proba(X), atol=1e-9)
 
 
+class TestImportances:
+    @settings(max_examples=200)
+    @given(table=tables, chosen=parameters)
+    def test_are_the_shares_in_which_cuts_of_each_feature_lower_the_impurity(self, table, chosen):
+        X, y, weights = table
+        classifier = ExtraTreesClassifier(**chosen).fit(X, y, weights)
+        found, tested = classifier.feature_importances_, classifier.forest_.features_tested()
+        lowered = np.array(naive.lowered_impurity(naive_forest(X, y, weights, chosen), X.shape[1]))
+        is_lower = lowered.sum() > 1e-9
+        assert found.shape == (X.shape[1],)
+        assert found.min() >= 0.0
+        assert found.sum() == pytest.approx(1.0 if is_lower else 0.0)
+        assert_allclose(found, lowered / lowered.sum() if is_lower else 0.0, atol=1e-6)
+        assert not np.delete(found, tested).any()
+
+    @pytest.mark.parametrize(
+        ("X", "y"),
+        [
+            (np.ones((10, 3)), [0, 1] * 5),
+            (np.full((10, 2), np.nan), [0, 1] * 5),
+            (np.arange(10.0)[:, np.newaxis], [7] * 10),
+            (np.arange(4.0)[:, np.newaxis], [0, 0, 1, 1]),
+        ],
+        ids=["constant", "never known", "one class", "fewer than twice the least leaf"],
+    )
+    def test_are_zero_where_nothing_can_be_cut(self, X, y):
+        found = ExtraTreesClassifier(5, min_leaf=3.0).fit(X, y).feature_importances_
+        assert found.tolist() == [0.0] * X.shape[1]
+
+    def test_say_which_feature_tells_how_much(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(300, 5)), rng.integers(0, 3, 300)
+        X[:, 3] += 2.0 * y
+        X[:, 1] += 0.7 * y
+        assert np.argsort(-ExtraTreesClassifier().fit(X, y).feature_importances_)[:2].tolist() == [3, 1]
+
+    def test_do_not_depend_on_what_laplace_adds_to_the_leaves(self):
+        X, y, weights = make_table(5, 60, 4, 0.1, coarse=False)
+        one, other = (ExtraTreesClassifier(laplace=laplace).fit(X, y, weights) for laplace in (True, False))
+        assert one.feature_importances_.tolist() == other.feature_importances_.tolist()
+
+
 class TestMissing:
     def test_a_constant_feature_is_cut_between_known_and_missing(self):
         X = np.array([[7.0]] * 5 + [[np.nan]] * 5)

@@ -4,6 +4,7 @@ import ast
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -273,6 +274,7 @@ ONLY_HERE = {
 }
 
 
+@cache
 def sources():
     return [p for name in ("feature_extractors", "sensors_sim", "streamfs") for p in (ROOT / name).rglob("*.py")]
 
@@ -282,6 +284,7 @@ def module_of(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache
 def imported(path):
     """Modules that a file imports; those for type checking only are left out."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -289,13 +292,15 @@ def imported(path):
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             skipped.update(ast.walk(node))
+    found = set()
     for node in ast.walk(tree):
         if node in skipped:
             continue
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from {home_of(node.module, alias.name) for alias in node.names}
+            found.update(home_of(node.module, alias.name) for alias in node.names)
+    return found
 
 
 def home_of(module, name):

@@ -330,6 +330,18 @@ def reading(time, value):
     return orjson.dumps({"v": value, "t": time})
 
 
+def test_a_stop_that_comes_at_the_end_of_a_round_is_told_of(procedure):
+    stop, told = Event(), []
+
+    def tell():
+        told.append(stop.is_set())
+        stop.set()
+
+    transport = Transport("mqtt://127.0.0.1:1")
+    Gateway(procedure, Bindings.single([CHANNEL], ["n1"]), transport, Options()).run(stop, on_turn=tell)
+    assert told == [False, True]
+
+
 @pytest.mark.mqtt
 def test_streams_are_decided_and_their_nodes_told(broker, procedure, tmp_path):
     log = tmp_path / "energy.jsonl"

@@ -11,6 +11,8 @@ from feature_extractors.report import Policy
 from streamfs import StreamSet, tabulate
 from streamfs.energy import profile
 from streamfs.errors import TrainingError
+from streamfs.promises import proposals
+from streamfs.promises.bundles import Bundles
 from streamfs.promises.candidates import Candidates
 from streamfs.promises.policies import bare_name, policies_of, with_policies
 from streamfs.promises.pricing import Pricing
@@ -141,7 +143,7 @@ class TestCandidates:
 
         found = Candidates.among(STREAMS, [fx.get("mean(a.t)"), fx.get("max(u)")], last, vary=True)
         assert self.named(found, found.proposed) == ["max(u)"]
-        others = self.named(found, found.variants[found.proposed[0]])
+        others = self.named(found, [other for (other,) in found.bundles.variants[found.proposed]])
         assert sorted(self.named(found, range(len(found.features)))) == sorted(["count()", "max(u)", *others])
         assert {bare_name(fx.get(name)) for name in others} == {"max(u)"}
 
@@ -158,9 +160,20 @@ class TestCandidates:
         assert set(found.free) | set(found.proposed) <= set(range(len(found.features)))
         assert len(set(found.features)) == len(found.features)
         _, variants = with_policies(STREAMS, offered, widen=vary)
-        for place, others in found.variants.items():
+        assert found.bundles.proposed == tuple((place,) for place in found.proposed)
+        assert {place for (place,) in found.bundles.variants} == set(range(len(found.features))) - set(found.free)
+        for (place,), others in found.bundles.variants.items():
             expected = [asked[i].name for i in variants.get(asked.index(found.features[place]), ())]
-            assert self.named(found, others) == expected
+            assert self.named(found, [other for (other,) in others]) == expected
+
+    def test_what_goes_in_together_is_of_the_same_channels(self):
+        offered = [fx.get(name) for name in ("mean(a.t)", "max(u)", "min(a.t)", "mean(a.t@delta:1)", "count()")]
+        found = Candidates.among(STREAMS, offered, lambda _: [2, 1], vary=False, bundled=True)
+        assert found.bundles == Bundles.by_channels(found.features, found.proposed)
+        assert [self.named(found, bundle) for bundle in found.bundles.proposed] == [["min(a.t)"], ["max(u)"]]
+        found = Candidates.among(STREAMS, offered, None, vary=False, bundled=True)
+        together = [self.named(found, bundle) for bundle in found.bundles.proposed]
+        assert together == [["mean(a.t)", "min(a.t)"], ["max(u)"]]
 
     @pytest.mark.parametrize("offered", [["count()"], []])
     def test_without_a_feature_that_reads_a_column_there_is_nothing_to_search(self, offered):
@@ -188,6 +201,18 @@ class Weighing(Ranking):
         return super().fit(table)
 
 
+class Blind(Weighing):
+    """Puts two features last both ways."""
+
+    LAST = (17, 31)
+
+    def fit(self, table):
+        super().fit(table)
+        self.weights_[:, self.LAST] = -np.inf
+        self.ranking_ = np.array([*(place for place in self.ranking_ if place not in self.LAST), *self.LAST])
+        return self
+
+
 class TestPropose:
     def proposed(self, names, selector=Ranking, streams=STREAMS, seed=3):
         made = []
@@ -200,22 +225,65 @@ class TestPropose:
         found = propose(streams, Pricing(profile("transmissions")), make, 0.8, 7, seed, features)
         return found, made[0]
 
-    def test_the_ranking_says_whose_turn_it_is(self):
-        assert self.proposed(["mean(a.t)", "max(a.t)", "min(u)"])[0] == [2, 1, 0]
+    @pytest.fixture
+    def needs(self, monkeypatch):
+        """Says which features a forest needs, and gets what it was asked."""
 
-    def test_the_telling_take_turns_with_the_cheap(self):
-        names = ["mean(a.t)", "max(a.t)", "min(a.t)", "last(a.t)"]
-        assert self.proposed(names, Weighing)[0] == [3, 0, 2, 1]
+        def needs(*order):
+            asked = []
 
-    def test_none_is_proposed_twice_over_different_channels(self):
-        found, _ = self.proposed(
-            ["mean(a.t)", "max(u@delta:1)", "mean(a.t@delta:1)", "max(u)", "mean(a.t@every:2)"]
-        )
-        assert found == [4, 3]
+            def elimination(*arguments):
+                asked.append(arguments)
+                return np.array(order)
 
-    def test_of_very_many_the_first_are(self):
+            monkeypatch.setattr(proposals, "elimination", elimination)
+            return asked
+
+        return needs
+
+    def test_what_a_forest_needs_takes_turns_with_the_ranking(self, needs):
+        needs(0, 1, 2, 3)
+        assert self.proposed(["mean(a.t)", "max(a.t)", "min(u)", "last(a.t)"])[0] == [0, 3, 1, 2]
+
+    def test_the_telling_take_turns_with_the_cheap(self, needs):
+        needs(2, 4, 5, 3, 1, 0)
+        names = [f"{kind}({column})" for column in ("a.t", "u") for kind in ("mean", "max", "min")]
+        assert self.proposed(names, Weighing)[0] == [2, 5, 0, 4, 1, 3]
+
+    def test_none_is_proposed_twice_over_different_channels(self, needs):
+        names = ["mean(a.t)", "mean(a.t@delta:1)", "max(u@delta:1)", "max(u)", "mean(a.t@every:2)"]
+        asked = needs(1, 0)
+        assert self.proposed(names)[0] == [2, 4]
+        assert asked[0][0].names == ("mean(a.t)", "max(u@delta:1)")
+        needs(0, 1)
+        assert self.proposed(names)[0] == [0, 2]
+
+    def test_of_very_many_the_first_are(self, needs):
         names = [f"mean(a.t; window={n})" for n in range(2, N_PROPOSED + 9)]
-        assert self.proposed(names)[0] == list(range(len(names)))[: -N_PROPOSED - 1 : -1]
+        backwards = list(range(len(names)))[::-1]
+        needs(*backwards)
+        assert self.proposed(names)[0] == backwards[:N_PROPOSED]
+        needs(*backwards[::-1])
+        half = N_PROPOSED // 2
+        assert sorted(self.proposed(names)[0]) == sorted([*range(half), *backwards[:half]])
+
+    def test_of_two_that_tell_only_together_the_forest_knows(self):
+        rng = np.random.default_rng(0)
+        signs = rng.choice([-1.0, 1.0], (N_RANKED, 2))
+        values = rng.normal(size=(N_RANKED, 4, N_PROPOSED + 16))
+        values[:, :, Blind.LAST] = 2.0 * signs[:, np.newaxis] + 0.5 * values[:, :, Blind.LAST]
+        columns = [f"c{place}" for place in range(values.shape[2])]
+        streams = StreamSet(values, np.where(signs[:, 0] == signs[:, 1], "alike", "unlike"), columns)
+        found, _ = self.proposed([f"mean({column})" for column in columns], Blind, streams)
+        assert len(found) == N_PROPOSED
+        assert set(Blind.LAST) <= set(found)
+
+    def test_the_forest_is_told_of_limit_and_seed(self, needs):
+        asked = needs(0, 1)
+        _, made = self.proposed(["mean(a.t)", "correlation(a.t, u)"])
+        ((table, *others),) = asked
+        assert others == [7, 3]
+        assert table.values.tobytes() == made.table.values.tobytes()
 
     def test_the_selector_is_told_of_costs_limit_confidence_and_seed(self):
         _, made = self.proposed(["mean(a.t)", "correlation(a.t, u)"])
@@ -225,10 +293,11 @@ class TestPropose:
         assert positions.max() == 7
         assert made.table.values.shape == (4, 20, 2)
 
-    def test_of_very_many_streams_some_are_ranked(self):
+    def test_of_very_many_streams_some_are_ranked(self, needs):
+        asked = needs(0)
         streams = noise("a.t", "b.t", "u", n_streams=2 * N_RANKED)
         _, made = self.proposed(["mean(a.t)"], streams=streams)
-        assert len(made.table.labels) == N_RANKED
+        assert len(made.table.labels) == len(asked[0][0].labels) == N_RANKED
         assert np.unique(made.table.labels, return_counts=True)[1].tolist() == [N_RANKED // 2] * 2
         _, again = self.proposed(["mean(a.t)"], streams=streams)
         assert again.table.values.tobytes() == made.table.values.tobytes()

@@ -374,15 +374,11 @@ def test_a_gateway_needs_no_scikit_learn():
 class TestExperiment:
     SCRIPT = Path(__file__).parents[1] / "examples" / "papers" / "query_sensitive.py"
 
-    def run(self, *arguments, **variables):
-        environment = {key: value for key, value in os.environ.items() if key != "STREAMFS_DATA"}
-        script = [sys.executable, self.SCRIPT, *arguments]
-        return subprocess.run(script, env=environment | variables, capture_output=True, text=True, check=False)
-
     def test_compares_all_methods(self):
         if "STREAMFS_DATA" not in os.environ:
             pytest.skip("STREAMFS_DATA is not set: the data sets are not there")
-        ended = self.run("--quick", "--json", STREAMFS_DATA=os.environ["STREAMFS_DATA"])
+        script = [sys.executable, self.SCRIPT, "--quick", "--json"]
+        ended = subprocess.run(script, capture_output=True, text=True, check=False)
         assert ended.returncode == 0, ended.stderr
         found = json.loads(ended.stdout)
         for selector in ("FSS", "Relief"):
@@ -393,8 +389,9 @@ class TestExperiment:
             [test["stated"] for test in found["tests"]], abs=0.002
         )
 
-    def test_ends_with_the_message_where_the_sets_are_not_there(self):
-        ended = self.run("--quick")
+    def test_ends_with_the_message_where_the_sets_are_not_there(self, refusal, monkeypatch):
+        monkeypatch.delenv("STREAMFS_DATA", raising=False)
+        ended = refusal(self.SCRIPT, "--quick")
         assert (ended.returncode, ended.stdout) == (1, "")
         assert ended.stderr.startswith("STREAMFS_DATA is not set")
         assert len(ended.stderr.splitlines()) == 1

@@ -1,5 +1,7 @@
 """The selections by name, where training and the experiment take them."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -7,7 +9,7 @@ from procedures import labelled_streams
 
 import feature_extractors as fx
 import feature_extractors.base
-from streamfs import Costs, Engine, Procedure, Relief, arguments, evaluate, train
+from streamfs import Costs, Engine, Procedure, Relief, arguments, evaluate, figure2, train
 from streamfs.cli import cli
 from streamfs.errors import TrainingError
 from streamfs.experiment import OTHERS, Experiment
@@ -66,7 +68,8 @@ def test_the_experiment_names_the_methods_there_are():
         list(experiment.run("ouija", [0.9]))
 
 
-def test_the_command_line_compares_a_further_selection():
+def test_the_command_line_compares_a_further_selection(monkeypatch):
+    monkeypatch.setattr(figure2, "Motes", partial(figure2.Motes, n_training=60, n_testing=30, n_ticks=20))
     result = CliRunner().invoke(
         cli,
         ["figure2", "--seeds", "1", "--jobs", "1", "--thresholds", "0.8", "--also", "finco", "--json"],

@@ -108,10 +108,8 @@ def test_the_experiment_runs_and_gives_figures_for_each_method(tmp_path):
     assert imread(tmp_path / "selection.png")[..., :3].std() > 0.05
 
 
-def test_without_the_data_the_message_says_so():
-    environment = {key: value for key, value in os.environ.items() if key != "STREAMFS_DATA"}
-    ended = subprocess.run(
-        [sys.executable, EXPERIMENT, "--quick"], env=environment, capture_output=True, text=True, check=False
-    )
+def test_without_the_data_the_message_says_so(refusal, monkeypatch):
+    monkeypatch.delenv("STREAMFS_DATA", raising=False)
+    ended = refusal(EXPERIMENT, "--quick")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert "STREAMFS_DATA is not set" in ended.stderr

@@ -10,7 +10,9 @@ from matplotlib.image import imread
 
 from streamfs import Procedure, StreamSet, evaluate
 from streamfs.cli import main
+from streamfs.commands.promise_words import print_front
 from streamfs.promises.division import Division
+from streamfs.promises.front import FrontPoint
 
 FEATURES = [
     "mean_absolute_difference(a.temperature, b.temperature)",
@@ -158,6 +160,14 @@ def test_extra_trees_can_be_asked_for_without_a_promise(command, folder):
     assert result.code == 0
     assert "forest" in result.out
     assert "promise" not in Procedure.load(folder / "forest.streamfs").about
+
+
+def test_of_a_point_of_many_features_the_channels_are_named(capsys):
+    names = tuple(f"{kind}({column})" for kind in ("mean", "max", "min") for column in ("a.t", "a.t@delta:1"))
+    point = FrontPoint(0.9, 0.9, 1.0, 1.0, 0.5, ("count()", *names))
+    print_front([point, point._replace(features=names[:1])], "joules", as_json=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2:] == [" A  6 features of a.t, a.t@delta:1", " B  mean(a.t)"]
 
 
 def test_the_trade_off_is_a_table_a_file_and_a_plot(command, folder):

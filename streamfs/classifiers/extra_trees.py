@@ -16,7 +16,7 @@ from streamfs.classifiers.forest import Forest
 from streamfs.estimators import ProbableClassifier
 
 ROUNDING = 1e-9
-"""The share by which a sum of weights may fall short of `min_leaf`: what adding up thirds of a stream loses."""
+"""The share by which a sum of weights may be wrong: what adding up thirds of a stream loses."""
 
 
 class ExtraTreesClassifier(ProbableClassifier):
@@ -44,7 +44,7 @@ class ExtraTreesClassifier(ProbableClassifier):
         The fitted trees.
     feature_importances_ : ndarray of shape (n_features,)
         By how much the cuts of each feature lower the Gini impurity of the rows, summed over the trees: shares
-        that sum to 1; all 0 where nothing is cut.
+        that sum to 1; all 0 where no cut lowers it.
     classes_ : ndarray
         The labels, sorted.
     n_features_in_ : int
@@ -208,6 +208,8 @@ def _importances(grown: list[tuple[Grown, Array]], n_features: int) -> Array:
         purity = (counts**2).sum(axis=1) / counts.sum(axis=1)
         cut = np.flatnonzero(nodes["feature"] >= 0)
         first = nodes["first_child"][cut]
-        np.add.at(gains, nodes["feature"][cut], purity[first] + purity[first + 1] - purity[cut])
+        gained = purity[first] + purity[first + 1] - purity[cut]
+        gained[gained < ROUNDING * purity[cut]] = 0.0  # nothing but rounding
+        np.add.at(gains, nodes["feature"][cut], gained)
     total = float(gains.sum())
     return gains / total if total > 0.0 else gains

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from string import ascii_uppercase
-from textwrap import fill
+from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,6 +22,9 @@ MEASURED = (
     "Each bound holds for streams that are drawn as these were, each on its own. It is none elsewhere, nor for "
     "pairs that share nodes, nor for the best of many points that were measured."
 )
+
+MOST_NAMED = 4
+"""Features of a point that are named; of more, the channels are."""
 
 FLATTERED = (
     "These are the best of many, as streams came to that were held out: new ones come to a little less. A point "
@@ -96,8 +99,9 @@ def tell_refusal(error: "PromiseError", *, as_json: bool) -> None:
 
 
 def print_front(points: Iterable["FrontPoint"], unit: str, *, as_json: bool) -> None:
-    """Show the points of a front: as JSON a line each, else as a table."""
+    """Show the points of a front: as JSON a line each, else as a table, and what the features are."""
     import feature_extractors as fx
+    from feature_extractors.base import channels_of
     from streamfs import console
 
     if as_json:
@@ -117,9 +121,12 @@ def print_front(points: Iterable["FrontPoint"], unit: str, *, as_json: bool) -> 
         for number, point in enumerate(points, start=1)
     ]
     console.print_table(rows, f"what held-out streams came to; the cost in {unit}")
-    for features, letter in letters.items():
-        paid = [name for name in features if fx.get(name).columns]
-        click.echo("\n".join(f" {letter if name == paid[0] else ' '}  {name}" for name in paid))
+    for names, letter in letters.items():
+        paid = [feature for feature in map(fx.get, names) if feature.columns]
+        lines = [feature.name for feature in paid]
+        if len(paid) > MOST_NAMED:
+            lines = wrap(f"{len(paid)} features of {', '.join(channels_of(paid))}", 75, break_long_words=False)
+        click.echo("\n".join(f" {' ' if number else letter}  {line}" for number, line in enumerate(lines)))
 
 
 def draw_reliability(procedure: "Procedure", streams: "StreamSet", path: Path) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         "streamfs train rooms.parquet -o rooms.streamfs --time-limit 600s",
         "streamfs train pairs.csv -o lazy.streamfs --classifier qsfs1",
         "streamfs train pairs.csv -o nb.streamfs --river naive_bayes.GaussianNB",
-        "streamfs train pairs.csv -o sure.streamfs --promise 0.9 --completeness 0.95",
+        "streamfs train pairs.csv -o sure.streamfs --promise 0.8 --completeness 0.9",
         "streamfs train pairs.csv --explore front.csv --png front.png",
         "streamfs train pairs.csv --explore front.csv --point 7 -o seventh.streamfs",
     )

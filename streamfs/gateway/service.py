@@ -232,7 +232,7 @@ class Gateway:
         patience : float, optional
             Seconds within which the broker must accept at first; None tries for ever.
         on_turn : callable, optional
-            Called each time the loop goes round.
+            Called each time the loop goes round, and once it has ended.
 
         Returns
         -------
@@ -252,6 +252,8 @@ class Gateway:
                     self._transport.connect(patience)
                     self._transport.check_subscribed(patience)
                 self._follow(stop, idle_timeout, until_decided=until_decided, on_turn=on_turn)
+                if on_turn is not None:
+                    on_turn()  # the stop may have come after it was called in the last round
                 self._end()
             finally:
                 self._store.stop(_FAREWELL)

@@ -36,8 +36,9 @@ def elimination(table: FeatureTable, time_limit: int, seed: int) -> Integers:
     Notes
     -----
     A forest is grown, the features that lower the impurity least are put last, and the next forest is grown on the
-    others. So of several that tell the same one comes first, and not all: alone, each of them takes a part of what
-    they tell.
+    others. So features come first that tell much together, even if neither of them tells anything alone. Of
+    several that tell the same, each takes a part of what they tell in the early forests; once some are gone, those
+    left are found to tell more.
 
     References
     ----------

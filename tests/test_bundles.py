@@ -1,0 +1,149 @@
+"""Features that go in together: what the channels of one allow to read, and the same over other channels."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import feature_extractors as fx
+from feature_extractors.report import Policy, channel_name
+from streamfs import StreamSet, train
+from streamfs.promises import Promise, PromiseError, plan
+from streamfs.promises.bundles import Bundles
+
+COLUMNS = ("t", "a.t", "a.le vel@,x", 'say "t"', "a@every:2", "a@x")
+POLICIES = ("", "every:2", "delta:0.5", "flag:0.5", "mean:4")
+
+channels = st.tuples(st.sampled_from(COLUMNS), st.sampled_from(POLICIES))
+reads = st.one_of(
+    st.just(("count", ())),
+    st.tuples(st.sampled_from(["mean", "max", "last"]), st.tuples(channels)),
+    st.tuples(st.just("correlation"), st.lists(channels, min_size=2, max_size=2).map(tuple)),
+)
+offers = st.lists(reads, unique=True, min_size=1, max_size=14)
+
+
+@st.composite
+def proposals(draw):
+    """What is read, pairs of kind and channels, and places of some that read a column."""
+    offered = draw(offers)
+    paid = [place for place, (_, read) in enumerate(offered) if read]
+    return offered, draw(st.lists(st.sampled_from(paid), unique=True)) if paid else []
+
+
+def feature(kind, read):
+    names = [channel_name(column, Policy.parse(policy)) for column, policy in read]
+    return fx.get(f"{kind}({', '.join(names)})")
+
+
+def found_of(offered, proposed):
+    return Bundles.by_channels([feature(*each) for each in offered], proposed)
+
+
+def columns_of(offered, bundle):
+    return {column for place in bundle for column, _ in offered[place][1]}
+
+
+def readable(offered, place):
+    """What may be read with the channels of a feature, taken one by one."""
+    paid = offered[place][1]
+    return tuple(
+        other for other, (_, read) in enumerate(offered) if read and all(channel in paid for channel in read)
+    )
+
+
+class TestByChannels:
+    @given(proposals())
+    def test_each_holds_all_that_the_channels_of_what_is_proposed_allow_to_read(self, drawn):
+        offered, proposed = drawn
+        expected, seen = [], []
+        for place in proposed:
+            columns = {column for column, _ in offered[place][1]}
+            if columns not in seen:
+                expected.append(readable(offered, place))
+                seen.append(columns)
+        assert list(found_of(offered, proposed).proposed) == expected
+
+    @given(proposals())
+    def test_no_two_that_are_proposed_read_the_same_columns(self, drawn):
+        offered, proposed = drawn
+        read = [columns_of(offered, bundle) for bundle in found_of(offered, proposed).proposed]
+        assert all(columns not in read[:place] for place, columns in enumerate(read))
+        assert all({column for column, _ in offered[place][1]} in read for place in proposed)
+
+    @given(proposals())
+    def test_what_costs_nothing_is_in_none(self, drawn):
+        offered, proposed = drawn
+        found = found_of(offered, proposed)
+        held = {place for bundle in (*found.proposed, *found.variants) for place in bundle}
+        assert held == {place for place, (_, read) in enumerate(offered) if read}
+
+    @given(proposals())
+    def test_all_others_of_the_same_columns_may_stand_for_each(self, drawn):
+        offered, proposed = drawn
+        found = found_of(offered, proposed)
+        every = dict.fromkeys(readable(offered, place) for place, (_, read) in enumerate(offered) if read)
+        assert set(found.variants) == set(every)
+        for bundle, others in found.variants.items():
+            columns = columns_of(offered, bundle)
+            alike = [other for other in every if other != bundle and columns_of(offered, other) == columns]
+            assert list(others) == alike
+
+    def test_the_first_that_is_proposed_says_over_which_channels(self):
+        features = [fx.get(name) for name in ("mean(t)", "max(t@delta:1)", "max(t)", "last(t@delta:1)")]
+        assert Bundles.by_channels(features, [1, 0]).proposed == ((1, 3),)
+        assert Bundles.by_channels(features, [2, 3]).proposed == ((0, 2),)
+
+    def test_a_pair_comes_with_what_each_of_its_channels_tells(self):
+        names = ["mean(t)", "mean(u@delta:1)", "correlation(t, u@delta:1)", "mean(u)", "mean(v)"]
+        found = Bundles.by_channels([fx.get(name) for name in names], [2])
+        assert found.proposed == ((0, 1, 2),)
+        assert found.variants[(0, 1, 2)] == ()
+        assert found.variants[(1,)] == ((3,),)
+
+    def test_columns_that_differ_after_an_at_sign_only_are_two(self):
+        features = [fx.get(name) for name in ('mean("a@x")', 'mean("a@y")', 'mean("a@x"@every:2)')]
+        found = Bundles.by_channels(features, [0, 1])
+        assert found.proposed == ((0,), (1,))
+        assert found.variants == {(0,): ((2,),), (1,): (), (2,): ((0,),)}
+
+
+class TestSingle:
+    @given(st.dictionaries(st.integers(0, 20), st.lists(st.integers(0, 20), unique=True)), st.data())
+    def test_is_one_feature_each(self, variants, data):
+        proposed = data.draw(st.lists(st.integers(0, 20), unique=True))
+        found = Bundles.single(proposed, variants)
+        assert found.proposed == tuple((place,) for place in proposed)
+        assert found.variants == {(place,): tuple((v,) for v in others) for place, others in variants.items()}
+
+
+class TestTraining:
+    """Two classes that tell only how the least and the largest reading of one column of many go together."""
+
+    PROMISE = Promise(accuracy=0.8, completeness=0.8, risk=0.1)
+    NOISES = tuple(f"noise.{i}" for i in range(16))
+
+    def streams(self, n_streams=240, n_ticks=6, seed=1):
+        rng = np.random.default_rng(seed)
+        deep, high = rng.integers(0, 2, (2, n_streams))
+        values = rng.normal(0, 0.3, (n_streams, n_ticks, 1 + len(self.NOISES)))
+        values[:, 0, 0] -= 2.0 + 4.0 * deep
+        values[:, 1, 0] += 2.0 + 4.0 * high
+        return StreamSet(values, np.where(deep == high, "even", "odd"), ["x", *self.NOISES])
+
+    def kept(self, **options):
+        names = ["min(x)", "max(x)", *(f"mean({column})" for column in self.NOISES)]
+        return train(self.streams(), features=names, promise=self.PROMISE, vary=False, n_jobs=1, **options)
+
+    @pytest.mark.parametrize("select", [None, "streamrelief"])
+    def test_what_tells_only_with_another_of_its_channel_is_found_as_both_go_in(self, select):
+        procedure = self.kept(select=select)
+        assert {feature.name for feature in procedure.features} - {"count()"} == {"min(x)", "max(x)"}
+        assert procedure.channels == ("x",)
+        evidence = procedure.about["promise"]
+        assert evidence["right"] >= 0.8 * evidence["labelled"] >= 0.8 * 0.8 * evidence["streams"]
+
+    def test_it_is_not_found_were_each_put_in_on_its_own(self, monkeypatch):
+        monkeypatch.setattr(plan, "MOST_EXHAUSTED", 99)
+        with pytest.raises(PromiseError):
+            self.kept(select=None)
