@@ -1,6 +1,6 @@
 """How the command line reads its arguments: what is wrong with one is said before any work is done."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from importlib import import_module
 from math import floor, isfinite
@@ -70,27 +70,26 @@ class Number(click.FloatRange):
 
 
 class NewFile(click.Path):
-    """A file that is to be written, in a folder that is there."""
+    """A file that is to be written, in a folder that is there.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    endings : sequence of str
+        What its name may end in; by default in anything.
+    """
+
+    def __init__(self, endings: Sequence[str] = ()) -> None:
         super().__init__(dir_okay=False, writable=True, path_type=Path)
+        self._endings = endings
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Check the folder."""
+        """Check the folder and the ending."""
         path = Path(str(super().convert(value, param, ctx)))
         if not path.parent.is_dir():
             self.fail(f"{path} cannot be written: there is no folder {path.parent}", param, ctx)
-        return path
-
-
-class Picture(NewFile):
-    """A picture that is to be written."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Check the ending."""
-        path = super().convert(value, param, ctx)
-        if path.suffix not in PICTURES:
-            self.fail(f"{path} ends in {path.suffix!r}, expected one of {', '.join(PICTURES)}", param, ctx)
+        if self._endings and path.suffix not in self._endings:
+            wanted = f"one of {', '.join(self._endings)}" if len(self._endings) > 1 else self._endings[0]
+            self.fail(f"{path} ends in {path.suffix!r}, expected {wanted}", param, ctx)
         return path
 
 
@@ -145,6 +144,18 @@ def price(text: str) -> tuple[str, float]:
     if not quantity or not (isfinite(value) and value >= 0):
         raise ValueError(f"{text!r}, expected a quantity and a number not below 0: light=10")
     return quantity, value
+
+
+def prices(
+    _context: click.Context, option: click.Parameter, named: Sequence[tuple[str, float]]
+) -> dict[str, float]:
+    """Put prices together; each quantity has one."""
+    together = dict(named)
+    for quantity in together:
+        factors = [f"{factor:g}" for other, factor in named if other == quantity]
+        if len(factors) > 1:
+            raise click.UsageError(f"{option.opts[-1]} names {quantity} twice: {' and '.join(factors)}")
+    return together
 
 
 def feature(text: str) -> Any:
@@ -211,7 +222,8 @@ def examples(*commands: str) -> str:
 OLD_FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 NEW_FILE = NewFile()
-PICTURE = Picture()
+PICTURE = NewFile(PICTURES)
+TABLE = NewFile((".csv",))
 POSITIVE = Number(0, min_open=True)
 NOT_NEGATIVE = Number(0)
 PROBABILITY = Number(0, 1, min_open=True)

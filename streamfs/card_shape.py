@@ -54,11 +54,12 @@ _POINT: Shape = {
     **dict.fromkeys(("accuracy", "accuracy_at_least", "completeness", "completeness_at_least"), _NUMBER),
     "searched_on": (int,),
 }
+_EVIDENCE = {"promise": _PROMISE, "point": _POINT}
 _BESIDE = (
     *("accuracy_risk", "completeness_risk", "p_accuracy", "p_completeness"),
     *("searched_on", "subsets", "all_features_cost"),
 )
-"""Numbers that the evidence of a promise may lack."""
+"""Numbers that evidence may lack."""
 
 
 def check_card(card: Any) -> None:
@@ -76,8 +77,15 @@ def check_card(card: Any) -> None:
         _check(f"card.{part}", card[part], shape)
 
 
-def check_promise(promise: Any) -> None:
-    """Refuse a promise's evidence of another shape; None, where nothing was promised, is one too.
+def check_evidence(name: str, evidence: Any) -> None:
+    """Refuse a promise's or a point's evidence of another shape; None, where there is none, is one too.
+
+    Parameters
+    ----------
+    name : {"promise", "point"}
+        What it is of.
+    evidence : object
+        What the model file has of it.
 
     Raises
     ------
@@ -86,34 +94,14 @@ def check_promise(promise: Any) -> None:
 
     Examples
     --------
-    >>> check_promise({"accuracy": "high"})
+    >>> check_evidence("promise", {"accuracy": "high"})
     Traceback (most recent call last):
     ...
     streamfs.errors.ModelError: the model is damaged: promise.accuracy is 'high', expected a number
     """
-    if promise is None:
-        return
-    _check("promise", promise, _PROMISE)
-    _check("promise", promise, {name: _PERHAPS for name in _BESIDE if name in promise})
-
-
-def check_point(point: Any) -> None:
-    """Refuse what a point of a trade-off came to, if it has another shape; None, where there is none, is one too.
-
-    Raises
-    ------
-    ModelError
-        Naming the field.
-
-    Examples
-    --------
-    >>> check_point({"risk": "low"})
-    Traceback (most recent call last):
-    ...
-    streamfs.errors.ModelError: the model is damaged: point.risk is 'low', expected a number
-    """
-    if point is not None:
-        _check("point", point, _POINT)
+    if evidence is not None:
+        _check(name, evidence, _EVIDENCE[name])
+        _check(name, evidence, {field: _PERHAPS for field in _BESIDE if field in evidence})
 
 
 def _check(what: str, part: Any, shape: Shape) -> None:

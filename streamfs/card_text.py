@@ -131,7 +131,10 @@ def _with_all_features(promise: Facts, unit: str | None) -> str:
     if promise["completeness"] is None:
         what, cost = "a label", promise["cost"] * promise["streams"] / max(promise["labelled"], 1)
     times = f", {everything / cost:.2g} times as much" if cost > 0 else ""
-    return f"With all features, under the same promise, {what} would cost about {_cost(everything, unit)}{times}."
+    return (
+        f"With all features that were searched, under the same promise, {what} would cost about "
+        f"{_cost(everything, unit)}{times}."
+    )
 
 
 def _battery(facts: Facts) -> Iterable[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from feature_extractors.report import split_channel
 from streamfs import card_text
 from streamfs.batteries import Duty, by_role, life, role_of
-from streamfs.card_shape import check_card, check_point, check_promise
+from streamfs.card_shape import check_card, check_evidence
 from streamfs.classifiers.forest import Forest
 from streamfs.classifiers.lazy import LazyNeighbors
 from streamfs.classifiers.tree import Tree
@@ -114,8 +114,8 @@ def facts(procedure: Procedure, radio: Profile | None = None, duty: Duty | None 
     duty = Duty() if duty is None else duty
     card, promise, point = (procedure.about.get(name) for name in ("card", "promise", "point"))
     check_card(card)
-    check_promise(promise)
-    check_point(point)
+    check_evidence("promise", promise)
+    check_evidence("point", point)
     card = card or {"data": None, "radio": None, "prices": {}, "traffic": None}
     unit = None if card["radio"] is None else card["radio"]["unit"]
     if radio is not None:

@@ -24,6 +24,8 @@ from streamfs.model_header import check_distinct, check_header
 KIND, VERSION = "model", 1
 LONGEST = 2**53
 """Ticks: the largest number that is whole for a float, too."""
+MOST_LISTED = 12
+"""Features that are listed for a person; of more, the channels are."""
 RIVER = "river.pickle"
 _AS_ARRAYS: dict[str, type[Forest | LazyNeighbors]] = {"forest": Forest, "neighbours": LazyNeighbors}
 """Classifiers whose arrays are the model file's, by their word in the header."""
@@ -188,10 +190,7 @@ class Procedure:
             f"classes     {', '.join(self.classes)}",
             f"confidence  {self.confidence:g}",
             f"time limit  {self.time_limit} ticks of {self.period:g} s",
-            *(
-                f"{'features    ' if i == 0 else ' ' * 12}{feature.name}  (each-time cost {cost:.4g})"
-                for i, (feature, cost) in enumerate(zip(self.features, self.costs.each, strict=True))
-            ),
+            *self._feature_lines(),
         ]
         if isinstance(self.classifier, Forest):
             lines += ["", forest_text(self.classifier, [f.name for f in self.features])]
@@ -202,6 +201,17 @@ class Procedure:
             if self.classifier.calibration is not None:
                 lines += ["", f"calibrated  {self.classifier.calibration.text()}"]
         return "\n".join(lines)
+
+    def _feature_lines(self) -> list[str]:
+        """Features with their costs; of many, the channels."""
+        lines = [
+            f"{feature.name}  (each-time cost {cost:.4g})"
+            for feature, cost in zip(self.features, self.costs.each, strict=True)
+        ]
+        if len(lines) > MOST_LISTED:
+            total = f"(each-time cost {self.costs.each.sum():.4g} together)"
+            lines = [f"{len(lines)}, of these channels  {total}", *channels_of(self.features)]
+        return [f"{'features' if place == 0 else '':<12}{line}" for place, line in enumerate(lines)]
 
     def save(self, path: str | Path) -> None:
         """Write the model file; whole, or not at all.

@@ -1,9 +1,11 @@
 """What the nodes of a stream send until its decision, measured on recorded streams."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from feature_extractors.base import Array
 from feature_extractors.report import channel_name
 from streamfs.errors import DataError
 from streamfs.evaluation import require_columns, require_period
@@ -53,31 +55,40 @@ def measure_traffic(procedure: Procedure, streams: StreamSet) -> Traffic:
     Messages before the episode opens count too: a channel may have to wait for another's first value. A stream
     whose episode never opens sends to its end.
     """
+    return measure_traffics(procedure, streams, [procedure.confidence])[0]
+
+
+def measure_traffics(procedure: Procedure, streams: StreamSet, thresholds: Sequence[float]) -> list[Traffic]:
+    """Count the messages as `measure_traffic` does, were each of these the procedure's confidence threshold.
+
+    Notes
+    -----
+    The streams are classified once, whatever the number of thresholds.
+    """
     require_period(procedure, streams)
     require_columns(procedure, streams)
     if not streams.lengths.any():
         raise DataError(f"none of {len(streams)} streams has a tick, expected some whose messages can be counted")
     table = tabulate(streams, procedure.features, procedure.max_silence)
     trajectories = Trajectories.of(procedure.classifier, table, procedure.time_limit)
-    _, ticks = trajectories.decide(procedure.confidence)
     opening = streams.lengths - table.lengths
     tested = [procedure.features[i] for i in procedure.classifier.features_tested()]
-    channels = {
-        channel: _messages(
-            streams,
-            channel,
-            opening + trajectories.asked_ticks([channel in feature.columns for feature in tested], ticks),
-            procedure.max_silence,
-        )
-        for channel in procedure.channels
-    }
-    every_tick = [channel_name(column) for column in streams.columns]
-    columns = {channel: _messages(streams, channel, opening + ticks) for channel in every_tick}
-    return Traffic(channels, columns, float(np.mean(opening + ticks)))
+    reads = {c: [c in feature.columns for feature in tested] for c in procedure.channels}
+    sent = messages_sent(streams, procedure.channels, max_silence=procedure.max_silence)
+    sent_always = messages_sent(streams, [channel_name(column) for column in streams.columns])
+    traffics = []
+    for threshold in thresholds:
+        _, ticks = trajectories.decide(threshold)
+        channels = {
+            channel: _mean_until(sent[channel], opening + trajectories.asked_ticks(reads[channel], ticks))
+            for channel in procedure.channels
+        }
+        columns = {channel: _mean_until(messages, opening + ticks) for channel, messages in sent_always.items()}
+        traffics.append(Traffic(channels, columns, float(np.mean(opening + ticks))))
+    return traffics
 
 
-def _messages(streams: StreamSet, channel: str, n_ticks: Integers, max_silence: float | None = None) -> float:
+def _mean_until(messages: Array, n_ticks: Integers) -> float:
     """Mean messages of a channel in the first ticks of each stream."""
-    sent = messages_sent(streams, [channel], max_silence=max_silence)[channel]
     last = np.maximum(n_ticks, 1) - 1
-    return float(np.where(n_ticks > 0, sent[np.arange(len(streams)), last], 0.0).mean())
+    return float(np.where(n_ticks > 0, messages[np.arange(len(n_ticks)), last], 0.0).mean())

@@ -88,7 +88,8 @@ def train(
     a, b : float
         Weights of each-time and one-time costs, where the costs are estimated.
     prices : mapping of str to float, optional
-        Where the costs are estimated, the factor by which a message of a quantity (``light``) is dearer.
+        Where the costs are estimated, the factor by which a message of a quantity (``light``) is dearer. Not
+        beside `costs`.
     confidence : float, optional
         Threshold at which a stream is given a label, by default 0.9; a promise finds its own.
     time_limit : int or timedelta, optional
@@ -188,8 +189,7 @@ def train(
     make_selector = selector_of(select)
     features = offered_features(streams, features)
     used = profile(energy_profile) if isinstance(energy_profile, str) else energy_profile
-    if costs is not None and len(costs) != len(features):
-        raise ValueError(f"there are {len(costs)} costs, expected {len(features)}, one a feature")
+    _check_costs(costs, len(features), prices)
     weights = (a, b) if costs is None else (costs.a, costs.b)
     if promise is not None:
         _refuse("beside a promise", confidence=confidence, n_features=n_features, positions=positions)
@@ -430,6 +430,21 @@ def _refuse(where: str, **given: object) -> None:
     for name, value in given.items():
         if value is not None:
             raise ValueError(f"{name} is {value}, expected none {where}")
+
+
+def _check_costs(costs: Costs | None, n_features: int, prices: Mapping[str, float] | None) -> None:
+    """Refuse costs of another number of features, and prices beside costs.
+
+    Raises
+    ------
+    ValueError
+        Saying which.
+    """
+    if costs is None:
+        return
+    if len(costs) != n_features:
+        raise ValueError(f"there are {len(costs)} costs, expected {n_features}, one a feature")
+    _refuse("beside costs: prices are for costs that are estimated", prices=prices or None)
 
 
 def _check_learner(model: "Model | RiverClassifier | None") -> None:

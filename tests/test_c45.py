@@ -533,15 +533,6 @@ class TestTree:
         assert classifier.export_text() == ": up (2.0)"
         assert_array_equal(classifier.predict_proba([[np.nan], [5.0]]), [[1.0], [1.0]])
 
-    def test_features_renumbered(self):
-        tree, X = fitted_tree()
-        tested = tree.features_tested()
-        packed = tree.with_features({feature: i for i, feature in enumerate(tested)})
-        assert packed.features_tested() == tuple(range(len(tested)))
-        assert_array_equal(packed.probabilities(X[:, tested]), tree.probabilities(X))
-        with pytest.raises(ValueError, match=f"None for feature {tested[0]}"):
-            tree.with_features({})
-
     def test_text_has_one_line_a_branch_and_names(self):
         tree, _ = fitted_tree()
         lines = tree.text().split("\n")

@@ -51,7 +51,7 @@ class TestApply:
             others, kept = np.delete(row, k), np.delete(new, k)
             rest = others / others.sum() if others.sum() > 0 else np.full(len(others), 1 / len(others))
             assert_allclose(kept, (1.0 - new[k]) * rest, rtol=1e-12, atol=1e-15)
-            needed = rest.max() / (1.0 + rest.max())
+            needed = rest.max() / (1.0 + rest.max()) * (1.0 + 2.0**-20 * row[k])
             assert_allclose(new[k], max(calibration.of(row[k]), needed), rtol=1e-12)
             assert new[k] > kept.max()
 
@@ -64,7 +64,7 @@ class TestApply:
     def test_the_first_of_equals_stays_likeliest(self):
         result = Calibration(1.0, -5.0).apply(np.array([[0.5, 0.5], [0.4, 0.6], [0.2, 0.8]]))
         assert result.argmax(axis=1).tolist() == [0, 1, 1]
-        assert_allclose(result, 0.5, rtol=1e-12)
+        assert_allclose(result, 0.5, rtol=1e-6)
 
     def test_what_is_certain_and_nothing_at_all(self):
         calibration = Calibration(0.5, 0.0)
@@ -72,6 +72,37 @@ class TestApply:
         assert_allclose(calibration.of([0.0, 0.5, 1.0]), [1e-8, 0.5, 1.0], atol=1e-8)
         assert_allclose(calibration.apply(np.array([[0.0, 1.0, 0.0]]))[0, 0], (1.0 - calibration.of(1.0)) / 2)
         assert calibration.apply(np.empty((0, 2))).shape == (0, 2)
+
+
+def rows_of_few_values(seed, n_classes):
+    """Probabilities, of which many are near one half."""
+    rows = np.random.default_rng(seed).integers(1, 9, (50, n_classes)).astype(float)
+    return rows / rows.sum(axis=1, keepdims=True)
+
+
+class TestThresholds:
+    @given(calibration=calibrations, seed=SEEDS)
+    def test_of_two_classes_a_row_passes_calibrated_if_and_only_if_it_did_before(self, calibration, seed):
+        rows = rows_of_few_values(seed, 2)
+        before, after = rows.max(axis=1), calibration.apply(rows).max(axis=1)
+        for threshold in [0.5, *before]:
+            calibrated = calibration.of(threshold, n_classes=2)
+            if calibrated < 1.0 - 1e-13:
+                assert_array_equal(after >= calibrated, before >= threshold)
+
+    @given(calibration=calibrations, seed=SEEDS, n_classes=st.integers(3, 5))
+    def test_of_more_it_does_where_the_threshold_is_above_one_half(self, calibration, seed, n_classes):
+        rows = rows_of_few_values(seed, n_classes)
+        before, after = rows.max(axis=1), calibration.apply(rows).max(axis=1)
+        for threshold in before:
+            calibrated = calibration.of(threshold, n_classes=n_classes)
+            if 0.5 + 1e-6 < calibrated < 1.0 - 1e-13:
+                assert_array_equal(after >= calibrated, before >= threshold)
+
+    @given(calibration=calibrations, seed=SEEDS)
+    def test_of_two_classes_the_likeliest_has_what_its_confidence_comes_to(self, calibration, seed):
+        rows = random_rows(seed, 30, 2)
+        assert_array_equal(calibration.apply(rows).max(axis=1), calibration.of(rows.max(axis=1), n_classes=2))
 
 
 class TestOf:

@@ -18,17 +18,8 @@ from streamfs import tabulate
 from streamfs.errors import TrainingError
 from streamfs.learners import forest_learner, tree_learner
 from streamfs.promises import Promise, cheapest
-from streamfs.promises.cheapest import (
-    DOUBT,
-    EVEN,
-    LIKELY,
-    MOST_EXHAUSTED,
-    PATIENCE,
-    POSSIBLE,
-    Cheapest,
-    Judged,
-    judge,
-)
+from streamfs.promises.bundles import FEW
+from streamfs.promises.cheapest import DOUBT, EVEN, LIKELY, PATIENCE, POSSIBLE, Cheapest, Judged, judge
 from streamfs.promises.curve import Curve
 from streamfs.promises.held_out import HeldOut
 from streamfs.promises.judgements import Judgements
@@ -138,6 +129,7 @@ class TestJudge:
         possible = [score(0.4, 8.0), score(0.8, 33.0), score(0.8, 32.0), score(0.4, 7.9), score(LIKELY, 1e9)]
         assert possible[0] == pytest.approx(possible[2])
         assert possible[1] < possible[2] < possible[3] < possible[4]
+        assert possible[3] < score(0.8, 0.0) < possible[4], "what costs nothing is no better than what is likely"
 
     def test_where_none_is_possible_the_nearer_is_better_whatever_it_costs(self):
         chances = np.linspace(0.0, POSSIBLE, 9)
@@ -165,9 +157,7 @@ class TestExhaust:
         assert not found.is_likely
 
     def test_more_than_a_thousand_subsets_are_too_many(self):
-        with pytest.raises(
-            ValueError, match=f"there are 11 features to exhaust, expected at most {MOST_EXHAUSTED}"
-        ):
+        with pytest.raises(ValueError, match=f"there are 11 features to exhaust, expected at most {FEW}"):
             Cheapest(MadeUp(11, needs()), PROMISE, N).exhaust(each(range(11)))
 
 
@@ -233,8 +223,14 @@ class TestSearch:
 
     def test_a_subset_that_was_judged_before_may_be_the_cheapest(self):
         search = Cheapest(MadeUp(6, needs(1)), PROMISE, N)
+        search.judge([1, 5])
+        assert search.search([(1, 2, 3), (4,)], {(1,): []}).subset == (1,), "5, which is in no bundle, is dropped"
+
+    def test_what_a_subset_that_was_judged_before_shares_with_a_bundle_is_exchanged_together(self):
+        search = Cheapest(MadeUp(6, needs(1)), PROMISE, N)
         search.judge([1, 2])
-        assert search.search([(1, 2, 3), (4,)], {(1,): [(0,)], (2,): []}).subset == (1,)
+        assert search.search([(1, 2, 3), (4,)], {(1, 2): [(0, 1)]}).subset == (0, 1)
+        assert (1,) not in search.judged
 
     def test_progress_is_told_of_each_subset_once(self):
         told = []

@@ -93,6 +93,14 @@ class TestOf:
         with pytest.raises(DataError, match="class 'rare' has 1 group only, expected at least 2"):
             Division.of(some_streams(["a"] * 20 + ["rare"] * 4), [*range(21), 20, 20, 20], 0)
 
+    def test_of_a_class_that_is_left_once_to_learn_from_it_is_said_how_many_there_are(self):
+        what = "^of 3 streams of class 'rare' 1 is left to learn from, expected at least 2, since 2 of 5 parts are"
+        with pytest.raises(DataError, match=f"{what} for the test: record more streams of it$"):
+            Division.of(some_streams([*"ab"] * 20 + ["rare"] * 3), None, 0)
+        assert (
+            Division.of(some_streams([*"ab"] * 20 + ["rare"] * 4), None, 0).learning.labels == "rare"
+        ).sum() == 2
+
     def test_a_class_that_could_not_be_learnt_is_refused(self):
         """Of some seeds the test has every group of a rare class."""
         sites = np.arange(200) % 20
@@ -104,8 +112,10 @@ class TestOf:
             except DataError as error:
                 refusals.append(str(error))
         assert 0 < len(refusals) < 30
-        what = "all 20 streams of class 'rare' fall to the test, expected some to learn from: record more of it"
-        assert set(refusals) == {f"{what}, in more groups where there are groups"}
+        wanted = (
+            "to learn from, expected at least 2, since 2 of 5 parts are for the test: record more groups of it"
+        )
+        assert set(refusals) == {f"of 2 groups of class 'rare' {left} is left {wanted}" for left in ("none", 1)}
 
 
 class TestRequireEnough:

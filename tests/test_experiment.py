@@ -44,7 +44,7 @@ def learnt_again(experiment, split="gain_ratio"):
     costs = None if split == "gain_ratio" else experiment.costs.each
     tree = C45Classifier(split, costs).fit(rows, labels).tree_
     tested = tree.features_tested()
-    packed = tree.with_features({feature: index for index, feature in enumerate(tested)})
+    packed = replace(tree, feature=np.where(tree.feature < 0, -1, np.searchsorted(tested, tree.feature)))
     features = tuple(fx.get(NAMES[i]) for i in tested)
     return Procedure(features, packed, ("busy", "calm"), experiment.costs.take(tested), 0.9, 12)
 

@@ -12,6 +12,7 @@ from naive_promises import pareto
 from scipy.stats import binomtest
 
 from streamfs import Procedure, Promise, StreamSet, evaluate, tabulate
+from streamfs.classifiers import Calibration
 from streamfs.errors import DataError, TrainingError
 from streamfs.promises.curve import Curve
 from streamfs.promises.exploration import identity, plan_of
@@ -107,6 +108,7 @@ def test_a_front_is_read_as_it_was_written(tmp_path):
         (lambda text: text.replace("abc", "abd"), "was explored with other streams or options"),
         (lambda text: text.replace("0.25", "much"), "line 2 of .* is no point of a front"),
         (lambda text: text.replace("threshold", "bar"), "line 2 of .* is no point of a front"),
+        (lambda text: text[: text.index("0.25")], "line 2 .* of a front: the line ends before completeness"),
         (lambda text: text.replace('""', ""), "line 2 of .* is no point of a front"),
         (lambda text: text.splitlines()[0], "has no points of a front"),
         (lambda _: "", "has no points of a front"),
@@ -273,6 +275,17 @@ def test_the_threshold_of_a_point_means_the_same_after_the_calibration(found, mi
     threshold = found.points[index].threshold
     assert ((said >= threshold) == (calibrated >= procedure.confidence)).all()
     assert procedure.confidence != threshold
+
+
+def test_the_threshold_of_a_point_means_the_same_where_the_calibration_makes_half_of_it(found, monkeypatch):
+    index, point = next((i, p) for i, p in enumerate(found.points) if p.threshold > 0.6)
+    plain = found.procedure(index)
+    monkeypatch.setattr(Calibration, "fit", lambda *_: Calibration(1.0, -6.0))
+    procedure = found.procedure(index)
+    assert procedure.confidence == pytest.approx(0.5, abs=1e-6)
+    assert procedure.classifier.calibration.of(point.threshold) < 0.5
+    for name in ("labelled", "right", "ticks"):
+        assert procedure.about["point"][name] == plain.about["point"][name]
 
 
 def test_a_point_that_is_read_becomes_the_same_model(found, middle, streams, tmp_path):

@@ -16,7 +16,7 @@ import feature_extractors as fx
 from streamfs import Costs, Engine, Procedure, StreamSet, container, evaluate
 from streamfs.classifiers import Calibration, ExtraTreesClassifier, Forest
 from streamfs.classifiers._forest import BLOCK, GROUP
-from streamfs.classifiers.forest_text import forest_text
+from streamfs.classifiers.forest_text import MOST_LISTED, forest_text
 from streamfs.errors import ModelError
 from streamfs.tables import tabulate
 from streamfs.trajectories import Trajectories
@@ -92,25 +92,6 @@ class TestProbabilities:
             forest.probabilities(np.zeros(3))
         with pytest.raises(ValueError, match="X has 2 features, expected at least 3"):
             forest.probabilities(np.zeros((4, 2)))
-
-
-class TestFeatures:
-    @given(seed=SEEDS)
-    @settings(max_examples=30)
-    def test_may_be_numbered_anew(self, seed):
-        forest, rows = random_forest(seed), random_rows(seed, 20, 3)
-        renumbered = forest.with_features({0: 4, 1: 0, 2: 2})
-        moved = np.full((20, 5), NAN)
-        moved[:, [4, 0, 2]] = rows
-        assert_array_equal(renumbered.probabilities(moved), forest.probabilities(rows))
-        assert renumbered.features_tested() == tuple(
-            sorted({0: 4, 1: 0, 2: 2}[f] for f in forest.features_tested())
-        )
-
-    @pytest.mark.parametrize("new", [{}, {0: 0, 1: -1, 2: 2}])
-    def test_need_new_numbers_each(self, new):
-        with pytest.raises(ValueError, match=r"mapping gives .* expected at least 0"):
-            random_forest(0).with_features(new)
 
 
 ARRAYS = {
@@ -313,8 +294,10 @@ class TestProcedure:
 
     def test_a_forest_that_tests_what_is_not_read_is_refused(self):
         procedure = forest_procedure(0)
+        forest = procedure.classifier
+        moved = replace(forest, feature=np.where(forest.feature == 2, 3, forest.feature))
         with pytest.raises(ValueError, match="the classifier tests feature 3, expected at most 2"):
-            replace(procedure, classifier=procedure.classifier.with_features({0: 0, 1: 1, 2: 3}))
+            replace(procedure, classifier=moved)
         with pytest.raises(ValueError, match="the classifier knows 3 classes"):
             replace(procedure, classes=("low", "high"))
 
@@ -331,6 +314,26 @@ class TestProcedure:
         shares = [float(line[12:16]) for line in lines[-4:-1]]
         assert shares == sorted(shares, reverse=True)
         assert_allclose(sum(shares), 100.0, atol=2.0)
+
+    def test_of_many_features_the_channels_are_named_and_what_is_cut_the_most(self):
+        names = [f"mean(t; window={n})" for n in range(2, 12)] + ["correlation(t, u)", "count()", "last(v)"]
+        features = tuple(map(fx.get, names))
+        X = np.random.default_rng(0).normal(size=(300, len(names)))
+        forest = ExtraTreesClassifier(5, random_state=0).fit(X, X[:, 3] + 0.1 * X[:, 5] > 0).forest_
+        costs = Costs(np.arange(len(names)) / 2)
+        lines = Procedure(features, forest, ("no", "yes"), costs, 0.9, 9, 1.0).text().splitlines()
+        assert lines[3:7] == [
+            "features    13, of these channels  (each-time cost 39 together)",
+            "            t",
+            "            u",
+            "            v",
+        ]
+        (first,) = (place for place, line in enumerate(lines) if line.startswith("cuts"))
+        cuts = lines[first:]
+        assert cuts[0].endswith("mean(t; window=5)")
+        assert cuts[MOST_LISTED].endswith("%  7 others")
+        assert len(cuts) == MOST_LISTED + 1
+        assert_allclose(sum(float(line[12:16]) for line in cuts), 100.0, atol=4.0)
 
 
 def test_a_gateway_needs_no_scikit_learn():

@@ -203,7 +203,8 @@ def test_without_a_completeness_what_all_features_cost_is_of_a_label_and_compare
     half = {**EVIDENCE, "completeness": None, "streams": 400, "labelled": 200, "right": 190}
     text = sections(markdown(with_about(procedure, promise=half)))["Promise"]
     assert "a stream cost 12.5 mJ" in text
-    assert "With all features, under the same promise, a label would cost about 50 mJ, 2 times as much." in text
+    assert "With all features that were searched, under the same promise, a label would cost" in text
+    assert "about 50 mJ, 2 times as much." in text
 
 
 def test_a_part_of_the_risk_that_is_not_known_is_all_of_it(procedure):

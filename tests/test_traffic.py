@@ -7,8 +7,10 @@ from procedures import channels_procedure, labelled_streams, mean_procedure
 
 from feature_extractors.report import silent_ticks, split_channel
 from streamfs import StreamSet, evaluate
+from streamfs import traffic as counting
 from streamfs.errors import DataError
-from streamfs.traffic import measure_traffic
+from streamfs.tables import tabulate
+from streamfs.traffic import measure_traffic, measure_traffics
 
 
 def counted(streams, channel, last_ticks, max_silence=None):
@@ -38,6 +40,20 @@ def test_messages_are_those_up_to_the_engines_decisions(gaps, max_silence):
     assert traffic.columns == pytest.approx({c: counted(streams, c, last) for c in streams.columns})
     assert traffic.ticks == pytest.approx(np.mean(last))
     assert 1 < np.mean(last) < streams.n_ticks
+
+
+@pytest.mark.parametrize("max_silence", [None, 3.0])
+def test_of_many_thresholds_each_has_its_own_traffic_and_streams_are_classified_once(monkeypatch, max_silence):
+    streams = labelled_streams(gaps=0.2)
+    channels = ("a.level@delta:1.5", "b.level", "a.level")
+    procedure = channels_procedure(*channels, threshold=1.5, time_limit=9, max_silence=max_silence)
+    thresholds = [0.5, 0.9, 0.99, 1.0]
+    alone = [measure_traffic(procedure.with_confidence(threshold), streams) for threshold in thresholds]
+    tabulated = []
+    monkeypatch.setattr(counting, "tabulate", lambda *args: tabulated.append(args) or tabulate(*args))
+    assert measure_traffics(procedure, streams, thresholds) == alone
+    assert len(tabulated) == 1
+    assert len({traffic.ticks for traffic in alone}) > 1
 
 
 def test_no_policy_sends_more_than_its_column_at_every_tick():

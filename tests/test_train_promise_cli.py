@@ -1,6 +1,10 @@
 """`streamfs train` with a promise, and with the trade-off: real runs on small simulated pairs."""
 
 import csv
+import signal
+import subprocess
+import sys
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -123,6 +127,28 @@ def test_a_search_is_gone_on_with_from_its_file(command, folder):
     assert first.out == second.out
 
 
+def test_who_stops_a_search_is_told_how_to_go_on(folder):
+    kept = folder / "stopped.jsonl"
+    words = [*OFFERED[:-1], *PROMISE, "-o", "stopped.streamfs", "--resume", kept.name]
+    with subprocess.Popen(
+        [sys.executable, "-m", "streamfs", "train", "pairs.csv", *words],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as training:
+        for _ in range(1200):
+            if kept.exists() or training.poll() is not None:
+                break
+            time.sleep(0.05)
+        training.send_signal(signal.SIGINT)
+        said = training.stderr.read()
+    assert f"what was judged is in {kept.name}: the same command goes on from there" in said
+    assert "Traceback" not in said
+    assert training.returncode != 0
+    assert not (folder / "stopped.streamfs").exists()
+
+
 def test_groups_are_never_on_both_sides_of_the_test(command, folder):
     streams = StreamSet.read(folder / "pairs.csv")
     rows = [f"{name},room {place // 8}" for place, name in enumerate(streams.names)]
@@ -222,6 +248,9 @@ WRONG = {
     "": "Missing option '-o' / '--out'",
     "--explore f.csv --point 1": "Missing option '-o' / '--out'",
     "--point 1 -o m": "Missing option '--explore'",
+    "--explore q.png": "q.png ends in '.png', expected .csv",
+    "--explore q": "q ends in '', expected .csv",
+    "--explore q.parquet --point 1 -o m": "q.parquet ends in '.parquet', expected .csv",
     "--explore f.csv -o m": "--out does not go with --explore, which writes points and no model",
     "--explore f.csv --promise 0.9": "--promise does not go with --explore",
     "--explore f.csv --search floating": "--search does not go with --explore",

@@ -16,6 +16,7 @@ from streamfs.choosing import cheapest_good, stratified_folds
 from streamfs.classifiers.tree import Tree
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation import replay, sweep, write_csv
+from streamfs.promises import Promise
 from streamfs.training import default_channels
 from streamfs.trajectories import Trajectories
 
@@ -225,6 +226,10 @@ def test_bad_training_data_is_named(streams):
         train(streams, features=noise, n_features=9)
     with pytest.raises(ValueError, match="1 costs, expected 2"):
         train(streams, features=noise, costs=Costs([1.0]))
+    wanted = r"prices is \{'noise': 3\.0\}, expected none beside costs: prices are for costs that are estimated"
+    for promise in (None, Promise(0.9)):
+        with pytest.raises(ValueError, match=wanted):
+            train(streams, features=noise, costs=Costs([1.0, 1.0]), prices={"noise": 3.0}, promise=promise)
     with pytest.raises(
         ValueError, match=r"select is 'best', expected one of streamrelief, literal, relief, .*, or None"
     ):

@@ -7,6 +7,8 @@ from streamfs.classifiers._evaluate import Array
 
 NEAREST = 2.0**-53
 """As near to 0 and to 1 a probability may be that is to have a logit."""
+TILT = 2.0**-20
+"""By how much of itself what the likeliest class has at least rises with its probability from 0 to 1."""
 
 
 @kernel
@@ -30,10 +32,20 @@ def write_logits(probabilities: Array, result: Array) -> None:
 
 
 @kernel
-def calibrate(slope: float, intercept: float, confidence: Array, result: Array) -> None:
-    """Write the calibrated probability of each likeliest class."""
+def least(probability: float, next_share: float) -> float:
+    """Return what the likeliest class needs to stay so, where the next one has this share of what it leaves.
+
+    The more probable it was, the more it is by a trifle: so the surer of two rows stays surer here, too.
+    """
+    return next_share / (1.0 + next_share) * (1.0 + TILT * probability)
+
+
+@kernel
+def calibrate(slope: float, intercept: float, next_share: float, confidence: Array, result: Array) -> None:
+    """Write the calibrated probability of each likeliest class, whose next one has this share of the rest."""
     for i in range(len(confidence)):
-        result[i] = sigmoid(slope * logit(confidence[i]) + intercept)
+        wanted = sigmoid(slope * logit(confidence[i]) + intercept)
+        result[i] = max(wanted, least(confidence[i], next_share))
 
 
 @kernel
@@ -67,10 +79,9 @@ def apply(slope: float, intercept: float, probabilities: Array, result: Array) -
     """
     for row in range(len(probabilities)):
         best = _likeliest(probabilities, row)
-        largest = _share_rest(probabilities, row, best, result)
-        least = largest / (1.0 + largest) * (1.0 + 2.0**-50)
+        needed = least(probabilities[row, best], _share_rest(probabilities, row, best, result))
         wanted = sigmoid(slope * logit(probabilities[row, best]) + intercept)
-        confidence = 1.0 if probabilities.shape[1] == 1 else max(wanted, least)
+        confidence = 1.0 if probabilities.shape[1] == 1 else max(wanted, needed)
         for c in range(probabilities.shape[1]):
             result[row, c] *= 1.0 - confidence
         result[row, best] = confidence

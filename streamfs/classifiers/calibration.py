@@ -124,22 +124,32 @@ class Calibration:
         """The calibration as a person reads it."""
         return f"slope {self.slope:.4g}, intercept {self.intercept:.4g}"
 
-    def of(self, confidence: npt.ArrayLike) -> Array:
+    def of(self, confidence: npt.ArrayLike, *, n_classes: int | None = None) -> Array:
         """Return the calibrated confidence of each confidence, of the same shape.
 
         Parameters
         ----------
         confidence : array-like
-            Probabilities of the likeliest classes.
+            Probabilities of the likeliest classes, or thresholds on them.
+        n_classes : int, optional
+            How many classes there are: of two the likeliest has what `apply` gives it, one half at least. Not
+            needed where only the meaning of a confidence is asked for.
 
         Raises
         ------
         ValueError
             If one is outside [0, 1].
+
+        Notes
+        -----
+        With `n_classes`, a row that `apply` has calibrated passes the calibrated threshold if and only if the row
+        passed the threshold before: of two classes always, of more where the calibrated threshold is above one
+        half. Below, a row with a near rival passes sooner.
         """
         said = _probabilities(confidence)
         result = np.empty(said.size)
-        _calibration.calibrate(self.slope, self.intercept, said.ravel(), result)
+        next_share = 1.0 if n_classes == 2 else 0.0
+        _calibration.calibrate(self.slope, self.intercept, next_share, said.ravel(), result)
         return result.reshape(said.shape)
 
     def apply(self, probabilities: Array) -> Array:
@@ -147,7 +157,8 @@ class Calibration:
 
         The other classes keep their proportions, and share alike where all had 0. The likeliest class, the first
         of equals, stays likeliest: where its calibrated probability is too small for that, it gets just as much as
-        it needs. So of two classes it has one half at least.
+        it needs, and a trifle more, the more probable it was. So of two classes it has one half at least, and the
+        surer of two rows stays surer.
 
         Parameters
         ----------

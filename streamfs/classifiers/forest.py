@@ -101,25 +101,6 @@ class Forest:
         """Return the features that the trees test, ascending."""
         return tuple(np.unique(self.feature[self.feature >= 0]).tolist())
 
-    def with_features(self, mapping: Mapping[int, int]) -> Self:
-        """Return the same forest over renumbered features.
-
-        Parameters
-        ----------
-        mapping : mapping of int to int
-            The new number of each feature that the trees test.
-
-        Raises
-        ------
-        ValueError
-            If a tested feature has no new number, or a negative one.
-        """
-        for tested in self.features_tested():
-            if mapping.get(tested, -1) < 0:
-                raise ValueError(f"mapping gives {mapping.get(tested)} for feature {tested}, expected at least 0")
-        feature = [mapping[tested] if tested >= 0 else -1 for tested in self.feature.tolist()]
-        return replace(self, feature=np.array(feature, dtype=np.int64))
-
     def calibrated(self, calibration: Calibration | None) -> Self:
         """Return the same forest with this calibration, or none, in place of its own."""
         return replace(self, calibration=calibration)

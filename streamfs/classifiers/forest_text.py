@@ -6,9 +6,12 @@ import numpy as np
 
 from streamfs.classifiers.forest import Forest
 
+MOST_LISTED = 6
+"""Features of which it is told how often they are cut."""
+
 
 def forest_text(forest: Forest, names: Sequence[str]) -> str:
-    """Say how large the forest is, which features it cuts how often, and how it is calibrated.
+    """Say how large the forest is, which features it cuts the most, and how it is calibrated.
 
     Parameters
     ----------
@@ -30,9 +33,13 @@ def forest_text(forest: Forest, names: Sequence[str]) -> str:
     """
     tested, n_cuts = np.unique(forest.feature[forest.feature >= 0], return_counts=True)
     lines = [f"forest      {_counted(forest.n_trees, 'tree')}, {_counted(forest.n_nodes, 'node')}"]
-    for place, k in enumerate(np.argsort(-n_cuts, kind="stable").tolist()):
-        percent = 100.0 * n_cuts[k] / n_cuts.sum()
-        lines.append(f"{'' if place else 'cuts':<12}{percent:3.0f} %  {names[tested[k]]}")
+    often = np.argsort(-n_cuts, kind="stable")
+    shares = [(n_cuts[k], names[tested[k]]) for k in often[:MOST_LISTED]]
+    if len(often) > MOST_LISTED:
+        rest = often[MOST_LISTED:]
+        shares.append((n_cuts[rest].sum(), _counted(len(rest), "other")))
+    for place, (count, name) in enumerate(shares):
+        lines.append(f"{'' if place else 'cuts':<12}{100.0 * count / n_cuts.sum():3.0f} %  {name}")
     if forest.calibration is not None:
         lines.append(f"calibrated  {forest.calibration.text()}")
     return "\n".join(lines)

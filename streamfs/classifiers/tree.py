@@ -1,6 +1,6 @@
 """A fitted decision tree as flat tables: what a model file holds and a gateway evaluates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -133,25 +133,6 @@ class Tree:
     def features_tested(self) -> tuple[int, ...]:
         """Return the features that the tree tests, ascending."""
         return tuple(np.unique(self.feature[self.feature >= 0]).tolist())
-
-    def with_features(self, mapping: Mapping[int, int]) -> Self:
-        """Return the same tree over renumbered features.
-
-        Parameters
-        ----------
-        mapping : mapping of int to int
-            The new number of each feature that the tree tests.
-
-        Raises
-        ------
-        ValueError
-            If a tested feature has no new number, or a negative one.
-        """
-        for tested in self.features_tested():
-            if mapping.get(tested, -1) < 0:
-                raise ValueError(f"mapping gives {mapping.get(tested)} for feature {tested}, expected at least 0")
-        feature = [mapping[tested] if tested >= 0 else -1 for tested in self.feature.tolist()]
-        return replace(self, feature=np.array(feature, dtype=np.int64))
 
     def probabilities(self, X: Array) -> Array:
         """Return the probability of each class for each row.

@@ -9,6 +9,8 @@ from streamfs import arguments
 from streamfs.arguments import JSON, MODEL, NEW_FILE, PICTURE, STREAMS, TRUST, Parsed, examples
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from streamfs.procedure import Procedure
     from streamfs.streams import StreamSet
 
@@ -59,10 +61,9 @@ def evaluate(
             recorded = StreamSet.read(streams, procedure.period)
         evaluation.require_columns(procedure, recorded, streams)
         evaluations = evaluation.sweep(procedure, recorded, sweep or [procedure.confidence], report)
-        rows = [
-            {**each.summary(), "sent": _messages(procedure.with_confidence(each.confidence), recorded)}
-            for each in evaluations
-        ]
+        with console.step(report, "counting the messages"):
+            sent = _messages(procedure, recorded, [each.confidence for each in evaluations])
+        rows = [{**each.summary(), "sent": n_sent} for each, n_sent in zip(evaluations, sent, strict=True)]
         if csv_path:
             evaluation.write_csv(rows, csv_path)
         if png_path:
@@ -74,10 +75,11 @@ def evaluate(
         console.print_table(rows)
 
 
-def _messages(procedure: "Procedure", recorded: "StreamSet") -> float:
-    """Mean messages of a stream until its decision; NaN where no stream has a tick."""
-    from streamfs.traffic import measure_traffic
+def _messages(procedure: "Procedure", recorded: "StreamSet", thresholds: "Sequence[float]") -> list[float]:
+    """Mean messages of a stream until its decision, by threshold; NaN where no stream has a tick."""
+    from streamfs.traffic import measure_traffics
 
     if not recorded.lengths.any():
-        return float("nan")
-    return sum(measure_traffic(procedure, recorded).channels.values())
+        return [float("nan")] * len(thresholds)
+    traffics = measure_traffics(procedure, recorded, thresholds)
+    return [sum(traffic.channels.values()) for traffic in traffics]

@@ -1,6 +1,7 @@
 """What `streamfs train --explore` does: it writes the trade-off, or makes a model of one of its points."""
 
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -73,7 +74,7 @@ def _write_front(
 
         plots.save(plots.front_figure(front.points, unit), asked.png)
         console.say(f"wrote {asked.png}")
-    console.say(f"{promise_words.FLATTERED}\nwrote {path}; next: the same with --point NUMBER -o MODEL")
+    console.say(f"{fill(promise_words.FLATTERED, 100)}\nwrote {path}; next: the same with --point NUMBER -o MODEL")
 
 
 def _make_model(

@@ -43,6 +43,7 @@ from streamfs.arguments import JSON, NEW_FILE, NOT_NEGATIVE, PICTURE, Parsed, ex
     "prices",
     multiple=True,
     type=Parsed("price", arguments.price),
+    callback=arguments.prices,
     help="What a message of a quantity costs, such as light=10; 1 where none is named; may be repeated.",
 )
 @click.option(
@@ -76,7 +77,7 @@ def figure2(
     seeds: int,
     thresholds: list[float],
     noise: float | None,
-    prices: Sequence[tuple[str, float]],
+    prices: dict[str, float],
     others: Sequence[str],
     n_features: int | None,
     jobs: int,
@@ -94,8 +95,6 @@ def figure2(
     """
     if data is not None and noise is not None:
         raise click.UsageError("--noise is of simulated sensors, and --data names recorded ones")
-    if len(dict(prices)) < len(prices):
-        raise click.UsageError("--price names a quantity twice")
     arguments.keep_inputs(
         {"--data": data if isinstance(data, Path) else None}, {"--csv": csv_path, "--png": png_path}
     )
@@ -113,7 +112,7 @@ def figure2(
         signal.SIGTERM, signal.default_int_handler
     )  # so that no process of the experiment is left behind
     training, _ = source.split(0)  # what is wrong with the streams is said before any work is done
-    check_prices(training, dict(prices))
+    check_prices(training, prices)
     if n_features is not None and n_features > (n_offered := len(source.features(training))):
         raise click.UsageError(f"--features is {n_features}, expected 1 to {n_offered}")
     if min(jobs, seeds) > 1:
@@ -126,7 +125,7 @@ def figure2(
             source,
             thresholds=thresholds,
             n_seeds=seeds,
-            prices=dict(prices),
+            prices=prices,
             methods=(*experiment.METHODS, experiment.PROMISE, *dict.fromkeys(others)),
             n_features=n_features,
             n_jobs=min(jobs, seeds),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streamfs.arguments import LAZY, NEW_FILE, PICTURE, POSITIVE, SHARE, keep_inputs
+from streamfs.arguments import LAZY, NEW_FILE, PICTURE, POSITIVE, SHARE, TABLE, keep_inputs
 
 if TYPE_CHECKING:
     from feature_extractors.base import Feature
@@ -49,7 +49,7 @@ OPTIONS = (
     ),
     click.option(
         "--explore",
-        type=NEW_FILE,
+        type=TABLE,
         metavar="FRONT",
         help="Write the trade-off between accuracy, completeness, cost and ticks there, as CSV.",
     ),
@@ -143,12 +143,12 @@ class Asked:
         click.UsageError
             Saying how many there may be.
         """
-        from streamfs.promises.cheapest import MOST_EXHAUSTED
+        from streamfs.promises.bundles import FEW
 
         n_paid = sum(bool(feature.columns) for feature in offered)
-        if self.search == "exhaustive" and n_paid > MOST_EXHAUSTED:
+        if self.search == "exhaustive" and n_paid > FEW:
             raise click.UsageError(
-                f"--search exhaustive tries all subsets of at most {MOST_EXHAUSTED} features, and there are "
+                f"--search exhaustive tries all subsets of at most {FEW} features, and there are "
                 f"{n_paid}: name them by --feature"
             )
 

@@ -120,6 +120,7 @@ if TYPE_CHECKING:
     "prices",
     multiple=True,
     type=Parsed("quantity=factor", arguments.price),
+    callback=arguments.prices,
     help="A message of this quantity is so many times dearer: light=10; may be repeated.",
 )
 @promise_options
@@ -143,7 +144,7 @@ def train(
     max_silence: float | None,
     classifier: str | None,
     river: Any,
-    prices: Sequence[tuple[str, float]],
+    prices: dict[str, float],
     profile: str,
     seed: int,
     as_json: bool,
@@ -184,7 +185,7 @@ def train(
         "energy_profile": profile,
         "a": weight_each,
         "b": weight_once,
-        "prices": dict(prices) or None,
+        "prices": prices or None,
         "time_limit": time_limit,
         "select": selector,
         "max_silence": max_silence,
@@ -240,6 +241,10 @@ def _train(
             procedure = training.train(recorded, features=offered, progress=report, **options)
     except PromiseError as error:
         promise_words.tell_refusal(error, as_json=as_json)
+        raise
+    except KeyboardInterrupt:
+        if asked.resume is not None:
+            console.say(f"what was judged is in {asked.resume}: the same command goes on from there")
         raise
     procedure.save(out)
     promise_words.show(procedure, out, as_json=as_json)

@@ -6,6 +6,9 @@ from typing import NamedTuple
 from feature_extractors.base import Feature
 from feature_extractors.report import split_channel
 
+FEW = 10
+"""Features that may be searched one by one, from all of which a search may go back, and that may be exhausted."""
+
 Bundle = tuple[int, ...]
 """Places of features, rising."""
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 import feature_extractors as fx
 from feature_extractors.base import Feature
 from streamfs.errors import TrainingError
-from streamfs.promises.bundles import Bundles
+from streamfs.promises.bundles import FEW, Bundles
 from streamfs.promises.policies import with_policies
 from streamfs.streams import StreamSet
 
@@ -28,14 +28,14 @@ class Candidates(NamedTuple):
         Those that read no column: every subset has them.
     proposed : tuple of int
         Those that are searched; the others are variants of them, the same over other channels.
-    bundles : Bundles
-        What is put in together.
+    bundles : tuple of Bundles
+        What is put in together, in one search after the other.
     """
 
     features: tuple[Feature, ...]
     free: tuple[int, ...]
     proposed: tuple[int, ...]
-    bundles: Bundles
+    bundles: tuple[Bundles, ...]
 
     @classmethod
     def among(
@@ -45,7 +45,7 @@ class Candidates(NamedTuple):
         propose: Propose | None,
         *,
         vary: bool,
-        bundled: bool = False,
+        shared: bool = False,
     ) -> Self:
         """Take of what is offered the tick, what is proposed, and its variants.
 
@@ -59,8 +59,9 @@ class Candidates(NamedTuple):
             Says which features to search; by default all that are offered.
         vary : bool
             Whether the same features over channels that are not offered are candidates, too.
-        bundled : bool
-            Whether features of the same channels are put in together, or each on its own.
+        shared : bool
+            Whether features share the cost of their channels. Then those of the same channels are put in together;
+            each on its own as well, if they are few; only so, if they share nothing.
 
         Raises
         ------
@@ -86,9 +87,8 @@ class Candidates(NamedTuple):
         kept = list(dict.fromkeys([*proposed, *(v for place in proposed for v in variants.get(place, ()))]))
         place = {old: len(free) + new for new, old in enumerate(kept)}
         features, searched = (*free, *(paid[old] for old in kept)), tuple(place[old] for old in proposed)
-        if bundled:
-            bundles = Bundles.by_channels(features, searched)
-        else:
-            alike = {place[old]: [place[v] for v in variants.get(old, ()) if v in place] for old in kept}
-            bundles = Bundles.single(searched, alike)
-        return cls(features, tuple(range(len(free))), searched, bundles)
+        alike = {place[old]: [place[v] for v in variants.get(old, ()) if v in place] for old in kept}
+        bundles = [Bundles.by_channels(features, searched)] if shared else []
+        if not shared or len(searched) <= FEW:
+            bundles.append(Bundles.single(searched, alike))
+        return cls(features, tuple(range(len(free))), searched, tuple(bundles))

@@ -11,7 +11,7 @@ import numpy as np
 
 from streamfs.errors import TrainingError
 from streamfs.evaluation import Progress
-from streamfs.promises.bundles import Bundle
+from streamfs.promises.bundles import FEW, Bundle
 from streamfs.promises.curve import Curve
 from streamfs.promises.held_out import HeldOut
 from streamfs.promises.judgements import Judgements
@@ -25,7 +25,7 @@ POSSIBLE = 0.05
 """How probable it shall be at least, where no subset is likely to pass, that its cost counts."""
 
 EVEN = 0.5
-"""How probable it is that the threshold passes whose cost counts, beside the likeliest: about the last to pass."""
+"""How probable it is that the threshold passes whose cost counts, as a share of the likeliest's chance."""
 
 DOUBT = 1.0
 """Standard errors by which shares are taken to be less than they seem: the best of many subsets flatters."""
@@ -33,11 +33,14 @@ DOUBT = 1.0
 PATIENCE = 3
 """Bundles that a search puts in beyond the cheapest subset before it ends."""
 
-MOST_EXHAUSTED = 10
-"""Features of which all subsets are judged at most; and bundles from all of which a search goes back at most."""
-
 FAR, NEAR = 1e100, 1e50
 """More than any cost: where a subset is hardly possible, and where it is not likely."""
+
+SMALLEST = 1e-20
+"""What a cost of nothing is taken for where a subset is not likely: it is worse than any that is."""
+
+SEARCHING = "searching the cheapest features"
+"""What progress is told; the total is not known until the end."""
 
 Subset = tuple[int, ...]
 
@@ -57,7 +60,8 @@ class Judged:
     chance : float
         Probability that the test of the likeliest threshold passes.
     cost : float
-        Mean cost of a stream at about the loosest threshold that passes; infinite where none labels a stream.
+        Mean cost of a stream, or of a labelled one where no completeness is promised, at the cheapest threshold
+        that is nearly as likely to pass as the likeliest; infinite where none labels a stream.
     shortfall : float
         How far the best threshold stays behind what is promised.
     """
@@ -81,7 +85,7 @@ class Judged:
         if self.is_likely:
             return -self.cost
         if self.chance >= POSSIBLE:
-            return -NEAR * self.cost / self.chance**2
+            return -NEAR * max(self.cost, SMALLEST) / self.chance**2
         return -FAR * (2.0 - self.chance + self.shortfall)
 
 
@@ -152,13 +156,12 @@ class Cheapest:
     def judge(self, subset: Iterable[int]) -> Judged:
         """Judge a subset, once."""
         key = tuple(sorted(subset))
-        self._made_of.setdefault(key, tuple((feature,) for feature in key))
         if key not in self.judged:
             if time.monotonic() > self._until:
                 raise _OutOfTimeError
             self.judged[key] = self._judge(key)
             if self.progress is not None:
-                self.progress("searching the cheapest features", len(self.judged), 0)
+                self.progress(SEARCHING, len(self.judged), 0)
         return self.judged[key]
 
     def _judge(self, key: Subset) -> Judged:
@@ -192,11 +195,11 @@ class Cheapest:
         Raises
         ------
         ValueError
-            If there are more than `MOST_EXHAUSTED` features.
+            If there are more than `FEW` features.
         """
         n_features = len({feature for bundle in bundles for feature in bundle})
-        if n_features > MOST_EXHAUSTED:
-            raise ValueError(f"there are {n_features} features to exhaust, expected at most {MOST_EXHAUSTED}")
+        if n_features > FEW:
+            raise ValueError(f"there are {n_features} features to exhaust, expected at most {FEW}")
         subsets = (subset for size in range(1, len(bundles) + 1) for subset in combinations(bundles, size))
         return self._judge_all(map(self._judge_together, subsets))
 
@@ -217,9 +220,10 @@ class Cheapest:
         P. Pudil, J. Novovicova and J. Kittler, Floating search methods in feature selection, Pattern Recognition
         Letters 15, 1994.
         """
+        self._made_of.clear()
         found = self._judge_all(self._float(bundles))
         while variants:
-            exchanges = self._exchanges(self._made_of[found.subset], variants)
+            exchanges = self._exchanges(self._parts(found.subset, bundles), variants)
             before, found = found, self._judge_all(map(self._judge_together, exchanges))
             if found is before:
                 break
@@ -230,6 +234,16 @@ class Cheapest:
         subset = tuple(sorted({feature for bundle in bundles for feature in bundle}))
         self._made_of.setdefault(subset, tuple(bundles))
         return self.judge(subset)
+
+    def _parts(self, subset: Subset, bundles: Sequence[Bundle]) -> tuple[Bundle, ...]:
+        """The bundles of which a subset was made; else what it shares with each, then single features."""
+        if subset in self._made_of:
+            return self._made_of[subset]
+        parts, left = [], list(subset)
+        for bundle in (*bundles, *((feature,) for feature in subset)):
+            parts.append(tuple(feature for feature in left if feature in bundle))
+            left = [feature for feature in left if feature not in bundle]
+        return tuple(part for part in parts if part)
 
     def _judge_all(self, steps: Iterable[object]) -> Judged:
         """Go on as long as there is time; return the best."""
@@ -246,9 +260,9 @@ class Cheapest:
         scores = Scores(lambda places: self._judge_together([bundles[i] for i in places]).score, len(bundles))
         for step in SequentialSearch(floating=True, size=len(bundles)).steps(scores):
             yield
-            if len(step.subset) >= len(self._made_of[self.best.subset]) + PATIENCE:
+            if len(step.subset) >= len(self._parts(self.best.subset, bundles)) + PATIENCE:
                 break
-        if len(bundles) <= MOST_EXHAUSTED:
+        if len(bundles) <= FEW:
             for _ in SequentialSearch("backward", floating=True, size=1).steps(scores):
                 yield
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from streamfs.errors import DataError
 from streamfs.promises.promise import Promise
 from streamfs.selection.folds import make_folds
-from streamfs.streams import Labels, StreamSet
+from streamfs.streams import Integers, Labels, StreamSet
 
 N_PARTS = 5
 N_TEST_PARTS = 2
@@ -62,13 +62,7 @@ class Division(NamedTuple):
         tested = np.concatenate([fold.test for fold in folds[:N_TEST_PARTS]])
         is_tested = np.isin(np.arange(len(streams)), tested)
         learning, testing = np.flatnonzero(~is_tested), np.flatnonzero(is_tested)
-        lost = sorted(set(streams.classes) - set(labels[learning].tolist()))
-        if lost:
-            n_lost = int((labels == lost[0]).sum())
-            raise DataError(
-                f"all {n_lost} streams of class {lost[0]!r} fall to the test, expected some to learn from: record "
-                "more of it, in more groups where there are groups"
-            )
+        _require_learnable(labels, sites, learning)
         left = None if sites is None else sites[learning]
         return cls(streams.take(learning), streams.take(testing), left)
 
@@ -107,6 +101,25 @@ def _require_units(labels: Labels, sites: npt.NDArray[Any] | None) -> None:
             f"the largest class, {str(classes[sizes.argmax()])!r}, has {sizes.max()} streams, expected at least "
             f"{2 * N_PARTS} to make a promise"
         )
+
+
+def _require_learnable(labels: Labels, sites: npt.NDArray[Any] | None, learning: Integers) -> None:
+    """Refuse a class that cannot be learnt where a stream, or a group, of it is held out.
+
+    Raises
+    ------
+    DataError
+        Saying how many of how many there are to learn from.
+    """
+    what, units = ("streams", np.arange(len(labels))) if sites is None else ("groups", sites)
+    for label in np.unique(labels).tolist():
+        n_left = len(np.unique(units[learning][labels[learning] == label]))
+        if n_left < 2:
+            n_units = len(np.unique(units[labels == label]))
+            raise DataError(
+                f"of {n_units} {what} of class {label!r} {n_left or 'none'} is left to learn from, expected at "
+                f"least 2, since {N_TEST_PARTS} of {N_PARTS} parts are for the test: record more {what} of it"
+            )
 
 
 def _known(groups: npt.ArrayLike, streams: StreamSet) -> npt.NDArray[Any]:

@@ -107,8 +107,10 @@ class Front:
         features = [fx.get(name) for name in point.features]
         plan = replace(self.plan, features=features, make_selector=None, vary=False)
         frozen = plan.maker.freeze(Judged(plan.maker.candidates.proposed, 0.0, 0.0, 0.0))
-        calibration = frozen.classifier.calibration
-        threshold = point.threshold if calibration is None else float(calibration.of(point.threshold))
+        calibration, n_classes = frozen.classifier.calibration, len(plan.streams.classes)
+        threshold = point.threshold
+        if calibration is not None:
+            threshold = float(calibration.of(threshold, n_classes=n_classes))
         found = measured(plan.maker, frozen, threshold, plan.promise.risk)
         found["held_out"] = {name: getattr(point, name) for name in FrontPoint._fields[:4]}
         about = made_with(plan.seed, plan.streams, [f.name for f in plan.features]) | {

@@ -12,9 +12,10 @@ from streamfs.choosing import Learn
 from streamfs.classifiers.calibration import Calibration
 from streamfs.errors import TrainingError
 from streamfs.evaluation import Progress
+from streamfs.promises.bundles import Bundles
 from streamfs.promises.candidates import Candidates
 from streamfs.promises.certificate import Certificate, certify, walk
-from streamfs.promises.cheapest import Cheapest, Judged, judge
+from streamfs.promises.cheapest import SEARCHING, Cheapest, Judged, judge
 from streamfs.promises.curve import Curve
 from streamfs.promises.division import Division
 from streamfs.promises.held_out import HeldOut, class_indices
@@ -108,7 +109,8 @@ class Maker:
         Parameters
         ----------
         way : {"floating", "exhaustive"}
-            Floating forward selection, then exchanges; or all subsets.
+            Floating selection, then exchanges, of what goes in together, then of single features if they are few;
+            or all subsets.
         seconds : float, optional
             Time after which the best so far is taken.
         known : Judgements, optional
@@ -116,14 +118,14 @@ class Maker:
         curves : dict from tuple of int to Curve, optional
             Curves that searches for other promises have computed, added to.
         """
-        free, bundles = self.candidates.free, self.candidates.bundles
-        n_test = len(self.division.testing)
+        free, n_test = self.candidates.free, len(self.division.testing)
         shared = {} if curves is None else curves
         search = Cheapest(self.scouted, self.promise, n_test, free, seconds, self.progress, known, shared)
         if way == "exhaustive":
-            search.exhaust(bundles.proposed)
+            search.exhaust(self.candidates.bundles[-1].proposed)
         else:
-            search.search(bundles.proposed, bundles.variants)
+            _search(search, self.candidates.bundles)
+        self.progress(SEARCHING, len(search.judged), len(search.judged))
         return search
 
     def freeze(self, found: Judged) -> Frozen:
@@ -140,7 +142,7 @@ class Maker:
         curve, records = followed[name]
         calibration = Calibration.fit(*records)
         features, classifier = self._settle(tuple(self.candidates.features[i] for i in chosen), name)
-        calibrated = replace(curve, thresholds=calibration.of(curve.thresholds))
+        calibrated = replace(curve, thresholds=calibration.of(curve.thresholds, n_classes=classifier.n_classes))
         return Frozen(features, classifier.calibrated(calibration), name, calibrated)
 
     def certify(self, frozen: Frozen) -> Certificate:
@@ -210,3 +212,14 @@ class Maker:
             if len(tested) == len(features):
                 return features, cast("Tree | Forest", classifier)
             features = tested
+
+
+def _search(search: Cheapest, bundles: Sequence[Bundles]) -> None:
+    """Search what goes in together in one way, then in the next, until no way finds anything cheaper."""
+    before = None
+    while True:
+        for each in bundles:
+            found = search.search(each.proposed, each.variants)
+        if found is before:
+            return
+        before = found

@@ -17,9 +17,10 @@ from streamfs.container import digest
 from streamfs.evaluation import Progress
 from streamfs.learners import FOREST, N_TREES, forest_learner, tree_learner
 from streamfs.procedure import Procedure
+from streamfs.promises.bundles import FEW
 from streamfs.promises.candidates import Candidates, Propose
 from streamfs.promises.certificate import Certificate
-from streamfs.promises.cheapest import MOST_EXHAUSTED, Cheapest
+from streamfs.promises.cheapest import Cheapest
 from streamfs.promises.division import Division
 from streamfs.promises.judgements import Judgements
 from streamfs.promises.keep import Frozen, Maker
@@ -30,6 +31,9 @@ from streamfs.selectors import SELECTORS, MakeSelector
 from streamfs.streams import StreamSet
 
 SEARCHES = ("floating", "exhaustive")
+
+JUDGED_AS = 2
+"""Raised with every change of what judgements come to, so that those of before are not taken for new ones."""
 
 N_SCOUTS = 10
 """Trees of the forests that subsets are judged by."""
@@ -77,7 +81,7 @@ class Plan:
             self.features,
             self._propose(division.learning),
             vary=self.vary,
-            bundled=self._are_many and self.pricing.own is None,
+            shared=self.pricing.own is None,
         )
         return Maker(
             division,
@@ -161,6 +165,7 @@ class Plan:
             self.time_limit,
             self.seed,
             version("streamfs"),
+            JUDGED_AS,
         )
         groups = self.maker.division.groups
         parts = (
@@ -174,7 +179,7 @@ class Plan:
     @property
     def _are_many(self) -> bool:
         """Whether there are more features than can be searched one by one."""
-        return sum(bool(feature.columns) for feature in self.features) > MOST_EXHAUSTED
+        return sum(bool(feature.columns) for feature in self.features) > FEW
 
     def _propose(self, learning: StreamSet) -> Propose | None:
         """What ranks the candidates; None where there are so few that all are searched."""

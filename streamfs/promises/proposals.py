@@ -30,7 +30,7 @@ def propose(
     seed: int,
     features: Sequence[Feature],
 ) -> list[int]:
-    """Propose features to search: by turns of a selector's ranking, of its weights, and of what a forest needs.
+    """Propose features to search: by turns of what a forest needs, of a selector's ranking, and of its weights.
 
     StreamRelief ranks by what a decision is expected to cost, with one feature alone. Among many features the
     first are those that cost hardly anything and tell hardly anything; the features that tell most belong to the
