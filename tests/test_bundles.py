@@ -10,6 +10,7 @@ from feature_extractors.report import Policy, channel_name
 from streamfs import StreamSet, train
 from streamfs.promises import Promise, PromiseError
 from streamfs.promises.bundles import Bundles
+from streamfs.promises.keep import search_by_turns
 
 COLUMNS = ("t", "a.t", "a.le vel@,x", 'say "t"', "a@every:2", "a@x")
 POLICIES = ("", "every:2", "delta:0.5", "flag:0.5", "mean:4")
@@ -148,3 +149,32 @@ class TestTraining:
         monkeypatch.setattr(Bundles, "by_channels", alone)
         with pytest.raises(PromiseError):
             self.kept(select=None)
+
+
+class Scripted:
+    """A search that finds what is written down, and notes what it was told to put in."""
+
+    def __init__(self, *found):
+        self.found = iter(found)
+        self.ways = []
+
+    def search(self, proposed, _variants):
+        self.ways.append(proposed)
+        return next(self.found)
+
+
+class TestTurns:
+    TOGETHER, SINGLE = Bundles(((1, 2),), {}), Bundles(((1,), (2,)), {})
+
+    @pytest.mark.parametrize("found", ["aa", "abb", "abcc", "abcdefgg"])
+    def test_ways_are_searched_by_turns_until_none_finds_anything_cheaper(self, found):
+        search = Scripted(*found)
+        search_by_turns(search, [self.TOGETHER, self.SINGLE])
+        assert next(search.found, "all") == "all"
+        both = [self.TOGETHER.proposed, self.SINGLE.proposed]
+        assert search.ways == (both * len(found))[: len(found)]
+
+    def test_one_way_is_searched_once(self):
+        search = Scripted("a")
+        search_by_turns(search, [self.SINGLE])
+        assert search.ways == [self.SINGLE.proposed]

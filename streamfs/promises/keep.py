@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import cycle
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -124,7 +125,7 @@ class Maker:
         if way == "exhaustive":
             search.exhaust(self.candidates.bundles[-1].proposed)
         else:
-            _search(search, self.candidates.bundles)
+            search_by_turns(search, self.candidates.bundles)
         self.progress(SEARCHING, len(search.judged), len(search.judged))
         return search
 
@@ -214,12 +215,11 @@ class Maker:
             features = tested
 
 
-def _search(search: Cheapest, bundles: Sequence[Bundles]) -> None:
-    """Search what goes in together in one way, then in the next, until no way finds anything cheaper."""
-    before = None
-    while True:
-        for each in bundles:
-            found = search.search(each.proposed, each.variants)
-        if found is before:
+def search_by_turns(search: Cheapest, ways: Sequence[Bundles]) -> None:
+    """Search what goes in together in one way after the other, until none finds anything cheaper any more."""
+    found, n_settled = None, 0
+    for way in cycle(ways):
+        before, found = found, search.search(way.proposed, way.variants)
+        n_settled = n_settled + 1 if found is before else 1
+        if n_settled == len(ways):
             return
-        before = found
