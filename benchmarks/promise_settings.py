@@ -8,6 +8,7 @@ import numpy as np
 
 import feature_extractors as fx
 from sensors_sim.same_source import SameSource
+from streamfs.channels import default_features
 from streamfs.energy import profile
 from streamfs.figure2 import Motes
 from streamfs.learners import LEARNERS
@@ -15,7 +16,6 @@ from streamfs.promises import Promise
 from streamfs.promises.plan import Plan
 from streamfs.promises.pricing import Pricing
 from streamfs.streams import StreamSet
-from streamfs.training import default_features
 
 PERIOD = 10.0
 N_UNSEEN = 20_000

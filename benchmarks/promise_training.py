@@ -13,6 +13,7 @@ from figures import Figure, Parts, main, measure, processor, table
 
 import feature_extractors as fx
 from streamfs import Promise, PromiseError, StreamSet, train
+from streamfs.channels import default_features
 from streamfs.console import say
 from streamfs.datasets import room_climate_fold
 from streamfs.energy import profile
@@ -25,7 +26,6 @@ from streamfs.promises.keep import Frozen, Maker
 from streamfs.promises.plan import Plan
 from streamfs.promises.pricing import Pricing
 from streamfs.selectors import SELECTORS
-from streamfs.training import default_features
 
 ROOM = Promise(accuracy=0.85, completeness=0.9)
 N_DIVISIONS = 5

@@ -37,11 +37,11 @@ import tables
 import feature_extractors as fx
 from sensors_sim.same_source import SameSource
 from streamfs import Costs, Procedure, StreamRelief, StreamSet, tabulate, train
+from streamfs.channels import default_features
 from streamfs.console import progress, say
 from streamfs.datasets import room_climate_fold
 from streamfs.errors import MissingExtraError
 from streamfs.evaluation import sweep
-from streamfs.training import default_features
 
 HERE = Path(__file__).parent
 

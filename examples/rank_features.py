@@ -7,10 +7,10 @@ import sys
 
 from sensors_sim.same_source import SameSource
 from streamfs import Costs, StreamRelief, StreamSet, tabulate
+from streamfs.channels import default_features
 from streamfs.console import print_table
 from streamfs.energy import profile
 from streamfs.errors import StreamfsError
-from streamfs.training import default_features
 
 
 def main(path: str | None = None, n_shown: int = 10) -> None:

@@ -11,10 +11,10 @@ import argparse
 from pathlib import Path
 
 from streamfs import evaluate, train
+from streamfs.channels import default_features
 from streamfs.console import print_table, progress
 from streamfs.datasets import room_climate_fold
 from streamfs.errors import StreamfsError
-from streamfs.training import default_features
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

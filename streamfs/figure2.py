@@ -12,6 +12,7 @@ from joblib import Parallel, delayed
 from feature_extractors.base import Feature
 from sensors_sim.same_source import SameSource
 from streamfs import datasets
+from streamfs.channels import default_features
 from streamfs.errors import StreamfsError
 from streamfs.evaluation import Progress
 from streamfs.experiment import (
@@ -25,7 +26,6 @@ from streamfs.experiment import (
     check_method,
 )
 from streamfs.streams import StreamSet
-from streamfs.training import default_features
 
 THRESHOLDS = tuple(round(0.80 + 0.01 * step, 2) for step in range(20))
 N_SEEDS = 20

@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 import feature_extractors as fx
 from feature_extractors.base import Feature, channels_of
-from feature_extractors.report import Policy, channel_name, quantity_of, split_channel
+from feature_extractors.report import split_channel
+from streamfs.channels import default_features
 from streamfs.choosing import CrossValidation, Learn, choose_size
 from streamfs.costs import Costs
 from streamfs.energy import Profile, profile
@@ -262,36 +263,6 @@ def train(
         made_with(seed, streams, [features[i].name for i in offered]),
     )
     return _with_card(procedure, streams, used, prices)
-
-
-def default_channels(streams: StreamSet) -> list[str]:
-    """Channels worth trying on some streams: each column at every tick, on change, and as a flag.
-
-    A column is reported on a change of half its standard deviation, and flagged above its median; columns that
-    are the same quantity of two roles (``a.light``, ``b.light``) share both figures, which are rounded. A column
-    without any reading has no channels.
-    """
-    channels = []
-    for column in streams.columns:
-        if np.isnan(streams.column(column)).all():
-            continue
-        alike = [c for c in streams.columns if quantity_of(c) == quantity_of(column)]
-        readings = np.concatenate([streams.column(c) for c in alike])
-        known = readings[~np.isnan(readings)]
-        policies = [Policy()]
-        if known.std() > 0:
-            step = float(f"{known.std() / 2:.2g}")
-            policies.append(Policy("delta", step))
-            threshold = float(f"{np.round(np.median(known) / step * 100) * step / 100:.12g}")
-            if known.min() <= threshold < known.max():
-                policies.append(Policy("flag", threshold))
-        channels += [channel_name(column, policy) for policy in policies]
-    return channels
-
-
-def default_features(streams: StreamSet) -> tuple[Feature, ...]:
-    """Features worth trying on some streams: the essential kinds of the catalogue over `default_channels`."""
-    return fx.catalogue(default_channels(streams), fx.ESSENTIAL)
 
 
 def _settle(

@@ -26,6 +26,7 @@ FLOORS = {
     "streamfs.recordings": {"streamfs.errors"},
     "streamfs.streams": {"feature_extractors", "streamfs.errors", "streamfs.recordings"},
     "streamfs.oddities": {"streamfs.streams"},
+    "streamfs.channels": {"feature_extractors", "streamfs.streams"},
     "streamfs.datasets": {"streamfs.errors", "streamfs.recordings", "streamfs.streams"},
     "streamfs.costs": {"feature_extractors", "streamfs.energy", "streamfs.streams"},
     "streamfs.tables": {"feature_extractors", "streamfs.errors", "streamfs.streams"},
@@ -137,6 +138,7 @@ FLOORS = {
     },
     "streamfs.promises": {
         "feature_extractors",
+        "streamfs.channels",
         "streamfs.choosing",
         "streamfs.classifiers",
         "streamfs.container",
@@ -183,6 +185,7 @@ FLOORS = {
         "streamfs.learners",
         "streamfs.model_card",
         "streamfs.promises",
+        "streamfs.channels",
         "streamfs.lazy_learning",
         "streamfs.model_header",
         "feature_extractors",
@@ -216,6 +219,7 @@ FLOORS = {
     },
     "streamfs.experiment": {
         "streamfs.promises",
+        "streamfs.channels",
         "streamfs.lazy_learning",
         "feature_extractors",
         "streamfs.choosing",

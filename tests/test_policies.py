@@ -49,10 +49,10 @@ def widened(streams, *names, widen=True):
 
 
 class TestPolicies:
-    def test_are_seldom_and_on_changes_of_the_spread(self):
+    def test_are_seldom_on_changes_of_the_spread_and_above_the_median(self):
         streams = StreamSet(np.tile([1.0, 3.0], 20)[np.newaxis, :, np.newaxis], ["a"], ["t"])
         names = [policy.name for policy in policies_of(streams, "t")]
-        assert names == ["", "every:2", "every:4", "every:8", "delta:0.25", "delta:0.5", "delta:1"]
+        assert names == ["", "every:2", "every:4", "every:8", "delta:0.25", "delta:0.5", "delta:1", "flag:2"]
 
     @pytest.mark.parametrize(("n_ticks", "most"), [(7, 0), (8, 2), (15, 2), (16, 4), (63, 8), (64, 16)])
     def test_are_not_so_seldom_that_hardly_a_message_is_left(self, n_ticks, most):

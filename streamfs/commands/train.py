@@ -211,11 +211,11 @@ def _offered(
 ) -> list[Any] | None:
     """What is named to choose from; None is the usual."""
     import feature_extractors as fx
-    from streamfs import training
+    from streamfs.channels import default_channels
 
     kinds = fx.KINDS if catalogue == "full" else fx.ESSENTIAL
     if catalogue == "full" and not (channels or features):
-        channels = training.default_channels(recorded)
+        channels = default_channels(recorded)
     return list(dict.fromkeys([*features, *(fx.catalogue(channels, kinds) if channels else ())])) or None
 
 
@@ -230,11 +230,12 @@ def _train(
 ) -> None:
     """Train, save and show a model, with what was promised of it."""
     from streamfs import console, training
+    from streamfs.channels import default_features
     from streamfs.commands import promise_words
     from streamfs.promises import PromiseError
 
     if asked.promise is not None:
-        asked.require_few(training.default_features(recorded) if offered is None else offered)
+        asked.require_few(default_features(recorded) if offered is None else offered)
         options |= asked.training_options(recorded)
     try:
         with console.progress() as report:

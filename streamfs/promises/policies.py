@@ -1,11 +1,10 @@
-"""The same features over cheaper channels: sent more seldom, or on change only."""
+"""The same features over cheaper channels: sent more seldom, on change only, or as a flag."""
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from feature_extractors.base import Feature
-from feature_extractors.report import Policy, channel_name, quantity_of, split_channel
+from feature_extractors.report import Policy, channel_name, split_channel
+from streamfs.channels import flags, on_changes, readings_alike
 from streamfs.streams import StreamSet
 
 TICKS = (2, 4, 8, 16)
@@ -16,17 +15,13 @@ DEVIATIONS = (0.25, 0.5, 1.0)
 
 
 def policies_of(streams: StreamSet, column: str) -> tuple[Policy, ...]:
-    """Report policies worth trying on a column: every tick, every k-th, and on changes, small and large.
+    """Report policies worth trying on a column: every tick, every k-th, on changes, small and large, as a flag.
 
     Columns that are the same quantity of two roles share them.
     """
-    alike = [c for c in streams.columns if quantity_of(c) == quantity_of(column)]
-    readings = np.concatenate([streams.column(c).ravel() for c in alike])
-    deviation = float(np.nanstd(readings)) if np.isfinite(readings).any() else 0.0
+    readings = readings_alike(streams, column)
     in_ticks = [Policy("every", k) for k in TICKS if 4 * k <= streams.n_ticks]
-    steps = dict.fromkeys(float(f"{deviation * share:.2g}") for share in DEVIATIONS)
-    on_change = [Policy("delta", step) for step in steps if step > 0]
-    return (Policy(), *in_ticks, *on_change)
+    return (Policy(), *in_ticks, *on_changes(readings, DEVIATIONS), *flags(readings))
 
 
 def with_policies(
@@ -39,7 +34,7 @@ def with_policies(
     streams : StreamSet
         Which have the features' columns.
     features : sequence of Feature
-        What is offered; those of flags, and of no column, stay as they are.
+        What is offered; those of no column, and of flags, which tell least, stay as they are.
     widen : bool
         Whether policies that are not offered are tried, too.
 
@@ -53,12 +48,13 @@ def with_policies(
     Examples
     --------
     >>> import feature_extractors as fx
+    >>> import numpy as np
     >>> streams = StreamSet(np.arange(8.0).reshape(1, 8, 1), ["a"], ["t"])
     >>> found, variants = with_policies(streams, [fx.get("mean(t)")])
-    >>> [feature.name for feature in found]
-    ['mean(t)', 'mean(t@every:2)', 'mean(t@delta:0.57)', 'mean(t@delta:1.1)', 'mean(t@delta:2.3)']
+    >>> [feature.name for feature in found[:3]], found[-1].name
+    (['mean(t)', 'mean(t@every:2)', 'mean(t@delta:0.57)'], 'mean(t@flag:3.498)')
     >>> variants[0]
-    (1, 2, 3, 4)
+    (1, 2, 3, 4, 5)
     """
     found = {feature.name: feature for feature in features}
     alike: dict[str, list[str]] = {}
