@@ -122,7 +122,7 @@ def train(
         With a promise: what streams have in common, such as the room or the site. None is on both sides of a fold
         or of the test.
     search : {"floating", "exhaustive"}
-        With a promise: how subsets of features are searched; exhaustively of ten at most.
+        With a promise: how subsets of features are searched; exhaustively of ten at most, as they are offered.
     vary : bool
         With a promise: whether the same features over cheaper channels are searched, too. Not where `costs` are
         given, which say nothing of these.
@@ -160,13 +160,12 @@ def train(
     thousand at most. The number of features is the one with the least
     out-of-fold cost among those within 0.02 of the best out-of-fold accuracy and completeness.
 
-    With a promise, three fifths of the streams are searched and learnt from: the first features of the ranking,
-    and the same over cheaper channels, by floating search on what the messages of their channels cost, each once,
-    until a stream is decided, at the lowest threshold that is likely to pass the test; the procedure's own costs
-    charge a channel once, too. Then the classifier is
-    frozen, and its thresholds are tested on the other two fifths. With probability 1 - risk the promise is kept on
-    streams that are drawn as these were, each on its own. It is no guarantee elsewhere, such as in other
-    buildings, nor for pairs that share nodes.
+    With a promise, three fifths of the streams are searched and learnt from: of more than ten features those that
+    are proposed, and the same over cheaper channels, by floating search on what the messages of their channels
+    cost, each once, until a stream is decided, at about the lowest threshold that is likely to pass the test; the
+    procedure's own costs charge a channel once, too. Then the classifier is frozen, and its thresholds are tested
+    on the other two fifths. With probability 1 - risk the promise is kept on streams that are drawn as these were,
+    each on its own. It is no guarantee elsewhere, such as in other buildings, nor for pairs that share nodes.
 
     Examples
     --------

@@ -96,6 +96,7 @@ class TestThresholds:
         before, after = rows.max(axis=1), calibration.apply(rows).max(axis=1)
         for threshold in before:
             calibrated = calibration.of(threshold, n_classes=n_classes)
+            assert (after >= calibrated)[before >= threshold].all()
             if 0.5 + 1e-6 < calibrated < 1.0 - 1e-13:
                 assert_array_equal(after >= calibrated, before >= threshold)
 

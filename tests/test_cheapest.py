@@ -159,6 +159,8 @@ class TestExhaust:
     def test_more_than_a_thousand_subsets_are_too_many(self):
         with pytest.raises(ValueError, match=f"there are 11 features to exhaust, expected at most {FEW}"):
             Cheapest(MadeUp(11, needs()), PROMISE, N).exhaust(each(range(11)))
+        with pytest.raises(ValueError, match=f"there are 11 features to exhaust, expected at most {FEW}"):
+            Cheapest(MadeUp(11, needs()), PROMISE, N).exhaust([tuple(range(11))])
 
 
 class TestSearch:
@@ -186,6 +188,28 @@ class TestSearch:
         made_up = MadeUp(12, needs(0))
         Cheapest(made_up, PROMISE, N).search(each(range(12)))
         assert max(len(asked) for asked in made_up.asked) == 1 + PATIENCE
+
+    def test_what_goes_in_together_counts_once_in_how_far_it_goes_beyond(self):
+        made_up = MadeUp(15, needs(0, 1, 2))
+        Cheapest(made_up, PROMISE, N).search([(0, 1, 2), *each(range(3, 15))])
+        assert max(len(asked) for asked in made_up.asked) == 3 + PATIENCE
+
+    def test_it_ends_as_far_beyond_a_cheapest_that_it_cannot_put_in(self):
+        made_up = MadeUp(13, lambda chosen: 1.0 if chosen == (12,) else 9.0 + len(chosen))
+        search = Cheapest(made_up, PROMISE, N)
+        search.judge([12])
+        assert search.search(each(range(12))).subset == (12,)
+        assert max(len(asked) for asked in made_up.asked) == 1 + PATIENCE
+
+    @pytest.mark.parametrize(("n_features", "found"), [(FEW, (4, 5, 6, 7, 8, 9)), (FEW + 1, (0,))])
+    def test_what_does_well_together_only_is_found_from_all_where_they_are_few(self, n_features, found):
+        def cost(chosen):
+            if {4, 5, 6, 7, 8, 9} <= set(chosen):
+                return len(chosen) - 5.0
+            return 7.0 if chosen == (0,) else 9.0
+
+        made_up = MadeUp(n_features, cost)
+        assert Cheapest(made_up, PROMISE, N).search(each(range(n_features))).subset == found
 
     def test_the_places_of_features_are_kept(self):
         found = Cheapest(MadeUp(9, needs(4, 7)), PROMISE, N).search(each([8, 7, 4, 2]))
@@ -231,6 +255,12 @@ class TestSearch:
         search.judge([1, 2])
         assert search.search([(1, 2, 3), (4,)], {(1, 2): [(0, 1)]}).subset == (0, 1)
         assert (1,) not in search.judged
+
+    def test_what_one_search_has_put_in_together_the_next_exchanges_one_by_one(self):
+        costs = {(1, 2): 5.0, (1, 3): 2.0}
+        search = Cheapest(MadeUp(4, lambda chosen: costs.get(chosen, math.inf)), PROMISE, N)
+        assert search.search([(1, 2)]).subset == (1, 2)
+        assert search.search(each([1, 2]), {(2,): each([3])}).subset == (1, 3)
 
     def test_progress_is_told_of_each_subset_once(self):
         told = []

@@ -58,6 +58,10 @@ class TestOf:
         names = [f"room {i // 2}" for i in range(24)]
         assert set(Division.of(some_streams(labels), names, 0).groups) <= set(names)
 
+    def test_what_streams_have_in_common_may_be_names_and_numbers(self):
+        sites = np.array([i // 2 if i < 12 else f"room {i // 2}" for i in range(24)], dtype=object)
+        assert set(Division.of(some_streams(["a", "b"] * 12), sites, 0).groups) <= {str(site) for site in sites}
+
     @pytest.mark.parametrize("shape", [(19,), (21,), (20, 1), ()])
     def test_there_must_be_one_group_a_stream(self, shape):
         with pytest.raises(DataError, match=r"groups have shape \(.*\), expected \(20,\), one a stream"):
@@ -133,6 +137,12 @@ class TestRequireEnough:
     def test_it_says_what_there_is_and_what_is_needed(self):
         division = Division.of(some_streams(["a", "b"] * 10), None, 0)
         with pytest.raises(
-            DataError, match=r"^of 20 streams 8 are left for the test, expected at least 29: .* more$"
+            DataError, match=r"^of 20 streams 8 are left for the test, expected at least 29: .* record 53 more$"
         ):
             division.require_enough(Promise(0.9))
+
+    def test_where_groups_leave_less_than_two_fifths_for_the_test_more_are_needed(self):
+        streams = some_streams(["a", "b"] * 30)
+        parts = Division(streams.take(np.arange(45)), streams.take(np.arange(45, 60)), np.arange(45) // 5)
+        with pytest.raises(DataError, match=r"^of 60 streams 15 are left .* at least 29: .* record 56 more$"):
+            parts.require_enough(Promise(0.9))

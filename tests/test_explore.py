@@ -109,6 +109,7 @@ def test_a_front_is_read_as_it_was_written(tmp_path):
         (lambda text: text.replace("0.25", "much"), "line 2 of .* is no point of a front"),
         (lambda text: text.replace("threshold", "bar"), "line 2 of .* is no point of a front"),
         (lambda text: text[: text.index("0.25")], "line 2 .* of a front: the line ends before completeness"),
+        (lambda text: text[: text.index(",abc")], "line 2 .* of a front: the line ends before exploration"),
         (lambda text: text.replace('""', ""), "line 2 of .* is no point of a front"),
         (lambda text: text.splitlines()[0], "has no points of a front"),
         (lambda _: "", "has no points of a front"),

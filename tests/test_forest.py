@@ -1,6 +1,7 @@
 """Forests: what they say, what is let through of a model file, and how they serve in a procedure."""
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -334,6 +335,15 @@ class TestProcedure:
         assert cuts[MOST_LISTED].endswith("%  7 others")
         assert len(cuts) == MOST_LISTED + 1
         assert_allclose(sum(float(line[12:16]) for line in cuts), 100.0, atol=4.0)
+
+    @pytest.mark.parametrize(("n_features", "last"), [(MOST_LISTED, r"f\d"), (MOST_LISTED + 1, "1 other")])
+    def test_of_what_is_cut_all_is_counted(self, n_features, last):
+        X = np.random.default_rng(0).normal(size=(300, n_features))
+        forest = ExtraTreesClassifier(5, random_state=0).fit(X, X @ np.arange(n_features, 0, -1) > 0).forest_
+        lines = forest_text(forest, [f"f{i}" for i in range(n_features)]).splitlines()[1:]
+        assert len(lines) == n_features
+        assert re.search(f"%  {last}$", lines[-1])
+        assert_allclose(sum(float(line[12:16]) for line in lines), 100.0, atol=4.0)
 
 
 def test_a_gateway_needs_no_scikit_learn():

@@ -113,6 +113,13 @@ def test_another_file_without_an_end_of_line_is_no_torn_line(path, content):
     assert path.read_bytes() == content
 
 
+def test_of_a_long_line_that_is_none_the_beginning_is_named(path):
+    path.write_bytes(b"stream" * 1000)
+    with pytest.raises(DataError) as refused:
+        Judgements(path, "1f")
+    assert len(str(refused.value)) < 200 + len(str(path))
+
+
 def test_an_empty_file_is_a_beginning(path):
     path.touch()
     Judgements(path, "1f").keep([], 0.5, 1.0, 0.0)

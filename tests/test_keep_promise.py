@@ -5,11 +5,12 @@ from dataclasses import replace
 import naive_promises
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from procedures import labelled_streams
 
 import feature_extractors as fx
 from streamfs import Costs, Procedure, StreamSet, evaluate, tabulate, train
+from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.forest import Forest
 from streamfs.classifiers.tree import Tree
 from streamfs.energy import profile
@@ -23,6 +24,8 @@ from streamfs.promises.held_out import HeldOut
 from streamfs.promises.plan import Plan
 from streamfs.promises.pricing import Pricing
 from streamfs.promises.spending import Messages
+from streamfs.selectors import SELECTORS
+from streamfs.traffic import measure_traffic
 from streamfs.trajectories import Trajectories
 
 FEATURES = ["mean(a.level)", "mean(b.level)", "mean(a.noise)"]
@@ -94,6 +97,14 @@ class TestTheEvidence:
             procedure.about["promise"]["cost"],
             np.mean([spent[i, decision.tick - 1] for i, decision in enumerate(decisions)]),
         )
+
+    def test_has_the_messages_that_were_sent_before_an_episode_opened(self):
+        recorded = labelled_streams(n_streams=160, n_ticks=10)
+        recorded.values[::3, :3, 3] = np.nan
+        distance, mild = "mean_absolute_difference(a.level, b.noise)", Promise(0.55, 0.5, 0.2)
+        found = kept(recorded, features=[distance], promise=mild, model="c45")
+        testing = Division.of(recorded, None, 0).testing
+        assert_allclose(found.about["promise"]["cost"], sum(measure_traffic(found, testing).channels.values()))
 
     def test_is_small_were_the_promise_just_broken(self, procedure):
         evidence = procedure.about["promise"]
@@ -289,7 +300,9 @@ class TestRefusals:
             PromiseError, match=r"about \d+ streams are needed, \d+ more than there are"
         ) as refused:
             kept(few, features=names, promise=Promise(0.84, 0.5, 0.02), model="c45")
-        assert refused.value.streams_needed > 100
+        needed = refused.value.streams_needed
+        assert needed > 100
+        assert f"about {needed} streams are needed, {needed - 100} more than there are" in str(refused.value)
         assert refused.value.best.accuracy > 0.84
 
     def test_few_streams_are_refused_before_anything_is_learnt(self, streams, monkeypatch):
@@ -376,6 +389,12 @@ class TestGoingOn:
         assert path.read_bytes().count(b"\n") - before.count(b"\n") > 3
         assert len(asked) > 3
 
+    def test_what_was_judged_in_another_way_does_not_count(self, plan, monkeypatch):
+        before = plan._problem()
+        assert plan._problem() == before
+        monkeypatch.setattr("streamfs.promises.plan.JUDGED_AS", 0)
+        assert plan._problem() != before
+
     def test_another_file_is_not_written_over(self, streams, tmp_path):
         path = tmp_path / "mine.json"
         path.write_bytes(b'{"my": "data"}')
@@ -447,6 +466,13 @@ class TestWrongArguments:
         with pytest.raises(ValueError, match="there are 12 features to exhaust, expected at most 10"):
             kept(streams, features=names, search="exhaustive")
 
+    @pytest.mark.parametrize("select", ["streamrelief", None])
+    def test_many_features_of_a_few_channels_are_not_exhausted_either(self, streams, select):
+        channels = ("a.level", "a.level@delta:0.5")
+        names = [f"{kind}({c})" for kind in ("mean", "max", "min", "last", "range", "slope") for c in channels]
+        with pytest.raises(ValueError, match="there are 12 features to exhaust, expected at most 10"):
+            kept(streams, features=names, search="exhaustive", select=select)
+
 
 def test_a_rare_class_that_only_the_test_has_is_refused_before_anything_is_learnt(streams, monkeypatch):
     monkeypatch.setattr(HeldOut, "curve", None)
@@ -473,6 +499,64 @@ def test_the_learner_that_is_cheaper_on_what_was_found_learns(plan):
     found = maker.search().best
     cheaper = max(both, key=lambda name: maker.judge(found.subset, name).score)
     assert maker.freeze(found).learner == cheaper == "c45"
+
+
+def test_subsets_are_judged_by_how_likely_they_pass_a_test_of_as_many_streams_as_are_set_apart(plan):
+    maker, subset = plan.maker, plan.maker.candidates.proposed[-1:]
+    curve = maker.scouted.curve([*maker.candidates.free, *subset])
+    by_64, by_96 = (cheapest.judge(curve, PROMISE, n, subset) for n in (64, 96))
+    assert maker.judge(subset) == maker.search("exhaustive").judged[subset] == by_64
+    assert by_64.chance != by_96.chance
+
+
+def test_thresholds_mean_the_same_where_the_calibration_makes_half_of_them(plan, monkeypatch):
+    maker, testing = plan.maker, plan.maker.division.testing
+    found = maker.judge(maker.candidates.proposed)
+    plain = maker.freeze(found)
+    monkeypatch.setattr(Calibration, "fit", lambda *_: Calibration(1.0, -6.0))
+    frozen = maker.freeze(found)
+    assert_allclose(frozen.held_out.thresholds[-3:], 0.5, atol=1e-6)
+    counts, plain_counts = (maker.curve(f, testing).at(f.held_out.thresholds) for f in (frozen, plain))
+    assert_array_equal(counts, plain_counts)
+
+
+def test_a_class_that_no_stream_of_the_test_has_does_not_change_what_the_others_are_called(plan):
+    testing = plan.maker.division.testing
+    calm = testing.take(np.flatnonzero(testing.labels == "calm"))
+    frozen = plan.maker.freeze(plan.maker.judge(plan.maker.candidates.proposed))
+    assert plan.maker.curve(frozen, calm).accuracy[-1] > 0.8
+
+
+def test_values_are_held_as_long_in_what_is_searched_learnt_and_tested(plan, monkeypatch):
+    asked = []
+    monkeypatch.setattr(keep, "tabulate", lambda *args: asked.append(args[2:]) or tabulate(*args))
+    plan.pricing = replace(plan.pricing, max_silence=2.0)
+    frozen = plan.maker.freeze(plan.maker.judge(plan.maker.candidates.proposed))
+    plan.maker.curve(frozen, plan.maker.division.testing)
+    assert len(asked) >= 3
+    assert set(asked) == {(2.0,)}
+
+
+@pytest.mark.parametrize(("own", "ways"), [(None, 2), (dict.fromkeys(FEATURES, (1.0, 0.0)), 1)])
+def test_features_go_in_together_only_where_they_share_what_is_paid(plan, own, ways):
+    candidates = replace(plan, pricing=replace(plan.pricing, own=own)).maker.candidates
+    assert len(candidates.bundles) == ways
+
+
+@pytest.mark.parametrize(
+    ("n_features", "search", "is_ranked"),
+    [(10, "floating", False), (11, "floating", True), (11, "exhaustive", False)],
+)
+def test_many_features_are_ranked_but_not_a_few_nor_those_to_exhaust(plan, n_features, search, is_ranked):
+    windows = [fx.get(f"mean(a.level; window={n})") for n in range(2, n_features + 2)]
+    asked = replace(plan, features=windows, search=search, make_selector=SELECTORS["relief"])
+    assert (asked._propose(plan.streams) is not None) == is_ranked
+
+
+def test_what_was_found_is_followed_at_every_tick(plan, monkeypatch):
+    monkeypatch.setattr(keep, "SCOUTED_TICKS", 4)
+    assert len(plan.maker.scouted.ticks) == 4
+    assert plan.maker.held_out("c45").ticks.tolist() == list(range(1, 11))
 
 
 @pytest.mark.parametrize(

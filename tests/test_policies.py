@@ -69,6 +69,12 @@ class TestPolicies:
             streams = StreamSet(np.full((2, 8, 1), value), ["a", "b"], ["t"])
             assert [policy.name for policy in policies_of(streams, "t")] == ["", "every:2"]
 
+    def test_of_a_column_with_gaps_are_those_of_its_readings(self):
+        readings = [1.0, np.nan, 3.0, np.nan, 1.0, np.nan, 3.0, np.nan]
+        streams = StreamSet(np.reshape(readings, (1, 8, 1)), ["a"], ["t"])
+        names = [policy.name for policy in policies_of(streams, "t")]
+        assert names[:5] == ["", "every:2", "delta:0.25", "delta:0.5", "delta:1"]
+
     def test_none_sends_more_than_every_tick(self):
         streams = labelled_streams(gaps=0.3)
         for column in streams.columns:
@@ -94,6 +100,14 @@ class TestVariants:
         found, _ = widened(STREAMS, "correlation(a.t, u)")
         assert found[1:3] == ["correlation(a.t@every:2, u@every:2)", "correlation(a.t@every:4, u@every:4)"]
         assert all(fx.get(name).columns[0] != "a.t" and fx.get(name).columns[1] != "u" for name in found[1:])
+
+    def test_of_two_quantities_change_each_by_its_own_steps(self):
+        streams = StreamSet(STREAMS.values * [1, 1, 9], STREAMS.labels, STREAMS.columns)
+        names = "correlation(u, a.t)", "last(u)", "last(a.t)"
+        found, first, second = (widened(streams, name)[0] for name in names)
+        alone = [fx.get(u).columns + fx.get(t).columns for u, t in zip(first, second, strict=True)]
+        assert [fx.get(name).columns for name in found] == alone
+        assert len(set(sum(alone, ()))) == 2 * len(found)
 
     def test_of_columns_that_have_not_the_same_policies_are_in_ticks_only(self):
         values = STREAMS.values.copy()

@@ -82,6 +82,11 @@ class TestMessages:
         found = Messages(streams, CHANNELS, lengths).until([FEATURES[1], FEATURES[3]])
         assert_allclose(spent_until(found, ticks), expected, rtol=1e-12)
 
+    def test_of_a_channel_without_a_change_are_repeated_after_so_many_seconds(self):
+        streams = StreamSet(np.ones((1, 7, 1)), ["x"], ["t"], period=2.0)
+        spending = Messages(streams, ["t@delta:1"], streams.lengths, max_silence=6.0)
+        assert spending.until([fx.get("mean(t@delta:1)")]).tolist() == [[1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0]]
+
     def test_a_stream_that_opens_late_has_paid_for_its_silence(self):
         streams = StreamSet([[[1.0, np.nan], [2.0, np.nan], [3.0, 5.0]]], ["x"], ["t", "u"])
         features = [fx.get("mean(t)"), fx.get("mean(u)")]

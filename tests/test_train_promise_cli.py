@@ -149,6 +149,17 @@ def test_who_stops_a_search_is_told_how_to_go_on(folder):
     assert not (folder / "stopped.streamfs").exists()
 
 
+def test_who_stops_before_anything_is_judged_is_told_of_no_file(command, folder, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("streamfs.training.train", stop)
+    result = command(*OFFERED, *PROMISE, "-o", "stopped.streamfs", "--resume", "nothing.jsonl")
+    assert result.code == 130
+    assert "nothing.jsonl" not in result.err
+    assert not (folder / "nothing.jsonl").exists()
+
+
 def test_groups_are_never_on_both_sides_of_the_test(command, folder):
     streams = StreamSet.read(folder / "pairs.csv")
     rows = [f"{name},room {place // 8}" for place, name in enumerate(streams.names)]

@@ -244,7 +244,7 @@ def _train(
         promise_words.tell_refusal(error, as_json=as_json)
         raise
     except KeyboardInterrupt:
-        if asked.resume is not None:
+        if asked.resume is not None and asked.resume.exists():
             console.say(f"what was judged is in {asked.resume}: the same command goes on from there")
         raise
     procedure.save(out)

@@ -25,7 +25,7 @@ POSSIBLE = 0.05
 """How probable it shall be at least, where no subset is likely to pass, that its cost counts."""
 
 EVEN = 0.5
-"""How probable it is that the threshold passes whose cost counts, as a share of the likeliest's chance."""
+"""How probable it is at least that the threshold passes whose cost counts, as a share of the likeliest's."""
 
 DOUBT = 1.0
 """Standard errors by which shares are taken to be less than they seem: the best of many subsets flatters."""
@@ -61,7 +61,7 @@ class Judged:
         Probability that the test of the likeliest threshold passes.
     cost : float
         Mean cost of a stream, or of a labelled one where no completeness is promised, at the cheapest threshold
-        that is nearly as likely to pass as the likeliest; infinite where none labels a stream.
+        that is at least half as likely to pass as the likeliest; infinite where none labels a stream.
     shortfall : float
         How far the best threshold stays behind what is promised.
     """

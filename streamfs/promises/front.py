@@ -187,7 +187,7 @@ def _point(row: Mapping[str, Any], number: int) -> FrontPoint:
     """
     if int(row["point"]) != number:
         raise ValueError(f"its number is {row['point']}, expected {number}: leave the points in their order")
-    missing = [name for name in FrontPoint._fields if row[name] is None]
+    missing = [name for name in (*FrontPoint._fields, "exploration") if row[name] is None]
     if missing:
         raise ValueError(f"the line ends before {missing[0]}")
     figures = [float(row[name]) for name in FrontPoint._fields[:-1]]

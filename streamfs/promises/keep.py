@@ -123,7 +123,7 @@ class Maker:
         shared = {} if curves is None else curves
         search = Cheapest(self.scouted, self.promise, n_test, free, seconds, self.progress, known, shared)
         if way == "exhaustive":
-            search.exhaust(self.candidates.bundles[-1].proposed)
+            search.exhaust([(place,) for place in self.candidates.proposed])
         else:
             search_by_turns(search, self.candidates.bundles)
         self.progress(SEARCHING, len(search.judged), len(search.judged))

@@ -182,8 +182,8 @@ class Plan:
         return sum(bool(feature.columns) for feature in self.features) > FEW
 
     def _propose(self, learning: StreamSet) -> Propose | None:
-        """What ranks the candidates; None where there are so few that all are searched."""
-        if self.make_selector is None or not self._are_many:
+        """What ranks the candidates; None where all are searched, as they are few, or are to be exhausted."""
+        if self.make_selector is None or self.search == "exhaustive" or not self._are_many:
             return None
         return partial(
             propose,

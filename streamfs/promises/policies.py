@@ -92,7 +92,7 @@ def _may_vary(feature: Feature) -> bool:
     """Whether it reads columns, all under one kind of policy, and no flags."""
     policies = {split_channel(channel)[1] for channel in feature.columns}
     kinds = {policy.kind for policy in policies}
-    return bool(kinds) and len(kinds) == 1 and "flag" not in kinds
+    return len(kinds) == 1 and "flag" not in kinds
 
 
 def _variants(streams: StreamSet, feature: Feature) -> list[Feature]:

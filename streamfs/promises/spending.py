@@ -57,7 +57,7 @@ class Messages:
         prices: Mapping[str, float] | None = None,
     ) -> None:
         ticks = np.arange(streams.n_ticks) + (streams.lengths - lengths)[:, np.newaxis]
-        self._ticks = np.minimum(ticks, max(streams.n_ticks - 1, 0))
+        self._ticks = np.minimum(ticks, streams.n_ticks - 1)
         self._sent = {
             channel: message_cost * cost
             for channel, cost in messages_sent(streams, channels, prices, max_silence).items()
