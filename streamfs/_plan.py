@@ -29,7 +29,6 @@ ARRAYS: dict[str, tuple[Any, tuple[str | int, ...]]] = {
     "state": (np.float64, ("n_rows", "width")),
     "streams": (STREAM, ("n_rows",)),
     "status": (np.int8, ("n_rows",)),
-    "spent": (np.float64, ("n_rows",)),
     "counters": (np.int64, (len(COUNTERS),)),
     "ended": (ENDED, (1,)),
     "letter": (np.float64, ("n_columns",)),

@@ -24,6 +24,8 @@ from streamfs.growth import grown, spare
 from streamfs.procedure import Decision, Procedure
 
 KIND, VERSION = "snapshot", 4
+HELD = ("state", "streams", "status")
+"""Arrays that the kernels work on, a row a stream."""
 
 MAX_LEFT = 10_000
 
@@ -80,7 +82,9 @@ class Engine:
         self._is_compiled = tree is not None and self._program.is_compiled
         self._asking = Asking.of(procedure.classifier, procedure.features)
         self._plan.hold(state=self._program.new_state(0), streams=np.empty(0, dtype=STREAM))
-        self._plan.hold(status=np.empty(0, dtype=np.int8), spent=np.empty(0))
+        self._plan.hold(status=np.empty(0, dtype=np.int8))
+        self._spent = np.empty(0)
+        """Each-time costs of the features that were asked for, up to the last tick; empty where all always are."""
         self._record, letter = self._plan.record, self._plan["letter"]
         self._letter, self._letter_row = letter.data, letter[:1].view(np.int64)
         self._write_letter = struct.Struct(f"qd{len(procedure.channels)}d").pack_into
@@ -382,7 +386,8 @@ class Engine:
             "floor": self._floor,
             "counters": dict(self.counters),
         }
-        return header, {name: self._plan[name][:used].copy() for name in frozen.ARRAYS}
+        spent = np.zeros(used) if self._asking is None else self._spent[:used].copy()
+        return header, {name: self._plan[name][:used].copy() for name in HELD} | {"spent": spent}
 
     @classmethod
     def restore(cls, procedure: Procedure, snapshot: bytes) -> Self:
@@ -412,8 +417,10 @@ class Engine:
         engine._left = dict(header["left"])
         engine._floor = header["floor"]
         engine._plan["counters"][:] = [header["counters"][name] for name in COUNTERS]
-        for name in frozen.ARRAYS:
+        for name in HELD:
             engine._plan.hold(**{name: np.array(arrays[name], order="C")})
+        if engine._asking is not None:
+            engine._spent = np.array(arrays["spent"])
         engine._plan.record["n_rows"] = len(engine._names)
         engine._plan.record["earliest"] = -np.inf
         return engine
@@ -429,11 +436,6 @@ class Engine:
     @property
     def _status(self) -> npt.NDArray[np.int8]:
         return self._plan["status"]
-
-    @property
-    def _spent(self) -> Array:
-        """Each-time costs of the features that were asked for, up to the last tick; 0 where all always are."""
-        return self._plan["spent"]
 
     def _newest(self, rows: Rows) -> Array:
         """The features' newest values of streams, shape (n_rows, n_features): a copy."""
@@ -589,7 +591,8 @@ class Engine:
     def _reset(self, row: int, episode: int) -> None:
         self._state[row] = self._program.new_state(1)[0]
         self._streams[row] = (np.nan, 0, episode, np.nan)
-        self._spent[row] = 0.0
+        if self._asking is not None:
+            self._spent[row] = 0.0
         self._status[row] = WAITING
 
     def _grow(self, n_rows: int) -> None:
@@ -603,7 +606,8 @@ class Engine:
             n_rows = capacity + spare(capacity)
             self._plan.hold(state=grown(self._state, self._program.new_state(n_rows - len(self._state))))
             self._plan.hold(streams=grown(self._streams, np.zeros(n_rows - len(self._streams), dtype=STREAM)))
-            self._plan.hold(spent=grown(self._spent, np.zeros(n_rows - len(self._spent))))
+            if self._asking is not None:
+                self._spent = grown(self._spent, np.zeros(n_rows - len(self._spent)))
             self._plan.hold(status=grown(self._status, np.full(n_rows - capacity, FREE, dtype=np.int8)))
             self._plan.record["n_rows"] = n_rows
 

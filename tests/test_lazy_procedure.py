@@ -29,7 +29,7 @@ def random_stream(rng, n_ticks, *, gaps=0.2):
 
 
 def content(engine):
-    return *(engine._plan[name].tobytes() for name in ("state", "streams", "status", "spent")), engine.counters
+    return *(array.tobytes() for array in engine.freeze()[1].values()), engine.counters
 
 
 @given(SEEDS)
