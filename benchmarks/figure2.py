@@ -113,7 +113,9 @@ the 95 % confidence interval (`figure2.csv` has every threshold). *cost* is equa
 *sent* are the messages that the nodes really send until the decision, each channel once, the first message of channels that
 report on change included, which C_each, a mean over the stream, hardly counts. *promise* is the cheapest forest that promises
 the accuracy that stands for the confidence, at completeness {PROMISED_COMPLETENESS:g} and risk 0.05, of {Motes().n_training} pairs of which two fifths are for
-the test; its means are over the seeds in which these could show it, and how many were refused stands at the end.
+the test; its means are over the seeds in which these could show it, and how many were refused stands at the end. Since whatever
+else can be read of a channel costs it nothing, it reads many features of few channels: *sent* is its cost, equation 1 charges
+each of them.
 
 ![Figure 2](figure2.png)
 

@@ -102,15 +102,17 @@ def sweep_figure(evaluations: Sequence[Evaluation]) -> Figure:
 def figure_2(rows: Sequence[Mapping[str, Any]]) -> Figure:
     """Draw Figure 2 of the paper: completeness, accuracy and cost of every method over confidence thresholds.
 
+    The paper's cost charges a channel to every feature that reads it; what nodes really send stands beside it.
+
     Parameters
     ----------
     rows : sequence of mapping
         Of `streamfs.experiment.summarise`; the bands are the 95 % confidence intervals.
     """
-    figure = Figure(figsize=(13, 4.4), layout="constrained")
-    panels = figure.subplots(1, 3, sharex=True)
+    figure = Figure(figsize=(15, 4.4), layout="constrained")
+    panels = figure.subplots(1, 4, sharex=True)
     others = [method for method in dict.fromkeys(row["method"] for row in rows) if method not in METHOD_STYLES]
-    for axes, letter, what in zip(panels, "abc", ("completeness", "accuracy", "cost"), strict=True):
+    for axes, letter, what in zip(panels, "abcd", ("completeness", "accuracy", "cost", "sent"), strict=True):
         for method in dict.fromkeys(row["method"] for row in rows):
             curve = sorted((row for row in rows if row["method"] == method), key=lambda row: row["confidence"])
             thresholds, means, halves = (
@@ -122,7 +124,7 @@ def figure_2(rows: Sequence[Mapping[str, Any]]) -> Figure:
                 thresholds, means - halves, means + halves, color=style.get("color"), alpha=0.12, linewidth=0
             )
         axes.set(title=f"({letter}) {what}", xlabel="confidence threshold")
-        if what == "cost":
+        if what in ("cost", "sent"):
             axes.set_ylim(bottom=0)
         else:
             axes.set_ylim(max(0.0, min(row[what] for row in rows) - 0.05), 1.01)

@@ -40,7 +40,7 @@ def test_a_feature_that_is_not_there_is_named(selector):
 
 
 def test_figure_2_draws_means_and_intervals_of_every_method():
-    measures = ("completeness", "accuracy", "cost")
+    measures = ("completeness", "accuracy", "cost", "sent")
     rows = [
         {"method": method, "confidence": c, **{name: k + c + m for k, name in enumerate(measures)}}
         | {f"{name}_ci": 0.125 for name in measures}
@@ -48,8 +48,9 @@ def test_figure_2_draws_means_and_intervals_of_every_method():
         for c in (0.95, 0.85)
     ]
     figure = plots.figure_2(rows)
+    assert len(figure.axes) == len(measures)
     for k, axes in enumerate(figure.axes):
-        assert axes.get_title() == f"({'abc'[k]}) {measures[k]}"
+        assert axes.get_title() == f"({'abcd'[k]}) {measures[k]}"
         for m, method in enumerate(("naive", "StreamRelief")):
             assert_array_equal(lines(axes)[method].get_xdata(), [0.85, 0.95])
             assert_array_equal(lines(axes)[method].get_ydata(), [k + 0.85 + m, k + 0.95 + m])
