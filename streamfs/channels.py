@@ -32,7 +32,7 @@ def default_channels(streams: StreamSet) -> list[str]:
 
 
 def readings_alike(streams: StreamSet, column: str) -> Array:
-    """All readings of a column's quantity, in every role."""
+    """All finite readings of a column's quantity, in every role and stream, shape (n_readings,)."""
     alike = [each for each in streams.columns if quantity_of(each) == quantity_of(column)]
     readings = np.concatenate([streams.column(each).ravel() for each in alike])
     return np.asarray(readings[np.isfinite(readings)])
@@ -40,6 +40,13 @@ def readings_alike(streams: StreamSet, column: str) -> Array:
 
 def on_changes(readings: Array, deviations: Sequence[float]) -> list[Policy]:
     """Reports on a change of so many standard deviations, rounded to two figures; of a constant none.
+
+    Parameters
+    ----------
+    readings : ndarray of shape (n_readings,)
+        Finite, in the unit of the column.
+    deviations : sequence of float
+        Steps, in standard deviations of the readings.
 
     Examples
     --------
@@ -52,7 +59,12 @@ def on_changes(readings: Array, deviations: Sequence[float]) -> list[Policy]:
 
 
 def flags(readings: Array) -> list[Policy]:
-    """A report of whether a reading is above the median, rounded; none where it would never change.
+    """A report of whether a reading is above the median; none where it would never change.
+
+    Parameters
+    ----------
+    readings : ndarray of shape (n_readings,)
+        Finite, in the unit of the column; the median is rounded to a two-hundredth of their standard deviation.
 
     Examples
     --------

@@ -143,8 +143,8 @@ class Calibration:
         Notes
         -----
         With `n_classes`, a row that `apply` has calibrated passes the calibrated threshold if and only if the row
-        passed the threshold before: of two classes always, of more where the calibrated threshold is above one
-        half. Below, a row with a near rival passes sooner.
+        passed the threshold before, as far as floats tell the two apart: of two classes at any threshold, of more
+        where the calibrated threshold is above one half. Below, a row with a near rival passes sooner.
         """
         said = _probabilities(confidence)
         result = np.empty(said.size)
