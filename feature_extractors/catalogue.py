@@ -28,6 +28,8 @@ ESSENTIAL: tuple[Kind, ...] = (
     pair.CORRELATION,
     pair.INCREMENT_CORRELATION,
     pair.MEAN_ABSOLUTE_DIFFERENCE,
+    pair.MEAN_RELATIVE_DIFFERENCE,
+    pair.MEAN_SIGNED_DIFFERENCE,
     pair.FLAG_AGREEMENT,
 )
 """A small set of kinds: level, spread, trend, and how pairs go together."""
@@ -86,7 +88,9 @@ KINDS: tuple[Kind, ...] = (
     pair_window.WINDOWED_INCREMENT_CORRELATION,
     pair_window.WINDOWED_INCREMENT_SIGN_AGREEMENT,
     pair_window.WINDOWED_MEAN_ABSOLUTE_DIFFERENCE,
+    pair_window.WINDOWED_MEAN_RELATIVE_DIFFERENCE,
     pair_window.WINDOWED_MEAN_DIFFERENCE,
+    pair_window.WINDOWED_MEAN_SIGNED_DIFFERENCE,
     pair_window.WINDOWED_DEVIATION_DIFFERENCE,
     pair_window.WINDOWED_REGRESSION_SLOPE,
     pair_window.WINDOWED_REGRESSION_RESIDUAL,

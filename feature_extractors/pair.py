@@ -62,14 +62,38 @@ def _mean_absolute_difference(state, inputs, params, t):
     return state[1]
 
 
+@kernel
+def relative_difference(first, second):
+    """Absolute difference of two values as a share of the sum of their absolutes; 0 where both are 0."""
+    whole = math.fabs(first) + math.fabs(second)
+    return math.fabs(first - second) / whole if whole > 0.0 else 0.0
+
+
 @step
-def _mean_difference(state, inputs, params, t):
-    difference = inputs[0] - inputs[1]
+def _mean_relative_difference(state, inputs, params, t):
+    state[0] += 1.0
+    state[1] += (relative_difference(inputs[0], inputs[1]) - state[1]) / state[0]
+    return state[1]
+
+
+@kernel
+def _mean_of_differences(state, difference):
+    """Add a difference to a mean, kept as a distance from the first one; return the mean."""
     if state[0] == 0.0:
         state[1] = difference
     state[0] += 1.0
     state[2] += (difference - state[1] - state[2]) / state[0]
-    return math.fabs(state[1] + state[2])
+    return state[1] + state[2]
+
+
+@step
+def _mean_difference(state, inputs, params, t):
+    return math.fabs(_mean_of_differences(state, inputs[0] - inputs[1]))
+
+
+@step
+def _mean_signed_difference(state, inputs, params, t):
+    return _mean_of_differences(state, inputs[0] - inputs[1])
 
 
 @kernel
@@ -157,8 +181,18 @@ INCREMENT_SIGN_AGREEMENT = Kind("increment_sign_agreement", 2, _increment_sign_a
 MEAN_ABSOLUTE_DIFFERENCE = Kind("mean_absolute_difference", 2, _mean_absolute_difference, sized(2))
 """Mean of the absolute difference."""
 
+MEAN_RELATIVE_DIFFERENCE = Kind("mean_relative_difference", 2, _mean_relative_difference, sized(2))
+"""Mean of the absolute difference as a share of the sum of the absolute values, 0 where both are 0.
+
+Terms of the Canberra distance (Lance and Williams, Aust. Comput. J. 1, 1967): what is twice as bright differs
+alike by day and by night.
+"""
+
 MEAN_DIFFERENCE = Kind("mean_difference", 2, _mean_difference, sized(3))
 """Distance between the columns' means."""
+
+MEAN_SIGNED_DIFFERENCE = Kind("mean_signed_difference", 2, _mean_signed_difference, sized(3))
+"""Mean of the first column less that of the second: what their sensors' offsets add stays the same."""
 
 DEVIATION_DIFFERENCE = Kind("deviation_difference", 2, _deviation_difference, sized(_welford.STATE_SIZE))
 """Distance between the columns' sample standard deviations; NaN before the second sample."""

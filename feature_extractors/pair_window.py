@@ -9,7 +9,7 @@ from feature_extractors import _past, _welford, _window
 from feature_extractors._past import LAG
 from feature_extractors._window import WINDOW
 from feature_extractors.base import Kind, kernel, step
-from feature_extractors.pair import THRESHOLD, deviation_difference, direction
+from feature_extractors.pair import THRESHOLD, deviation_difference, direction, relative_difference
 
 
 @step
@@ -89,9 +89,21 @@ def _mean_absolute_difference(state, inputs, params, t):
 
 
 @step
+def _mean_relative_difference(state, inputs, params, t):
+    _window.push(state, 0, relative_difference(inputs[0], inputs[1]), None, int(params[0]))
+    return state[_welford.X0] + state[_welford.MEAN_X]
+
+
+@step
 def _mean_difference(state, inputs, params, t):
     _window.push(state, 0, inputs[0] - inputs[1], None, int(params[0]))
     return math.fabs(state[_welford.X0] + state[_welford.MEAN_X])
+
+
+@step
+def _mean_signed_difference(state, inputs, params, t):
+    _window.push(state, 0, inputs[0] - inputs[1], None, int(params[0]))
+    return state[_welford.X0] + state[_welford.MEAN_X]
 
 
 @step
@@ -148,8 +160,18 @@ WINDOWED_MEAN_ABSOLUTE_DIFFERENCE = Kind(
 )
 """Mean of the absolute difference within the window."""
 
+WINDOWED_MEAN_RELATIVE_DIFFERENCE = Kind(
+    "mean_relative_difference", 2, _mean_relative_difference, _window.state_size, (WINDOW,)
+)
+"""Mean of the absolute difference within the window as a share of the sum of the absolute values."""
+
 WINDOWED_MEAN_DIFFERENCE = Kind("mean_difference", 2, _mean_difference, _window.state_size, (WINDOW,))
 """Distance between the columns' means over the window."""
+
+WINDOWED_MEAN_SIGNED_DIFFERENCE = Kind(
+    "mean_signed_difference", 2, _mean_signed_difference, _window.state_size, (WINDOW,)
+)
+"""Mean of the first column over the window less that of the second."""
 
 WINDOWED_DEVIATION_DIFFERENCE = Kind(
     "deviation_difference", 2, _deviation_difference, _window.state_size, (WINDOW,)

@@ -397,10 +397,22 @@ def mean_absolute_difference(values: Array, times: Array) -> float:
     return math.fsum(abs(a - b) for a, b in samples) / len(samples) if len(samples) else math.nan
 
 
+def mean_relative_difference(values: Array, times: Array) -> float:
+    """Mean of |a - b| / (|a| + |b|) over two columns; a term is 0 where both are."""
+    (p, _), n = whole(kept(values, times)[0].ravel()), 2
+    terms = [Fraction(abs(a - b), abs(a) + abs(b) or 1) for a, b in zip(p[::n], p[1::n], strict=True)]
+    return float(sum(terms) / len(terms)) if terms else math.nan
+
+
 def mean_difference(values: Array, times: Array) -> float:
     """How far apart the two columns' means lie."""
+    return abs(mean_signed_difference(values, times))
+
+
+def mean_signed_difference(values: Array, times: Array) -> float:
+    """By how much the first column's mean lies above the second's."""
     (p, unit), n = whole(kept(values, times)[0].ravel()), 2
-    return float(Fraction(abs(sum(p[::n]) - sum(p[1::n])), len(p) // n * unit)) if p else math.nan
+    return float(Fraction(sum(p[::n]) - sum(p[1::n]), len(p) // n * unit)) if p else math.nan
 
 
 def deviation_difference(values: Array, times: Array) -> float:

@@ -124,7 +124,7 @@ class TestTraining:
     PROMISE = Promise(accuracy=0.8, completeness=0.8, risk=0.1)
     NOISES = tuple(f"noise.{i}" for i in range(16))
 
-    def streams(self, n_streams=240, n_ticks=6, seed=1):
+    def streams(self, n_streams=240, n_ticks=6, seed=2):
         rng = np.random.default_rng(seed)
         deep, high = rng.integers(0, 2, (2, n_streams))
         values = rng.normal(0, 0.3, (n_streams, n_ticks, 1 + len(self.NOISES)))
@@ -144,7 +144,7 @@ class TestTraining:
         evidence = procedure.about["promise"]
         assert evidence["right"] >= 0.8 * evidence["labelled"] >= 0.8 * 0.8 * evidence["streams"]
 
-    def test_it_is_not_found_were_each_put_in_on_its_own(self, monkeypatch):
+    def test_it_may_be_missed_were_each_put_in_on_its_own(self, monkeypatch):
         alone = classmethod(lambda cls, _features, proposed: cls.single(proposed, {}))
         monkeypatch.setattr(Bundles, "by_channels", alone)
         with pytest.raises(PromiseError):

@@ -405,7 +405,7 @@ USAGE = {
     "evaluate pairs.streamfs new.parquet --csv pairs.streamfs": "--csv pairs.streamfs is the file of MODEL",
     "evaluate pairs.streamfs new.parquet --csv x.png --png x.png": "--png x.png is the file of --csv",
     "figure2 --data pairs.csv --csv linked.csv": "--csv linked.csv is the file of --data",
-    "figure2 --data pairs.csv --features 3000": "--features is 3000, expected 1 to 160",
+    "figure2 --data pairs.csv --features 3000": "--features is 3000, expected 1 to 172",
     "figure2 --price light=1 --price light=2": "--price names light twice: 1 and 2",
     "train pairs.csv -o x --price light=10 --price a=3 --price light=2": "--price names light twice: 10 and 2",
     "train pairs.csv -o x --select none --features 3": "--features counts ranked features, and --select none",

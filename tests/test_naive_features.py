@@ -210,6 +210,10 @@ def test_differences_of_two_columns() -> None:
     assert_allclose(features.increment_sign_agreement(values, times), 1 / 3)
     assert features.increment_sign_agreement(values[:, [0, 0]], times) == 1
     assert features.mean_difference(values, times) == 2.25  # 11/4 and 20/4
+    assert features.mean_signed_difference(values, times) == -2.25
+    assert_allclose(features.mean_relative_difference(values, times), (2 / 3 + 3 / 7 + 1 / 3 + 0) / 4)
+    signs = np.array([[0, 0], [1, -2], [0, 3]])  # nothing, and then as far as can be
+    assert_allclose(features.mean_relative_difference(signs, times[:3]), 2 / 3)
     # Squares about the means: 1 + 4 + 4 + 36 - 121/4 = 59/4 and 0 + 0 + 1 + 1 = 2.
     assert_allclose(features.deviation_difference(values, times), math.sqrt(59 / 12) - math.sqrt(2 / 3))
     assert_allclose(features.deviation_difference(values[:, ::-1], times), math.sqrt(59 / 12) - math.sqrt(2 / 3))
@@ -278,7 +282,9 @@ OF_TWO = (
     features.correlation_of_increments,
     features.increment_sign_agreement,
     features.mean_absolute_difference,
+    features.mean_relative_difference,
     features.mean_difference,
+    features.mean_signed_difference,
     features.deviation_difference,
     features.regression_slope,
     features.regression_residual,

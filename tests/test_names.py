@@ -243,8 +243,8 @@ def test_numbers_get_every_other_kind_and_the_essential_ones_of_old() -> None:
     assert listed.count(moments.COUNT) == 1
     essential = [feature.name for feature in fx.catalogue(["a", "b"], ESSENTIAL)]
     assert essential[:4] == ["count()", "last(a)", "mean(a)", "variance(a)"]
-    assert essential[-1] == "mean_absolute_difference(a, b)"
-    assert len(essential) == 1 + 2 * 10 + 3
+    assert essential[-1] == "mean_signed_difference(a, b)"
+    assert len(essential) == 1 + 2 * 10 + 5
 
 
 def test_a_catalogued_window_is_of_the_default_length() -> None:

@@ -32,10 +32,10 @@ from streamfs.streams import StreamSet
 
 SEARCHES = ("floating", "exhaustive")
 
-JUDGED_AS = 2
+JUDGED_AS = 3
 """Raised with every change of what judgements come to, so that those of before are not taken for new ones."""
 
-N_SCOUTS = 10
+N_SCOUTS = 30
 """Trees of the forests that subsets are judged by."""
 
 
