@@ -1,10 +1,12 @@
 """A real mosquitto on a free port of this machine, for one test or a whole session."""
 
+import secrets
 import shutil
 import socket
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,10 +19,16 @@ def find_mosquitto() -> str | None:
     return shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
 
 
+PORTS = range(20_000, 32_000)
+"""Below those that connections of other processes take for their own ends."""
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
+    """Draw a free port; not by `random`, whose seed all processes of the tests share."""
+    while True:
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind((HOST, secrets.choice(PORTS)))
+            return int(probe.getsockname()[1])
 
 
 class Broker:
