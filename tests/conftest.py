@@ -1,7 +1,8 @@
-"""What all tests share: no deadlines for hypothesis, plots without a screen, a broker, and scripts that refuse."""
+"""What all tests share: no deadlines, plots without a screen, interrupts, a broker, and scripts that refuse."""
 
 import os
 import runpy
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from broker import Broker, find_mosquitto
 from hypothesis import settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it is ignored, by children too
 
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
