@@ -34,8 +34,8 @@ What could give the answer away:
   differs between places, and a tree that reads single columns may learn that; to divide it out would take the
   block's future. The places of room_climate are measurements, none of which is in both sets: there levels stay.
 - *Order.* Of the pairs that come with room_climate (`room_climate_fold`), those of one place name the mote of the
-  lower number first, others come in either order. As sensors have offsets, there the sign of a difference tells a
-  little. The pairs of `load` have their motes in one order in both classes.
+  lower number first, others come in either order. As sensors have offsets, there the sign of a difference tells
+  much that it would not tell elsewhere. The pairs of `load` have their motes in one order in both classes.
 """
 
 import os
