@@ -124,7 +124,9 @@ class TestTraining:
     PROMISE = Promise(accuracy=0.8, completeness=0.8, risk=0.1)
     NOISES = tuple(f"noise.{i}" for i in range(16))
 
-    def streams(self, n_streams=240, n_ticks=6, seed=2):
+    SEEDS = range(2, 5)
+
+    def streams(self, seed, n_streams=240, n_ticks=6):
         rng = np.random.default_rng(seed)
         deep, high = rng.integers(0, 2, (2, n_streams))
         values = rng.normal(0, 0.3, (n_streams, n_ticks, 1 + len(self.NOISES)))
@@ -132,23 +134,31 @@ class TestTraining:
         values[:, 1, 0] += 2.0 + 4.0 * high
         return StreamSet(values, np.where(deep == high, "even", "odd"), ["x", *self.NOISES])
 
-    def kept(self, **options):
+    def kept(self, seed, select):
         names = ["min(x)", "max(x)", *(f"mean({column})" for column in self.NOISES)]
-        return train(self.streams(), features=names, promise=self.PROMISE, vary=False, n_jobs=1, **options)
+        return train(self.streams(seed), features=names, promise=self.PROMISE, vary=False, select=select, n_jobs=1)
 
+    def is_refused(self, seed):
+        try:
+            self.kept(seed, None)
+        except PromiseError:
+            return True
+        return False
+
+    @pytest.mark.parametrize("seed", SEEDS)
     @pytest.mark.parametrize("select", [None, "streamrelief"])
-    def test_what_tells_only_with_another_of_its_channel_is_found_as_both_go_in(self, select):
-        procedure = self.kept(select=select)
+    def test_what_tells_only_with_another_of_its_channel_is_found_as_both_go_in(self, select, seed):
+        procedure = self.kept(seed, select)
         assert {feature.name for feature in procedure.features} - {"count()"} == {"min(x)", "max(x)"}
         assert procedure.channels == ("x",)
         evidence = procedure.about["promise"]
         assert evidence["right"] >= 0.8 * evidence["labelled"] >= 0.8 * 0.8 * evidence["streams"]
 
-    def test_it_may_be_missed_were_each_put_in_on_its_own(self, monkeypatch):
+    def test_it_is_mostly_missed_were_each_put_in_on_its_own(self, monkeypatch):
         alone = classmethod(lambda cls, _features, proposed: cls.single(proposed, {}))
         monkeypatch.setattr(Bundles, "by_channels", alone)
-        with pytest.raises(PromiseError):
-            self.kept(select=None)
+        missed = [seed for seed in self.SEEDS if self.is_refused(seed)]
+        assert len(missed) > len(self.SEEDS) / 2
 
 
 class Scripted:
