@@ -78,15 +78,15 @@ def print_decision(decision: Decision, *, as_json: bool) -> None:
     )
 
 
-def print_table(rows: Sequence[Mapping[str, Any]], title: str | None = None) -> None:
+def print_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
     """Print a result as a table, one row a mapping, within 80 columns for some ten figures."""
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     for name in rows[0]:
         justify: JustifyMethod = "left" if isinstance(rows[0][name], str) else "right"
-        table.add_column(name.replace("_", " "), justify=justify, overflow="fold")
+        table.add_column(name.replace("_", " " if justify == "left" else "\n"), justify=justify, overflow="fold")
     for row in rows:
         table.add_row(*(Text(_cell(value)) for value in row.values()))
-    Console().print(table)
+    Console().print(Text(title), table)
 
 
 @contextmanager

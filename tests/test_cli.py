@@ -651,12 +651,14 @@ def test_a_reader_that_goes_away_leaves_no_traceback(first_steps):
 
 
 def test_a_table_fits_a_terminal(capfd):
-    shares = dict.fromkeys(("confidence", "completeness", "accuracy"), 0.98765)
-    console.print_table(
-        [{"streams": 100_000, **shares, "ticks": 98765.4, "cost": 1.2345e-10, "offered_cost": 1.2e100}]
-    )
-    lines = capfd.readouterr().out.splitlines()
+    shares = dict.fromkeys(("completeness", "accuracy"), 0.98765)
+    costs = {"cost": 1.2345e-10, "offered_cost": 1.2345e-10}
+    row = {"confidence": 0.98765, "streams": 1_000, **shares, "ticks": 119.81, **costs, "sent": 64.031}
+    console.print_table([row])
+    out = capfd.readouterr().out
+    lines = out.splitlines()
     assert max(map(len, lines)) <= 80
+    assert sorted(out[: out.index("─")].split()) == sorted(word for name in row for word in name.split("_"))
     assert not any("…" in line for line in lines)
 
 
