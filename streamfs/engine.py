@@ -22,12 +22,11 @@ from streamfs.asking import Asking
 from streamfs.classifiers.tree import Tree
 from streamfs.growth import grown, spare
 from streamfs.procedure import Decision, Procedure
+from streamfs.roll import Roll
 
 KIND, VERSION = "snapshot", 4
 HELD = ("state", "streams", "status")
 """Arrays that the kernels work on, a row a stream."""
-
-MAX_LEFT = 10_000
 
 Rows = npt.NDArray[np.int64]
 
@@ -72,11 +71,7 @@ class Engine:
     def __init__(self, procedure: Procedure) -> None:
         self.procedure = procedure
         self._program = Program(procedure.features, procedure.channels)
-        self._row_of: dict[str, int] = {}
-        self._names: list[str] = []
-        self._free: list[int] = []
-        self._left: dict[str, int] = {}
-        self._floor = 0
+        self._roll = Roll()
         tree = procedure.classifier if isinstance(procedure.classifier, Tree) else None
         self._plan = Plan(self._program, tree, **_terms(procedure))
         self._is_compiled = tree is not None and self._program.is_compiled
@@ -110,12 +105,12 @@ class Engine:
     @property
     def n_streams(self) -> int:
         """Streams that are known, decided ones among them."""
-        return len(self._row_of)
+        return len(self._roll.row_of)
 
     @property
     def streams(self) -> tuple[str, ...]:
         """Names of the streams that are known, decided ones among them."""
-        return tuple(self._row_of)
+        return tuple(self._roll.row_of)
 
     def row(self, stream: str) -> int:
         """The row of a stream, which `push_rows` takes; a new one where the stream is new."""
@@ -124,25 +119,25 @@ class Engine:
     def rows(self, *statuses: int) -> Rows:
         """Rows of the streams in any of these states, rising."""
         wanted = sum(1 << status for status in set(statuses))
-        found: Rows = _ticks.rows_in(self._status[: len(self._names)], wanted)
+        found: Rows = _ticks.rows_in(self._status[: len(self._roll.names)], wanted)
         return found
 
     def name(self, row: int) -> str:
         """The stream in a row."""
-        return self._names[row]
+        return self._roll.names[row]
 
     def status(self, stream: str) -> int:
         """What the stream's row holds; FREE for an unknown stream."""
-        row = self._row_of.get(stream)
+        row = self._roll.row_of.get(stream)
         return FREE if row is None else int(self._status[row])
 
     def episode(self, stream: str) -> int:
         """The number of a stream's newest episode."""
-        return int(self._streams["episode"][self._known(stream)])
+        return int(self._streams["episode"][self._roll.known(stream)])
 
     def values(self, stream: str) -> Array:
         """The features' newest values of a stream, shape (n_features,)."""
-        return self._state[self._known(stream), : len(self.procedure.features)].copy()
+        return self._state[self._roll.known(stream), : len(self.procedure.features)].copy()
 
     @property
     def releases(self) -> bool:
@@ -169,7 +164,7 @@ class Engine:
 
     def is_decided(self, stream: str) -> bool:
         """Whether the stream's episode has ended."""
-        row = self._row_of.get(stream)
+        row = self._roll.row_of.get(stream)
         return row is not None and bool(self._status[row] == DECIDED)
 
     def admit(self, stream: str) -> None:
@@ -200,7 +195,7 @@ class Engine:
         ValueError
             If the sample is not one number a channel, or as `push_batch`.
         """
-        row = self._row_of.get(stream)
+        row = self._roll.row_of.get(stream)
         if row is None or not self._is_compiled or not isfinite(time):
             return self._push_slowly(stream, time, sample)
         try:
@@ -306,7 +301,7 @@ class Engine:
         ValueError
             If the stream is not known.
         """
-        row = self._known(stream)
+        row = self._roll.known(stream)
         undecided = self._status[row] != DECIDED
         decision = self._decision(row, None, "closed") if undecided else None
         self.remember(stream, self.release(stream))
@@ -320,18 +315,13 @@ class Engine:
         ValueError
             If the stream is not known.
         """
-        row = self._known(stream)
+        row = self._roll.strike(stream)
         self._status[row] = FREE
-        self._names[row] = ""
-        del self._row_of[stream]
-        self._free.append(row)
         return int(self._streams["episode"][row])
 
     def remember(self, stream: str, episode: int) -> None:
         """Let a stream that has left count on from an episode, should it come again."""
-        self._left[stream] = episode
-        if len(self._left) > MAX_LEFT:
-            self._floor = max(self._floor, self._left.pop(next(iter(self._left))))
+        self._roll.remember(stream, episode)
 
     def adopt(self, stream: str, episode: int, *, decided_at: float | None = None) -> int:
         """Take over a stream from another engine, and return its row.
@@ -354,8 +344,7 @@ class Engine:
 
     def inherit(self, other: "Engine") -> None:
         """Count on from the episodes of the streams that have left another engine."""
-        self._left = {**other._left, **self._left}  # noqa: SLF001 - another of this class
-        self._floor = max(self._floor, other._floor)  # noqa: SLF001
+        self._roll.inherit(other._roll)  # noqa: SLF001 - another of this class
 
     def reopen(self, stream: str) -> None:
         """Let a decided stream begin its next episode with its next complete sample.
@@ -365,7 +354,7 @@ class Engine:
         ValueError
             If the stream is not known, or not decided.
         """
-        row = self._known(stream)
+        row = self._roll.known(stream)
         if self._status[row] != DECIDED:
             raise ValueError(f"stream {stream!r} is not decided yet")
         self._reset(row, int(self._streams["episode"][row]) + 1)
@@ -376,14 +365,11 @@ class Engine:
 
     def freeze(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Copy what `snapshot` packs: a header of what JSON can hold, and arrays."""
-        used = len(self._names)
+        used = len(self._roll.names)
         header = {
             "procedure": self.procedure.digest,
             "state_versions": [feature.state_version for feature in self.procedure.features],
-            "names": self._names.copy(),
-            "free": self._free.copy(),
-            "left": self._left.copy(),
-            "floor": self._floor,
+            **self._roll.freeze(),
             "counters": dict(self.counters),
         }
         spent = np.zeros(used) if self._asking is None else self._spent[:used].copy()
@@ -410,18 +396,13 @@ class Engine:
         """Go on from what `freeze` has copied, and copy it again; as `restore`."""
         engine = cls(procedure)
         frozen.check(header, arrays, procedure, engine._program.state_size)
-        engine._names = list(header["names"])
-        engine._free = list(header["free"])
-        free = set(engine._free)
-        engine._row_of = {name: row for row, name in enumerate(engine._names) if row not in free}
-        engine._left = dict(header["left"])
-        engine._floor = header["floor"]
+        engine._roll = Roll.thaw(header)
         engine._plan["counters"][:] = [header["counters"][name] for name in COUNTERS]
         for name in HELD:
             engine._plan.hold(**{name: np.array(arrays[name], order="C")})
         if engine._asking is not None:
             engine._spent = np.array(arrays["spent"])
-        engine._plan.record["n_rows"] = len(engine._names)
+        engine._plan.record["n_rows"] = len(engine._roll.names)
         engine._plan.record["earliest"] = -np.inf
         return engine
 
@@ -531,7 +512,7 @@ class Engine:
     def _decision(self, row: int, label: str | None, reason: str) -> Decision:
         start, tick, episode, confidence = self._streams[row].item()
         return Decision(
-            stream=self._names[row],
+            stream=self._roll.names[row],
             episode=episode,
             label=label,
             confidence=confidence,
@@ -555,7 +536,7 @@ class Engine:
     def _rows(self, streams: Sequence[str]) -> Rows:
         """The rows of streams, new ones where they are new."""
         try:
-            return np.fromiter(map(self._row_of.__getitem__, streams), dtype=np.int64, count=len(streams))
+            return self._roll.rows(streams)
         except KeyError:
             pass
         unnamed = next((stream for stream in streams if not isinstance(stream, str)), None)
@@ -563,30 +544,19 @@ class Engine:
             raise TypeError(f"stream is {unnamed!r}, expected its name as text")
         return np.fromiter(map(self._row, streams), dtype=np.int64, count=len(streams))
 
-    def _known(self, stream: str) -> int:
-        if stream not in self._row_of:
-            raise ValueError(f"stream {stream!r} is not known")
-        return self._row_of[stream]
-
     def _row(self, stream: str) -> int:
         """The row of a stream, a new one where the stream is new."""
-        row = self._row_of.get(stream)
+        row = self._roll.row_of.get(stream)
         return self._new_row(stream) if row is None else row
 
     def _new_row(self, stream: str) -> int:
         if not isinstance(stream, str):
             raise TypeError(f"stream is {stream!r}, expected its name as text")
         stream = str(stream)  # a name of numpy's own kind is no JSON
-        row = self._free[-1] if self._free else len(self._names)
+        row = self._roll.next_row
         self._grow(row + 1)
-        self._reset(row, self._left.get(stream, self._floor) + 1)
-        if row < len(self._names):
-            self._names[self._free.pop()] = stream
-        else:
-            self._names.append(stream)
-        self._row_of[stream] = row
-        self._left.pop(stream, None)
-        return row
+        self._reset(row, self._roll.last_episode(stream) + 1)
+        return self._roll.enter(stream)
 
     def _reset(self, row: int, episode: int) -> None:
         self._state[row] = self._program.new_state(1)[0]

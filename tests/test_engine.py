@@ -675,7 +675,7 @@ def test_a_stream_that_another_engine_adopts_goes_on_counting_there():
 
 
 def test_an_engine_counts_on_from_the_streams_that_have_left_another(monkeypatch):
-    monkeypatch.setattr("streamfs.engine.MAX_LEFT", 1)
+    monkeypatch.setattr("streamfs.roll.MAX_LEFT", 1)
     old, new = Engine(mean_procedure()), Engine(mean_procedure())
     old.remember("gone", 6)
     old.remember("left", 2)
@@ -686,7 +686,7 @@ def test_an_engine_counts_on_from_the_streams_that_have_left_another(monkeypatch
 
 
 def test_of_streams_that_left_long_ago_only_the_highest_number_is_kept(monkeypatch):
-    monkeypatch.setattr("streamfs.engine.MAX_LEFT", 3)
+    monkeypatch.setattr("streamfs.roll.MAX_LEFT", 3)
     engine = Engine(mean_procedure())
     engine.remember("eldest", 9)
     for i, name in enumerate("abcd"):
@@ -702,7 +702,7 @@ def test_no_two_decisions_bear_one_id_however_many_streams_come_and_go(seed):
     rng = np.random.default_rng(seed)
     engine, seen = Engine(mean_procedure()), []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("streamfs.engine.MAX_LEFT", 3)
+        patch.setattr("streamfs.roll.MAX_LEFT", 3)
         for time in range(80):
             name = f"s{rng.integers(8)}"
             what = rng.choice(["push", "close", "reopen", "restore", "move"], p=[0.5, 0.3, 0.1, 0.05, 0.05])

@@ -33,6 +33,7 @@ FLOORS = {
     "streamfs.container": {"streamfs.errors"},
     "streamfs.model_header": {"streamfs.errors"},
     "streamfs.growth": set(),
+    "streamfs.roll": set(),
     "streamfs.relief": {
         "streamfs._compiled",
         "feature_extractors",
@@ -93,6 +94,7 @@ FLOORS = {
         "streamfs.container",
         "streamfs.growth",
         "streamfs.procedure",
+        "streamfs.roll",
     },
     "streamfs.evaluation": {
         "feature_extractors",

@@ -1,0 +1,121 @@
+"""Who stands in which row, and the number that the episodes of each stream have come to."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+MAX_LEFT = 10_000
+"""Streams that have left whose episodes are remembered, each by its name."""
+
+
+class Roll:
+    """The streams of an engine by name and by row.
+
+    Attributes
+    ----------
+    row_of : dict from str to int
+        Row of each stream.
+    names : list of str
+        Stream of each row; empty where there is none.
+
+    Examples
+    --------
+    >>> roll = Roll()
+    >>> roll.enter("desk"), roll.enter("door"), roll.strike("desk"), roll.enter("hall")
+    (0, 1, 0, 0)
+    """
+
+    def __init__(self) -> None:
+        self.row_of: dict[str, int] = {}
+        self.names: list[str] = []
+        self._free: list[int] = []
+        self._left: dict[str, int] = {}
+        self._floor = 0
+
+    @property
+    def next_row(self) -> int:
+        """The row of the next new stream."""
+        return self._free[-1] if self._free else len(self.names)
+
+    def known(self, stream: str) -> int:
+        """The row of a stream.
+
+        Raises
+        ------
+        ValueError
+            If it has none.
+        """
+        if stream not in self.row_of:
+            raise ValueError(f"stream {stream!r} is not known")
+        return self.row_of[stream]
+
+    def rows(self, streams: Sequence[str]) -> npt.NDArray[np.int64]:
+        """The rows of streams.
+
+        Raises
+        ------
+        KeyError
+            If one of them has none.
+        """
+        return np.fromiter(map(self.row_of.__getitem__, streams), dtype=np.int64, count=len(streams))
+
+    def enter(self, stream: str) -> int:
+        """Put a new stream into the next row, and return that."""
+        row = self.next_row
+        if row < len(self.names):
+            self.names[self._free.pop()] = stream
+        else:
+            self.names.append(stream)
+        self.row_of[stream] = row
+        self._left.pop(stream, None)
+        return row
+
+    def strike(self, stream: str) -> int:
+        """Take a stream out of its row, and return that.
+
+        Raises
+        ------
+        ValueError
+            If it has none.
+        """
+        row = self.known(stream)
+        self.names[row] = ""
+        del self.row_of[stream]
+        self._free.append(row)
+        return row
+
+    def last_episode(self, stream: str) -> int:
+        """The number from which a new stream's episodes count on: no two shall ever be alike."""
+        return self._left.get(stream, self._floor)
+
+    def remember(self, stream: str, episode: int) -> None:
+        """Let a stream that has left count on from an episode, should it come again."""
+        self._left[stream] = episode
+        if len(self._left) > MAX_LEFT:
+            self._floor = max(self._floor, self._left.pop(next(iter(self._left))))
+
+    def inherit(self, other: "Roll") -> None:
+        """Count on from the episodes of the streams that have left another roll."""
+        self._left = {**other._left, **self._left}  # noqa: SLF001 - another of this class
+        self._floor = max(self._floor, other._floor)  # noqa: SLF001
+
+    def freeze(self) -> dict[str, Any]:
+        """Copy it, as JSON can hold it."""
+        return {
+            "names": self.names.copy(),
+            "free": self._free.copy(),
+            "left": self._left.copy(),
+            "floor": self._floor,
+        }
+
+    @classmethod
+    def thaw(cls, header: Mapping[str, Any]) -> Self:
+        """Go on from what `freeze` has copied, and copy it again."""
+        roll = cls()
+        roll.names, roll._free = list(header["names"]), list(header["free"])
+        free = set(roll._free)
+        roll.row_of = {name: row for row, name in enumerate(roll.names) if row not in free}
+        roll._left, roll._floor = dict(header["left"]), header["floor"]
+        return roll
