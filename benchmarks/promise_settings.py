@@ -12,6 +12,7 @@ from streamfs.channels import default_features
 from streamfs.energy import profile
 from streamfs.figure2 import Motes
 from streamfs.learners import LEARNERS
+from streamfs.progress import quiet
 from streamfs.promises import Promise
 from streamfs.promises.plan import Plan
 from streamfs.promises.pricing import Pricing
@@ -132,7 +133,7 @@ class Setting:
             resume=None,
             seed=seed,
             n_jobs=1,
-            progress=_quiet,
+            progress=quiet,
         )
 
     def row(self) -> dict[str, Any]:
@@ -183,7 +184,3 @@ def offered(streams: StreamSet, features: Sequence[tuple[str, str]]) -> tuple[fx
     return tuple(
         next(feature for feature in everything if feature.name.startswith(beginning)) for beginning in beginnings
     )
-
-
-def _quiet(_what: str, _done: int, _total: int) -> None:
-    """Tell nobody."""

@@ -20,6 +20,7 @@ from streamfs.energy import profile
 from streamfs.errors import TrainingError
 from streamfs.figure2 import Motes
 from streamfs.learners import LEARNERS
+from streamfs.progress import quiet
 from streamfs.promises.cheapest import Judged
 from streamfs.promises.curve import Curve, Point
 from streamfs.promises.keep import Frozen, Maker
@@ -61,7 +62,7 @@ def plan_of(streams: StreamSet, features: list[fx.Feature], prices: Mapping[str,
         resume=None,
         seed=seed,
         n_jobs=-1,
-        progress=lambda *_: None,
+        progress=quiet,
     )
 
 

@@ -19,7 +19,7 @@ from rich.text import Text
 from streamfs.procedure import Decision
 
 if TYPE_CHECKING:
-    from streamfs.evaluation import Progress as Report
+    from streamfs.progress import Progress as Report
 
 COMPILING = "compiling for this machine, which takes some seconds; later starts are quick"
 
@@ -108,14 +108,6 @@ def progress() -> Iterator["Report"]:
     finally:
         if tasks:
             bars.stop()
-
-
-@contextmanager
-def step(report: "Report", what: str) -> Iterator[None]:
-    """Report work that has no parts: a bar of one, which is full at its end."""
-    report(what, 0, 1)
-    yield
-    report(what, 1, 1)
 
 
 def _cell(value: object) -> str:

@@ -1,7 +1,7 @@
 """How a procedure does on labelled streams: completeness, accuracy and cost, as the paper defines them."""
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,8 @@ from feature_extractors.report import split_channel
 from streamfs.engine import Engine
 from streamfs.errors import DataError
 from streamfs.procedure import Decision, Procedure
+from streamfs.progress import Progress
 from streamfs.streams import Labels, StreamSet
-
-Progress = Callable[[str, int, int], None]
-"""Told what is going on, how much of it is done, and how much there is."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ from sensors_sim.same_source import SameSource
 from streamfs import datasets
 from streamfs.channels import default_features
 from streamfs.errors import StreamfsError
-from streamfs.evaluation import Progress
 from streamfs.experiment import (
     COST_BASED,
     METHODS,
@@ -25,6 +24,7 @@ from streamfs.experiment import (
     Outcome,
     check_method,
 )
+from streamfs.progress import Progress
 from streamfs.streams import StreamSet
 
 THRESHOLDS = tuple(round(0.80 + 0.01 * step, 2) for step in range(20))

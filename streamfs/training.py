@@ -1,49 +1,34 @@
 """From labelled, recorded streams to a procedure."""
 
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import numpy.typing as npt
 
-import feature_extractors as fx
-from feature_extractors.base import Feature, channels_of
-from feature_extractors.report import split_channel
-from streamfs.channels import default_features
-from streamfs.choosing import CrossValidation, Learn, choose_size
+from feature_extractors.base import Feature
 from streamfs.costs import Costs
 from streamfs.energy import Profile, profile
-from streamfs.errors import DataError, TrainingError
-from streamfs.evaluation import Progress, require_streams
-from streamfs.lazy_learning import NAMED, NeighborsLearner, named_neighbors, require_reach
-from streamfs.learners import FOREST, LEARNERS, forest_learner, river_learner, tree_learner
+from streamfs.errors import DataError
+from streamfs.evaluation import require_streams
+from streamfs.learners import LEARNERS
 from streamfs.model_card import build_card
-from streamfs.model_header import check_distinct
-from streamfs.procedure import Classifier, Procedure
+from streamfs.procedure import Procedure
+from streamfs.progress import Progress, quiet
 from streamfs.promises import Promise
 from streamfs.promises.plan import Plan
 from streamfs.promises.pricing import Pricing, own_costs
-from streamfs.relief import position_grid
-from streamfs.relief.positions import check_positions
-from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
-from streamfs.selectors import SELECTORS, MakeSelector
-from streamfs.streams import Integers, StreamSet
-from streamfs.tables import require_episodes, tabulate
+from streamfs.ranked import Model, Ranked
+from streamfs.selectors import MakeSelector
+from streamfs.streams import StreamSet
+from streamfs.terms import made_with, offered_features, refuse, selector_of, whole_ticks
 
 if TYPE_CHECKING:
     from river.base import Classifier as RiverClassifier
 
 DEFAULT_CONFIDENCE = 0.9
-
-MODELS = (*LEARNERS, *NAMED)
-"""What can be taught, by name."""
-
-Model = str | QuerySensitiveNeighbors
 
 
 def train(
@@ -173,233 +158,76 @@ def train(
     >>> rng = np.random.default_rng(0)
     >>> labels = np.repeat(["calm", "busy"], 30)
     >>> values = rng.normal(np.where(labels == "calm", 0, 2)[:, None, None], 1, (60, 12, 1))
-    >>> procedure = train(StreamSet(values, labels, ["noise"]), features=[fx.get("mean(noise)")])
+    >>> procedure = train(StreamSet(values, labels, ["noise"]), features=["mean(noise)"])
     >>> [feature.name for feature in procedure.features]
     ['mean(noise)']
     """
     require_streams(streams)
-    progress = progress or _quiet
+    if len(streams.classes) < 2:
+        raise DataError(f"there is one class only, {list(streams.classes)}, expected at least two")
+    time_limit = _time_limit(time_limit, horizon)
+    make_selector = selector_of(select)
+    features = offered_features(streams, features)
+    radio = profile(energy_profile) if isinstance(energy_profile, str) else energy_profile
+    _check_costs(costs, len(features), prices)
+    if promise is None:
+        asked = {"search": search if search != "floating" else None, "vary": vary if not vary else None}
+        refuse("without a promise, which alone needs it", groups=groups, seconds=seconds, resume=resume, **asked)
+        if costs is None:
+            costs = Costs.estimate(streams, features, radio, max_silence=max_silence, prices=prices, a=a, b=b)
+        ranked = Ranked(
+            streams,
+            features,
+            costs,
+            make_selector,
+            n_features,
+            model,
+            min_leaf,
+            DEFAULT_CONFIDENCE if confidence is None else confidence,
+            time_limit,
+            positions,
+            max_silence,
+            seed,
+            progress or quiet,
+        )
+        return _with_card(ranked.procedure(), streams, radio, prices)
+    refuse("beside a promise", confidence=confidence, n_features=n_features, positions=positions)
+    weights = (a, b) if costs is None else (costs.a, costs.b)
+    plan = Plan(
+        streams,
+        promise,
+        features,
+        Pricing(radio, prices, max_silence, *weights, own_costs(features, costs)),
+        make_selector,
+        _promised_learners(model),
+        min_leaf,
+        whole_ticks(time_limit, int(streams.lengths.max()), streams.period),
+        groups,
+        search,
+        vary and costs is None,
+        seconds,
+        resume,
+        seed,
+        n_jobs,
+        progress or quiet,
+    )
+    kept = plan.procedure(made_with(seed, streams, [feature.name for feature in features]))
+    return _with_card(kept, streams, radio, prices, plan.maker.division.testing)
+
+
+def _time_limit(time_limit: int | timedelta | None, horizon: int | timedelta | None) -> int | timedelta | None:
+    """The time limit, by whichever of its names.
+
+    Raises
+    ------
+    ValueError
+        If it is given by both.
+    """
     if horizon is not None and time_limit is not None:
         raise ValueError(
             f"horizon is {horizon} and time_limit {time_limit}, expected one of them: they are the same"
         )
-    time_limit = horizon if time_limit is None else time_limit
-    if len(streams.classes) < 2:
-        raise DataError(f"there is one class only, {list(streams.classes)}, expected at least two")
-    make_selector = selector_of(select)
-    features = offered_features(streams, features)
-    used = profile(energy_profile) if isinstance(energy_profile, str) else energy_profile
-    _check_costs(costs, len(features), prices)
-    weights = (a, b) if costs is None else (costs.a, costs.b)
-    if promise is not None:
-        _refuse("beside a promise", confidence=confidence, n_features=n_features, positions=positions)
-        _check_learner(model)
-        plan = Plan(
-            streams,
-            promise,
-            features,
-            pricing=Pricing(used, prices, max_silence, *weights, own_costs(features, costs)),
-            make_selector=make_selector,
-            learners=(model,) if isinstance(model, str) else LEARNERS,
-            min_leaf=min_leaf,
-            time_limit=whole_ticks(time_limit, int(streams.lengths.max()), streams.period),
-            groups=groups,
-            search=search,
-            vary=vary and costs is None,
-            seconds=seconds,
-            resume=resume,
-            seed=seed,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
-        kept = plan.procedure(made_with(seed, streams, [feature.name for feature in features]))
-        return _with_card(kept, streams, used, prices, plan.maker.division.testing)
-    if costs is None:
-        costs = Costs.estimate(streams, features, used, max_silence=max_silence, prices=prices, a=a, b=b)
-    asked = {"search": search if search != "floating" else None, "vary": vary if not vary else None}
-    _refuse("without a promise, which alone needs it", groups=groups, seconds=seconds, resume=resume, **asked)
-    confidence = DEFAULT_CONFIDENCE if confidence is None else confidence
-    progress("computing the features", 0, 1)
-    table = tabulate(streams, features, max_silence)
-    progress("computing the features", 1, 1)
-    require_episodes(table, streams)
-    limit = whole_ticks(time_limit, int(table.lengths.max()), streams.period)
-    if not 0 < confidence <= 1:
-        raise ValueError(f"confidence is {confidence}, expected more than 0 and at most 1")
-    _check_number(n_features, len(features), ranked=make_selector is not None)
-    grid = position_grid(min(limit, int(table.lengths.max())))
-    positions = grid if positions is None else check_positions(positions)
-    lazy = _neighbours(model, confidence, len(streams.classes))
-    learn = (
-        _learner(model, min_leaf, limit, seed)
-        if lazy is None
-        else NeighborsLearner(lazy, positions[positions <= limit], seed)
-    )
-    offered = np.arange(len(features))
-    if make_selector is not None:
-        progress("ranking the features", 0, 1)
-        selector = make_selector(
-            costs, confidence=confidence, horizon=limit, positions=positions, random_state=seed
-        )
-        offered = selector.fit(table).ranking_[:n_features]
-        progress("ranking the features", 1, 1)
-        if n_features is None:
-            validation = CrossValidation(table, costs, learn, limit, seed)
-            offered = offered[: choose_size(validation, offered, confidence, progress)]
-    progress("building the classifier", 0, 1)
-    chosen, classifier = _settle(streams, features, offered, learn, max_silence)
-    progress("building the classifier", 1, 1)
-    procedure = Procedure(
-        tuple(features[i] for i in chosen),
-        classifier,
-        streams.classes,
-        costs.take(chosen),
-        confidence,
-        limit,
-        streams.period,
-        max_silence,
-        costs.take(offered),
-        made_with(seed, streams, [features[i].name for i in offered]),
-    )
-    return _with_card(procedure, streams, used, prices)
-
-
-def _settle(
-    streams: StreamSet, features: Sequence[Feature], chosen: Integers, learn: Learn, max_silence: float | None
-) -> tuple[Integers, Classifier]:
-    """Fit the classifier until it tests every feature that it reads.
-
-    With a feature its channel goes, and an episode may open earlier: so the table is made anew.
-    """
-    while True:
-        table = tabulate(streams, [features[i] for i in chosen], max_silence)
-        classifier = learn(table)
-        tested = list(classifier.features_tested())
-        if not tested:
-            raise TrainingError(
-                f"none of {', '.join(features[i].name for i in chosen)} tells the classes apart on "
-                f"{len(streams)} streams: record more, or offer other features"
-            )
-        if len(tested) == len(chosen):
-            return chosen, classifier
-        chosen = chosen[tested]
-
-
-def whole_ticks(time_limit: int | timedelta | None, longest: int, period: float) -> int:
-    """Whole ticks of a time limit, by default those of the longest stream.
-
-    Raises
-    ------
-    ValueError
-        If it is shorter than a tick.
-    """
-    if time_limit is None:
-        return longest
-    if isinstance(time_limit, timedelta):
-        ticks = int(time_limit.total_seconds() / period + 1e-9)
-        if ticks < 1:
-            raise ValueError(f"time limit is {time_limit}, expected at least one tick of {period:g} s")
-        return ticks
-    if time_limit < 1 or time_limit != int(time_limit):
-        raise ValueError(f"time limit is {time_limit}, expected whole ticks, at least 1")
-    return int(time_limit)
-
-
-def offered_features(streams: StreamSet, features: Sequence[Feature | str] | None) -> tuple[Feature, ...]:
-    """The features to choose from.
-
-    Raises
-    ------
-    DataError
-        If no column has a reading, or a feature's is not there.
-    ValueError
-        If there is no feature, one is there twice, or a text is no feature's name.
-    TypeError
-        If it is one feature and no sequence, or holds something else.
-    """
-    if np.isnan(streams.values).all():
-        raise DataError(f"no stream has a reading in any column of {', '.join(streams.columns)}")
-    if features is None:
-        features = default_features(streams)
-    if isinstance(features, (str, Feature)):
-        raise TypeError(
-            f"features is {_named(features)!r}, expected a sequence of features: [{_named(features)!r}]"
-        )
-    if not features:
-        raise ValueError("there are no features to choose from")
-    found = tuple(fx.get(feature) if isinstance(feature, str) else feature for feature in features)
-    for feature in found:
-        if not isinstance(feature, Feature):
-            raise TypeError(
-                f"features holds {feature!r}, expected features or their names, such as 'mean(a.light)'"
-            )
-    check_distinct("feature", [feature.name for feature in found])
-    for channel in channels_of(found):
-        streams.column(split_channel(channel)[0])
-    return found
-
-
-def _named(feature: Feature | str) -> str:
-    return feature.name if isinstance(feature, Feature) else feature
-
-
-def _neighbours(
-    model: "Model | RiverClassifier | None", confidence: float, n_classes: int
-) -> QuerySensitiveNeighbors | None:
-    """The neighbours to teach; None where something else is to learn.
-
-    Raises
-    ------
-    ValueError
-        If there is no model of that name.
-    TrainingError
-        If they cannot reach the confidence.
-    """
-    if isinstance(model, str):
-        if model not in MODELS:
-            raise ValueError(f"model is {model!r}, expected one of {', '.join(MODELS)}, or a classifier")
-        return named_neighbors(model, confidence, n_classes) if model in NAMED else None
-    if not isinstance(model, QuerySensitiveNeighbors):
-        return None
-    require_reach(model, confidence, n_classes)
-    return model
-
-
-def _learner(model: "Model | RiverClassifier | None", min_leaf: float, time_limit: int, seed: int) -> Learn:
-    if model == FOREST:
-        return forest_learner(min_leaf, time_limit, seed)
-    if model is None or isinstance(model, (str, QuerySensitiveNeighbors)):
-        return tree_learner(min_leaf, time_limit)
-    return river_learner(model, time_limit)
-
-
-def _check_number(n_features: int | None, n_offered: int, *, ranked: bool) -> None:
-    """Refuse a number of features that there is not.
-
-    Raises
-    ------
-    ValueError
-        If features are not ranked, or fewer than that many.
-    """
-    if n_features is None:
-        return
-    if not ranked:
-        raise ValueError(f"n_features is {n_features}, but select is None: the features have no order")
-    if not 1 <= n_features <= n_offered:
-        raise ValueError(f"n_features is {n_features}, expected 1 to {n_offered}")
-
-
-def _refuse(where: str, **given: object) -> None:
-    """Refuse parameters that have no meaning.
-
-    Raises
-    ------
-    ValueError
-        Naming the first that is given.
-    """
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(f"{name} is {value}, expected none {where}")
+    return horizon if time_limit is None else time_limit
 
 
 def _check_costs(costs: Costs | None, n_features: int, prices: Mapping[str, float] | None) -> None:
@@ -414,38 +242,22 @@ def _check_costs(costs: Costs | None, n_features: int, prices: Mapping[str, floa
         return
     if len(costs) != n_features:
         raise ValueError(f"there are {len(costs)} costs, expected {n_features}, one a feature")
-    _refuse("beside costs: prices are for costs that are estimated", prices=prices or None)
+    refuse("beside costs: prices are for costs that are estimated", prices=prices or None)
 
 
-def _check_learner(model: "Model | RiverClassifier | None") -> None:
-    """Refuse what cannot keep a promise.
+def _promised_learners(model: "Model | RiverClassifier | None") -> tuple[str, ...]:
+    """What may keep a promise, by name: one, or all.
 
     Raises
     ------
     ValueError
-        Naming what can.
+        If it is none of these.
     """
-    if model is not None and model not in LEARNERS:
+    if model is None:
+        return LEARNERS
+    if not isinstance(model, str) or model not in LEARNERS:
         raise ValueError(f"model is {model!r}, expected one of {', '.join(LEARNERS)} beside a promise")
-
-
-def selector_of(select: str | MakeSelector | None) -> MakeSelector | None:
-    """What makes the selector.
-
-    Raises
-    ------
-    ValueError
-        If there is none of that name.
-    TypeError
-        If it is neither a name nor can be called.
-    """
-    if isinstance(select, str):
-        if select not in SELECTORS:
-            raise ValueError(f"select is {select!r}, expected one of {', '.join(SELECTORS)}, or None")
-        return SELECTORS[select]
-    if select is not None and not callable(select):
-        raise TypeError(f"select is {select!r}, expected one of {', '.join(SELECTORS)}, a class, or None")
-    return select
+    return (model,)
 
 
 def _with_card(
@@ -457,19 +269,3 @@ def _with_card(
 ) -> Procedure:
     card = build_card(procedure, streams, radio, measured_on=measured_on, prices=prices)
     return replace(procedure, about={**procedure.about, "card": card})
-
-
-def made_with(seed: int, streams: StreamSet, offered: list[str]) -> dict[str, Any]:
-    """What is said of any procedure: versions, seed, how many streams, and the features that were offered."""
-    return {
-        "streamfs": version("streamfs"),
-        "numpy": version("numpy"),
-        "python": platform.python_version(),
-        "seed": seed,
-        "streams": len(streams),
-        "offered": offered,
-    }
-
-
-def _quiet(_what: str, _done: int, _total: int) -> None:
-    """Tell nobody."""

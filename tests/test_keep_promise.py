@@ -16,6 +16,7 @@ from streamfs.classifiers.tree import Tree
 from streamfs.energy import profile
 from streamfs.errors import DataError, TrainingError
 from streamfs.learners import tree_learner
+from streamfs.progress import quiet
 from streamfs.promises import Promise, PromiseError, cheapest, division, held_out, keep
 from streamfs.promises.candidates import Candidates
 from streamfs.promises.certificate import walk
@@ -65,7 +66,7 @@ def plan(streams):
         resume=None,
         seed=0,
         n_jobs=1,
-        progress=lambda *_: None,
+        progress=quiet,
     )
 
 

@@ -25,8 +25,8 @@ from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.console import print_json, print_table, progress
 from streamfs.datasets import folder
 from streamfs.errors import StreamfsError
-from streamfs.evaluation import Progress
 from streamfs.instances import Instances
+from streamfs.progress import Progress
 from streamfs.selection.criteria import WrapperAccuracy
 from streamfs.selection.dependency_aware import DependencyAwareRanking
 from streamfs.selection.stopping import Check, OrderChange, RelativeValueChange, StoppingRule, ValueChange

@@ -36,8 +36,8 @@ from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.console import print_json, print_table, progress, say
 from streamfs.datasets import folder
 from streamfs.errors import StreamfsError
-from streamfs.evaluation import Progress
 from streamfs.instances import Instances, read_described
+from streamfs.progress import Progress
 from streamfs.relief import Relief
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
 from streamfs.selection.sequential import SequentialSelector

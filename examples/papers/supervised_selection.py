@@ -34,8 +34,8 @@ from streamfs.classifiers.kernel_density import KernelDensityClassifier
 from streamfs.console import print_json, print_table, progress
 from streamfs.datasets import folder
 from streamfs.errors import StreamfsError
-from streamfs.evaluation import Progress
 from streamfs.instances import Instances, read_described
+from streamfs.progress import Progress
 from streamfs.relief import ReliefF
 from streamfs.selection.discretise import EqualWidthDiscretiser
 from streamfs.selection.error_rates import cross_validation

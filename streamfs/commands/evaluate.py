@@ -7,6 +7,7 @@ import click
 
 from streamfs import arguments
 from streamfs.arguments import JSON, MODEL, NEW_FILE, PICTURE, STREAMS, TRUST, Parsed, examples
+from streamfs.progress import step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,17 +58,17 @@ def evaluate(
     console.tell_of_compiling()
     procedure = Procedure.load(model, trust=trust)
     with console.progress() as report:
-        with console.step(report, "reading the streams"):
+        with step(report, "reading the streams"):
             recorded = StreamSet.read(streams, procedure.period)
         evaluation.require_columns(procedure, recorded, streams)
         evaluations = evaluation.sweep(procedure, recorded, sweep or [procedure.confidence], report)
-        with console.step(report, "counting the messages"):
+        with step(report, "counting the messages"):
             sent = _messages(procedure, recorded, [each.confidence for each in evaluations])
         rows = [{**each.summary(), "sent": n_sent} for each, n_sent in zip(evaluations, sent, strict=True)]
         if csv_path:
             evaluation.write_csv(rows, csv_path)
         if png_path:
-            with console.step(report, "drawing"):
+            with step(report, "drawing"):
                 plots.save(plots.sweep_figure(evaluations), png_path)
     if as_json:
         console.print_json(rows if sweep else rows[0])

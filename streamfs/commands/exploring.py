@@ -8,6 +8,7 @@ import click
 
 from streamfs.commands import promise_words
 from streamfs.commands.promise_options import Asked
+from streamfs.progress import step
 
 if TYPE_CHECKING:
     from streamfs.streams import StreamSet
@@ -88,7 +89,7 @@ def _make_model(
         front = Front.read(path, plan_of(recorded, progress=report, **options))
         if point > len(front.points):
             raise click.UsageError(f"--point is {point}, and {path} has {len(front.points)} points")
-        with console.step(report, "building the classifier"):
+        with step(report, "building the classifier"):
             procedure = front.procedure(point - 1)
     procedure.save(out)
     promise_words.show(procedure, out, as_json=as_json)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from streamfs.arguments import JSON, STREAMS, examples
+from streamfs.progress import step
 
 if TYPE_CHECKING:
     from streamfs.sample_plan import SamplePlan
@@ -59,7 +60,7 @@ def sample_plan(streams: Path, sensor: str, columns: Sequence[str], number: int,
     from streamfs.streams import StreamSet
 
     console.tell_of_compiling()
-    with console.progress() as report, console.step(report, "reading the streams"):
+    with console.progress() as report, step(report, "reading the streams"):
         recorded = StreamSet.read(streams)
     plan = plan_samples(recorded, sensor, columns or None, number, bins)
     if as_json:

@@ -22,6 +22,7 @@ from streamfs.arguments import (
     profile_option,
 )
 from streamfs.commands.promise_options import Asked, promise_options
+from streamfs.progress import step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -173,7 +174,7 @@ def train(
     from streamfs.streams import StreamSet
 
     console.tell_of_compiling()
-    with console.progress() as report, console.step(report, "reading the streams"):
+    with console.progress() as report, step(report, "reading the streams"):
         recorded = StreamSet.read(streams, period)
     console.say(repr(recorded))
     for remark in _remarks(recorded, streams, period):

@@ -10,7 +10,7 @@ from math import inf
 import numpy as np
 
 from streamfs.errors import TrainingError
-from streamfs.evaluation import Progress
+from streamfs.progress import Progress
 from streamfs.promises.bundles import FEW, Bundle
 from streamfs.promises.curve import Curve
 from streamfs.promises.held_out import HeldOut

@@ -9,15 +9,16 @@ from feature_extractors.base import Feature
 from streamfs.container import digest
 from streamfs.energy import Profile, profile
 from streamfs.errors import DataError
-from streamfs.evaluation import Progress, require_streams
+from streamfs.evaluation import require_streams
 from streamfs.learners import FOREST, LEARNERS
+from streamfs.progress import Progress, quiet
 from streamfs.promises.division import Division
 from streamfs.promises.plan import Plan
 from streamfs.promises.pricing import Pricing
 from streamfs.promises.promise import Promise
 from streamfs.selectors import MakeSelector
 from streamfs.streams import StreamSet
-from streamfs.training import offered_features, selector_of, whole_ticks
+from streamfs.terms import offered_features, selector_of, whole_ticks
 
 
 def plan_of(
@@ -75,7 +76,7 @@ def plan_of(
         None,
         seed,
         n_jobs,
-        progress or (lambda *_: None),
+        progress or quiet,
     )
 
 

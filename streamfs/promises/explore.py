@@ -10,9 +10,9 @@ from typing import Any, Self
 import feature_extractors as fx
 from feature_extractors.base import Feature
 from streamfs.errors import TrainingError
-from streamfs.evaluation import Progress
 from streamfs.model_card import build_card
 from streamfs.procedure import Procedure
+from streamfs.progress import Progress
 from streamfs.promises.cheapest import Judged, Subset
 from streamfs.promises.curve import Curve
 from streamfs.promises.exploration import identity, plan_of
@@ -21,7 +21,7 @@ from streamfs.promises.measured import measured
 from streamfs.promises.plan import Plan
 from streamfs.promises.promise import Promise
 from streamfs.streams import StreamSet
-from streamfs.training import made_with
+from streamfs.terms import made_with
 
 ACCURACIES = (0.8, 0.85, 0.9, 0.95)
 COMPLETENESSES = (0.7, 0.9)

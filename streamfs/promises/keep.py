@@ -12,7 +12,7 @@ from feature_extractors.base import Feature
 from streamfs.choosing import Learn
 from streamfs.classifiers.calibration import Calibration
 from streamfs.errors import TrainingError
-from streamfs.evaluation import Progress
+from streamfs.progress import Progress, step
 from streamfs.promises.bundles import Bundles
 from streamfs.promises.candidates import Candidates
 from streamfs.promises.certificate import Certificate, certify, walk
@@ -179,10 +179,9 @@ class Maker:
             If streams of a class never have all their readings at once, or are too few to hold some out.
         """
         streams, features = self.division.learning, self.candidates.features
-        self.progress("computing the features", 0, 1)
-        table = tabulate(streams, features, self.pricing.max_silence)
-        spending = self.pricing.spending(streams, features, table.lengths)
-        self.progress("computing the features", 1, 1)
+        with step(self.progress, "computing the features"):
+            table = tabulate(streams, features, self.pricing.max_silence)
+            spending = self.pricing.spending(streams, features, table.lengths)
         require_episodes(table, streams)
         groups, limit = self.division.groups, self.time_limit
         return HeldOut(table, spending, self.scout, limit, groups, self.seed, self.n_jobs, SCOUTED_TICKS)

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from feature_extractors.base import Feature
 from streamfs.choosing import Learn
 from streamfs.container import digest
-from streamfs.evaluation import Progress
 from streamfs.learners import FOREST, N_TREES, forest_learner, tree_learner
 from streamfs.procedure import Procedure
+from streamfs.progress import Progress, quiet, step
 from streamfs.promises.bundles import FEW
 from streamfs.promises.candidates import Candidates, Propose
 from streamfs.promises.certificate import Certificate
@@ -114,9 +114,8 @@ class Plan:
         self.maker.division.require_enough(self.promise)
         known = None if self.resume is None else Judgements(self.resume, self._problem())
         search = self.maker.search(self.search, self.seconds, known)
-        self.progress("building the classifier", 0, 1)
-        frozen = self.maker.freeze(search.best)
-        self.progress("building the classifier", 1, 1)
+        with step(self.progress, "building the classifier"):
+            frozen = self.maker.freeze(search.best)
         certificate = self.maker.certify(frozen)
         return self.assembled(
             frozen, certificate.point.threshold, about | self._evidence(search, frozen, certificate)
@@ -227,6 +226,6 @@ def maker_of(
         resume=None,
         seed=seed,
         n_jobs=1,
-        progress=lambda *_: None,
+        progress=quiet,
     )
     return plan.maker

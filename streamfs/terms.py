@@ -1,0 +1,120 @@
+"""What training is asked for: checked, and in the form in which it is done."""
+
+import platform
+from collections.abc import Sequence
+from datetime import timedelta
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+import feature_extractors as fx
+from feature_extractors.base import Feature, channels_of
+from feature_extractors.report import split_channel
+from streamfs.channels import default_features
+from streamfs.errors import DataError
+from streamfs.model_header import check_distinct
+from streamfs.selectors import SELECTORS, MakeSelector
+from streamfs.streams import StreamSet
+
+
+def offered_features(streams: StreamSet, features: Sequence[Feature | str] | None) -> tuple[Feature, ...]:
+    """The features to choose from.
+
+    Raises
+    ------
+    DataError
+        If no column has a reading, or a feature's is not there.
+    ValueError
+        If there is no feature, one is there twice, or a text is no feature's name.
+    TypeError
+        If it is one feature and no sequence, or holds something else.
+    """
+    if np.isnan(streams.values).all():
+        raise DataError(f"no stream has a reading in any column of {', '.join(streams.columns)}")
+    if features is None:
+        features = default_features(streams)
+    if isinstance(features, (str, Feature)):
+        raise TypeError(
+            f"features is {_named(features)!r}, expected a sequence of features: [{_named(features)!r}]"
+        )
+    if not features:
+        raise ValueError("there are no features to choose from")
+    found = tuple(fx.get(feature) if isinstance(feature, str) else feature for feature in features)
+    for feature in found:
+        if not isinstance(feature, Feature):
+            raise TypeError(
+                f"features holds {feature!r}, expected features or their names, such as 'mean(a.light)'"
+            )
+    check_distinct("feature", [feature.name for feature in found])
+    for channel in channels_of(found):
+        streams.column(split_channel(channel)[0])
+    return found
+
+
+def _named(feature: Feature | str) -> str:
+    return feature.name if isinstance(feature, Feature) else feature
+
+
+def whole_ticks(time_limit: int | timedelta | None, longest: int, period: float) -> int:
+    """Whole ticks of a time limit, by default those of the longest stream.
+
+    Raises
+    ------
+    ValueError
+        If it is shorter than a tick.
+    """
+    if time_limit is None:
+        return longest
+    if isinstance(time_limit, timedelta):
+        ticks = int(time_limit.total_seconds() / period + 1e-9)
+        if ticks < 1:
+            raise ValueError(f"time limit is {time_limit}, expected at least one tick of {period:g} s")
+        return ticks
+    if time_limit < 1 or time_limit != int(time_limit):
+        raise ValueError(f"time limit is {time_limit}, expected whole ticks, at least 1")
+    return int(time_limit)
+
+
+def selector_of(select: str | MakeSelector | None) -> MakeSelector | None:
+    """What makes the selector.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+    TypeError
+        If it is neither a name nor can be called.
+    """
+    if isinstance(select, str):
+        if select not in SELECTORS:
+            raise ValueError(f"select is {select!r}, expected one of {', '.join(SELECTORS)}, or None")
+        return SELECTORS[select]
+    if select is not None and not callable(select):
+        raise TypeError(f"select is {select!r}, expected one of {', '.join(SELECTORS)}, a class, or None")
+    return select
+
+
+def refuse(where: str, **given: object) -> None:
+    """Refuse parameters that have no meaning.
+
+    Raises
+    ------
+    ValueError
+        Naming the first that is given.
+    """
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name} is {value}, expected none {where}")
+
+
+def made_with(seed: int, streams: StreamSet, offered: list[str]) -> dict[str, Any]:
+    """What is said of any procedure: versions, seed, how many streams, and the features that were offered."""
+    return {
+        "streamfs": version("streamfs"),
+        "numpy": version("numpy"),
+        "python": platform.python_version(),
+        "seed": seed,
+        "streams": len(streams),
+        "offered": offered,
+    }
