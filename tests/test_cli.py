@@ -732,7 +732,15 @@ def processes_of(session):
     return found
 
 
-def awaited(condition, seconds=30):
+def seconds_of(pid):
+    """How long a process has computed; 0 where it has ended."""
+    with suppress(OSError):
+        user, system = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
+def awaited(condition, seconds=60):
     deadline = monotonic() + seconds
     while not condition() and monotonic() < deadline:
         sleep(0.05)
@@ -751,8 +759,7 @@ def test_an_experiment_ends_with_all_its_processes(first_steps, number):
         start_new_session=True,
     )
     try:
-        assert awaited(lambda: len(processes_of(experiment.pid)) >= 3)
-        sleep(3)  # let them begin their work
+        assert awaited(lambda: sum(seconds_of(pid) > 1 for pid in processes_of(experiment.pid)) >= 3)
         experiment.send_signal(number)
         out, err = experiment.communicate(timeout=30)
         assert (experiment.returncode, out) == (130, ""), err
