@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from streamfs import arguments
-from streamfs.arguments import JSON, MODEL, NEW_FILE, PICTURE, STREAMS, TRUST, Parsed, examples
+from streamfs.arguments import JSON, MODEL, PICTURE, STREAMS, TABLE, TRUST, Parsed, examples
 from streamfs.progress import step
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     type=Parsed("thresholds", arguments.thresholds),
     help="Confidence thresholds to try, such as 0.8,0.9,0.95 or 0.80:0.99:0.01.",
 )
-@click.option("--csv", "csv_path", type=NEW_FILE, help="Write the figures there.")
+@click.option("--csv", "csv_path", type=TABLE, help="Write the figures there.")
 @click.option("--png", "png_path", type=PICTURE, help="Draw them there.")
 @TRUST
 @JSON

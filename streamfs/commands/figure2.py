@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from streamfs import arguments
-from streamfs.arguments import JSON, NEW_FILE, NOT_NEGATIVE, PICTURE, Parsed, examples
+from streamfs.arguments import JSON, NOT_NEGATIVE, PICTURE, TABLE, Parsed, examples
 
 
 @click.command(
@@ -69,7 +69,7 @@ from streamfs.arguments import JSON, NEW_FILE, NOT_NEGATIVE, PICTURE, Parsed, ex
     type=click.IntRange(1, 1024),
     help="Processes.",
 )
-@click.option("--csv", "csv_path", type=NEW_FILE, help="Write means and intervals there.")
+@click.option("--csv", "csv_path", type=TABLE, help="Write means and intervals there.")
 @click.option("--png", "png_path", type=PICTURE, help="Draw the figure there.")
 @JSON
 def figure2(
