@@ -24,6 +24,7 @@ from streamfs.gateway.bindings import Bindings
 from streamfs.gateway.options import Options
 from streamfs.gateway.service import Gateway, Summary
 from streamfs.gateway.transport import Transport
+from streamfs.gateway.warm_up import warm_up
 from streamfs.procedure import Decision, Procedure
 from streamfs.streams import StreamSet
 from streamfs.training import train
@@ -131,6 +132,7 @@ def follow(
     """
     bindings = Bindings.pairs(procedure.channels, {pair: {"a": f"{pair}-a", "b": f"{pair}-b"} for pair in pairs})
     log.unlink(missing_ok=True)
+    warm_up(procedure)
     with embedded_broker() as port, console.progress() as report, ThreadPoolExecutor(1) as pool:
         decisions: list[Decision] = []
         ticks: list[int] = []
