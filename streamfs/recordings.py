@@ -248,6 +248,6 @@ def _grid(
         stream, tick = divmod(int(cells[n_rows.argmax()]), int(lengths.max()))
         raise DataError(
             f"stream {names[stream]} of {path} has {n_rows.max()} rows at tick {tick + 1} of {period:g} s: "
-            "keep one of them, or take a shorter period"
+            "keep one of them, or take a shorter period; a model keeps that of its training"
         )
     return ticks, lengths
