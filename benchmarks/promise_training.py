@@ -199,7 +199,7 @@ def _beside(name: str, theirs: list[Outcome], ours: list[Outcome]) -> list[Figur
         points = [(getattr(own, point), getattr(their, point)) for own, their in zip(ours, theirs, strict=True)]
         both = [(own, their) for own, their in points if own and their]
         if both:
-            own, their = (
+            ours_at, theirs_at = (
                 f"{np.median([p.cost for p in side]):.3g} at accuracy {np.median([p.accuracy for p in side]):.3f}"
                 for side in zip(*both, strict=True)
             )
@@ -208,7 +208,7 @@ def _beside(name: str, theirs: list[Outcome], ours: list[Outcome]) -> list[Figur
                     f"{name} : ours, median cost, {what}",
                     float(np.median([their.cost / own.cost for own, their in both])),
                     at_least=CHEAPER,
-                    detail=f"{len(both)} divisions, theirs certified in {n_certified}; ours {own}, theirs {their}",
+                    detail=f"{len(both)} divisions, theirs certified in {n_certified}; ours {ours_at}, theirs {theirs_at}",
                 )
             )
     return figures

@@ -114,7 +114,8 @@ class Engine:
 
     def row(self, stream: str) -> int:
         """The row of a stream, which `push_rows` takes; a new one where the stream is new."""
-        return self._row(stream)
+        row = self._roll.row_of.get(stream)
+        return self._new_row(stream) if row is None else row
 
     def rows(self, *statuses: int) -> Rows:
         """Rows of the streams in any of these states, rising."""
@@ -169,7 +170,7 @@ class Engine:
 
     def admit(self, stream: str) -> None:
         """Make a stream known before its first sample; one that is known stays as it is."""
-        self._row(stream)
+        self.row(stream)
 
     def push(self, stream: str, time: float, sample: Sequence[float] | Array) -> Decision | None:
         """Take one sample of one stream.
@@ -335,7 +336,7 @@ class Engine:
         decided_at : float, optional
             Event time, in seconds, at which that episode was decided; None where it has not begun.
         """
-        row = self._row(stream)
+        row = self.row(stream)
         self._streams["episode"][row] = episode
         if decided_at is not None:
             self._status[row] = DECIDED
@@ -542,12 +543,7 @@ class Engine:
         unnamed = next((stream for stream in streams if not isinstance(stream, str)), None)
         if unnamed is not None:
             raise TypeError(f"stream is {unnamed!r}, expected its name as text")
-        return np.fromiter(map(self._row, streams), dtype=np.int64, count=len(streams))
-
-    def _row(self, stream: str) -> int:
-        """The row of a stream, a new one where the stream is new."""
-        row = self._roll.row_of.get(stream)
-        return self._new_row(stream) if row is None else row
+        return np.fromiter(map(self.row, streams), dtype=np.int64, count=len(streams))
 
     def _new_row(self, stream: str) -> int:
         if not isinstance(stream, str):

@@ -338,6 +338,7 @@ def test_time_limits_are_in_ticks_or_seconds(command, variant):
     assert "time limit is 0:00:00.200000, expected at least one tick of 0.5 s" in result.err
 
 
+LINKED = {"linked.csv": "pairs.csv", "linked.png": "pairs.csv", "model.csv": "pairs.streamfs"}
 USAGE = {
     "nonsense": "No such command 'nonsense'",
     "simulate": "Missing argument 'OUT'",
@@ -402,6 +403,9 @@ USAGE = {
     "train pairs.csv -o pairs.csv": "--out pairs.csv is the file of STREAMS, and would be written over it",
     "train pairs.csv -o linked.csv": "--out linked.csv is the file of STREAMS, and would be",
     "evaluate pairs.streamfs pairs.csv --csv linked.csv": "--csv linked.csv is the file of STREAMS",
+    "evaluate pairs.streamfs new.parquet --csv model.csv": "--csv model.csv is the file of MODEL",
+    "evaluate pairs.streamfs new.parquet --csv linked.csv --png linked.png": "linked.png is the file of --csv",
+    "evaluate pairs.streamfs new.parquet --csv pairs.streamfs": "pairs.streamfs ends in '.streamfs', expected",
     "evaluate pairs.streamfs new.parquet --csv x.txt": "x.txt ends in '.txt', expected .csv",
     "figure2 --csv x.png": "x.png ends in '.png', expected .csv",
     "figure2 --data pairs.csv --csv linked.csv": "--csv linked.csv is the file of --data",
@@ -430,8 +434,9 @@ USAGE = {
 
 @pytest.mark.parametrize("words", USAGE)
 def test_wrong_usage_is_refused_before_any_work(command, words):
-    Path("linked.csv").unlink(missing_ok=True)
-    Path("linked.csv").hardlink_to("pairs.csv")
+    for link, path in LINKED.items():
+        Path(link).unlink(missing_ok=True)
+        Path(link).hardlink_to(path)
     result = command(*shlex.split(words))
     assert (result.code, result.out) == (2, "")
     assert USAGE[words] in result.err
@@ -650,16 +655,24 @@ def test_a_reader_that_goes_away_leaves_no_traceback(first_steps):
     assert (ended.returncode, ended.stderr) == (1, b"")
 
 
-def test_a_table_fits_a_terminal(capfd):
-    shares = dict.fromkeys(("completeness", "accuracy"), 0.98765)
-    costs = {"cost": 1.2345e-10, "offered_cost": 1.2345e-10}
-    row = {"confidence": 0.98765, "streams": 1_000, **shares, "ticks": 119.81, **costs, "sent": 64.031}
+SHARES = dict.fromkeys(("confidence", "completeness", "accuracy"), 0.98765)
+COSTS = dict.fromkeys(("cost", "offered_cost"), 1.2345e-10)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"streams": 100_000, **SHARES, "ticks": 98765.4, "cost": 1.2345e-10, "offered_cost": 1.2e100},
+        {"streams": 1_000, **SHARES, "ticks": 119.81, **COSTS, "sent": 64.031},
+    ],
+)
+def test_a_table_fits_a_terminal_and_breaks_its_headings_at_words_only(capfd, row):
     console.print_table([row])
     out = capfd.readouterr().out
     lines = out.splitlines()
     assert max(map(len, lines)) <= 80
-    assert sorted(out[: out.index("─")].split()) == sorted(word for name in row for word in name.split("_"))
     assert not any("…" in line for line in lines)
+    assert sorted(out[: out.index("─")].split()) == sorted(word for name in row for word in name.split("_"))
 
 
 def test_a_table_shows_names_as_they_are(capfd):
@@ -740,7 +753,7 @@ def seconds_of(pid):
     return 0.0
 
 
-def awaited(condition, seconds=60):
+def awaited(condition, seconds=30):
     deadline = monotonic() + seconds
     while not condition() and monotonic() < deadline:
         sleep(0.05)
