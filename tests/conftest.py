@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from authority import Authority
 from broker import Broker, find_mosquitto
 from hypothesis import settings
 
@@ -27,6 +28,12 @@ def broker() -> Iterator[Broker]:
         pytest.skip("mosquitto not found: install it to run the MQTT tests")
     with Broker() as running:
         yield running
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    """Make an authority whose files lie in the test's own folder."""
+    return Authority(tmp_path)
 
 
 @pytest.fixture
