@@ -415,3 +415,25 @@ def ranking(score: Array, relevant: Flags | None = None) -> Integers:
 def classification_cost(ticks: float, each: Array, once: Array, a: float, b: float) -> float:
     """C_CDP = a t sum(C_each) + b sum(C_int) (seed 003 eq. 1)."""
     return a * ticks * math.fsum(each) + b * math.fsum(once)
+
+
+def total(values: Sequence[float]) -> float:
+    """The sum, from the first value to the last."""
+    result = 0.0
+    for value in values:
+        result += value
+    return result
+
+
+def known(x: Array) -> Array:
+    """The values that are not missing."""
+    return np.array([value for value in x if not math.isnan(value)])
+
+
+def deviation(x: Array) -> float:
+    """Standard deviation of the known values, n - 1 below; 0 if they are all equal, or fewer than two."""
+    values = known(x)
+    if len(values) < 2 or values.min() == values.max():
+        return 0.0
+    mean = total(values.tolist()) / len(values)
+    return math.sqrt(total([(value - mean) ** 2 for value in values.tolist()]) / (len(values) - 1))

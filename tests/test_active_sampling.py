@@ -7,7 +7,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import naive_selection as naive
+import naive_active_sampling as naive
 import numpy as np
 import orjson
 import pytest

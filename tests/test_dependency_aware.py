@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import naive_selection
+import naive_dependency_aware as naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -82,7 +82,7 @@ def test_coefficients_equal_the_oracle(n_features, max_probe, n_probes, seed):
         ranking.fit(X, y)
     except ValueError as error:
         assert "expected it to be in some and out of others" in str(error)  # noqa: PT017 - both ends are legal
-    expected = naive_selection.daf(criterion.probes, criterion.qualities, n_features)
+    expected = naive.daf(criterion.probes, criterion.qualities, n_features)
     assert hasattr(ranking, "daf_") == (not np.isnan(expected).any())
     assert len(criterion.probes) == n_probes
     if hasattr(ranking, "daf_"):
@@ -96,13 +96,13 @@ def test_traces_equal_the_oracle_over_the_probes_so_far(n_features, check_every,
         scattered, n_features, check_every=check_every, n_probes=n_probes, random_state=seed
     )
     ends = np.arange(check_every, n_probes + 1, check_every)
-    coefficients = [naive_selection.daf(criterion.probes[:n], criterion.qualities[:n], n_features) for n in ends]
+    coefficients = [naive.daf(criterion.probes[:n], criterion.qualities[:n], n_features) for n in ends]
     first = next(i for i, daf in enumerate(coefficients) if not np.isnan(daf).any())
     pairs = list(zip(coefficients[first:], coefficients[first + 1 :], strict=False))
     assert_array_equal(ranking.checked_at_, ends[first:])
     for ours, oracle in (
-        (ranking.order_changes_, naive_selection.order_change),
-        (ranking.value_changes_, naive_selection.value_change),
+        (ranking.order_changes_, naive.order_change),
+        (ranking.value_changes_, naive.value_change),
     ):
         assert_allclose(ours, [np.nan, *(oracle(before, after) for before, after in pairs)], **EXACT)
 
@@ -114,8 +114,8 @@ def test_traces_equal_the_oracle_over_the_probes_so_far(n_features, check_every,
 )
 def test_changes_equal_the_oracle_with_ties(pair):
     before, after = (daf / 4 for daf in pair)
-    assert order_change(before, after) == pytest.approx(naive_selection.order_change(before, after), abs=1e-12)
-    assert value_change(before, after) == pytest.approx(naive_selection.value_change(before, after), abs=1e-12)
+    assert order_change(before, after) == pytest.approx(naive.order_change(before, after), abs=1e-12)
+    assert value_change(before, after) == pytest.approx(naive.value_change(before, after), abs=1e-12)
 
 
 def test_a_probe_is_uniform_in_size_and_in_its_features():

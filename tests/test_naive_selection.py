@@ -4,27 +4,18 @@ import math
 
 import numpy as np
 import pytest
+from naive_active_sampling import benefit, decoupled_benefit, map_error, mse, posterior, spearman
+from naive_dependency_aware import daf, order_change, value_change
+from naive_kernel_density import kernel_density_probabilities
+from naive_query_sensitive import learn_thresholds, nearest, query_sensitive_subset
 from naive_selection import (
-    benefit,
-    daf,
-    decoupled_benefit,
     equal_width_codes,
     finco,
     freedman_diaconis_bins,
     inconsistency,
-    kernel_density_probabilities,
     las_vegas,
-    learn_thresholds,
-    map_error,
-    mse,
-    nearest,
-    order_change,
-    posterior,
-    query_sensitive_subset,
     sequential,
-    spearman,
     supervised_bins,
-    value_change,
 )
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_selection import learn_thresholds, nearest, query_sensitive_subset, squared_diff
+from naive_query_sensitive import learn_thresholds, nearest, query_sensitive_subset, squared_diff
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectKBest, SelectorMixin

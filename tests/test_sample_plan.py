@@ -1,6 +1,6 @@
 """Which streams shall carry an expensive sensor next."""
 
-import naive_selection as naive
+import naive_active_sampling as naive
 import numpy as np
 import orjson
 import pytest
