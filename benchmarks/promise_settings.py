@@ -8,11 +8,11 @@ import numpy as np
 
 import feature_extractors as fx
 from sensors_sim.same_source import SameSource
+from streamfs.base.progress import quiet
 from streamfs.channels import default_features
 from streamfs.energy import profile
 from streamfs.figure2 import Motes
 from streamfs.learners import LEARNERS
-from streamfs.progress import quiet
 from streamfs.promises import Promise
 from streamfs.promises.plan import Plan
 from streamfs.promises.pricing import Pricing

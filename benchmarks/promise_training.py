@@ -14,6 +14,7 @@ from figures import Figure, Parts, main, measure, processor, table
 import feature_extractors as fx
 from feature_extractors.base import Feature
 from streamfs import Promise, PromiseError, StreamSet, train
+from streamfs.base.progress import quiet
 from streamfs.channels import default_features
 from streamfs.console import say
 from streamfs.datasets import load, room_climate_fold
@@ -21,7 +22,6 @@ from streamfs.energy import profile
 from streamfs.errors import TrainingError
 from streamfs.figure2 import Motes
 from streamfs.learners import LEARNERS
-from streamfs.progress import quiet
 from streamfs.promises.cheapest import Judged
 from streamfs.promises.curve import Curve, Point
 from streamfs.promises.keep import Frozen, Maker

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
+from streamfs.base.progress import Progress
 from streamfs.costs import Costs
 from streamfs.errors import DataError, TrainingError
 from streamfs.procedure import Classifier
-from streamfs.progress import Progress
 from streamfs.streams import Integers, Labels
 from streamfs.tables import FeatureTable
 from streamfs.trajectories import Trajectories

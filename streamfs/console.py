@@ -19,7 +19,7 @@ from rich.text import Text
 from streamfs.procedure import Decision
 
 if TYPE_CHECKING:
-    from streamfs.progress import Progress as Report
+    from streamfs.base.progress import Progress as Report
 
 COMPILING = "compiling for this machine, which takes some seconds; later starts are quick"
 

@@ -16,11 +16,12 @@ import numpy.typing as npt
 
 from feature_extractors import Program
 from feature_extractors.base import Array
-from streamfs import _ticks, container, frozen
+from streamfs import _ticks, frozen
 from streamfs._plan import COUNTERS, DECIDED, ENDED, FREE, OPEN, STREAM, WAITING, Plan
 from streamfs.asking import Asking
+from streamfs.base import container
+from streamfs.base.growable_array import grown, spare
 from streamfs.classifiers.tree import Tree
-from streamfs.growth import grown, spare
 from streamfs.procedure import Decision, Procedure
 from streamfs.roll import Roll
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from feature_extractors.report import split_channel
+from streamfs.base.progress import Progress
 from streamfs.engine import Engine
 from streamfs.errors import DataError
 from streamfs.procedure import Decision, Procedure
-from streamfs.progress import Progress
 from streamfs.streams import Labels, StreamSet
 
 

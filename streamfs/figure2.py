@@ -12,6 +12,7 @@ from joblib import Parallel, delayed
 from feature_extractors.base import Feature
 from sensors_sim.same_source import SameSource
 from streamfs import datasets
+from streamfs.base.progress import Progress
 from streamfs.channels import default_features
 from streamfs.errors import StreamfsError
 from streamfs.experiment import (
@@ -24,7 +25,6 @@ from streamfs.experiment import (
     Outcome,
     check_method,
 )
-from streamfs.progress import Progress
 from streamfs.streams import StreamSet
 
 THRESHOLDS = tuple(round(0.80 + 0.01 * step, 2) for step in range(20))

@@ -11,7 +11,7 @@ import numpy as np
 import feature_extractors as fx
 from feature_extractors.base import Array, Feature, Kind, channels_of
 from feature_extractors.report import silent_ticks
-from streamfs import container
+from streamfs.base import container
 from streamfs.classifiers.forest import Forest
 from streamfs.classifiers.forest_text import forest_text
 from streamfs.classifiers.lazy import LazyNeighbors

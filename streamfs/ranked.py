@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Feature
+from streamfs.base.progress import Progress, step
 from streamfs.choosing import CrossValidation, Learn, choose_size
 from streamfs.costs import Costs
 from streamfs.errors import TrainingError
 from streamfs.lazy_learning import NAMED, NeighborsLearner, named_neighbors, require_reach
 from streamfs.learners import FOREST, LEARNERS, forest_learner, river_learner, tree_learner
 from streamfs.procedure import Classifier, Procedure
-from streamfs.progress import Progress, step
 from streamfs.relief import position_grid
 from streamfs.relief.positions import check_positions
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors

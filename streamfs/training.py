@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy.typing as npt
 
 from feature_extractors.base import Feature
+from streamfs.base.progress import Progress, quiet
 from streamfs.costs import Costs
 from streamfs.energy import Profile, profile
 from streamfs.errors import DataError
@@ -16,7 +17,6 @@ from streamfs.evaluation import require_streams
 from streamfs.learners import LEARNERS
 from streamfs.model_card import build_card
 from streamfs.procedure import Procedure
-from streamfs.progress import Progress, quiet
 from streamfs.promises import Promise
 from streamfs.promises.plan import Plan
 from streamfs.promises.pricing import Pricing, own_costs

@@ -4,7 +4,7 @@ from itertools import cycle, islice
 
 import orjson
 
-from streamfs import container
+from streamfs.base import container
 from streamfs.gateway.core import KIND, VERSION, Core, Effects, start_record
 from streamfs.gateway.options import Options
 from streamfs.gateway.storage.log import MESSAGE, Record

@@ -12,7 +12,8 @@ from river.preprocessing import Normalizer, StandardScaler
 
 import feature_extractors as fx
 from sensors_sim.sources import Autoregressive, EventBursts
-from streamfs import Decision, Engine, container
+from streamfs import Decision, Engine
+from streamfs.base import container
 from streamfs.classifiers.online import OnlineClassifier
 from streamfs.errors import ModelError, PayloadError, TrainingError
 from streamfs.gateway import drift

@@ -15,7 +15,8 @@ from procedures import labelled_streams, mean_procedure, step_tree
 
 import feature_extractors as fx
 from feature_extractors import _driver, _loop
-from streamfs import Costs, Engine, Procedure, _plan, evaluate, growth, train
+from streamfs import Costs, Engine, Procedure, _plan, evaluate, train
+from streamfs.base import growable_array as growth
 from streamfs.classifiers import _evaluate
 from streamfs.classifiers.tree import Tree
 from streamfs.engine import DECIDED, FREE, OPEN, WAITING

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import feature_extractors as fx
-from streamfs import Costs, Engine, Procedure, StreamSet, container, evaluate
+from streamfs import Costs, Engine, Procedure, StreamSet, evaluate
+from streamfs.base import container
 from streamfs.classifiers import Calibration, ExtraTreesClassifier, Forest
 from streamfs.classifiers._forest import BLOCK, GROUP
 from streamfs.classifiers.forest_text import MOST_LISTED, forest_text

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamfs import container
+from streamfs.base import container
 from streamfs.cli import main
 from streamfs.errors import StateError, StorageError
 from streamfs.gateway.publication import Publication

@@ -10,13 +10,13 @@ from procedures import labelled_streams
 
 import feature_extractors as fx
 from streamfs import Costs, Procedure, StreamSet, evaluate, tabulate, train
+from streamfs.base.progress import quiet
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.forest import Forest
 from streamfs.classifiers.tree import Tree
 from streamfs.energy import profile
 from streamfs.errors import DataError, TrainingError
 from streamfs.learners import tree_learner
-from streamfs.progress import quiet
 from streamfs.promises import Promise, PromiseError, cheapest, division, held_out, keep
 from streamfs.promises.candidates import Candidates
 from streamfs.promises.certificate import walk

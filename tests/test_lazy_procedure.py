@@ -10,8 +10,9 @@ from lazy import NaiveLazyStream, lazy_procedure, neighbours, random_procedure
 from procedures import mean_procedure
 
 import feature_extractors as fx
-from streamfs import Costs, Engine, Procedure, StreamSet, container, evaluate
+from streamfs import Costs, Engine, Procedure, StreamSet, evaluate
 from streamfs.asking import Asking
+from streamfs.base import container
 from streamfs.engine import DECIDED
 from streamfs.errors import ModelError
 from streamfs.tables import tabulate

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from procedures import labelled_streams, mean_procedure
 from river.naive_bayes import GaussianNB
 
-from streamfs import Costs, Procedure, container, evaluate, train
+from streamfs import Costs, Procedure, evaluate, train
+from streamfs.base import container
 from streamfs.errors import ModelError, StreamfsError
 
 NAN = float("nan")

@@ -16,7 +16,7 @@ from procedures import channels_procedure
 from records import Models, command, content, ids, message, new_core, told
 from stories import BINDINGS, CASES, story_of
 
-from streamfs import container
+from streamfs.base import container
 from streamfs.errors import LogError, ModelError, StateError
 from streamfs.gateway.bindings import Bindings
 from streamfs.gateway.core import KIND, VERSION, Effects, clock_record, model_record, start_record

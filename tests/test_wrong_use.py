@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from procedures import channels_procedure, labelled_streams
 
-from streamfs import Procedure, container, evaluate, oddities, train
+from streamfs import Procedure, evaluate, oddities, train
+from streamfs.base import container
 from streamfs.demo import run_demo
 from streamfs.errors import MissingExtraError, ModelError
 from streamfs.evaluation import replay

@@ -21,12 +21,12 @@ from typing import Any
 
 from options import picture, whole
 
+from streamfs.base.progress import Progress
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.console import print_json, print_table, progress
 from streamfs.datasets import folder
 from streamfs.errors import StreamfsError
 from streamfs.instances import Instances
-from streamfs.progress import Progress
 from streamfs.selection.criteria import WrapperAccuracy
 from streamfs.selection.dependency_aware import DependencyAwareRanking
 from streamfs.selection.stopping import Check, OrderChange, RelativeValueChange, StoppingRule, ValueChange

@@ -32,12 +32,12 @@ from scipy.stats import ttest_rel
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import LeaveOneOut
 
+from streamfs.base.progress import Progress
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.console import print_json, print_table, progress, say
 from streamfs.datasets import folder
 from streamfs.errors import StreamfsError
 from streamfs.instances import Instances, read_described
-from streamfs.progress import Progress
 from streamfs.relief import Relief
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
 from streamfs.selection.sequential import SequentialSelector

@@ -2,7 +2,7 @@
 
 from math import exp, log
 
-from streamfs._compiled import kernel
+from streamfs.base._compiled import kernel
 from streamfs.classifiers._evaluate import Array
 
 NEAREST = 2.0**-53

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from streamfs._compiled import kernel
+from streamfs.base._compiled import kernel
 from streamfs.classifiers._evaluate import Array, Indices
 from streamfs.classifiers._splitmix import Generator, uniform
 

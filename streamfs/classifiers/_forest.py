@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streamfs._compiled import inlined, kernel
+from streamfs.base._compiled import inlined, kernel
 from streamfs.classifiers._evaluate import Array
 
 Ways = npt.NDArray[Any]

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
-from streamfs._compiled import kernel
+from streamfs.base._compiled import kernel
 
 TILE = 1024
 """Rows of the class that are taken at a time, so that their columns stay near while all queries are asked."""

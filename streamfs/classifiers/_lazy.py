@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from streamfs._compiled import kernel
+from streamfs.base._compiled import kernel
 from streamfs.classifiers._evaluate import Array, Flags, Indices
 from streamfs.classifiers._neighbours import difference, insert
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
-from streamfs._compiled import kernel
+from streamfs.base._compiled import kernel
 
 Integers = npt.NDArray[np.int64]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from streamfs._compiled import kernel
+from streamfs.base._compiled import kernel
 
 Generator = npt.NDArray[np.uint64]
 """The state, shape (1,)."""

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from streamfs.base.estimators import ProbableClassifier
 from streamfs.classifiers._columns import sort_columns
 from streamfs.classifiers._evaluate import Array, Flags, Indices
 from streamfs.classifiers._grow import grow
@@ -16,7 +17,6 @@ from streamfs.classifiers._layout import lay_out
 from streamfs.classifiers._prune import prune
 from streamfs.classifiers._split import SMALL, Table, x_log_x
 from streamfs.classifiers.tree import Tree
-from streamfs.estimators import ProbableClassifier
 
 
 class C45Classifier(ProbableClassifier):

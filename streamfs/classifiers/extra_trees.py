@@ -10,10 +10,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from streamfs.base.estimators import ProbableClassifier
 from streamfs.classifiers._evaluate import Array
 from streamfs.classifiers._extra_trees import Grown, Rows, grow
 from streamfs.classifiers.forest import Forest
-from streamfs.estimators import ProbableClassifier
 
 ROUNDING = 1e-9
 """The share by which a sum of weights may be wrong: what adding up thirds of a stream loses."""

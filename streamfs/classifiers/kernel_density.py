@@ -9,9 +9,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from feature_extractors.base import Array
+from streamfs.base.estimators import ProbableClassifier
 from streamfs.classifiers.class_densities import MeasuredClasses, Smoothing
 from streamfs.classifiers.neighbours import nominal_mask
-from streamfs.estimators import ProbableClassifier
 
 
 class KernelDensityClassifier(ProbableClassifier):

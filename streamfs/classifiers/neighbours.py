@@ -13,8 +13,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from feature_extractors.base import Array
+from streamfs.base.estimators import ProbableClassifier
 from streamfs.classifiers._neighbours import Integers, Scales, find_nearest
-from streamfs.estimators import ProbableClassifier
 
 MUCH_WORK = 2**24
 """Differences from which on more than one thread pays."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from river.base import Classifier
 
 from feature_extractors.base import Array
-from streamfs.container import digest
+from streamfs.base.container import digest
 from streamfs.errors import ModelError, TrainingError
 
 

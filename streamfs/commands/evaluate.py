@@ -7,7 +7,7 @@ import click
 
 from streamfs import arguments
 from streamfs.arguments import JSON, MODEL, PICTURE, STREAMS, TABLE, TRUST, Parsed, examples
-from streamfs.progress import step
+from streamfs.base.progress import step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

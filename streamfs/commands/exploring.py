@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from streamfs.base.progress import step
 from streamfs.commands import promise_words
 from streamfs.commands.promise_options import Asked
-from streamfs.progress import step
 
 if TYPE_CHECKING:
     from streamfs.streams import StreamSet

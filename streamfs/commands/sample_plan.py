@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from streamfs.arguments import JSON, STREAMS, examples
-from streamfs.progress import step
+from streamfs.base.progress import step
 
 if TYPE_CHECKING:
     from streamfs.sample_plan import SamplePlan

@@ -21,8 +21,8 @@ from streamfs.arguments import (
     examples,
     profile_option,
 )
+from streamfs.base.progress import step
 from streamfs.commands.promise_options import Asked, promise_options
-from streamfs.progress import step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ from math import floor, isfinite
 
 import numpy as np
 
-from streamfs._compiled import inlined, kernel
-from streamfs._memory import prefetch
+from streamfs.base._compiled import inlined, kernel
+from streamfs.base._memory import prefetch
 
 FOREVER = 2**62
 """Ticks for which a value is held that has no end; its negative is a tick before all."""

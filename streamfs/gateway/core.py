@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import orjson
 
-from streamfs import container
+from streamfs.base import container
 from streamfs.energy import Account
 from streamfs.engine import DECIDED, OPEN, WAITING
 from streamfs.errors import ModelError, PayloadError

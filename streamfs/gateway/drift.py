@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feature_extractors.base import Array
-from streamfs import container
+from streamfs.base import container
 from streamfs.errors import ModelError
 from streamfs.procedure import Decision
 

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 from feature_extractors.report import split_channel
+from streamfs.base.growable_array import grown, spare
 from streamfs.gateway import _grid
 from streamfs.gateway._grid import FOREVER, NONE
 from streamfs.gateway.readings import Readings
-from streamfs.growth import grown, spare
 
 Rows = npt.NDArray[np.int64]
 Table = npt.NDArray[Any]

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.report import Policy, split_channel
+from streamfs.base.growable_array import grown, spare
 from streamfs.engine import DECIDED, OPEN, WAITING, Engine
 from streamfs.gateway._grid import FOREVER, NONE
 from streamfs.gateway.joiner import Joiner
-from streamfs.growth import grown, spare
 from streamfs.procedure import Decision, Procedure
 
 Slots = npt.NDArray[np.int32]

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
-from streamfs import container
+from streamfs.base import container
 from streamfs.errors import LogError, ModelError, StateError
 from streamfs.gateway.bindings import Bindings
 from streamfs.gateway.configuration import described, understood

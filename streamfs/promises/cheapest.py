@@ -9,8 +9,8 @@ from math import inf
 
 import numpy as np
 
+from streamfs.base.progress import Progress
 from streamfs.errors import TrainingError
-from streamfs.progress import Progress
 from streamfs.promises.bundles import FEW, Bundle
 from streamfs.promises.curve import Curve
 from streamfs.promises.held_out import HeldOut

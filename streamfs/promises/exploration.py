@@ -6,12 +6,12 @@ from datetime import timedelta
 import numpy.typing as npt
 
 from feature_extractors.base import Feature
-from streamfs.container import digest
+from streamfs.base.container import digest
+from streamfs.base.progress import Progress, quiet
 from streamfs.energy import Profile, profile
 from streamfs.errors import DataError
 from streamfs.evaluation import require_streams
 from streamfs.learners import FOREST, LEARNERS
-from streamfs.progress import Progress, quiet
 from streamfs.promises.division import Division
 from streamfs.promises.plan import Plan
 from streamfs.promises.pricing import Pricing

@@ -9,10 +9,10 @@ from typing import Any, Self
 
 import feature_extractors as fx
 from feature_extractors.base import Feature
+from streamfs.base.progress import Progress
 from streamfs.errors import TrainingError
 from streamfs.model_card import build_card
 from streamfs.procedure import Procedure
-from streamfs.progress import Progress
 from streamfs.promises.cheapest import Judged, Subset
 from streamfs.promises.curve import Curve
 from streamfs.promises.exploration import identity, plan_of

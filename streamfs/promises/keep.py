@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from feature_extractors.base import Feature
+from streamfs.base.progress import Progress, step
 from streamfs.choosing import Learn
 from streamfs.classifiers.calibration import Calibration
 from streamfs.errors import TrainingError
-from streamfs.progress import Progress, step
 from streamfs.promises.bundles import Bundles
 from streamfs.promises.candidates import Candidates
 from streamfs.promises.certificate import Certificate, certify, walk

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Feature
+from streamfs.base.container import digest
+from streamfs.base.progress import Progress, quiet, step
 from streamfs.choosing import Learn
-from streamfs.container import digest
 from streamfs.learners import FOREST, N_TREES, forest_learner, tree_learner
 from streamfs.procedure import Procedure
-from streamfs.progress import Progress, quiet, step
 from streamfs.promises.bundles import FEW
 from streamfs.promises.candidates import Candidates, Propose
 from streamfs.promises.certificate import Certificate

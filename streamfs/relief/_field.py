@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from streamfs._compiled import kernel
+from streamfs.base._compiled import kernel
 from streamfs.relief._kernels import Measured
 from streamfs.relief._sieve import Sieve, Singles, sift
 from streamfs.streams import Integers

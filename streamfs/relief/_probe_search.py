@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from feature_extractors.base import Array
-from streamfs._compiled import kernel
+from streamfs.base._compiled import kernel
 from streamfs.relief._field import Field, sift_tile
 from streamfs.relief._kernels import Measured, difference, distance
 from streamfs.relief._search import CHUNK, TILE, Voting

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from streamfs._compiled import kernel
+from streamfs.base._compiled import kernel
 from streamfs.streams import Integers
 
 Singles = npt.NDArray[np.float32]

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state, validate_data
 
-from streamfs.estimators import FeatureSelector
+from streamfs.base.estimators import FeatureSelector
 from streamfs.relief._search import Voting
 from streamfs.relief.neighbours import relief_voting
 from streamfs.relief.rows import group_numbers, make_rows, require_classes

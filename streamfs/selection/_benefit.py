@@ -4,7 +4,7 @@ from math import log
 from typing import NamedTuple
 
 from feature_extractors.base import Array
-from streamfs._compiled import kernel
+from streamfs.base._compiled import kernel
 
 
 class Estimate(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from streamfs._compiled import inlined, kernel
+from streamfs.base._compiled import inlined, kernel
 from streamfs.streams import Integers
 
 Bits = npt.NDArray[np.uint64]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from streamfs._compiled import kernel
+from streamfs.base._compiled import kernel
 from streamfs.classifiers._evaluate import Array, Indices
 from streamfs.classifiers._lazy import Stored, distance
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from feature_extractors.base import Array
-from streamfs._compiled import kernel
+from streamfs.base._compiled import kernel
 from streamfs.selection._benefit import Estimate, all_benefits, joint_benefits, learn, right_share
 from streamfs.streams import Integers
 

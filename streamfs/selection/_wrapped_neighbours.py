@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
-from streamfs._compiled import inlined, kernel
+from streamfs.base._compiled import inlined, kernel
 from streamfs.classifiers._neighbours import difference, insert
 from streamfs.relief._sieve import UNLIMITED, Singles
 from streamfs.selection._wrapped_sieve import DOUBT, TOO_FAR, Sieve, Single, add

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
-from streamfs._compiled import inlined, kernel
+from streamfs.base._compiled import inlined, kernel
 from streamfs.relief._sieve import Singles
 
 Single = np.float32

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from feature_extractors.base import Array
-from streamfs.estimators import FeatureSelector
+from streamfs.base.estimators import FeatureSelector
 from streamfs.selection.candidate import Recorded, sample_by
 from streamfs.selection.possible_values import Extract, PossibleValues
 from streamfs.selection.regions import decisions, make_regions

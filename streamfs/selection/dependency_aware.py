@@ -11,8 +11,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_random_state, validate_data
 
 from feature_extractors.base import Array
+from streamfs.base.estimators import FeatureSelector
 from streamfs.classifiers.neighbours import NeighborsClassifier
-from streamfs.estimators import FeatureSelector
 from streamfs.selection.criteria import WrapperAccuracy
 from streamfs.selection.judges import Criterion
 from streamfs.selection.stopping import Check, StoppingRule, order_change, ranked, value_change

@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from streamfs.estimators import FeatureSelector
+from streamfs.base.estimators import FeatureSelector
 from streamfs.selection.discretise import EqualWidthDiscretiser
 from streamfs.selection.inconsistency import Features, SubsetInconsistency
 

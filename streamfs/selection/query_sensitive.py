@@ -13,9 +13,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter, validate_data
 
 from feature_extractors.base import Array
+from streamfs.base.estimators import ProbableClassifier
 from streamfs.classifiers.lazy import LazyNeighbors, ranges_of, shares_of
 from streamfs.classifiers.neighbours import NeighborsClassifier, check_neighbors, nominal_mask
-from streamfs.estimators import ProbableClassifier
 from streamfs.selection._query_sensitive import learn_from_all, nearest_others
 from streamfs.selection.sequential import SequentialSelector
 from streamfs.streams import Integers

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from feature_extractors.base import Array
-from streamfs.estimators import FeatureSelector
+from streamfs.base.estimators import FeatureSelector
 from streamfs.streams import Integers
 
 

@@ -9,8 +9,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
+from streamfs.base.estimators import FeatureSelector
 from streamfs.classifiers.neighbours import NeighborsClassifier
-from streamfs.estimators import FeatureSelector
 from streamfs.selection.criteria import Criterion, WrapperAccuracy
 from streamfs.selection.search import Scores, SequentialSearch, Step
 

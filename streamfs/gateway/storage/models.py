@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
-from streamfs import container
+from streamfs.base import container
 from streamfs.errors import StorageError
 from streamfs.gateway.storage.segment import storing, sync_folder
 

@@ -1,0 +1,1 @@
+"""Private ground: what every room may stand on."""
