@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from streamfs.console import progress, say
-from streamfs.datasets import NAMES
+from streamfs.data.datasets import NAMES
 from streamfs.evaluation import write_csv
 from streamfs.experiment import (
     COST_BASED,
@@ -188,7 +188,7 @@ def recorded() -> str:
     text = f"""
 ## Figure 2 on recorded streams
 
-`streamfs figure2 --data NAME`: pairs made from real recordings (`streamfs/datasets.py` says how), {FEW_SEEDS} random halves of the
+`streamfs figure2 --data NAME`: pairs made from real recordings (`streamfs/data/datasets.py` says how), {FEW_SEEDS} random halves of the
 recorded time to learn from and to test on, features of two columns each. Folds of the training streams share readings, so the
 number of features is chosen optimistically.
 """

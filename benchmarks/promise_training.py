@@ -15,9 +15,9 @@ import feature_extractors as fx
 from feature_extractors.base import Feature
 from streamfs import Promise, PromiseError, StreamSet, train
 from streamfs.base.progress import quiet
-from streamfs.channels import default_features
 from streamfs.console import say
-from streamfs.datasets import load, room_climate_fold
+from streamfs.data.datasets import load, room_climate_fold
+from streamfs.data.default_features import default_features
 from streamfs.energy import profile
 from streamfs.errors import TrainingError
 from streamfs.figure2 import Motes
@@ -258,7 +258,7 @@ with one quantity of both motes sends 2.
 The first two cases are the pairs that come with the data (432 to learn from, of which 174 certify, and 288 to test on), in
 {N_DIVISIONS} divisions of the training fold. Two things flatter their figures: pairs of one place name the mote of the lower number first, others come in either
 order, so that the sign of a difference tells more than it would elsewhere; and relative and signed differences, and the number of
-trees that judge, were chosen after a look at these test streams. So *halves* are the pairs of `streamfs.datasets` from {N_HALVES}
+trees that judge, were chosen after a look at these test streams. So *halves* are the pairs of `streamfs.data.datasets` from {N_HALVES}
 random halvings of the measurements (180 of one place and 180 of two to learn from, as many to test on), on which nothing was chosen, and
 where motes come in one order in both classes. With *roles drawn* the one or the other mote comes first by chance: then a sensor's
 offset tells less.

@@ -10,6 +10,8 @@ from promise_settings import N_UNSEEN, NINE, Setting
 
 from feature_extractors.base import Feature
 from streamfs.choosing import CrossValidation, choose_size
+from streamfs.data.feature_table import tabulate
+from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
 from streamfs.promises import Promise
 from streamfs.promises.certificate import certify, walk
@@ -19,8 +21,6 @@ from streamfs.promises.held_out import HeldOut, class_indices
 from streamfs.promises.keep import Frozen, Maker
 from streamfs.relief import position_grid
 from streamfs.selectors import SELECTORS
-from streamfs.streams import StreamSet
-from streamfs.tables import tabulate
 from streamfs.trajectories import Trajectories
 
 PROMISES = tuple(Promise(accuracy, completeness=0.9) for accuracy in (0.8, 0.85, 0.9))

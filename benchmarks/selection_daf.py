@@ -18,8 +18,8 @@ from figures import Figure, Parts, main, measure, processor, seconds, table
 
 from feature_extractors.base import Array
 from streamfs.classifiers.neighbours import NeighborsClassifier
-from streamfs.datasets import folder
-from streamfs.instances import Instances
+from streamfs.data.datasets import folder
+from streamfs.data.instances import Instances
 from streamfs.selection.criteria import WrapperAccuracy
 from streamfs.selection.dependency_aware import DependencyAwareRanking
 from streamfs.selection.judges import Criterion, Judge

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from figures import Figure, Parts, main, measure, processor, repeats, seconds, table, versus
 
+from streamfs.data.streams import Integers
 from streamfs.selection import Finco, LasVegasFilter, inconsistency
-from streamfs.streams import Integers
 
 N_VALUES, N_CLASSES = 4, 3
 THRESHOLD = 0.06

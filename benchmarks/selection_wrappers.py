@@ -23,8 +23,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from feature_extractors.base import Array
 from streamfs.classifiers.neighbours import NeighborsClassifier
-from streamfs.datasets import folder
-from streamfs.instances import Instances
+from streamfs.data.datasets import folder
+from streamfs.data.instances import Instances
 from streamfs.selection.folds import Fold, make_folds
 from streamfs.selection.sequential import SequentialSelector
 

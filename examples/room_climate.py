@@ -11,9 +11,9 @@ import argparse
 from pathlib import Path
 
 from streamfs import evaluate, train
-from streamfs.channels import default_features
 from streamfs.console import print_table, progress
-from streamfs.datasets import room_climate_fold
+from streamfs.data.datasets import room_climate_fold
+from streamfs.data.default_features import default_features
 from streamfs.errors import StreamfsError
 
 if __name__ == "__main__":

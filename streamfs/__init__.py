@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from streamfs.classifiers.c45 import C45Classifier
     from streamfs.costs import Costs
+    from streamfs.data.feature_table import FeatureTable, tabulate
+    from streamfs.data.streams import StreamSet
     from streamfs.engine import Engine
     from streamfs.evaluation import Evaluation, evaluate
     from streamfs.procedure import Decision, Procedure
     from streamfs.promises import Promise, PromiseError
     from streamfs.relief import Relief, ReliefF, StreamRelief
-    from streamfs.streams import StreamSet
-    from streamfs.tables import FeatureTable, tabulate
     from streamfs.training import train
 
 _HOMES = {
@@ -21,16 +21,16 @@ _HOMES = {
     "Decision": "streamfs.procedure",
     "Engine": "streamfs.engine",
     "Evaluation": "streamfs.evaluation",
-    "FeatureTable": "streamfs.tables",
+    "FeatureTable": "streamfs.data.feature_table",
     "Procedure": "streamfs.procedure",
     "Promise": "streamfs.promises",
     "PromiseError": "streamfs.promises",
     "Relief": "streamfs.relief",
     "ReliefF": "streamfs.relief",
     "StreamRelief": "streamfs.relief",
-    "StreamSet": "streamfs.streams",
+    "StreamSet": "streamfs.data.streams",
     "evaluate": "streamfs.evaluation",
-    "tabulate": "streamfs.tables",
+    "tabulate": "streamfs.data.feature_table",
     "train": "streamfs.training",
 }
 """Where each public name lives: imported on first use, so that what serves does not load what learns."""

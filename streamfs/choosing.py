@@ -10,10 +10,10 @@ import numpy.typing as npt
 from feature_extractors.base import Array
 from streamfs.base.progress import Progress
 from streamfs.costs import Costs
+from streamfs.data.feature_table import FeatureTable
+from streamfs.data.streams import Integers, Labels
 from streamfs.errors import DataError, TrainingError
 from streamfs.procedure import Classifier
-from streamfs.streams import Integers, Labels
-from streamfs.tables import FeatureTable
 from streamfs.trajectories import Trajectories
 
 TOLERANCE = 0.02

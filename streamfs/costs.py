@@ -14,7 +14,7 @@ from streamfs.energy import Profile
 from streamfs.errors import DataError
 
 if TYPE_CHECKING:
-    from streamfs.streams import StreamSet
+    from streamfs.data.streams import StreamSet
 
 MESSAGE_BYTES = 40
 """Payload of a message, unless it is said."""

@@ -17,6 +17,7 @@ from sensors_sim.fleet import Fleet
 from sensors_sim.nodes import Battery, Node
 from sensors_sim.same_source import SameSource, nodes_of
 from streamfs import console
+from streamfs.data.streams import StreamSet
 from streamfs.energy import EnergyMeter, profile
 from streamfs.errors import MissingExtraError
 from streamfs.evaluation import Evaluation, evaluate
@@ -26,7 +27,6 @@ from streamfs.gateway.service import Gateway, Summary
 from streamfs.gateway.transport import Transport
 from streamfs.gateway.warm_up import warm_up
 from streamfs.procedure import Decision, Procedure
-from streamfs.streams import StreamSet
 from streamfs.training import train
 
 N_TRAINING_PAIRS = 240

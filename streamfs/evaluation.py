@@ -10,10 +10,10 @@ import numpy as np
 
 from feature_extractors.report import split_channel
 from streamfs.base.progress import Progress
+from streamfs.data.streams import Labels, StreamSet
 from streamfs.engine import Engine
 from streamfs.errors import DataError
 from streamfs.procedure import Decision, Procedure
-from streamfs.streams import Labels, StreamSet
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,8 @@ from streamfs.choosing import CrossValidation, choose_size
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.classifiers.tree import Tree
 from streamfs.costs import Costs
+from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
+from streamfs.data.streams import Integers, StreamSet
 from streamfs.energy import profile
 from streamfs.errors import DataError, TrainingError
 from streamfs.lazy_learning import NAMED, NeighborsLearner, named_neighbors
@@ -24,8 +26,6 @@ from streamfs.promises.pricing import Pricing
 from streamfs.promises.spending import messages_sent
 from streamfs.relief import StreamRelief, position_grid
 from streamfs.selectors import SELECTORS, MakeSelector, Selector
-from streamfs.streams import Integers, StreamSet
-from streamfs.tables import FeatureTable, require_episodes, tabulate
 from streamfs.trajectories import Trajectories
 
 NAIVE, COST_BASED, RELIEF, LITERAL, STREAM_RELIEF = "naive", "cost-based", "Relief", "literal", "StreamRelief"

@@ -11,9 +11,10 @@ from joblib import Parallel, delayed
 
 from feature_extractors.base import Feature
 from sensors_sim.same_source import SameSource
-from streamfs import datasets
 from streamfs.base.progress import Progress
-from streamfs.channels import default_features
+from streamfs.data import datasets
+from streamfs.data.default_features import default_features
+from streamfs.data.streams import StreamSet
 from streamfs.errors import StreamfsError
 from streamfs.experiment import (
     COST_BASED,
@@ -25,7 +26,6 @@ from streamfs.experiment import (
     Outcome,
     check_method,
 )
-from streamfs.streams import StreamSet
 
 THRESHOLDS = tuple(round(0.80 + 0.01 * step, 2) for step in range(20))
 N_SEEDS = 20
@@ -98,12 +98,12 @@ class Motes:
 
 @dataclass(frozen=True)
 class Recorded:
-    """Pairs made from one of the recordings of `streamfs.datasets`.
+    """Pairs made from one of the recordings of `streamfs.data.datasets`.
 
     Parameters
     ----------
     name : str
-        One of `streamfs.datasets.NAMES`.
+        One of `streamfs.data.datasets.NAMES`.
     """
 
     name: str

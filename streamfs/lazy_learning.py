@@ -7,10 +7,10 @@ import numpy as np
 from sklearn.base import clone
 
 from streamfs.classifiers.lazy import LazyNeighbors
+from streamfs.data.feature_table import FeatureTable
+from streamfs.data.streams import Integers
 from streamfs.errors import TrainingError
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
-from streamfs.streams import Integers
-from streamfs.tables import FeatureTable
 
 MOST_INSTANCES = 1000
 """How many instances are stored at most: each tick of each stream is compared with all of them."""

@@ -14,9 +14,9 @@ from streamfs.classifiers.forest import Forest
 from streamfs.classifiers.lazy import LazyNeighbors
 from streamfs.classifiers.tree import Tree
 from streamfs.costs import MESSAGE_BYTES, price_of
+from streamfs.data.streams import StreamSet
 from streamfs.energy import Profile
 from streamfs.procedure import Classifier, Procedure
-from streamfs.streams import StreamSet
 from streamfs.traffic import measure_traffic
 
 Facts = dict[str, Any]

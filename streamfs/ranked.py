@@ -12,6 +12,8 @@ from feature_extractors.base import Feature
 from streamfs.base.progress import Progress, step
 from streamfs.choosing import CrossValidation, Learn, choose_size
 from streamfs.costs import Costs
+from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
+from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import TrainingError
 from streamfs.lazy_learning import NAMED, NeighborsLearner, named_neighbors, require_reach
 from streamfs.learners import FOREST, LEARNERS, forest_learner, river_learner, tree_learner
@@ -20,8 +22,6 @@ from streamfs.relief import position_grid
 from streamfs.relief.positions import check_positions
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
 from streamfs.selectors import MakeSelector
-from streamfs.streams import Integers, StreamSet
-from streamfs.tables import FeatureTable, require_episodes, tabulate
 from streamfs.terms import made_with, whole_ticks
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ import numpy as np
 
 from feature_extractors.base import Array
 from streamfs.asking import Flags
+from streamfs.data.feature_table import tabulate
+from streamfs.data.streams import StreamSet
 from streamfs.evaluation import require_period, require_streams
 from streamfs.procedure import Classifier, Procedure
 from streamfs.promises.curve import is_record
-from streamfs.streams import StreamSet
-from streamfs.tables import tabulate
 from streamfs.trajectories import Trajectories
 
 N_BINS = 10

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from feature_extractors.base import Array
+from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import DataError
 from streamfs.selection._benefit import Estimate, learn
 from streamfs.selection._sampling import draw, make_pools, open_pools, renew
 from streamfs.selection.discretise import EqualWidthDiscretiser
 from streamfs.selection.regions import Regions, class_uncertainty, make_regions
-from streamfs.streams import Integers, StreamSet
 
 MAX_BINS = 20
 

@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from streamfs.costs import Costs
+from streamfs.data.feature_table import FeatureTable
+from streamfs.data.streams import Integers
 from streamfs.errors import TrainingError
 from streamfs.relief import PrefixRelief, ReliefF, StreamRelief
 from streamfs.selection import (
@@ -19,8 +21,6 @@ from streamfs.selection import (
     SequentialSelector,
 )
 from streamfs.selection.stopping import ValueChange
-from streamfs.streams import Integers
-from streamfs.tables import FeatureTable
 
 MOST_ROWS = 5000
 """Rows of a table that a filter takes at most; of more, so many are drawn."""
@@ -64,7 +64,7 @@ class OnRows:
 
     Examples
     --------
-    >>> from streamfs.tables import plain_table
+    >>> from streamfs.data.feature_table import plain_table
     >>> values = np.random.default_rng(0).normal(size=(40, 3, 2))
     >>> labels = np.where(values[:, 0, 1] > 0, "up", "down")
     >>> values[:, :, 1] += 9 * np.sign(values[:, :1, 1])

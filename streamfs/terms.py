@@ -11,11 +11,11 @@ import numpy as np
 import feature_extractors as fx
 from feature_extractors.base import Feature, channels_of
 from feature_extractors.report import split_channel
-from streamfs.channels import default_features
+from streamfs.data.default_features import default_features
+from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
 from streamfs.model_header import check_distinct
 from streamfs.selectors import SELECTORS, MakeSelector
-from streamfs.streams import StreamSet
 
 
 def offered_features(streams: StreamSet, features: Sequence[Feature | str] | None) -> tuple[Feature, ...]:

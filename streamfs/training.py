@@ -11,6 +11,7 @@ import numpy.typing as npt
 from feature_extractors.base import Feature
 from streamfs.base.progress import Progress, quiet
 from streamfs.costs import Costs
+from streamfs.data.streams import StreamSet
 from streamfs.energy import Profile, profile
 from streamfs.errors import DataError
 from streamfs.evaluation import require_streams
@@ -22,7 +23,6 @@ from streamfs.promises.plan import Plan
 from streamfs.promises.pricing import Pricing, own_costs
 from streamfs.ranked import Model, Ranked
 from streamfs.selectors import MakeSelector
-from streamfs.streams import StreamSet
 from streamfs.terms import made_with, offered_features, refuse, selector_of, whole_ticks
 
 if TYPE_CHECKING:

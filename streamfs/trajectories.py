@@ -9,9 +9,9 @@ import numpy as np
 from feature_extractors.base import Array
 from streamfs.asking import Asking, Flags
 from streamfs.costs import Costs
+from streamfs.data.feature_table import FeatureTable
+from streamfs.data.streams import Integers
 from streamfs.procedure import Classifier
-from streamfs.streams import Integers
-from streamfs.tables import FeatureTable
 
 
 @dataclass(frozen=True, eq=False)

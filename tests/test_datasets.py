@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamfs import datasets
-from streamfs.datasets import NAMES, Pair, Recording, load, room_climate_fold
+from streamfs.data import datasets
+from streamfs.data.datasets import NAMES, Pair, Recording, load, room_climate_fold
 from streamfs.errors import DataError
 
 PLACE = 10**6

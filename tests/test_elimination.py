@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamfs.data.feature_table import plain_table
 from streamfs.learners import grown_forest
 from streamfs.promises.elimination import MIN_LEAF, N_TREES, elimination
-from streamfs.tables import plain_table
 
 TIME_LIMIT = 3
 

@@ -8,8 +8,9 @@ from procedures import labelled_streams
 
 import feature_extractors as fx
 from feature_extractors.report import split_channel
-from streamfs import C45Classifier, Costs, Procedure, StreamRelief, StreamSet, arguments, datasets, evaluate
+from streamfs import C45Classifier, Costs, Procedure, StreamRelief, StreamSet, arguments, evaluate
 from streamfs.costs import price_of
+from streamfs.data import datasets
 from streamfs.energy import profile
 from streamfs.errors import DataError
 from streamfs.experiment import MEASURES, METHODS, Experiment, Outcome, mean_and_interval, summarise

@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder
 from sklearn.utils.estimator_checks import check_estimator
 
-from streamfs.instances import read_described
+from streamfs.data.instances import read_described
 from streamfs.selection import EqualWidthDiscretiser, Finco, LasVegasFilter, inconsistency
 
 NAN = float("nan")

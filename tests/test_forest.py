@@ -19,8 +19,8 @@ from streamfs.base import container
 from streamfs.classifiers import Calibration, ExtraTreesClassifier, Forest
 from streamfs.classifiers._forest import BLOCK, GROUP
 from streamfs.classifiers.forest_text import MOST_LISTED, forest_text
+from streamfs.data.feature_table import tabulate
 from streamfs.errors import ModelError
-from streamfs.tables import tabulate
 from streamfs.trajectories import Trajectories
 
 NAN = float("nan")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.utils.estimator_checks import check_estimator
 
-from streamfs.instances import read_described
+from streamfs.data.instances import read_described
 from streamfs.selection import EqualWidthDiscretiser, SubsetInconsistency, inconsistency
 from streamfs.selection._inconsistency import find_pair, find_row
 

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from streamfs.data.instances import Instances, read_described
 from streamfs.errors import DataError
-from streamfs.instances import Instances, read_described
 
 NAN = float("nan")
 DATA = os.environ.get("STREAMFS_DATA")

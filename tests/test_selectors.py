@@ -11,13 +11,13 @@ import feature_extractors as fx
 import feature_extractors.base
 from streamfs import Costs, Engine, Procedure, Relief, arguments, evaluate, figure2, train
 from streamfs.cli import cli
+from streamfs.data.feature_table import plain_table
 from streamfs.errors import TrainingError
 from streamfs.experiment import OTHERS, Experiment
 from streamfs.lazy_learning import NeighborsLearner, named_neighbors
 from streamfs.relief import position_grid
 from streamfs.selection import Finco, SequentialSelector
 from streamfs.selectors import SELECTORS, OnRows
-from streamfs.tables import plain_table
 
 
 def told_by_the_second(n_streams=24, n_ticks=6):

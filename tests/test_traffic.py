@@ -8,8 +8,8 @@ from procedures import channels_procedure, labelled_streams, mean_procedure
 from feature_extractors.report import silent_ticks, split_channel
 from streamfs import StreamSet, evaluate
 from streamfs import traffic as counting
+from streamfs.data.feature_table import tabulate
 from streamfs.errors import DataError
-from streamfs.tables import tabulate
 from streamfs.traffic import measure_traffic, measure_traffics
 
 

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from procedures import channels_procedure, labelled_streams
 
-from streamfs import Procedure, evaluate, oddities, train
+from streamfs import Procedure, evaluate, train
 from streamfs.base import container
+from streamfs.data import quality_checks as oddities
+from streamfs.data.streams import StreamSet
 from streamfs.demo import run_demo
 from streamfs.errors import MissingExtraError, ModelError
 from streamfs.evaluation import replay
 from streamfs.procedure import KIND, VERSION
 from streamfs.relief import Relief, ReliefF
-from streamfs.streams import StreamSet
 
 
 @pytest.fixture

@@ -23,12 +23,12 @@ from options import new_folder
 
 from feature_extractors.base import Array
 from streamfs.console import print_json, print_table, progress
+from streamfs.data.instances import Instances
+from streamfs.data.streams import Integers
 from streamfs.errors import DataError, StreamfsError
-from streamfs.instances import Instances
 from streamfs.selection.candidate import Recorded, mean_square_error, spearman
 from streamfs.selection.possible_values import PossibleValues
 from streamfs.selection.regions import Regions, make_regions
-from streamfs.streams import Integers
 
 LEFT_OUT = "stalk-root"
 POLICIES = ("active", "random")

@@ -24,9 +24,9 @@ from options import picture, whole
 from streamfs.base.progress import Progress
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.console import print_json, print_table, progress
-from streamfs.datasets import folder
+from streamfs.data.datasets import folder
+from streamfs.data.instances import Instances
 from streamfs.errors import StreamfsError
-from streamfs.instances import Instances
 from streamfs.selection.criteria import WrapperAccuracy
 from streamfs.selection.dependency_aware import DependencyAwareRanking
 from streamfs.selection.stopping import Check, OrderChange, RelativeValueChange, StoppingRule, ValueChange

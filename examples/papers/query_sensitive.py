@@ -35,9 +35,9 @@ from sklearn.model_selection import LeaveOneOut
 from streamfs.base.progress import Progress
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.console import print_json, print_table, progress, say
-from streamfs.datasets import folder
+from streamfs.data.datasets import folder
+from streamfs.data.instances import Instances, read_described
 from streamfs.errors import StreamfsError
-from streamfs.instances import Instances, read_described
 from streamfs.relief import Relief
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
 from streamfs.selection.sequential import SequentialSelector

@@ -33,9 +33,9 @@ from streamfs.base.progress import Progress
 from streamfs.classifiers.class_densities import KERNELS
 from streamfs.classifiers.kernel_density import KernelDensityClassifier
 from streamfs.console import print_json, print_table, progress
-from streamfs.datasets import folder
+from streamfs.data.datasets import folder
+from streamfs.data.instances import Instances, read_described
 from streamfs.errors import StreamfsError
-from streamfs.instances import Instances, read_described
 from streamfs.relief import ReliefF
 from streamfs.selection.discretise import EqualWidthDiscretiser
 from streamfs.selection.error_rates import cross_validation

@@ -12,8 +12,8 @@ from streamfs.base.progress import step
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from streamfs.data.streams import StreamSet
     from streamfs.procedure import Procedure
-    from streamfs.streams import StreamSet
 
 
 @click.command(
@@ -50,8 +50,8 @@ def evaluate(
     """
     arguments.keep_inputs({"MODEL": model, "STREAMS": streams}, {"--csv": csv_path, "--png": png_path})
     from streamfs import console, evaluation
+    from streamfs.data.streams import StreamSet
     from streamfs.procedure import Procedure
-    from streamfs.streams import StreamSet
 
     if png_path:
         from streamfs import plots  # matplotlib is an extra

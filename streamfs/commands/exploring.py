@@ -11,7 +11,7 @@ from streamfs.commands import promise_words
 from streamfs.commands.promise_options import Asked
 
 if TYPE_CHECKING:
-    from streamfs.streams import StreamSet
+    from streamfs.data.streams import StreamSet
 
 
 def explore(

@@ -11,7 +11,7 @@ from streamfs.arguments import LAZY, NEW_FILE, PICTURE, POSITIVE, SHARE, TABLE, 
 
 if TYPE_CHECKING:
     from feature_extractors.base import Feature
-    from streamfs.streams import StreamSet
+    from streamfs.data.streams import StreamSet
 
 OPTIONS = (
     click.option(

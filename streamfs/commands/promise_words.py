@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from streamfs.data.streams import StreamSet
     from streamfs.procedure import Procedure
     from streamfs.promises import PromiseError
     from streamfs.promises.front import FrontPoint
-    from streamfs.streams import StreamSet
 
 MEANING = (
     "This holds for streams that are drawn as these were, each on its own. It is no guarantee elsewhere, such as "

@@ -50,7 +50,7 @@ def replay(model: Path, streams: Path, config: Path | None, trust: bool, as_json
 
 def _recorded(procedure: "Procedure", streams: Path) -> "Iterator[Decision]":
     from streamfs import evaluation
-    from streamfs.streams import StreamSet
+    from streamfs.data.streams import StreamSet
 
     recorded = StreamSet.read(streams, procedure.period, labelled=False)
     evaluation.require_columns(procedure, recorded, streams)

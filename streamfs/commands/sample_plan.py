@@ -56,8 +56,8 @@ def sample_plan(streams: Path, sensor: str, columns: Sequence[str], number: int,
     if sensor in columns:
         raise click.UsageError(f"--column {sensor} is the sensor")
     from streamfs import console
+    from streamfs.data.streams import StreamSet
     from streamfs.sample_plan import plan_samples
-    from streamfs.streams import StreamSet
 
     console.tell_of_compiling()
     with console.progress() as report, step(report, "reading the streams"):

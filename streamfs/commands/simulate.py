@@ -22,7 +22,7 @@ def simulate(out: Path, pairs: int, ticks: int, period: float, seed: int) -> Non
     """
     from sensors_sim.same_source import SameSource
     from streamfs.console import say
-    from streamfs.streams import StreamSet
+    from streamfs.data.streams import StreamSet
 
     sampled = SameSource().sample(pairs, ticks, period, seed=seed)
     streams = StreamSet(sampled.values.round(_DECIMALS), *sampled[1:])

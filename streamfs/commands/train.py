@@ -27,7 +27,7 @@ from streamfs.commands.promise_options import Asked, promise_options
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from streamfs.streams import StreamSet
+    from streamfs.data.streams import StreamSet
 
 
 @click.command(
@@ -170,8 +170,8 @@ def train(
         raise click.UsageError(f"--classifier {classifier} and --river are two classifiers, and one is learnt")
     asked.keep_inputs(streams, out)
     from streamfs import console
+    from streamfs.data.streams import StreamSet
     from streamfs.selectors import SELECTORS
-    from streamfs.streams import StreamSet
 
     console.tell_of_compiling()
     with console.progress() as report, step(report, "reading the streams"):
@@ -212,7 +212,7 @@ def _offered(
 ) -> list[Any] | None:
     """What is named to choose from; None is the usual."""
     import feature_extractors as fx
-    from streamfs.channels import default_channels
+    from streamfs.data.default_features import default_channels
 
     kinds = fx.KINDS if catalogue == "full" else fx.ESSENTIAL
     if catalogue == "full" and not (channels or features):
@@ -231,8 +231,8 @@ def _train(
 ) -> None:
     """Train, save and show a model, with what was promised of it."""
     from streamfs import console, training
-    from streamfs.channels import default_features
     from streamfs.commands import promise_words
+    from streamfs.data.default_features import default_features
     from streamfs.promises import PromiseError
 
     if asked.promise is not None:
@@ -258,7 +258,7 @@ def _train(
 
 def _remarks(recorded: "StreamSet", path: Path, period: float | None) -> "Iterator[str]":
     """What the person should know of the file before trusting what is learnt from it."""
-    from streamfs.oddities import empty_columns, usual_step
+    from streamfs.data.quality_checks import empty_columns, usual_step
 
     for column in empty_columns(recorded):
         yield f"{column} of {path} has no reading in any of {len(recorded)} streams, and is left out"

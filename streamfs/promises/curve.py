@@ -7,7 +7,7 @@ import numpy as np
 
 from feature_extractors.base import Array
 from streamfs.asking import Flags
-from streamfs.streams import Integers
+from streamfs.data.streams import Integers
 from streamfs.trajectories import Trajectories
 
 

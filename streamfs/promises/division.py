@@ -6,10 +6,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from streamfs.data.streams import Integers, Labels, StreamSet
 from streamfs.errors import DataError
 from streamfs.promises.promise import Promise
 from streamfs.selection.folds import make_folds
-from streamfs.streams import Integers, Labels, StreamSet
 
 N_PARTS = 5
 N_TEST_PARTS = 2

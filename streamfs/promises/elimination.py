@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from streamfs.data.feature_table import FeatureTable
+from streamfs.data.streams import Integers
 from streamfs.learners import grown_forest
-from streamfs.streams import Integers
-from streamfs.tables import FeatureTable
 
 N_TREES = 50
 """Trees of the forests by which features are eliminated."""
@@ -47,7 +47,7 @@ def elimination(table: FeatureTable, time_limit: int, seed: int) -> Integers:
 
     Examples
     --------
-    >>> from streamfs.tables import plain_table
+    >>> from streamfs.data.feature_table import plain_table
     >>> values = np.random.default_rng(0).normal(size=(40, 3, 2))
     >>> labels = np.where(values[:, 0, 1] > 0, "up", "down")
     >>> elimination(plain_table(values, labels), time_limit=3, seed=0).tolist()

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from feature_extractors.base import Feature
 from streamfs.base.container import digest
 from streamfs.base.progress import Progress, quiet
+from streamfs.data.streams import StreamSet
 from streamfs.energy import Profile, profile
 from streamfs.errors import DataError
 from streamfs.evaluation import require_streams
@@ -17,7 +18,6 @@ from streamfs.promises.plan import Plan
 from streamfs.promises.pricing import Pricing
 from streamfs.promises.promise import Promise
 from streamfs.selectors import MakeSelector
-from streamfs.streams import StreamSet
 from streamfs.terms import offered_features, selector_of, whole_ticks
 
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 import feature_extractors as fx
 from feature_extractors.base import Feature
 from streamfs.base.progress import Progress
+from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
 from streamfs.model_card import build_card
 from streamfs.procedure import Procedure
@@ -20,7 +21,6 @@ from streamfs.promises.front import FrontPoint, front, read_front, write_front
 from streamfs.promises.measured import measured
 from streamfs.promises.plan import Plan
 from streamfs.promises.promise import Promise
-from streamfs.streams import StreamSet
 from streamfs.terms import made_with
 
 ACCURACIES = (0.8, 0.85, 0.9, 0.95)

@@ -9,9 +9,9 @@ import numpy as np
 import orjson
 
 from feature_extractors.base import Array
+from streamfs.data.streams import Integers
 from streamfs.errors import DataError
 from streamfs.promises.rows import read_rows
-from streamfs.streams import Integers
 
 MOST_POINTS = 24
 """Points of a front that is to be read by people."""

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
 from streamfs.promises.rows import read_rows
-from streamfs.streams import StreamSet
 
 
 def read_groups(path: str | Path, streams: StreamSet) -> list[str]:

@@ -12,6 +12,8 @@ from feature_extractors.base import Feature
 from streamfs.base.progress import Progress, step
 from streamfs.choosing import Learn
 from streamfs.classifiers.calibration import Calibration
+from streamfs.data.feature_table import require_episodes, tabulate
+from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
 from streamfs.promises.bundles import Bundles
 from streamfs.promises.candidates import Candidates
@@ -24,8 +26,6 @@ from streamfs.promises.judgements import Judgements
 from streamfs.promises.pricing import Pricing
 from streamfs.promises.promise import Promise
 from streamfs.promises.refusal import refusal
-from streamfs.streams import StreamSet
-from streamfs.tables import require_episodes, tabulate
 from streamfs.trajectories import Trajectories
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from feature_extractors.base import Feature
 from feature_extractors.report import Policy, channel_name, split_channel
-from streamfs.channels import flags, on_changes, readings_alike
-from streamfs.streams import StreamSet
+from streamfs.data.default_features import flags, on_changes, readings_alike
+from streamfs.data.streams import StreamSet
 
 TICKS = (2, 4, 8, 16)
 """A channel is sent every so many ticks, if a stream has four times as many."""

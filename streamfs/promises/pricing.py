@@ -7,9 +7,9 @@ import numpy as np
 
 from feature_extractors.base import Feature, channels_of
 from streamfs.costs import MESSAGE_BYTES, Costs, check_prices
+from streamfs.data.streams import Integers, StreamSet
 from streamfs.energy import Profile
 from streamfs.promises.spending import Charges, Messages, Spending
-from streamfs.streams import Integers, StreamSet
 
 
 @dataclass(frozen=True)

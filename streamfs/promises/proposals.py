@@ -6,13 +6,13 @@ from itertools import chain, zip_longest
 import numpy as np
 
 from feature_extractors.base import Feature
+from streamfs.data.feature_table import FeatureTable, tabulate
+from streamfs.data.streams import StreamSet
 from streamfs.promises.elimination import elimination
 from streamfs.promises.policies import bare_name
 from streamfs.promises.pricing import Pricing
 from streamfs.relief import position_grid
 from streamfs.selectors import MakeSelector
-from streamfs.streams import StreamSet
-from streamfs.tables import FeatureTable, tabulate
 
 N_PROPOSED = 32
 """Features that are searched at most."""

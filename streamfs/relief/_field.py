@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from streamfs.base._compiled import kernel
+from streamfs.data.streams import Integers
 from streamfs.relief._kernels import Measured
 from streamfs.relief._sieve import Sieve, Singles, sift
-from streamfs.streams import Integers
 
 BLOCK = 2048
 """Places that are sifted for all rows of a tile while they are near the processor."""

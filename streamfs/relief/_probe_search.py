@@ -10,11 +10,11 @@ import numpy as np
 
 from feature_extractors.base import Array
 from streamfs.base._compiled import kernel
+from streamfs.data.streams import Integers
 from streamfs.relief._field import Field, sift_tile
 from streamfs.relief._kernels import Measured, difference, distance
 from streamfs.relief._search import CHUNK, TILE, Voting
 from streamfs.relief._sieve import LANES, UNLIMITED, Singles, first_limit, let_pass
-from streamfs.streams import Integers
 
 PATCH = 256
 """Places after which the limit is looked at again."""

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.base._compiled import inlined, kernel
+from streamfs.data.streams import Integers
 from streamfs.relief._field import Field, sift_tile
 from streamfs.relief._kernels import Measured, difference, distance
 from streamfs.relief._sieve import LANES, UNLIMITED, Singles, first_limit, let_pass
-from streamfs.streams import Integers
 
 CHUNK = 64
 """Rows whose gains are added up together, whatever the number of threads."""

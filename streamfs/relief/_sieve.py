@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamfs.base._compiled import kernel
-from streamfs.streams import Integers
+from streamfs.data.streams import Integers
 
 Singles = npt.NDArray[np.float32]
 

@@ -7,12 +7,12 @@ import numba
 import numpy as np
 
 from feature_extractors.base import Array
+from streamfs.data.streams import Integers
 from streamfs.relief._field import Field, Members
 from streamfs.relief._kernels import Measured
 from streamfs.relief._probe_search import make_room, search_probes
 from streamfs.relief._search import CHUNK, Voting, make_lists, search
 from streamfs.relief._sieve import Sieve
-from streamfs.streams import Integers
 
 FEW_PAIRS = 2000**2
 """Pairs of rows up to which one thread is the fastest."""

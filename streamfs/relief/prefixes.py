@@ -7,11 +7,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from streamfs.data.feature_table import FeatureTable, plain_table
+from streamfs.data.streams import Integers
 from streamfs.errors import DataError
 from streamfs.relief.positions import positions_of
 from streamfs.relief.rows import rows_of
-from streamfs.streams import Integers
-from streamfs.tables import FeatureTable, plain_table
 
 
 class PrefixRelief(BaseEstimator):

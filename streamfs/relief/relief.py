@@ -9,10 +9,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state, validate_data
 
 from streamfs.base.estimators import FeatureSelector
+from streamfs.data.streams import Integers
 from streamfs.relief._search import Voting
 from streamfs.relief.neighbours import relief_voting
 from streamfs.relief.rows import group_numbers, make_rows, require_classes
-from streamfs.streams import Integers
 
 if TYPE_CHECKING:
     from feature_extractors.base import Array

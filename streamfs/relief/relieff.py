@@ -6,10 +6,10 @@ from numbers import Integral
 import numpy as np
 import numpy.typing as npt
 
+from streamfs.data.streams import Integers
 from streamfs.relief._search import Voting
 from streamfs.relief.neighbours import relieff_voting
 from streamfs.relief.relief import Relief
-from streamfs.streams import Integers
 
 
 class ReliefF(Relief):

@@ -7,13 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
+from streamfs.data.feature_table import FeatureTable
+from streamfs.data.streams import Integers
 from streamfs.errors import DataError
 from streamfs.relief._kernels import Measured
 from streamfs.relief._search import Voting
 from streamfs.relief.measure import measure
 from streamfs.relief.neighbours import lay_out, mean_gains, mean_probe_gains, relief_voting
-from streamfs.streams import Integers
-from streamfs.tables import FeatureTable
 
 NEIGHBOURS = ("other_streams", "any")
 """Whose instances may be a near hit or miss: those of other streams, or any but the instance itself."""

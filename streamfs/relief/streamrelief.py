@@ -10,6 +10,8 @@ from sklearn.base import BaseEstimator
 
 from feature_extractors.base import Array
 from streamfs.costs import Costs
+from streamfs.data.feature_table import FeatureTable, plain_table
+from streamfs.data.streams import Integers
 from streamfs.errors import DataError
 from streamfs.relief.extrapolation import (
     decision_probability,
@@ -21,8 +23,6 @@ from streamfs.relief.measure import measure
 from streamfs.relief.positions import positions_of
 from streamfs.relief.probes import Probes
 from streamfs.relief.rows import Rows, rows_of
-from streamfs.streams import Integers
-from streamfs.tables import FeatureTable, plain_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

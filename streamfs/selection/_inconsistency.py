@@ -12,7 +12,7 @@ import numpy.typing as npt
 from numba import njit
 
 from streamfs.base._compiled import inlined, kernel
-from streamfs.streams import Integers
+from streamfs.data.streams import Integers
 
 Bits = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int32]

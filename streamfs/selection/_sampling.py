@@ -6,8 +6,8 @@ import numpy as np
 
 from feature_extractors.base import Array
 from streamfs.base._compiled import kernel
+from streamfs.data.streams import Integers
 from streamfs.selection._benefit import Estimate, all_benefits, joint_benefits, learn, right_share
-from streamfs.streams import Integers
 
 NOBODY = -1
 """No instance is left."""

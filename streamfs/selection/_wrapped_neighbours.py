@@ -13,9 +13,9 @@ import numpy.typing as npt
 from feature_extractors.base import Array
 from streamfs.base._compiled import inlined, kernel
 from streamfs.classifiers._neighbours import difference, insert
+from streamfs.data.streams import Integers
 from streamfs.relief._sieve import UNLIMITED, Singles
 from streamfs.selection._wrapped_sieve import DOUBT, TOO_FAR, Sieve, Single, add
-from streamfs.streams import Integers
 
 Integers32 = npt.NDArray[np.int32]
 

@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from feature_extractors.base import Array
 from streamfs.base.estimators import FeatureSelector
+from streamfs.data.streams import Integers
 from streamfs.selection.candidate import Recorded, sample_by
 from streamfs.selection.possible_values import Extract, PossibleValues
 from streamfs.selection.regions import decisions, make_regions
-from streamfs.streams import Integers
 
 POLICIES = ("active", "random")
 """Where the next value is extracted: in the region that is expected to teach the most, or anywhere."""

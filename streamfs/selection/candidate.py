@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from feature_extractors.base import Array
+from streamfs.data.streams import Integers
 from streamfs.selection._benefit import Estimate, learn
 from streamfs.selection._sampling import draw, learn_actively, make_pools, open_pools, sample
 from streamfs.selection.regions import Regions, decisions, joint_probabilities
-from streamfs.streams import Integers
 
 
 class Sampled(NamedTuple):

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from feature_extractors.base import Array
+from streamfs.data.streams import Integers
 from streamfs.errors import DataError
-from streamfs.streams import Integers
 
 
 class Fold(NamedTuple):

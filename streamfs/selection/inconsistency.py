@@ -10,8 +10,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_X_y
 
 from feature_extractors.base import Array
+from streamfs.data.streams import Integers
 from streamfs.selection._inconsistency import n_inconsistent, n_inconsistent_with, number_groups, rows_in_doubt
-from streamfs.streams import Integers
 
 Features = Sequence[int] | Integers
 """Indices of features, in any order."""

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
-from streamfs.streams import Integers
+from streamfs.data.streams import Integers
 
 Judge = Callable[[Sequence[int]], float]
 """How good a subset of features is, given by their indices in any order; the larger, the better."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from feature_extractors.base import Array
-from streamfs.streams import Integers
+from streamfs.data.streams import Integers
 
 Extract = Callable[[int, int], float]
 """Measures a feature on an instance: called with the index of the instance and that of the feature."""

@@ -16,9 +16,9 @@ from feature_extractors.base import Array
 from streamfs.base.estimators import ProbableClassifier
 from streamfs.classifiers.lazy import LazyNeighbors, ranges_of, shares_of
 from streamfs.classifiers.neighbours import NeighborsClassifier, check_neighbors, nominal_mask
+from streamfs.data.streams import Integers
 from streamfs.selection._query_sensitive import learn_from_all, nearest_others
 from streamfs.selection.sequential import SequentialSelector
-from streamfs.streams import Integers
 
 Flags = npt.NDArray[np.bool_]
 

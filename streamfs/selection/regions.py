@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
+from streamfs.data.streams import Integers
 from streamfs.selection._benefit import Estimate, all_benefits
-from streamfs.streams import Integers
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 
 from feature_extractors.base import Array
 from streamfs.base.estimators import FeatureSelector
-from streamfs.streams import Integers
+from streamfs.data.streams import Integers
 
 
 class RepeatedSelector(FeatureSelector):

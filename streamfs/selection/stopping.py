@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from feature_extractors.base import Array
-from streamfs.streams import Integers
+from streamfs.data.streams import Integers
 
 
 class Check(NamedTuple):

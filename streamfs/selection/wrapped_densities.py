@@ -11,9 +11,9 @@ from feature_extractors.base import Array
 from streamfs.classifiers.class_densities import MeasuredClasses, Smoothing
 from streamfs.classifiers.kernel_density import KernelDensityClassifier
 from streamfs.classifiers.neighbours import nominal_mask
+from streamfs.data.streams import Integers
 from streamfs.selection.folds import Fold
 from streamfs.selection.judges import in_order
-from streamfs.streams import Integers
 
 
 @dataclass(frozen=True)

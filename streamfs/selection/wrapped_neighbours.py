@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.classifiers.neighbours import NeighborsClassifier, check_neighbors, in_threads, measure, nominal_mask
+from streamfs.data.streams import Integers
 from streamfs.selection._wrapped_neighbours import TILE, Exact, Wrapped, count_right, make_room
 from streamfs.selection._wrapped_sieve import Sieve
 from streamfs.selection.folds import Fold
 from streamfs.selection.judges import in_order
-from streamfs.streams import Integers
 
 
 @dataclass(frozen=True)

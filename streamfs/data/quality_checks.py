@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from streamfs.streams import StreamSet
+from streamfs.data.streams import StreamSet
 
 _FAR = 1.5  # ticks, from one sample to the next: beyond, the tick is not the step of the recording
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from feature_extractors import scan
 from feature_extractors.base import Array, Feature, channels_of
 from feature_extractors.report import split_channel
+from streamfs.data.streams import Integers, Labels, StreamSet
 from streamfs.errors import DataError
-from streamfs.streams import Integers, Labels, StreamSet
 
 LEAST_OF_A_CLASS = 20
 """Instances that are drawn of the rarest class at least, so that it is learnt, and in every fold."""

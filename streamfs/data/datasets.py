@@ -49,9 +49,9 @@ import numpy as np
 import polars as pl
 
 from feature_extractors.base import Array
+from streamfs.data.recordings import numbers_of, read_table, texts_of
+from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
-from streamfs.recordings import numbers_of, read_table, texts_of
-from streamfs.streams import StreamSet
 
 NAMES = ("room_climate", "sml2010", "appliances", "uncg_wsn")
 

@@ -7,7 +7,7 @@ import numpy as np
 import feature_extractors as fx
 from feature_extractors.base import Array, Feature
 from feature_extractors.report import Policy, channel_name, quantity_of
-from streamfs.streams import StreamSet
+from streamfs.data.streams import StreamSet
 
 
 def default_features(streams: StreamSet) -> tuple[Feature, ...]:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from streamfs.data.text_table import Categories, Cells, Table
 from streamfs.errors import DataError
-from streamfs.text_table import Categories, Cells, Table
 
 _NUMERIC = ("numeric", "real", "integer")
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""

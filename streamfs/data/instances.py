@@ -11,10 +11,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from streamfs.arff import read_arff
+from streamfs.data.arff import read_arff
+from streamfs.data.recordings import check_names
+from streamfs.data.text_table import Categories, Table, read_lines, read_text
 from streamfs.errors import DataError
-from streamfs.recordings import check_names
-from streamfs.text_table import Categories, Table, read_lines, read_text
 
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.str_]

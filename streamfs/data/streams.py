@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from feature_extractors.base import LARGEST, Array
 from feature_extractors.report import silent_ticks, split_channel
+from streamfs.data.recordings import Recorded, check_names, check_period, read_recorded, write_recorded
 from streamfs.errors import DataError
-from streamfs.recordings import Recorded, check_names, check_period, read_recorded, write_recorded
 
 Integers = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.str_]

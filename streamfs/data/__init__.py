@@ -1,0 +1,1 @@
+"""Recorded streams, files, and tables of feature values."""
