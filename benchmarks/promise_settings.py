@@ -9,14 +9,14 @@ import numpy as np
 import feature_extractors as fx
 from sensors_sim.same_source import SameSource
 from streamfs.base.progress import quiet
+from streamfs.costs.energy import profile
+from streamfs.costs.pricing import Pricing
 from streamfs.data.default_features import default_features
 from streamfs.data.streams import StreamSet
-from streamfs.energy import profile
 from streamfs.figure2 import Motes
 from streamfs.learners import LEARNERS
 from streamfs.promises import Promise
 from streamfs.promises.plan import Plan
-from streamfs.promises.pricing import Pricing
 
 PERIOD = 10.0
 N_UNSEEN = 20_000

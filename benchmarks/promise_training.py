@@ -16,9 +16,10 @@ from feature_extractors.base import Feature
 from streamfs import Promise, PromiseError, StreamSet, train
 from streamfs.base.progress import quiet
 from streamfs.console import say
+from streamfs.costs.energy import profile
+from streamfs.costs.pricing import Pricing
 from streamfs.data.datasets import load, room_climate_fold
 from streamfs.data.default_features import default_features
-from streamfs.energy import profile
 from streamfs.errors import TrainingError
 from streamfs.figure2 import Motes
 from streamfs.learners import LEARNERS
@@ -26,7 +27,6 @@ from streamfs.promises.cheapest import Judged
 from streamfs.promises.curve import Curve, Point
 from streamfs.promises.keep import Frozen, Maker
 from streamfs.promises.plan import Plan
-from streamfs.promises.pricing import Pricing
 from streamfs.selectors import SELECTORS
 
 ROOM = Promise(accuracy=0.85, completeness=0.9)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from streamfs.classifiers.c45 import C45Classifier
-    from streamfs.costs import Costs
+    from streamfs.costs.costs import Costs
     from streamfs.data.feature_table import FeatureTable, tabulate
     from streamfs.data.streams import StreamSet
     from streamfs.engine import Engine
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "C45Classifier": "streamfs.classifiers.c45",
-    "Costs": "streamfs.costs",
+    "Costs": "streamfs.costs.costs",
     "Decision": "streamfs.procedure",
     "Engine": "streamfs.engine",
     "Evaluation": "streamfs.evaluation",

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.base.progress import Progress
-from streamfs.costs import Costs
+from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers, Labels
 from streamfs.errors import DataError, TrainingError

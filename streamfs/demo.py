@@ -17,8 +17,8 @@ from sensors_sim.fleet import Fleet
 from sensors_sim.nodes import Battery, Node
 from sensors_sim.same_source import SameSource, nodes_of
 from streamfs import console
+from streamfs.costs.energy import EnergyMeter, profile
 from streamfs.data.streams import StreamSet
-from streamfs.energy import EnergyMeter, profile
 from streamfs.errors import MissingExtraError
 from streamfs.evaluation import Evaluation, evaluate
 from streamfs.gateway.bindings import Bindings

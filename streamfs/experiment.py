@@ -12,18 +12,18 @@ from feature_extractors.base import Array, Feature, channels_of
 from streamfs.choosing import CrossValidation, choose_size
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.classifiers.tree import Tree
-from streamfs.costs import Costs
+from streamfs.costs.costs import Costs
+from streamfs.costs.energy import profile
+from streamfs.costs.pricing import Pricing
+from streamfs.costs.spending import messages_sent
 from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
 from streamfs.data.streams import Integers, StreamSet
-from streamfs.energy import profile
 from streamfs.errors import DataError, TrainingError
 from streamfs.lazy_learning import NAMED, NeighborsLearner, named_neighbors
 from streamfs.procedure import Classifier
 from streamfs.promises import Promise
 from streamfs.promises.curve import Curve
 from streamfs.promises.plan import maker_of
-from streamfs.promises.pricing import Pricing
-from streamfs.promises.spending import messages_sent
 from streamfs.relief import StreamRelief, position_grid
 from streamfs.selectors import SELECTORS, MakeSelector, Selector
 from streamfs.trajectories import Trajectories

@@ -8,14 +8,14 @@ import numpy as np
 
 from feature_extractors.report import split_channel
 from streamfs import card_text
-from streamfs.batteries import Duty, by_role, life, role_of
 from streamfs.card_shape import check_card, check_evidence
 from streamfs.classifiers.forest import Forest
 from streamfs.classifiers.lazy import LazyNeighbors
 from streamfs.classifiers.tree import Tree
-from streamfs.costs import MESSAGE_BYTES, price_of
+from streamfs.costs.batteries import Duty, by_role, life, role_of
+from streamfs.costs.costs import MESSAGE_BYTES, price_of
+from streamfs.costs.energy import Profile
 from streamfs.data.streams import StreamSet
-from streamfs.energy import Profile
 from streamfs.procedure import Classifier, Procedure
 from streamfs.traffic import measure_traffic
 
@@ -64,7 +64,7 @@ def build_card(
     --------
     >>> import feature_extractors as fx
     >>> from streamfs import train
-    >>> from streamfs.energy import profile
+    >>> from streamfs.costs.energy import profile
     >>> labels = np.repeat(["calm", "busy"], 30)
     >>> values = np.where(labels == "calm", 0.0, 2.0)[:, None, None] + np.linspace(0, 1, 12)[:, None]
     >>> streams = StreamSet(values, labels, ["noise"])

@@ -17,7 +17,7 @@ from streamfs.classifiers.forest_text import forest_text
 from streamfs.classifiers.lazy import LazyNeighbors
 from streamfs.classifiers.lazy_text import lazy_text
 from streamfs.classifiers.tree import Tree
-from streamfs.costs import Costs
+from streamfs.costs.costs import Costs
 from streamfs.errors import ModelError
 from streamfs.model_header import check_distinct, check_header
 

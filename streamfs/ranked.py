@@ -11,7 +11,7 @@ import numpy.typing as npt
 from feature_extractors.base import Feature
 from streamfs.base.progress import Progress, step
 from streamfs.choosing import CrossValidation, Learn, choose_size
-from streamfs.costs import Costs
+from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
 from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import TrainingError

@@ -7,12 +7,12 @@ import numpy as np
 
 from feature_extractors.base import Array
 from feature_extractors.report import channel_name
+from streamfs.costs.spending import messages_sent
 from streamfs.data.feature_table import tabulate
 from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import DataError
 from streamfs.evaluation import require_columns, require_period
 from streamfs.procedure import Procedure
-from streamfs.promises.spending import messages_sent
 from streamfs.trajectories import Trajectories
 
 

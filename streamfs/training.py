@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from feature_extractors.base import Feature
 from streamfs.base.progress import Progress, quiet
-from streamfs.costs import Costs
+from streamfs.costs.costs import Costs
+from streamfs.costs.energy import Profile, profile
+from streamfs.costs.pricing import Pricing, own_costs
 from streamfs.data.streams import StreamSet
-from streamfs.energy import Profile, profile
 from streamfs.errors import DataError
 from streamfs.evaluation import require_streams
 from streamfs.learners import LEARNERS
@@ -20,7 +21,6 @@ from streamfs.model_card import build_card
 from streamfs.procedure import Procedure
 from streamfs.promises import Promise
 from streamfs.promises.plan import Plan
-from streamfs.promises.pricing import Pricing, own_costs
 from streamfs.ranked import Model, Ranked
 from streamfs.selectors import MakeSelector
 from streamfs.terms import made_with, offered_features, refuse, selector_of, whole_ticks

@@ -8,7 +8,7 @@ import numpy as np
 
 from feature_extractors.base import Array
 from streamfs.asking import Asking, Flags
-from streamfs.costs import Costs
+from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers
 from streamfs.procedure import Classifier

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamfs.batteries import DAY, TWO_AA_CELLS, Duty, by_role, life, role_of
-from streamfs.energy import PROFILES, Profile, profile
+from streamfs.costs.batteries import DAY, TWO_AA_CELLS, Duty, by_role, life, role_of
+from streamfs.costs.energy import PROFILES, Profile, profile
 
 RADIOS = st.sampled_from([radio for radio in PROFILES.values() if radio.unit == "joules"])
 TICKS, PERIODS = st.floats(0.0, 1e3), st.floats(1e-3, 1e3)

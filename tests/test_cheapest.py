@@ -15,6 +15,7 @@ from procedures import labelled_streams
 
 import feature_extractors as fx
 from streamfs import tabulate
+from streamfs.costs.spending import Messages
 from streamfs.errors import TrainingError
 from streamfs.learners import forest_learner, tree_learner
 from streamfs.promises import Promise, cheapest
@@ -23,7 +24,6 @@ from streamfs.promises.cheapest import DOUBT, EVEN, LIKELY, PATIENCE, POSSIBLE, 
 from streamfs.promises.curve import Curve
 from streamfs.promises.held_out import HeldOut
 from streamfs.promises.judgements import Judgements
-from streamfs.promises.spending import Messages
 from streamfs.trajectories import Trajectories
 
 N = 200

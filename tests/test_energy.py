@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamfs.energy import PROFILES, EnergyMeter, LoRaProfile, lora_time_on_air, profile
+from streamfs.costs.energy import PROFILES, EnergyMeter, LoRaProfile, lora_time_on_air, profile
 
 MESSAGES = st.lists(
     st.tuples(st.sampled_from(["a", "b", "c"]), st.integers(0, 200), st.integers(0, 5)), max_size=30

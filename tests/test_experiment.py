@@ -9,14 +9,14 @@ from procedures import labelled_streams
 import feature_extractors as fx
 from feature_extractors.report import split_channel
 from streamfs import C45Classifier, Costs, Procedure, StreamRelief, StreamSet, arguments, evaluate
-from streamfs.costs import price_of
+from streamfs.costs.costs import price_of
+from streamfs.costs.energy import profile
+from streamfs.costs.spending import messages_sent
 from streamfs.data import datasets
-from streamfs.energy import profile
 from streamfs.errors import DataError
 from streamfs.experiment import MEASURES, METHODS, Experiment, Outcome, mean_and_interval, summarise
 from streamfs.figure2 import File, Motes, Recorded, against_the_cheapest, compare, shown
 from streamfs.lazy_learning import NAMED
-from streamfs.promises.spending import messages_sent
 from streamfs.relief import position_grid
 from streamfs.selectors import SELECTORS
 

@@ -18,7 +18,7 @@ from sensors_sim.fleet import Fleet
 from sensors_sim.links import Link
 from sensors_sim.same_source import SameSource, nodes_of
 from streamfs import StreamSet, evaluate, train
-from streamfs.energy import profile
+from streamfs.costs.energy import profile
 from streamfs.gateway.bindings import Bindings
 from streamfs.gateway.ledger import Spent
 from streamfs.gateway.options import Options

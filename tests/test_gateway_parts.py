@@ -15,8 +15,8 @@ from paho.mqtt.subscribeoptions import SubscribeOptions
 
 import feature_extractors as fx
 from streamfs.classifiers.tree import Tree
-from streamfs.costs import Costs
-from streamfs.energy import profile
+from streamfs.costs.costs import Costs
+from streamfs.costs.energy import profile
 from streamfs.errors import DataError, StreamfsError
 from streamfs.gateway.bindings import Bindings, Source
 from streamfs.gateway.control import Control

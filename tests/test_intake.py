@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from procedures import channels_procedure
 from records import Models, batch, message, new_core, raw
 
-from streamfs.energy import profile
+from streamfs.costs.energy import profile
 from streamfs.gateway import intake
 from streamfs.gateway.bindings import Bindings, Route
 from streamfs.gateway.codecs import codec_for, encode_array

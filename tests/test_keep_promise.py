@@ -14,7 +14,9 @@ from streamfs.base.progress import quiet
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.forest import Forest
 from streamfs.classifiers.tree import Tree
-from streamfs.energy import profile
+from streamfs.costs.energy import profile
+from streamfs.costs.pricing import Pricing
+from streamfs.costs.spending import Messages
 from streamfs.errors import DataError, TrainingError
 from streamfs.learners import tree_learner
 from streamfs.promises import Promise, PromiseError, cheapest, division, held_out, keep
@@ -23,8 +25,6 @@ from streamfs.promises.certificate import walk
 from streamfs.promises.division import Division
 from streamfs.promises.held_out import HeldOut
 from streamfs.promises.plan import Plan
-from streamfs.promises.pricing import Pricing
-from streamfs.promises.spending import Messages
 from streamfs.selectors import SELECTORS
 from streamfs.traffic import measure_traffic
 from streamfs.trajectories import Trajectories

@@ -15,12 +15,12 @@ from river.naive_bayes import GaussianNB
 import feature_extractors as fx
 from feature_extractors.report import channel_name
 from streamfs import Procedure, StreamSet, card_words, train
-from streamfs.batteries import Duty, by_role, life
 from streamfs.card_text import MEANING, NO_PROMISE
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.forest import Forest
 from streamfs.commands.card import card as card_command
-from streamfs.energy import Profile, profile
+from streamfs.costs.batteries import Duty, by_role, life
+from streamfs.costs.energy import Profile, profile
 from streamfs.errors import ModelError
 from streamfs.model_card import build_card, facts, markdown
 

@@ -9,13 +9,13 @@ from procedures import labelled_streams
 import feature_extractors as fx
 from feature_extractors.report import Policy
 from streamfs import StreamSet, tabulate
-from streamfs.energy import profile
+from streamfs.costs.energy import profile
+from streamfs.costs.pricing import Pricing
 from streamfs.errors import TrainingError
 from streamfs.promises import proposals
 from streamfs.promises.bundles import Bundles
 from streamfs.promises.candidates import Candidates
 from streamfs.promises.policies import bare_name, policies_of, with_policies
-from streamfs.promises.pricing import Pricing
 from streamfs.promises.proposals import N_PROPOSED, N_RANKED, propose
 
 OFFERED = (

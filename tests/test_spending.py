@@ -11,10 +11,10 @@ import feature_extractors as fx
 from feature_extractors.base import channels_of
 from feature_extractors.report import split_channel
 from streamfs import Costs, StreamSet, tabulate
-from streamfs.energy import profile
+from streamfs.costs.energy import profile
+from streamfs.costs.pricing import Pricing, own_costs
+from streamfs.costs.spending import Charges, Messages, messages_sent
 from streamfs.errors import DataError
-from streamfs.promises.pricing import Pricing, own_costs
-from streamfs.promises.spending import Charges, Messages, messages_sent
 
 NAMES = (
     "count()",

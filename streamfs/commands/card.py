@@ -6,7 +6,7 @@ import click
 
 from streamfs import arguments
 from streamfs.arguments import JSON, MODEL, NEW_FILE, NOT_NEGATIVE, POSITIVE, TRUST, examples
-from streamfs.energy import PROFILES
+from streamfs.costs.energy import PROFILES
 
 
 @click.command(
@@ -57,7 +57,7 @@ def card(
     """
     arguments.keep_inputs({"MODEL": model}, {"--out": out})
     from streamfs import card_text, console
-    from streamfs.batteries import TWO_AA_CELLS, Duty
+    from streamfs.costs.batteries import TWO_AA_CELLS, Duty
     from streamfs.model_card import facts
     from streamfs.procedure import Procedure
 

@@ -61,7 +61,7 @@ def _write_front(
     as_json: bool,
 ) -> None:
     from streamfs import console
-    from streamfs.energy import PROFILES
+    from streamfs.costs.energy import PROFILES
     from streamfs.promises.explore import explore as find_front
 
     unit = PROFILES[options["energy_profile"]].unit

@@ -100,7 +100,7 @@ def figure2(
     )
     from streamfs import console, evaluation, experiment
     from streamfs import figure2 as paper
-    from streamfs.costs import check_prices
+    from streamfs.costs.costs import check_prices
     from streamfs.relief._search import search
 
     if png_path:

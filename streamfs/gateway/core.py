@@ -14,7 +14,7 @@ from typing import Any, Self
 import orjson
 
 from streamfs.base import container
-from streamfs.energy import Account
+from streamfs.costs.energy import Account
 from streamfs.engine import DECIDED, OPEN, WAITING
 from streamfs.errors import ModelError, PayloadError
 from streamfs.gateway._grid import NONE

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy.typing as npt
 import orjson
 
-from streamfs.energy import Account, LoRaProfile, Profile, profile
+from streamfs.costs.energy import Account, LoRaProfile, Profile, profile
 from streamfs.errors import StreamfsError
 from streamfs.procedure import Decision
 
@@ -68,7 +68,7 @@ class Ledger:
     Parameters
     ----------
     profile_name : str
-        The nodes' radio, a key of `streamfs.energy.PROFILES`.
+        The nodes' radio, a key of `streamfs.costs.energy.PROFILES`.
 
     Raises
     ------

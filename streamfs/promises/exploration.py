@@ -8,14 +8,14 @@ import numpy.typing as npt
 from feature_extractors.base import Feature
 from streamfs.base.container import digest
 from streamfs.base.progress import Progress, quiet
+from streamfs.costs.energy import Profile, profile
+from streamfs.costs.pricing import Pricing
 from streamfs.data.streams import StreamSet
-from streamfs.energy import Profile, profile
 from streamfs.errors import DataError
 from streamfs.evaluation import require_streams
 from streamfs.learners import FOREST, LEARNERS
 from streamfs.promises.division import Division
 from streamfs.promises.plan import Plan
-from streamfs.promises.pricing import Pricing
 from streamfs.promises.promise import Promise
 from streamfs.selectors import MakeSelector
 from streamfs.terms import offered_features, selector_of, whole_ticks

@@ -10,10 +10,10 @@ from joblib import Parallel, delayed
 
 from feature_extractors.base import Array
 from streamfs.choosing import Learn
+from streamfs.costs.spending import Spending
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers
 from streamfs.promises.curve import Curve, is_record
-from streamfs.promises.spending import Spending
 from streamfs.relief import position_grid
 from streamfs.selection.folds import Fold, make_folds
 from streamfs.trajectories import Trajectories

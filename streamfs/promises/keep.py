@@ -12,6 +12,7 @@ from feature_extractors.base import Feature
 from streamfs.base.progress import Progress, step
 from streamfs.choosing import Learn
 from streamfs.classifiers.calibration import Calibration
+from streamfs.costs.pricing import Pricing
 from streamfs.data.feature_table import require_episodes, tabulate
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
@@ -23,7 +24,6 @@ from streamfs.promises.curve import Curve
 from streamfs.promises.division import Division
 from streamfs.promises.held_out import HeldOut, class_indices
 from streamfs.promises.judgements import Judgements
-from streamfs.promises.pricing import Pricing
 from streamfs.promises.promise import Promise
 from streamfs.promises.refusal import refusal
 from streamfs.trajectories import Trajectories

@@ -15,6 +15,7 @@ from feature_extractors.base import Feature
 from streamfs.base.container import digest
 from streamfs.base.progress import Progress, quiet, step
 from streamfs.choosing import Learn
+from streamfs.costs.pricing import Pricing
 from streamfs.data.streams import StreamSet
 from streamfs.learners import FOREST, N_TREES, forest_learner, tree_learner
 from streamfs.procedure import Procedure
@@ -25,7 +26,6 @@ from streamfs.promises.cheapest import Cheapest
 from streamfs.promises.division import Division
 from streamfs.promises.judgements import Judgements
 from streamfs.promises.keep import Frozen, Maker
-from streamfs.promises.pricing import Pricing
 from streamfs.promises.promise import Promise
 from streamfs.promises.proposals import propose
 from streamfs.selectors import SELECTORS, MakeSelector

@@ -6,11 +6,11 @@ from itertools import chain, zip_longest
 import numpy as np
 
 from feature_extractors.base import Feature
+from streamfs.costs.pricing import Pricing
 from streamfs.data.feature_table import FeatureTable, tabulate
 from streamfs.data.streams import StreamSet
 from streamfs.promises.elimination import elimination
 from streamfs.promises.policies import bare_name
-from streamfs.promises.pricing import Pricing
 from streamfs.relief import position_grid
 from streamfs.selectors import MakeSelector
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from feature_extractors.base import Array
-from streamfs.costs import Costs
+from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable, plain_table
 from streamfs.data.streams import Integers
 from streamfs.errors import DataError

@@ -8,7 +8,7 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 
-from streamfs.energy import PROFILES
+from streamfs.costs.energy import PROFILES
 from streamfs.errors import SettingsError, StreamfsError
 from streamfs.gateway.bindings import Bindings
 from streamfs.gateway.settings.broker import Broker
@@ -44,7 +44,7 @@ class Settings:
     trust : bool
         Whether a pickled River model may be loaded.
     profile : str
-        The nodes' radio, a key of `streamfs.energy.PROFILES`.
+        The nodes' radio, a key of `streamfs.costs.energy.PROFILES`.
     time : Time
         What time it is for the streams.
     streams : Streams

@@ -7,7 +7,7 @@ import numpy as np
 
 from feature_extractors.base import Array, Feature, channels_of
 from feature_extractors.report import silent_ticks, split_channel
-from streamfs.costs import Costs, price_of
+from streamfs.costs.costs import Costs, price_of
 from streamfs.data.streams import Integers, StreamSet
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array, Feature, channels_of
 from feature_extractors.report import quantity_of, silent_ticks, split_channel
-from streamfs.energy import Profile
+from streamfs.costs.energy import Profile
 from streamfs.errors import DataError
 
 if TYPE_CHECKING:

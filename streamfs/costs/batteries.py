@@ -6,8 +6,8 @@ from math import inf, isfinite
 from typing import NamedTuple
 
 from feature_extractors.report import split_channel
-from streamfs.costs import MESSAGE_BYTES, price_of
-from streamfs.energy import Profile
+from streamfs.costs.costs import MESSAGE_BYTES, price_of
+from streamfs.costs.energy import Profile
 
 DAY = 86400.0  # seconds
 HOUR = 3600.0  # seconds
@@ -140,7 +140,7 @@ def life(
 
     Examples
     --------
-    >>> from streamfs.energy import profile
+    >>> from streamfs.costs.energy import profile
     >>> messages, joules, sending, days = life({"light": 12.0}, 60, 1.0, profile("cc2420"))
     >>> round(messages), round(joules, 2), round(sending, 3), round(days)
     (283, 5.38, 0.027, 3912)

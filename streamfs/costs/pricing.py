@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from feature_extractors.base import Feature, channels_of
-from streamfs.costs import MESSAGE_BYTES, Costs, check_prices
+from streamfs.costs.costs import MESSAGE_BYTES, Costs, check_prices
+from streamfs.costs.energy import Profile
+from streamfs.costs.spending import Charges, Messages, Spending
 from streamfs.data.streams import Integers, StreamSet
-from streamfs.energy import Profile
-from streamfs.promises.spending import Charges, Messages, Spending
 
 
 @dataclass(frozen=True)

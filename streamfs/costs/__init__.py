@@ -1,0 +1,1 @@
+"""What messages, features and batteries cost."""
