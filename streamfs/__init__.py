@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from streamfs.data.streams import StreamSet
     from streamfs.engine import Engine
     from streamfs.evaluation import Evaluation, evaluate
-    from streamfs.procedure import Decision, Procedure
+    from streamfs.procedure.procedure import Decision, Procedure
     from streamfs.promises import Promise, PromiseError
     from streamfs.relief import Relief, ReliefF, StreamRelief
     from streamfs.training import train
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 _HOMES = {
     "C45Classifier": "streamfs.classifiers.c45",
     "Costs": "streamfs.costs.costs",
-    "Decision": "streamfs.procedure",
+    "Decision": "streamfs.procedure.procedure",
     "Engine": "streamfs.engine",
     "Evaluation": "streamfs.evaluation",
     "FeatureTable": "streamfs.data.feature_table",
-    "Procedure": "streamfs.procedure",
+    "Procedure": "streamfs.procedure.procedure",
     "Promise": "streamfs.promises",
     "PromiseError": "streamfs.promises",
     "Relief": "streamfs.relief",

@@ -13,7 +13,7 @@ from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers, Labels
 from streamfs.errors import DataError, TrainingError
-from streamfs.procedure import Classifier
+from streamfs.procedure.procedure import Classifier
 from streamfs.trajectories import Trajectories
 
 TOLERANCE = 0.02

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from streamfs.procedure import Decision
+from streamfs.procedure.procedure import Decision
 
 if TYPE_CHECKING:
     from streamfs.base.progress import Progress as Report

@@ -26,7 +26,7 @@ from streamfs.gateway.options import Options
 from streamfs.gateway.service import Gateway, Summary
 from streamfs.gateway.transport import Transport
 from streamfs.gateway.warm_up import warm_up
-from streamfs.procedure import Decision, Procedure
+from streamfs.procedure.procedure import Decision, Procedure
 from streamfs.training import train
 
 N_TRAINING_PAIRS = 240

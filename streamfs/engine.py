@@ -18,11 +18,11 @@ from feature_extractors import Program
 from feature_extractors.base import Array
 from streamfs import _ticks, frozen
 from streamfs._plan import COUNTERS, DECIDED, ENDED, FREE, OPEN, STREAM, WAITING, Plan
-from streamfs.asking import Asking
 from streamfs.base import container
 from streamfs.base.growable_array import grown, spare
 from streamfs.classifiers.tree import Tree
-from streamfs.procedure import Decision, Procedure
+from streamfs.procedure.procedure import Decision, Procedure
+from streamfs.procedure.requested_channels import Asking
 from streamfs.roll import Roll
 
 KIND, VERSION = "snapshot", 4

@@ -13,7 +13,7 @@ from streamfs.base.progress import Progress
 from streamfs.data.streams import Labels, StreamSet
 from streamfs.engine import Engine
 from streamfs.errors import DataError
-from streamfs.procedure import Decision, Procedure
+from streamfs.procedure.procedure import Decision, Procedure
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
 from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import DataError, TrainingError
 from streamfs.lazy_learning import NAMED, NeighborsLearner, named_neighbors
-from streamfs.procedure import Classifier
+from streamfs.procedure.procedure import Classifier
 from streamfs.promises import Promise
 from streamfs.promises.curve import Curve
 from streamfs.promises.plan import maker_of

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from streamfs._plan import COUNTERS, DECIDED, FREE, STREAM
 from streamfs.errors import ModelError
-from streamfs.procedure import Procedure
+from streamfs.procedure.procedure import Procedure
 
 ARRAYS = {
     "state": np.dtype(np.float64),

@@ -8,7 +8,7 @@ from streamfs.choosing import Learn
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.classifiers.extra_trees import ExtraTreesClassifier
 from streamfs.data.feature_table import FeatureTable
-from streamfs.procedure import Classifier
+from streamfs.procedure.procedure import Classifier
 from streamfs.relief import position_grid
 
 if TYPE_CHECKING:

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from feature_extractors.report import split_channel
-from streamfs import card_text
-from streamfs.card_shape import check_card, check_evidence
 from streamfs.classifiers.forest import Forest
 from streamfs.classifiers.lazy import LazyNeighbors
 from streamfs.classifiers.tree import Tree
@@ -16,7 +14,9 @@ from streamfs.costs.batteries import Duty, by_role, life, role_of
 from streamfs.costs.costs import MESSAGE_BYTES, price_of
 from streamfs.costs.energy import Profile
 from streamfs.data.streams import StreamSet
-from streamfs.procedure import Classifier, Procedure
+from streamfs.procedure import card_text
+from streamfs.procedure.card_schema import check_card, check_evidence
+from streamfs.procedure.procedure import Classifier, Procedure
 from streamfs.traffic import measure_traffic
 
 Facts = dict[str, Any]

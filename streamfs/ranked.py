@@ -17,7 +17,7 @@ from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import TrainingError
 from streamfs.lazy_learning import NAMED, NeighborsLearner, named_neighbors, require_reach
 from streamfs.learners import FOREST, LEARNERS, forest_learner, river_learner, tree_learner
-from streamfs.procedure import Classifier, Procedure
+from streamfs.procedure.procedure import Classifier, Procedure
 from streamfs.relief import position_grid
 from streamfs.relief.positions import check_positions
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors

@@ -14,7 +14,7 @@ from feature_extractors.report import split_channel
 from streamfs.data.default_features import default_features
 from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
-from streamfs.model_header import check_distinct
+from streamfs.procedure.header import check_distinct
 from streamfs.selectors import SELECTORS, MakeSelector
 
 

@@ -12,7 +12,7 @@ from streamfs.data.feature_table import tabulate
 from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import DataError
 from streamfs.evaluation import require_columns, require_period
-from streamfs.procedure import Procedure
+from streamfs.procedure.procedure import Procedure
 from streamfs.trajectories import Trajectories
 
 

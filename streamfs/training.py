@@ -18,7 +18,7 @@ from streamfs.errors import DataError
 from streamfs.evaluation import require_streams
 from streamfs.learners import LEARNERS
 from streamfs.model_card import build_card
-from streamfs.procedure import Procedure
+from streamfs.procedure.procedure import Procedure
 from streamfs.promises import Promise
 from streamfs.promises.plan import Plan
 from streamfs.ranked import Model, Ranked

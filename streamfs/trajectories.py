@@ -7,11 +7,11 @@ from typing import Self
 import numpy as np
 
 from feature_extractors.base import Array
-from streamfs.asking import Asking, Flags
 from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers
-from streamfs.procedure import Classifier
+from streamfs.procedure.procedure import Classifier
+from streamfs.procedure.requested_channels import Asking, Flags
 
 
 @dataclass(frozen=True, eq=False)

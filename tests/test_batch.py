@@ -9,7 +9,7 @@ from streamfs.gateway.batch import Batch, Grouping
 from streamfs.gateway.core import Effects
 from streamfs.gateway.publication import Publication
 from streamfs.gateway.wall_clock import WallClock
-from streamfs.procedure import Decision
+from streamfs.procedure.procedure import Decision
 
 NOTHING = Effects()
 SAID = Effects(publications=[Publication("streamfs/control/n1", b"{}")])

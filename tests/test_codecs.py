@@ -26,7 +26,7 @@ from streamfs.gateway.codecs import (
     encode_decision,
     encode_senml,
 )
-from streamfs.procedure import Decision
+from streamfs.procedure.procedure import Decision
 
 ARRIVAL = 1.75e9
 HOSTILE = Path(__file__).parent / "hostile"

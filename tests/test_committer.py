@@ -335,7 +335,7 @@ from streamfs.gateway.storage.journal import Entry
 from streamfs.gateway.storage.log import Record
 from streamfs.gateway.publication import Publication
 from streamfs.gateway.storage.state import State
-from streamfs.procedure import Decision
+from streamfs.procedure.procedure import Decision
 
 def effects(numbers):
     made = [i for i in numbers if i % 5 == 0]

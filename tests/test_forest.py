@@ -349,7 +349,7 @@ class TestProcedure:
 
 def test_a_gateway_needs_no_scikit_learn():
     code = (
-        "import sys, streamfs.classifiers.forest, streamfs.procedure; "
+        "import sys, streamfs.classifiers.forest, streamfs.procedure.procedure; "
         "sys.exit(any(name in sys.modules for name in ('sklearn', 'joblib', 'scipy.stats')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, env=os.environ).returncode == 0

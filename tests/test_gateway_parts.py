@@ -26,7 +26,7 @@ from streamfs.gateway.pairs import read_pairs
 from streamfs.gateway.publication import Publication
 from streamfs.gateway.service import Gateway
 from streamfs.gateway.transport import Transport
-from streamfs.procedure import Decision, Procedure
+from streamfs.procedure.procedure import Decision, Procedure
 
 PAIRS = {"p1": {"a": "n1", "b": "n2"}, "p2": {"a": "n2", "b": "n3"}}
 PAIR_CHANNELS = ("a.light@flag:300", "b.light@flag:300", "b.temperature")

@@ -25,7 +25,7 @@ from streamfs.gateway.storage.journal_reader import JournalReader
 from streamfs.gateway.storage.log import MESSAGE, Record
 from streamfs.gateway.storage.models import Models
 from streamfs.gateway.storage.state import State, journal_path, models_folder
-from streamfs.procedure import Decision
+from streamfs.procedure.procedure import Decision
 
 
 def decision(number, **changes):

@@ -11,11 +11,11 @@ from procedures import mean_procedure
 
 import feature_extractors as fx
 from streamfs import Costs, Engine, Procedure, StreamSet, evaluate
-from streamfs.asking import Asking
 from streamfs.base import container
 from streamfs.data.feature_table import tabulate
 from streamfs.engine import DECIDED
 from streamfs.errors import ModelError
+from streamfs.procedure.requested_channels import Asking
 from streamfs.trajectories import Trajectories
 
 NAN = float("nan")

@@ -14,8 +14,7 @@ from river.naive_bayes import GaussianNB
 
 import feature_extractors as fx
 from feature_extractors.report import channel_name
-from streamfs import Procedure, StreamSet, card_words, train
-from streamfs.card_text import MEANING, NO_PROMISE
+from streamfs import Procedure, StreamSet, train
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.forest import Forest
 from streamfs.commands.card import card as card_command
@@ -23,6 +22,8 @@ from streamfs.costs.batteries import Duty, by_role, life
 from streamfs.costs.energy import Profile, profile
 from streamfs.errors import ModelError
 from streamfs.model_card import build_card, facts, markdown
+from streamfs.procedure import card_words
+from streamfs.procedure.card_text import MEANING, NO_PROMISE
 
 CHANNELS = ("a.level@delta:1.5", "b.level")
 EVIDENCE = {

@@ -12,7 +12,7 @@ from river.naive_bayes import GaussianNB
 
 from streamfs.classifiers.online import OnlineClassifier
 from streamfs.gateway.bindings import Bindings
-from streamfs.procedure import Procedure
+from streamfs.procedure.procedure import Procedure
 
 TREE = channels_procedure("x", time_limit=2)
 NODES = Bindings.single(["x"], ["n0", "n1"])

@@ -13,7 +13,7 @@ from streamfs.data.streams import StreamSet
 from streamfs.demo import run_demo
 from streamfs.errors import MissingExtraError, ModelError
 from streamfs.evaluation import replay
-from streamfs.procedure import KIND, VERSION
+from streamfs.procedure.procedure import KIND, VERSION
 from streamfs.relief import Relief, ReliefF
 
 

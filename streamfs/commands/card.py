@@ -56,10 +56,11 @@ def card(
     expected to last, which channels it reads at what cost, and what it was learnt from.
     """
     arguments.keep_inputs({"MODEL": model}, {"--out": out})
-    from streamfs import card_text, console
+    from streamfs import console
     from streamfs.costs.batteries import TWO_AA_CELLS, Duty
     from streamfs.model_card import facts
-    from streamfs.procedure import Procedure
+    from streamfs.procedure import card_text
+    from streamfs.procedure.procedure import Procedure
 
     duty = Duty(reopen_after, awake, TWO_AA_CELLS if battery is None else battery)
     procedure = Procedure.load(model, trust=trust)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from streamfs.data.streams import StreamSet
-    from streamfs.procedure import Procedure
+    from streamfs.procedure.procedure import Procedure
 
 
 @click.command(
@@ -51,7 +51,7 @@ def evaluate(
     arguments.keep_inputs({"MODEL": model, "STREAMS": streams}, {"--csv": csv_path, "--png": png_path})
     from streamfs import console, evaluation
     from streamfs.data.streams import StreamSet
-    from streamfs.procedure import Procedure
+    from streamfs.procedure.procedure import Procedure
 
     if png_path:
         from streamfs import plots  # matplotlib is an extra

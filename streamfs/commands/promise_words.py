@@ -10,7 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from streamfs.data.streams import StreamSet
-    from streamfs.procedure import Procedure
+    from streamfs.procedure.procedure import Procedure
     from streamfs.promises import PromiseError
     from streamfs.promises.front import FrontPoint
 

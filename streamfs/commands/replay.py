@@ -10,7 +10,7 @@ from streamfs.arguments import JSON, MODEL, OLD_FILE, TRUST, examples
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from streamfs.procedure import Decision, Procedure
+    from streamfs.procedure.procedure import Decision, Procedure
 
 
 @click.command(
@@ -39,7 +39,7 @@ def replay(model: Path, streams: Path, config: Path | None, trust: bool, as_json
             else f"{streams} is no folder, and --config is for the folders of a gateway's log"
         )
     from streamfs import console
-    from streamfs.procedure import Procedure
+    from streamfs.procedure.procedure import Procedure
 
     console.tell_of_compiling()
     procedure = Procedure.load(model, trust=trust)

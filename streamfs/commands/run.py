@@ -109,7 +109,7 @@ def run(
     from streamfs import console
     from streamfs.gateway.host import hosted, tell_systemd
     from streamfs.gateway.settings import read_settings
-    from streamfs.procedure import Decision
+    from streamfs.procedure.procedure import Decision
 
     _check_usage(context, config, adhoc)
     settings = _settings(adhoc) if config is None else read_settings(config)

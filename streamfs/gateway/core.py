@@ -30,7 +30,7 @@ from streamfs.gateway.roster import Roster
 from streamfs.gateway.storage.journal_reader import Mark
 from streamfs.gateway.storage.log import CLOCK, MESSAGE, MODEL, START, Record
 from streamfs.gateway.watch import Watch
-from streamfs.procedure import Decision, Procedure
+from streamfs.procedure.procedure import Decision, Procedure
 
 KIND, VERSION = "gateway", 3
 

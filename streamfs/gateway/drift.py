@@ -11,7 +11,7 @@ import numpy as np
 from feature_extractors.base import Array
 from streamfs.base import container
 from streamfs.errors import ModelError
-from streamfs.procedure import Decision
+from streamfs.procedure.procedure import Decision
 
 KIND, VERSION = "drift", 1
 

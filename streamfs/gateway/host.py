@@ -20,7 +20,7 @@ from streamfs.gateway.settings import Settings
 from streamfs.gateway.storage.state import State
 from streamfs.gateway.transport import Transport
 from streamfs.gateway.warm_up import warm_up
-from streamfs.procedure import Decision, Procedure
+from streamfs.procedure.procedure import Decision, Procedure
 
 _log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from streamfs.base.growable_array import grown, spare
 from streamfs.engine import DECIDED, OPEN, WAITING, Engine
 from streamfs.gateway._grid import FOREVER, NONE
 from streamfs.gateway.joiner import Joiner
-from streamfs.procedure import Decision, Procedure
+from streamfs.procedure.procedure import Decision, Procedure
 
 Slots = npt.NDArray[np.int32]
 

@@ -13,7 +13,7 @@ import orjson
 
 from streamfs.costs.energy import Account, LoRaProfile, Profile, profile
 from streamfs.errors import StreamfsError
-from streamfs.procedure import Decision
+from streamfs.procedure.procedure import Decision
 
 _MAX_SIZES = 10_000
 

@@ -10,7 +10,7 @@ from streamfs.gateway.recovery import last_model
 from streamfs.gateway.rehearsal import rehearse
 from streamfs.gateway.roster import Roster
 from streamfs.gateway.storage.state import State
-from streamfs.procedure import Procedure
+from streamfs.procedure.procedure import Procedure
 
 _log = logging.getLogger(__name__)
 

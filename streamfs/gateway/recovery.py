@@ -17,7 +17,7 @@ from streamfs.gateway.storage.log import CLOCK, MESSAGE, MODEL, START, Record
 from streamfs.gateway.storage.log_reader import read_log
 from streamfs.gateway.storage.segment import first_position, segment_name, segments
 from streamfs.gateway.storage.state import State
-from streamfs.procedure import Decision, Procedure
+from streamfs.procedure.procedure import Decision, Procedure
 
 _log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ import numpy as np
 from streamfs.engine import Engine
 from streamfs.errors import ModelError
 from streamfs.gateway.roster import Roster
-from streamfs.procedure import Procedure
+from streamfs.procedure.procedure import Procedure
 
 
 def rehearse(procedure: Procedure, roster: Roster) -> None:

@@ -14,7 +14,7 @@ from streamfs.gateway.joiner import Joiner
 from streamfs.gateway.lane import Lane
 from streamfs.gateway.options import Options
 from streamfs.gateway.publication import Publication
-from streamfs.procedure import Procedure
+from streamfs.procedure.procedure import Procedure
 
 STOP_AFTER = 2.0
 """Time limits after which a node that hears nothing new stops by itself."""

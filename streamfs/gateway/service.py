@@ -30,7 +30,7 @@ from streamfs.gateway.storage.state import State
 from streamfs.gateway.storage.store import Disk, Nowhere, Store
 from streamfs.gateway.transport import Message, Transport
 from streamfs.gateway.wall_clock import WallClock
-from streamfs.procedure import Decision, Procedure
+from streamfs.procedure.procedure import Decision, Procedure
 
 _log = logging.getLogger(__name__)
 

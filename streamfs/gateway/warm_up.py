@@ -6,7 +6,7 @@ from streamfs.gateway.bindings import Bindings, split_role
 from streamfs.gateway.core import Core, start_record
 from streamfs.gateway.options import Options
 from streamfs.gateway.storage.log import MESSAGE, Record
-from streamfs.procedure import Procedure
+from streamfs.procedure.procedure import Procedure
 
 _N_TICKS = 3
 

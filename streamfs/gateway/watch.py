@@ -14,7 +14,7 @@ from streamfs.gateway.labels import decode_label
 from streamfs.gateway.options import Options
 from streamfs.gateway.publication import Publication
 from streamfs.gateway.storage.log import Record
-from streamfs.procedure import Decision, Procedure
+from streamfs.procedure.procedure import Decision, Procedure
 
 
 class Watch:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from feature_extractors.base import Array
-from streamfs.asking import Flags
 from streamfs.data.streams import Integers
+from streamfs.procedure.requested_channels import Flags
 from streamfs.trajectories import Trajectories
 
 

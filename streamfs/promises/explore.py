@@ -13,7 +13,7 @@ from streamfs.base.progress import Progress
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
 from streamfs.model_card import build_card
-from streamfs.procedure import Procedure
+from streamfs.procedure.procedure import Procedure
 from streamfs.promises.cheapest import Judged, Subset
 from streamfs.promises.curve import Curve
 from streamfs.promises.exploration import identity, plan_of

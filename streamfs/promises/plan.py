@@ -18,7 +18,7 @@ from streamfs.choosing import Learn
 from streamfs.costs.pricing import Pricing
 from streamfs.data.streams import StreamSet
 from streamfs.learners import FOREST, N_TREES, forest_learner, tree_learner
-from streamfs.procedure import Procedure
+from streamfs.procedure.procedure import Procedure
 from streamfs.promises.bundles import FEW
 from streamfs.promises.candidates import Candidates, Propose
 from streamfs.promises.certificate import Certificate

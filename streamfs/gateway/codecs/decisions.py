@@ -2,7 +2,7 @@
 
 import orjson
 
-from streamfs.procedure import Decision
+from streamfs.procedure.procedure import Decision
 
 
 def encode_decision(decision: Decision) -> bytes:

@@ -12,7 +12,7 @@ from streamfs.gateway.broker_address import BrokerAddress
 from streamfs.gateway.settings import Settings
 from streamfs.gateway.settings.sources import InputSource
 from streamfs.gateway.topics import Template
-from streamfs.procedure import Procedure
+from streamfs.procedure.procedure import Procedure
 
 T = TypeVar("T")
 

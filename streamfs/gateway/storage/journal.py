@@ -14,7 +14,7 @@ from streamfs.errors import StateError
 from streamfs.gateway.publication import Publication
 from streamfs.gateway.storage.journal_reader import JournalReader, Mark
 from streamfs.gateway.storage.journal_schema import check_whole, migrate, undoing, using, version_of
-from streamfs.procedure import Decision
+from streamfs.procedure.procedure import Decision
 
 _N_SNAPSHOTS = 2  # the newest, and one to fall back on
 _WAL_BYTES = 64 * 2**20  # to which the write-ahead log shrinks again after a large snapshot

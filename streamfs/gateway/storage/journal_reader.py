@@ -88,7 +88,7 @@ class JournalReader:
         Returns
         -------
         list of dict
-            As `streamfs.procedure.Decision.to_json` makes them.
+            As `streamfs.procedure.procedure.Decision.to_json` makes them.
         """
         names = ("id", "stream", "episode", "label", "confidence", "tick", "cost", "reason", "time")
         query = """

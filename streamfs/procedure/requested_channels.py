@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array, Feature, channels_of
 from streamfs.classifiers.lazy import LazyNeighbors
-from streamfs.procedure import Classifier
+from streamfs.procedure.procedure import Classifier
 
 Flags = npt.NDArray[np.bool_]
 

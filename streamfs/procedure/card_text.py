@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from streamfs.card_words import code, joules, life, listed, number, percent, table, time
+from streamfs.procedure.card_words import code, joules, life, listed, number, percent, table, time
 
 Facts = dict[str, Any]
 

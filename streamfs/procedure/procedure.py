@@ -19,7 +19,7 @@ from streamfs.classifiers.lazy_text import lazy_text
 from streamfs.classifiers.tree import Tree
 from streamfs.costs.costs import Costs
 from streamfs.errors import ModelError
-from streamfs.model_header import check_distinct, check_header
+from streamfs.procedure.header import check_distinct, check_header
 
 KIND, VERSION = "model", 1
 LONGEST = 2**53

@@ -1,0 +1,1 @@
+"""What training returns, a file holds, and an engine runs."""
