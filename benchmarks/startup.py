@@ -29,7 +29,7 @@ from streamfs.cli import cli
 
 STREAMFS = ("-m", "streamfs")
 IDLE = 0.1  # seconds
-IMPORTS = ("numba", "streamfs", "feature_extractors", "streamfs.engine", "streamfs.gateway.service")
+IMPORTS = ("numba", "streamfs", "feature_extractors", "streamfs.engine.engine", "streamfs.gateway.service")
 
 
 class Took(NamedTuple):

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from streamfs.costs.costs import Costs
     from streamfs.data.feature_table import FeatureTable, tabulate
     from streamfs.data.streams import StreamSet
-    from streamfs.engine import Engine
+    from streamfs.engine.engine import Engine
     from streamfs.evaluation import Evaluation, evaluate
     from streamfs.procedure.procedure import Decision, Procedure
     from streamfs.promises import Promise, PromiseError
@@ -19,7 +19,7 @@ _HOMES = {
     "C45Classifier": "streamfs.classifiers.c45",
     "Costs": "streamfs.costs.costs",
     "Decision": "streamfs.procedure.procedure",
-    "Engine": "streamfs.engine",
+    "Engine": "streamfs.engine.engine",
     "Evaluation": "streamfs.evaluation",
     "FeatureTable": "streamfs.data.feature_table",
     "Procedure": "streamfs.procedure.procedure",

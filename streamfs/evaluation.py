@@ -11,7 +11,7 @@ import numpy as np
 from feature_extractors.report import split_channel
 from streamfs.base.progress import Progress
 from streamfs.data.streams import Labels, StreamSet
-from streamfs.engine import Engine
+from streamfs.engine.engine import Engine
 from streamfs.errors import DataError
 from streamfs.procedure.procedure import Decision, Procedure
 

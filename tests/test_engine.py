@@ -15,11 +15,12 @@ from procedures import labelled_streams, mean_procedure, step_tree
 
 import feature_extractors as fx
 from feature_extractors import _driver, _loop
-from streamfs import Costs, Engine, Procedure, _plan, evaluate, train
+from streamfs import Costs, Engine, Procedure, evaluate, train
 from streamfs.base import growable_array as growth
 from streamfs.classifiers import _evaluate
 from streamfs.classifiers.tree import Tree
-from streamfs.engine import DECIDED, FREE, OPEN, WAITING
+from streamfs.engine import _arena as _plan
+from streamfs.engine.engine import DECIDED, FREE, OPEN, WAITING
 from streamfs.errors import ModelError
 
 NAN = float("nan")
@@ -384,7 +385,7 @@ def test_streams_that_memory_does_not_suffice_for_leave_the_others_as_they_are(n
         return growth.grown(array, rows)
 
     with monkeypatch.context() as patch:
-        patch.setattr("streamfs.engine.grown", failing)
+        patch.setattr("streamfs.engine.engine.grown", failing)
         with pytest.raises(MemoryError):
             engine.push("new", 0.0, [0.0])
     assert engine.streams == undisturbed.streams
@@ -676,7 +677,7 @@ def test_a_stream_that_another_engine_adopts_goes_on_counting_there():
 
 
 def test_an_engine_counts_on_from_the_streams_that_have_left_another(monkeypatch):
-    monkeypatch.setattr("streamfs.roll.MAX_LEFT", 1)
+    monkeypatch.setattr("streamfs.engine.stream_registry.MAX_LEFT", 1)
     old, new = Engine(mean_procedure()), Engine(mean_procedure())
     old.remember("gone", 6)
     old.remember("left", 2)
@@ -687,7 +688,7 @@ def test_an_engine_counts_on_from_the_streams_that_have_left_another(monkeypatch
 
 
 def test_of_streams_that_left_long_ago_only_the_highest_number_is_kept(monkeypatch):
-    monkeypatch.setattr("streamfs.roll.MAX_LEFT", 3)
+    monkeypatch.setattr("streamfs.engine.stream_registry.MAX_LEFT", 3)
     engine = Engine(mean_procedure())
     engine.remember("eldest", 9)
     for i, name in enumerate("abcd"):
@@ -703,7 +704,7 @@ def test_no_two_decisions_bear_one_id_however_many_streams_come_and_go(seed):
     rng = np.random.default_rng(seed)
     engine, seen = Engine(mean_procedure()), []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("streamfs.roll.MAX_LEFT", 3)
+        patch.setattr("streamfs.engine.stream_registry.MAX_LEFT", 3)
         for time in range(80):
             name = f"s{rng.integers(8)}"
             what = rng.choice(["push", "close", "reopen", "restore", "move"], p=[0.5, 0.3, 0.1, 0.05, 0.05])

@@ -33,7 +33,7 @@ FLOORS = {
     "streamfs.base.container": {"streamfs.errors"},
     "streamfs.procedure.header": {"streamfs.errors"},
     "streamfs.base.growable_array": set(),
-    "streamfs.roll": set(),
+    "streamfs.engine.stream_registry": set(),
     "streamfs.base.progress": set(),
     "streamfs.relief": {
         "streamfs.base._compiled",
@@ -96,24 +96,33 @@ FLOORS = {
     },
     "streamfs.base._compiled": set(),
     "streamfs.base._memory": set(),
-    "streamfs._plan": {"feature_extractors", "streamfs.classifiers"},
-    "streamfs._ticks": {"feature_extractors", "streamfs.base._memory", "streamfs._plan", "streamfs.classifiers"},
-    "streamfs.frozen": {"streamfs._plan", "streamfs.errors", "streamfs.procedure.procedure"},
-    "streamfs.engine": {
+    "streamfs.engine._arena": {"feature_extractors", "streamfs.classifiers"},
+    "streamfs.engine._ticks": {
+        "feature_extractors",
+        "streamfs.base._memory",
+        "streamfs.engine._arena",
+        "streamfs.classifiers",
+    },
+    "streamfs.engine.snapshot_checks": {
+        "streamfs.engine._arena",
+        "streamfs.errors",
+        "streamfs.procedure.procedure",
+    },
+    "streamfs.engine.engine": {
         "feature_extractors",
         "streamfs.procedure.requested_channels",
-        "streamfs.frozen",
-        "streamfs._plan",
-        "streamfs._ticks",
+        "streamfs.engine.snapshot_checks",
+        "streamfs.engine._arena",
+        "streamfs.engine._ticks",
         "streamfs.classifiers",
         "streamfs.base.container",
         "streamfs.base.growable_array",
         "streamfs.procedure.procedure",
-        "streamfs.roll",
+        "streamfs.engine.stream_registry",
     },
     "streamfs.evaluation": {
         "feature_extractors",
-        "streamfs.engine",
+        "streamfs.engine.engine",
         "streamfs.errors",
         "streamfs.procedure.procedure",
         "streamfs.base.progress",
@@ -286,7 +295,7 @@ FLOORS = {
         "feature_extractors",
         "streamfs.base.container",
         "streamfs.costs.energy",
-        "streamfs.engine",
+        "streamfs.engine.engine",
         "streamfs.errors",
         "streamfs.gateway.storage",
         "streamfs.base.growable_array",
@@ -406,7 +415,7 @@ HELP = "from streamfs.cli import main; main({words})"
         (HELP.format(words=["--help"]), SLOW),
         *((HELP.format(words=[name, "--help"]), SLOW) for name in cli.commands),
         ("import feature_extractors", LEARNING),
-        ("import streamfs.engine", LEARNING),
+        ("import streamfs.engine.engine", LEARNING),
         ("import streamfs.gateway.service", LEARNING),
     ],
 )
@@ -417,7 +426,9 @@ def test_nothing_is_loaded_that_is_not_used(code, libraries):
 
 
 def test_importing_compiles_nothing(tmp_path):
-    modules = "feature_extractors, streamfs.engine, streamfs.gateway.service, streamfs.relief, streamfs.training"
+    modules = (
+        "feature_extractors, streamfs.engine.engine, streamfs.gateway.service, streamfs.relief, streamfs.training"
+    )
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", f"import {modules}"], env=environment, check=True)
     assert list(tmp_path.rglob("*.nbi")) == []

@@ -15,7 +15,7 @@ from test_recovery import Run, come_of, killed_often
 
 import feature_extractors as fx
 from streamfs import Costs, Procedure
-from streamfs.engine import OPEN, WAITING
+from streamfs.engine.engine import OPEN, WAITING
 from streamfs.gateway.bindings import Bindings
 from streamfs.gateway.core import clock_record, model_record, start_record
 

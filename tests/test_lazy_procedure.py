@@ -13,7 +13,7 @@ import feature_extractors as fx
 from streamfs import Costs, Engine, Procedure, StreamSet, evaluate
 from streamfs.base import container
 from streamfs.data.feature_table import tabulate
-from streamfs.engine import DECIDED
+from streamfs.engine.engine import DECIDED
 from streamfs.errors import ModelError
 from streamfs.procedure.requested_channels import Asking
 from streamfs.trajectories import Trajectories

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamfs.roll import Roll
+from streamfs.engine.stream_registry import Roll
 
 NAMES = "abcd"
 moves = st.lists(st.sampled_from([*NAMES, "thaw"]), max_size=40)
@@ -15,7 +15,7 @@ moves = st.lists(st.sampled_from([*NAMES, "thaw"]), max_size=40)
 def test_streams_keep_their_rows_and_episodes_never_come_again(drawn, n_remembered):
     roll, row_of, last = Roll(), {}, dict.fromkeys(NAMES, 0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("streamfs.roll.MAX_LEFT", n_remembered)
+        patch.setattr("streamfs.engine.stream_registry.MAX_LEFT", n_remembered)
         for name in drawn:
             if name == "thaw":
                 roll = Roll.thaw(roll.freeze())

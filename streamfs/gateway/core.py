@@ -15,7 +15,7 @@ import orjson
 
 from streamfs.base import container
 from streamfs.costs.energy import Account
-from streamfs.engine import DECIDED, OPEN, WAITING
+from streamfs.engine.engine import DECIDED, OPEN, WAITING
 from streamfs.errors import ModelError, PayloadError
 from streamfs.gateway._grid import NONE
 from streamfs.gateway.bindings import Bindings

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from streamfs.engine import Engine
+from streamfs.engine.engine import Engine
 from streamfs.errors import ModelError
 from streamfs.gateway.roster import Roster
 from streamfs.procedure.procedure import Procedure

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streamfs.engine import DECIDED, FREE, OPEN, WAITING
+from streamfs.engine.engine import DECIDED, FREE, OPEN, WAITING
 from streamfs.gateway.bindings import Bindings
 from streamfs.gateway.control import Control
 from streamfs.gateway.joiner import Joiner

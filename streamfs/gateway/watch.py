@@ -7,7 +7,7 @@ import numpy as np
 import orjson
 
 from feature_extractors.base import Array
-from streamfs.engine import DECIDED, Engine
+from streamfs.engine.engine import DECIDED, Engine
 from streamfs.errors import PayloadError, TrainingError
 from streamfs.gateway.drift import Alert, DriftWatch
 from streamfs.gateway.labels import decode_label

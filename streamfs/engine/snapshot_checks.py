@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streamfs._plan import COUNTERS, DECIDED, FREE, STREAM
+from streamfs.engine._arena import COUNTERS, DECIDED, FREE, STREAM
 from streamfs.errors import ModelError
 from streamfs.procedure.procedure import Procedure
 

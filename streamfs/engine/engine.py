@@ -16,14 +16,15 @@ import numpy.typing as npt
 
 from feature_extractors import Program
 from feature_extractors.base import Array
-from streamfs import _ticks, frozen
-from streamfs._plan import COUNTERS, DECIDED, ENDED, FREE, OPEN, STREAM, WAITING, Plan
 from streamfs.base import container
 from streamfs.base.growable_array import grown, spare
 from streamfs.classifiers.tree import Tree
+from streamfs.engine import _ticks
+from streamfs.engine import snapshot_checks as frozen
+from streamfs.engine._arena import COUNTERS, DECIDED, ENDED, FREE, OPEN, STREAM, WAITING, Plan
+from streamfs.engine.stream_registry import Roll
 from streamfs.procedure.procedure import Decision, Procedure
 from streamfs.procedure.requested_channels import Asking
-from streamfs.roll import Roll
 
 KIND, VERSION = "snapshot", 4
 HELD = ("state", "streams", "status")

@@ -9,9 +9,9 @@ from numba import carray, njit
 from feature_extractors._driver import BLOCK, ENTRY, inlined, run_block
 from feature_extractors._loop import TASK_SIZE
 from feature_extractors.base import LARGEST, Array
-from streamfs._plan import COUNTERS, DECIDED, ENDED, FREE, MOVING, OPEN, STREAM, WAITING
 from streamfs.base._memory import LINE, pointer, prefetch
 from streamfs.classifiers._evaluate import NODE, WAY, likeliest
+from streamfs.engine._arena import COUNTERS, DECIDED, ENDED, FREE, MOVING, OPEN, STREAM, WAITING
 
 Integers = npt.NDArray[np.int64]
 Statuses = npt.NDArray[np.int8]

@@ -1,0 +1,1 @@
+"""A procedure run on many streams, tick by tick: no clock, no thread, no input or output."""
