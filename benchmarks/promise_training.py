@@ -27,7 +27,7 @@ from streamfs.promises.cheapest import Judged
 from streamfs.promises.curve import Curve, Point
 from streamfs.promises.keep import Frozen, Maker
 from streamfs.promises.plan import Plan
-from streamfs.selectors import SELECTORS
+from streamfs.selection.by_name import SELECTORS
 
 ROOM = Promise(accuracy=0.85, completeness=0.9)
 N_DIVISIONS, N_HALVES = 5, 15

@@ -20,7 +20,7 @@ from streamfs.promises.curve import Curve
 from streamfs.promises.held_out import HeldOut, class_indices
 from streamfs.promises.keep import Frozen, Maker
 from streamfs.relief import position_grid
-from streamfs.selectors import SELECTORS
+from streamfs.selection.by_name import SELECTORS
 from streamfs.trajectories import Trajectories
 
 PROMISES = tuple(Promise(accuracy, completeness=0.9) for accuracy in (0.8, 0.85, 0.9))

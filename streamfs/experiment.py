@@ -25,7 +25,7 @@ from streamfs.promises import Promise
 from streamfs.promises.curve import Curve
 from streamfs.promises.plan import maker_of
 from streamfs.relief import StreamRelief, position_grid
-from streamfs.selectors import SELECTORS, MakeSelector, Selector
+from streamfs.selection.by_name import SELECTORS, MakeSelector, Selector
 from streamfs.trajectories import Trajectories
 
 NAIVE, COST_BASED, RELIEF, LITERAL, STREAM_RELIEF = "naive", "cost-based", "Relief", "literal", "StreamRelief"

@@ -20,8 +20,8 @@ from streamfs.learners import FOREST, LEARNERS, forest_learner, river_learner, t
 from streamfs.procedure.procedure import Classifier, Procedure
 from streamfs.relief import position_grid
 from streamfs.relief.positions import check_positions
+from streamfs.selection.by_name import MakeSelector
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
-from streamfs.selectors import MakeSelector
 from streamfs.terms import made_with, whole_ticks
 
 if TYPE_CHECKING:

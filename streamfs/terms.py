@@ -15,7 +15,7 @@ from streamfs.data.default_features import default_features
 from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
 from streamfs.procedure.header import check_distinct
-from streamfs.selectors import SELECTORS, MakeSelector
+from streamfs.selection.by_name import SELECTORS, MakeSelector
 
 
 def offered_features(streams: StreamSet, features: Sequence[Feature | str] | None) -> tuple[Feature, ...]:

@@ -22,7 +22,7 @@ from streamfs.procedure.procedure import Procedure
 from streamfs.promises import Promise
 from streamfs.promises.plan import Plan
 from streamfs.ranked import Model, Ranked
-from streamfs.selectors import MakeSelector
+from streamfs.selection.by_name import MakeSelector
 from streamfs.terms import made_with, offered_features, refuse, selector_of, whole_ticks
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from sensors_sim.same_source import SameSource, nodes_of
 from streamfs import Procedure, StreamRelief, StreamSet, console
 from streamfs.cli import NO_CACHE, cli, main
 from streamfs.gateway.transport import Transport
-from streamfs.selectors import SELECTORS
+from streamfs.selection.by_name import SELECTORS
 
 ROOT = Path(__file__).parents[1]
 FEATURES = [

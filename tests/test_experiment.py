@@ -18,7 +18,7 @@ from streamfs.experiment import MEASURES, METHODS, Experiment, Outcome, mean_and
 from streamfs.figure2 import File, Motes, Recorded, against_the_cheapest, compare, shown
 from streamfs.lazy_learning import NAMED
 from streamfs.relief import position_grid
-from streamfs.selectors import SELECTORS
+from streamfs.selection.by_name import SELECTORS
 
 NAMES = (
     "mean_absolute_difference(a.level, b.level)",

@@ -68,7 +68,7 @@ FLOORS = {
         "streamfs.relief",
         "streamfs.data.streams",
     },
-    "streamfs.sample_plan": {
+    "streamfs.selection.sample_plan": {
         "feature_extractors",
         "streamfs.errors",
         "streamfs.selection",
@@ -148,7 +148,7 @@ FLOORS = {
         "streamfs.data.feature_table",
         "streamfs.trajectories",
     },
-    "streamfs.selectors": {
+    "streamfs.selection.by_name": {
         "streamfs.costs.costs",
         "streamfs.errors",
         "streamfs.relief",
@@ -178,7 +178,7 @@ FLOORS = {
         "streamfs.base.progress",
         "streamfs.relief",
         "streamfs.selection",
-        "streamfs.selectors",
+        "streamfs.selection.by_name",
         "streamfs.data.streams",
         "streamfs.data.feature_table",
         "streamfs.trajectories",
@@ -214,7 +214,7 @@ FLOORS = {
         "streamfs.data.default_features",
         "streamfs.errors",
         "streamfs.procedure.header",
-        "streamfs.selectors",
+        "streamfs.selection.by_name",
         "streamfs.data.streams",
     },
     "streamfs.ranked": {
@@ -228,7 +228,7 @@ FLOORS = {
         "streamfs.base.progress",
         "streamfs.relief",
         "streamfs.selection",
-        "streamfs.selectors",
+        "streamfs.selection.by_name",
         "streamfs.data.streams",
         "streamfs.data.feature_table",
         "streamfs.terms",
@@ -245,7 +245,7 @@ FLOORS = {
         "streamfs.base.progress",
         "streamfs.promises",
         "streamfs.ranked",
-        "streamfs.selectors",
+        "streamfs.selection.by_name",
         "streamfs.data.streams",
         "streamfs.terms",
     },
@@ -277,7 +277,7 @@ FLOORS = {
         "streamfs.errors",
         "streamfs.procedure.procedure",
         "streamfs.relief",
-        "streamfs.selectors",
+        "streamfs.selection.by_name",
         "streamfs.data.streams",
         "streamfs.data.feature_table",
         "streamfs.trajectories",

@@ -25,7 +25,7 @@ from streamfs.promises.certificate import walk
 from streamfs.promises.division import Division
 from streamfs.promises.held_out import HeldOut
 from streamfs.promises.plan import Plan
-from streamfs.selectors import SELECTORS
+from streamfs.selection.by_name import SELECTORS
 from streamfs.traffic import measure_traffic
 from streamfs.trajectories import Trajectories
 

@@ -8,7 +8,7 @@ import pytest
 from streamfs import StreamSet
 from streamfs.cli import main
 from streamfs.errors import DataError
-from streamfs.sample_plan import plan_samples
+from streamfs.selection.sample_plan import plan_samples
 
 NAN = float("nan")
 

@@ -17,7 +17,7 @@ from streamfs.experiment import OTHERS, Experiment
 from streamfs.lazy_learning import NeighborsLearner, named_neighbors
 from streamfs.relief import position_grid
 from streamfs.selection import Finco, SequentialSelector
-from streamfs.selectors import SELECTORS, OnRows
+from streamfs.selection.by_name import SELECTORS, OnRows
 
 
 def told_by_the_second(n_streams=24, n_ticks=6):

@@ -10,7 +10,7 @@ from streamfs.arguments import JSON, STREAMS, examples
 from streamfs.base.progress import step
 
 if TYPE_CHECKING:
-    from streamfs.sample_plan import SamplePlan
+    from streamfs.selection.sample_plan import SamplePlan
 
 
 NOTHING = 1e-12
@@ -57,7 +57,7 @@ def sample_plan(streams: Path, sensor: str, columns: Sequence[str], number: int,
         raise click.UsageError(f"--column {sensor} is the sensor")
     from streamfs import console
     from streamfs.data.streams import StreamSet
-    from streamfs.sample_plan import plan_samples
+    from streamfs.selection.sample_plan import plan_samples
 
     console.tell_of_compiling()
     with console.progress() as report, step(report, "reading the streams"):

@@ -171,7 +171,7 @@ def train(
     asked.keep_inputs(streams, out)
     from streamfs import console
     from streamfs.data.streams import StreamSet
-    from streamfs.selectors import SELECTORS
+    from streamfs.selection.by_name import SELECTORS
 
     console.tell_of_compiling()
     with console.progress() as report, step(report, "reading the streams"):

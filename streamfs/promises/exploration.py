@@ -17,7 +17,7 @@ from streamfs.learners import FOREST, LEARNERS
 from streamfs.promises.division import Division
 from streamfs.promises.plan import Plan
 from streamfs.promises.promise import Promise
-from streamfs.selectors import MakeSelector
+from streamfs.selection.by_name import MakeSelector
 from streamfs.terms import offered_features, selector_of, whole_ticks
 
 

@@ -28,7 +28,7 @@ from streamfs.promises.judgements import Judgements
 from streamfs.promises.keep import Frozen, Maker
 from streamfs.promises.promise import Promise
 from streamfs.promises.proposals import propose
-from streamfs.selectors import SELECTORS, MakeSelector
+from streamfs.selection.by_name import SELECTORS, MakeSelector
 
 SEARCHES = ("floating", "exhaustive")
 

@@ -12,7 +12,7 @@ from streamfs.data.streams import StreamSet
 from streamfs.promises.elimination import elimination
 from streamfs.promises.policies import bare_name
 from streamfs.relief import position_grid
-from streamfs.selectors import MakeSelector
+from streamfs.selection.by_name import MakeSelector
 
 N_PROPOSED = 32
 """Features that are searched at most."""
