@@ -12,7 +12,7 @@ import numpy as np
 
 from streamfs.console import progress, say
 from streamfs.data.datasets import NAMES
-from streamfs.evaluation import write_csv
+from streamfs.evaluation.evaluation import write_csv
 from streamfs.experiment import (
     COST_BASED,
     LITERAL,

@@ -23,7 +23,7 @@ from scipy.special import betaincinv
 
 from feature_extractors.base import Array
 from streamfs.console import say
-from streamfs.evaluation import write_csv
+from streamfs.evaluation.evaluation import write_csv
 from streamfs.promises import Promise, PromiseError
 from streamfs.promises.curve import Curve
 from streamfs.promises.promise import failures_allowed

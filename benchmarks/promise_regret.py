@@ -19,7 +19,7 @@ from promise_settings import N_UNSEEN, SETTINGS, Setting
 from promise_world import EXHAUSTIVE, FLOATING, HINDSIGHT, N_HINDSIGHT, Row, World
 
 from streamfs.console import say
-from streamfs.evaluation import write_csv
+from streamfs.evaluation.evaluation import write_csv
 
 HERE = Path(__file__).parent
 N_JOBS = os.cpu_count() or 1

@@ -13,6 +13,7 @@ from streamfs.choosing import CrossValidation, choose_size
 from streamfs.data.feature_table import tabulate
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
+from streamfs.evaluation.trajectories import Trajectories
 from streamfs.promises import Promise
 from streamfs.promises.certificate import certify, walk
 from streamfs.promises.cheapest import Cheapest, Judged
@@ -21,7 +22,6 @@ from streamfs.promises.held_out import HeldOut, class_indices
 from streamfs.promises.keep import Frozen, Maker
 from streamfs.relief import position_grid
 from streamfs.selection.by_name import SELECTORS
-from streamfs.trajectories import Trajectories
 
 PROMISES = tuple(Promise(accuracy, completeness=0.9) for accuracy in (0.8, 0.85, 0.9))
 RANKINGS = ("literal", "streamrelief", "relief")

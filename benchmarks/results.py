@@ -41,7 +41,7 @@ from streamfs.console import progress, say
 from streamfs.data.datasets import room_climate_fold
 from streamfs.data.default_features import default_features
 from streamfs.errors import MissingExtraError
-from streamfs.evaluation import sweep
+from streamfs.evaluation.evaluation import sweep
 
 HERE = Path(__file__).parent
 

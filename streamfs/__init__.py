@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from streamfs.data.feature_table import FeatureTable, tabulate
     from streamfs.data.streams import StreamSet
     from streamfs.engine.engine import Engine
-    from streamfs.evaluation import Evaluation, evaluate
+    from streamfs.evaluation.evaluation import Evaluation, evaluate
     from streamfs.procedure.procedure import Decision, Procedure
     from streamfs.promises import Promise, PromiseError
     from streamfs.relief import Relief, ReliefF, StreamRelief
@@ -20,7 +20,7 @@ _HOMES = {
     "Costs": "streamfs.costs.costs",
     "Decision": "streamfs.procedure.procedure",
     "Engine": "streamfs.engine.engine",
-    "Evaluation": "streamfs.evaluation",
+    "Evaluation": "streamfs.evaluation.evaluation",
     "FeatureTable": "streamfs.data.feature_table",
     "Procedure": "streamfs.procedure.procedure",
     "Promise": "streamfs.promises",
@@ -29,7 +29,7 @@ _HOMES = {
     "ReliefF": "streamfs.relief",
     "StreamRelief": "streamfs.relief",
     "StreamSet": "streamfs.data.streams",
-    "evaluate": "streamfs.evaluation",
+    "evaluate": "streamfs.evaluation.evaluation",
     "tabulate": "streamfs.data.feature_table",
     "train": "streamfs.training",
 }

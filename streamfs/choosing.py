@@ -13,8 +13,8 @@ from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers, Labels
 from streamfs.errors import DataError, TrainingError
+from streamfs.evaluation.trajectories import Trajectories
 from streamfs.procedure.procedure import Classifier
-from streamfs.trajectories import Trajectories
 
 TOLERANCE = 0.02
 """How much accuracy and completeness may stay behind the best for the sake of cost."""

@@ -20,7 +20,7 @@ from streamfs import console
 from streamfs.costs.energy import EnergyMeter, profile
 from streamfs.data.streams import StreamSet
 from streamfs.errors import MissingExtraError
-from streamfs.evaluation import Evaluation, evaluate
+from streamfs.evaluation.evaluation import Evaluation, evaluate
 from streamfs.gateway.bindings import Bindings
 from streamfs.gateway.options import Options
 from streamfs.gateway.service import Gateway, Summary

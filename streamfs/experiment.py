@@ -19,6 +19,7 @@ from streamfs.costs.spending import messages_sent
 from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
 from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import DataError, TrainingError
+from streamfs.evaluation.trajectories import Trajectories
 from streamfs.lazy_learning import NAMED, NeighborsLearner, named_neighbors
 from streamfs.procedure.procedure import Classifier
 from streamfs.promises import Promise
@@ -26,7 +27,6 @@ from streamfs.promises.curve import Curve
 from streamfs.promises.plan import maker_of
 from streamfs.relief import StreamRelief, position_grid
 from streamfs.selection.by_name import SELECTORS, MakeSelector, Selector
-from streamfs.trajectories import Trajectories
 
 NAIVE, COST_BASED, RELIEF, LITERAL, STREAM_RELIEF = "naive", "cost-based", "Relief", "literal", "StreamRelief"
 METHODS = (NAIVE, COST_BASED, RELIEF, LITERAL, STREAM_RELIEF)

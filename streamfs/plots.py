@@ -8,7 +8,7 @@ import numpy as np
 
 from feature_extractors.base import Array
 from streamfs.errors import MissingExtraError
-from streamfs.evaluation import Evaluation
+from streamfs.evaluation.evaluation import Evaluation
 
 try:
     from matplotlib.axes import Axes
@@ -18,8 +18,8 @@ except ImportError as error:
     raise MissingExtraError("matplotlib", "plot") from error
 
 if TYPE_CHECKING:
+    from streamfs.evaluation.reliability import Bin, Reliability
     from streamfs.promises.front import FrontPoint
-    from streamfs.reliability import Bin, Reliability
     from streamfs.relief import StreamRelief
 
 __all__ = [

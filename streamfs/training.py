@@ -15,9 +15,9 @@ from streamfs.costs.energy import Profile, profile
 from streamfs.costs.pricing import Pricing, own_costs
 from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
-from streamfs.evaluation import require_streams
+from streamfs.evaluation.evaluation import require_streams
+from streamfs.evaluation.model_card import build_card
 from streamfs.learners import LEARNERS
-from streamfs.model_card import build_card
 from streamfs.procedure.procedure import Procedure
 from streamfs.promises import Promise
 from streamfs.promises.plan import Plan

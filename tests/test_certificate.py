@@ -12,11 +12,11 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom
 
 from streamfs.errors import TrainingError
+from streamfs.evaluation.trajectories import Trajectories
 from streamfs.promises import Promise, PromiseError
 from streamfs.promises.certificate import DOUBT, N_THRESHOLDS, certify, walk
 from streamfs.promises.curve import Curve
 from streamfs.promises.refusal import MOST_STREAMS, PROBABLE, refusal
-from streamfs.trajectories import Trajectories
 
 risks = st.sampled_from([0.0137, 0.0513, 0.1037, 0.2019, 0.5003])  # no tail of whole hundredths is one
 shares = st.integers(1, 99).map(lambda percent: percent / 100)

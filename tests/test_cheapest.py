@@ -17,6 +17,7 @@ import feature_extractors as fx
 from streamfs import tabulate
 from streamfs.costs.spending import Messages
 from streamfs.errors import TrainingError
+from streamfs.evaluation.trajectories import Trajectories
 from streamfs.learners import forest_learner, tree_learner
 from streamfs.promises import Promise, cheapest
 from streamfs.promises.bundles import FEW
@@ -24,7 +25,6 @@ from streamfs.promises.cheapest import DOUBT, EVEN, LIKELY, PATIENCE, POSSIBLE, 
 from streamfs.promises.curve import Curve
 from streamfs.promises.held_out import HeldOut
 from streamfs.promises.judgements import Judgements
-from streamfs.trajectories import Trajectories
 
 N = 200
 PROMISE = Promise(0.9, 0.9)

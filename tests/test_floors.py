@@ -120,7 +120,7 @@ FLOORS = {
         "streamfs.procedure.procedure",
         "streamfs.engine.stream_registry",
     },
-    "streamfs.evaluation": {
+    "streamfs.evaluation.evaluation": {
         "feature_extractors",
         "streamfs.engine.engine",
         "streamfs.errors",
@@ -128,9 +128,14 @@ FLOORS = {
         "streamfs.base.progress",
         "streamfs.data.streams",
     },
-    "streamfs.plots": {"feature_extractors", "streamfs.errors", "streamfs.evaluation", "streamfs.relief"},
+    "streamfs.plots": {
+        "feature_extractors",
+        "streamfs.errors",
+        "streamfs.evaluation.evaluation",
+        "streamfs.relief",
+    },
     "streamfs.selection_plots": {"feature_extractors", "streamfs.plots"},
-    "streamfs.trajectories": {
+    "streamfs.evaluation.trajectories": {
         "feature_extractors",
         "streamfs.procedure.requested_channels",
         "streamfs.costs.costs",
@@ -146,7 +151,7 @@ FLOORS = {
         "streamfs.base.progress",
         "streamfs.data.streams",
         "streamfs.data.feature_table",
-        "streamfs.trajectories",
+        "streamfs.evaluation.trajectories",
     },
     "streamfs.selection.by_name": {
         "streamfs.costs.costs",
@@ -172,7 +177,7 @@ FLOORS = {
         "streamfs.costs.costs",
         "streamfs.costs.energy",
         "streamfs.errors",
-        "streamfs.evaluation",
+        "streamfs.evaluation.evaluation",
         "streamfs.learners",
         "streamfs.procedure.procedure",
         "streamfs.base.progress",
@@ -181,23 +186,23 @@ FLOORS = {
         "streamfs.selection.by_name",
         "streamfs.data.streams",
         "streamfs.data.feature_table",
-        "streamfs.trajectories",
+        "streamfs.evaluation.trajectories",
     },
     "streamfs.costs.batteries": {"feature_extractors", "streamfs.costs.costs", "streamfs.costs.energy"},
-    "streamfs.traffic": {
+    "streamfs.evaluation.traffic": {
         "feature_extractors",
         "streamfs.errors",
-        "streamfs.evaluation",
+        "streamfs.evaluation.evaluation",
         "streamfs.procedure.procedure",
         "streamfs.promises",
         "streamfs.data.streams",
         "streamfs.data.feature_table",
-        "streamfs.trajectories",
+        "streamfs.evaluation.trajectories",
     },
     "streamfs.procedure.card_words": set(),
     "streamfs.procedure.card_text": {"streamfs.procedure.card_words"},
     "streamfs.procedure.card_schema": {"streamfs.errors"},
-    "streamfs.model_card": {
+    "streamfs.evaluation.model_card": {
         "feature_extractors",
         "streamfs.costs.batteries",
         "streamfs.procedure.card_schema",
@@ -207,7 +212,7 @@ FLOORS = {
         "streamfs.costs.energy",
         "streamfs.procedure.procedure",
         "streamfs.data.streams",
-        "streamfs.traffic",
+        "streamfs.evaluation.traffic",
     },
     "streamfs.terms": {
         "feature_extractors",
@@ -238,9 +243,9 @@ FLOORS = {
         "streamfs.costs.costs",
         "streamfs.costs.energy",
         "streamfs.errors",
-        "streamfs.evaluation",
+        "streamfs.evaluation.evaluation",
         "streamfs.learners",
-        "streamfs.model_card",
+        "streamfs.evaluation.model_card",
         "streamfs.procedure.procedure",
         "streamfs.base.progress",
         "streamfs.promises",
@@ -251,19 +256,19 @@ FLOORS = {
     },
     "streamfs.promises.exploration": {"streamfs.promises", "streamfs.terms"},
     "streamfs.promises.explore": {
-        "streamfs.model_card",
+        "streamfs.evaluation.model_card",
         "streamfs.promises",
         "streamfs.promises.exploration",
     },
-    "streamfs.reliability": {
+    "streamfs.evaluation.reliability": {
         "feature_extractors",
         "streamfs.procedure.requested_channels",
-        "streamfs.evaluation",
+        "streamfs.evaluation.evaluation",
         "streamfs.procedure.procedure",
         "streamfs.promises",
         "streamfs.data.streams",
         "streamfs.data.feature_table",
-        "streamfs.trajectories",
+        "streamfs.evaluation.trajectories",
     },
     "streamfs.experiment": {
         "streamfs.promises",
@@ -280,7 +285,7 @@ FLOORS = {
         "streamfs.selection.by_name",
         "streamfs.data.streams",
         "streamfs.data.feature_table",
-        "streamfs.trajectories",
+        "streamfs.evaluation.trajectories",
     },
     "streamfs.gateway.publication": set(),
     "streamfs.gateway.storage": {

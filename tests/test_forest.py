@@ -21,7 +21,7 @@ from streamfs.classifiers._forest import BLOCK, GROUP
 from streamfs.classifiers.forest_text import MOST_LISTED, forest_text
 from streamfs.data.feature_table import tabulate
 from streamfs.errors import ModelError
-from streamfs.trajectories import Trajectories
+from streamfs.evaluation.trajectories import Trajectories
 
 NAN = float("nan")
 SEEDS = st.integers(0, 2**32 - 1)

@@ -18,6 +18,8 @@ from streamfs.costs.energy import profile
 from streamfs.costs.pricing import Pricing
 from streamfs.costs.spending import Messages
 from streamfs.errors import DataError, TrainingError
+from streamfs.evaluation.traffic import measure_traffic
+from streamfs.evaluation.trajectories import Trajectories
 from streamfs.learners import tree_learner
 from streamfs.promises import Promise, PromiseError, cheapest, division, held_out, keep
 from streamfs.promises.candidates import Candidates
@@ -26,8 +28,6 @@ from streamfs.promises.division import Division
 from streamfs.promises.held_out import HeldOut
 from streamfs.promises.plan import Plan
 from streamfs.selection.by_name import SELECTORS
-from streamfs.traffic import measure_traffic
-from streamfs.trajectories import Trajectories
 
 FEATURES = ["mean(a.level)", "mean(b.level)", "mean(a.noise)"]
 PROMISE = Promise(accuracy=0.8, completeness=0.8, risk=0.1)

@@ -15,8 +15,8 @@ from streamfs.base import container
 from streamfs.data.feature_table import tabulate
 from streamfs.engine.engine import DECIDED
 from streamfs.errors import ModelError
+from streamfs.evaluation.trajectories import Trajectories
 from streamfs.procedure.requested_channels import Asking
-from streamfs.trajectories import Trajectories
 
 NAN = float("nan")
 SEEDS = st.integers(0, 2**32)

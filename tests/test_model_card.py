@@ -21,7 +21,7 @@ from streamfs.commands.card import card as card_command
 from streamfs.costs.batteries import Duty, by_role, life
 from streamfs.costs.energy import Profile, profile
 from streamfs.errors import ModelError
-from streamfs.model_card import build_card, facts, markdown
+from streamfs.evaluation.model_card import build_card, facts, markdown
 from streamfs.procedure import card_words
 from streamfs.procedure.card_text import MEANING, NO_PROMISE
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from procedures import labelled_streams, mean_procedure
 
 from streamfs import Costs, StreamRelief, StreamSet, plots
-from streamfs.evaluation import sweep
+from streamfs.evaluation.evaluation import sweep
 
 
 @pytest.fixture(scope="module")

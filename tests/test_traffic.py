@@ -7,10 +7,10 @@ from procedures import channels_procedure, labelled_streams, mean_procedure
 
 from feature_extractors.report import silent_ticks, split_channel
 from streamfs import StreamSet, evaluate
-from streamfs import traffic as counting
 from streamfs.data.feature_table import tabulate
 from streamfs.errors import DataError
-from streamfs.traffic import measure_traffic, measure_traffics
+from streamfs.evaluation import traffic as counting
+from streamfs.evaluation.traffic import measure_traffic, measure_traffics
 
 
 def counted(streams, channel, last_ticks, max_silence=None):

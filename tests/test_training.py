@@ -16,9 +16,9 @@ from streamfs.choosing import cheapest_good, stratified_folds
 from streamfs.classifiers.tree import Tree
 from streamfs.data.default_features import default_channels
 from streamfs.errors import DataError, TrainingError
-from streamfs.evaluation import replay, sweep, write_csv
+from streamfs.evaluation.evaluation import replay, sweep, write_csv
+from streamfs.evaluation.trajectories import Trajectories
 from streamfs.promises import Promise
-from streamfs.trajectories import Trajectories
 
 
 @pytest.fixture(scope="module")

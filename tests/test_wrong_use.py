@@ -12,7 +12,7 @@ from streamfs.data import quality_checks as oddities
 from streamfs.data.streams import StreamSet
 from streamfs.demo import run_demo
 from streamfs.errors import MissingExtraError, ModelError
-from streamfs.evaluation import replay
+from streamfs.evaluation.evaluation import replay
 from streamfs.procedure.procedure import KIND, VERSION
 from streamfs.relief import Relief, ReliefF
 

@@ -58,7 +58,7 @@ def card(
     arguments.keep_inputs({"MODEL": model}, {"--out": out})
     from streamfs import console
     from streamfs.costs.batteries import TWO_AA_CELLS, Duty
-    from streamfs.model_card import facts
+    from streamfs.evaluation.model_card import facts
     from streamfs.procedure import card_text
     from streamfs.procedure.procedure import Procedure
 

@@ -49,8 +49,9 @@ def evaluate(
     all features MODEL could choose from. Sent are the messages of a stream's nodes until its decision.
     """
     arguments.keep_inputs({"MODEL": model, "STREAMS": streams}, {"--csv": csv_path, "--png": png_path})
-    from streamfs import console, evaluation
+    from streamfs import console
     from streamfs.data.streams import StreamSet
+    from streamfs.evaluation import evaluation
     from streamfs.procedure.procedure import Procedure
 
     if png_path:
@@ -78,7 +79,7 @@ def evaluate(
 
 def _messages(procedure: "Procedure", recorded: "StreamSet", thresholds: "Sequence[float]") -> list[float]:
     """Mean messages of a stream until its decision, by threshold; NaN where no stream has a tick."""
-    from streamfs.traffic import measure_traffics
+    from streamfs.evaluation.traffic import measure_traffics
 
     if not recorded.lengths.any():
         return [float("nan")] * len(thresholds)

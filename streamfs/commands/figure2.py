@@ -98,9 +98,10 @@ def figure2(
     arguments.keep_inputs(
         {"--data": data if isinstance(data, Path) else None}, {"--csv": csv_path, "--png": png_path}
     )
-    from streamfs import console, evaluation, experiment
+    from streamfs import console, experiment
     from streamfs import figure2 as paper
     from streamfs.costs.costs import check_prices
+    from streamfs.evaluation import evaluation
     from streamfs.relief._search import search
 
     if png_path:

@@ -49,8 +49,8 @@ def replay(model: Path, streams: Path, config: Path | None, trust: bool, as_json
 
 
 def _recorded(procedure: "Procedure", streams: Path) -> "Iterator[Decision]":
-    from streamfs import evaluation
     from streamfs.data.streams import StreamSet
+    from streamfs.evaluation import evaluation
 
     recorded = StreamSet.read(streams, procedure.period, labelled=False)
     evaluation.require_columns(procedure, recorded, streams)

@@ -26,7 +26,7 @@ def markdown(facts: Facts) -> str:
     Parameters
     ----------
     facts : dict
-        As `streamfs.model_card.facts` puts them together.
+        As `streamfs.evaluation.model_card.facts` puts them together.
     """
     sections = (_decision, _promise, _battery, _channels, _features, _data, _made)
     return "\n\n".join(part for section in sections for part in section(facts)) + "\n"

@@ -7,8 +7,8 @@ import numpy as np
 
 from feature_extractors.base import Array
 from streamfs.data.streams import Integers
+from streamfs.evaluation.trajectories import Trajectories
 from streamfs.procedure.requested_channels import Flags
-from streamfs.trajectories import Trajectories
 
 
 class Point(NamedTuple):

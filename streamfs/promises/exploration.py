@@ -12,7 +12,7 @@ from streamfs.costs.energy import Profile, profile
 from streamfs.costs.pricing import Pricing
 from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
-from streamfs.evaluation import require_streams
+from streamfs.evaluation.evaluation import require_streams
 from streamfs.learners import FOREST, LEARNERS
 from streamfs.promises.division import Division
 from streamfs.promises.plan import Plan

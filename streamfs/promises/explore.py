@@ -12,7 +12,7 @@ from feature_extractors.base import Feature
 from streamfs.base.progress import Progress
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
-from streamfs.model_card import build_card
+from streamfs.evaluation.model_card import build_card
 from streamfs.procedure.procedure import Procedure
 from streamfs.promises.cheapest import Judged, Subset
 from streamfs.promises.curve import Curve

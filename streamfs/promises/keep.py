@@ -16,6 +16,7 @@ from streamfs.costs.pricing import Pricing
 from streamfs.data.feature_table import require_episodes, tabulate
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
+from streamfs.evaluation.trajectories import Trajectories
 from streamfs.promises.bundles import Bundles
 from streamfs.promises.candidates import Candidates
 from streamfs.promises.certificate import Certificate, certify, walk
@@ -26,7 +27,6 @@ from streamfs.promises.held_out import HeldOut, class_indices
 from streamfs.promises.judgements import Judgements
 from streamfs.promises.promise import Promise
 from streamfs.promises.refusal import refusal
-from streamfs.trajectories import Trajectories
 
 if TYPE_CHECKING:
     from streamfs.classifiers.forest import Forest

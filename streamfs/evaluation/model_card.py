@@ -14,10 +14,10 @@ from streamfs.costs.batteries import Duty, by_role, life, role_of
 from streamfs.costs.costs import MESSAGE_BYTES, price_of
 from streamfs.costs.energy import Profile
 from streamfs.data.streams import StreamSet
+from streamfs.evaluation.traffic import measure_traffic
 from streamfs.procedure import card_text
 from streamfs.procedure.card_schema import check_card, check_evidence
 from streamfs.procedure.procedure import Classifier, Procedure
-from streamfs.traffic import measure_traffic
 
 Facts = dict[str, Any]
 """Plain JSON."""

@@ -7,11 +7,11 @@ import numpy as np
 from feature_extractors.base import Array
 from streamfs.data.feature_table import tabulate
 from streamfs.data.streams import StreamSet
-from streamfs.evaluation import require_period, require_streams
+from streamfs.evaluation.evaluation import require_period, require_streams
+from streamfs.evaluation.trajectories import Trajectories
 from streamfs.procedure.procedure import Classifier, Procedure
 from streamfs.procedure.requested_channels import Flags
 from streamfs.promises.curve import is_record
-from streamfs.trajectories import Trajectories
 
 N_BINS = 10
 

@@ -1,0 +1,1 @@
+"""How well a procedure does on recorded streams, and its model card."""
