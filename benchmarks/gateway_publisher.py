@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from struct import pack
 from typing import Any
 
-from streamfs.gateway.codecs import encode_array
+from streamfs.gateway.messages.codecs import encode_array
 
 BEGINNING = 1.7e9  # seconds since 1970, of round 0
 N_BYTES = 105

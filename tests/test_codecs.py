@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamfs.errors import MissingExtraError, PayloadError
-from streamfs.gateway.codecs import (
+from streamfs.gateway.messages.codecs import (
     Batch,
     Reading,
     Series,

@@ -14,7 +14,7 @@ from threading import enumerate as threads
 import pytest
 
 from streamfs.errors import StateError, StorageError
-from streamfs.gateway.publication import Publication
+from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.storage.committer import Commit, Committer
 from streamfs.gateway.storage.journal import Entry, Journal
 from streamfs.gateway.storage.log import Log, Record
@@ -333,7 +333,7 @@ from threading import Event
 from streamfs.gateway.storage.committer import Commit, Committer
 from streamfs.gateway.storage.journal import Entry
 from streamfs.gateway.storage.log import Record
-from streamfs.gateway.publication import Publication
+from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.storage.state import State
 from streamfs.procedure.procedure import Decision
 

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streamfs import Decision
-from streamfs.gateway.codecs import encode_decision
+from streamfs.gateway.messages.codecs import encode_decision
 from streamfs.gateway.operations.discovery import discovery, gateway_discovery, is_birth, removal
 
 NAMES = st.text(alphabet="ab_-.é 0", min_size=1, max_size=12)

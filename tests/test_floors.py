@@ -287,11 +287,11 @@ FLOORS = {
         "streamfs.data.feature_table",
         "streamfs.evaluation.trajectories",
     },
-    "streamfs.gateway.publication": set(),
+    "streamfs.gateway.messages.publication": set(),
     "streamfs.gateway.storage": {
         "streamfs.base.container",
         "streamfs.errors",
-        "streamfs.gateway.publication",
+        "streamfs.gateway.messages.publication",
         "streamfs.procedure.procedure",
     },
     "streamfs.gateway": {
@@ -325,7 +325,7 @@ ONLY_HERE = {
     "matplotlib": {"streamfs/plots.py"},
     "polars": {"streamfs/data/datasets.py", "streamfs/data/recordings.py"},
     "river": {"streamfs/classifiers/online.py", "streamfs/gateway/drift.py"},
-    "cbor2": {"streamfs/gateway/codecs/cbor.py"},
+    "cbor2": {"streamfs/gateway/messages/codecs/cbor.py"},
     "prometheus_client": {"streamfs/gateway/operations/metrics.py"},
     "iotcore": {"streamfs/demo.py"},
 }

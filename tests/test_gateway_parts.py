@@ -21,9 +21,9 @@ from streamfs.errors import DataError, StreamfsError
 from streamfs.gateway.bindings import Bindings, Source
 from streamfs.gateway.control import Control
 from streamfs.gateway.ledger import EnergyLog, Ledger
+from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.options import Options
 from streamfs.gateway.pairs import read_pairs
-from streamfs.gateway.publication import Publication
 from streamfs.gateway.service import Gateway
 from streamfs.gateway.transport import Transport
 from streamfs.procedure.procedure import Decision, Procedure

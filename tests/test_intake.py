@@ -10,10 +10,10 @@ from records import Models, batch, message, new_core, raw
 from streamfs.costs.energy import profile
 from streamfs.gateway import intake
 from streamfs.gateway.bindings import Bindings, Route
-from streamfs.gateway.codecs import codec_for, encode_array
 from streamfs.gateway.dead_letters import dead_letter
+from streamfs.gateway.messages.codecs import codec_for, encode_array
+from streamfs.gateway.messages.topics import Template
 from streamfs.gateway.storage.log import MESSAGE, Record
-from streamfs.gateway.topics import Template
 
 MODELS = Models(channels_procedure("x", "y"))
 COUNTERS = ("messages", "unbound", "malformed", "oversize", "refused")

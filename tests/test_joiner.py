@@ -11,8 +11,8 @@ from numpy.testing import assert_array_equal
 
 from feature_extractors.report import Policy, split_channel
 from streamfs.gateway._grid import FOREVER
-from streamfs.gateway.codecs import Batch, Reading
 from streamfs.gateway.joiner import Joiner, Timing
+from streamfs.gateway.messages.codecs import Batch, Reading
 from streamfs.gateway.readings import Readings
 
 POLICIES = ("", "every:3", "mean:4", "flag:0.5", "delta:0.25", "quantised:0.5")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from streamfs.base import container
 from streamfs.cli import main
 from streamfs.errors import StateError, StorageError
-from streamfs.gateway.publication import Publication
+from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.storage import journal_schema
 from streamfs.gateway.storage.journal import Entry, Journal
 from streamfs.gateway.storage.journal_reader import JournalReader

@@ -8,8 +8,8 @@ from broker import Broker, find_mosquitto
 from proxy import Proxy
 
 from streamfs.gateway import outbox as module
+from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.outbox import Outbox
-from streamfs.gateway.publication import Publication
 from streamfs.gateway.transport import Transport
 
 pytestmark = pytest.mark.mqtt

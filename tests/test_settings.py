@@ -14,7 +14,7 @@ from procedures import mean_procedure
 
 from streamfs.cli import cli, main
 from streamfs.errors import DataError, PayloadError, SettingsError, TransportError
-from streamfs.gateway.codecs import Several
+from streamfs.gateway.messages.codecs import Several
 from streamfs.gateway.settings import read_settings
 from streamfs.gateway.settings.broker import Broker
 from streamfs.gateway.settings.plan import make_plan

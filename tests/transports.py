@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from streamfs.gateway.publication import Publication
+from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.transport import Transport
 
 PATIENCE = 20.0  # seconds for what is to happen

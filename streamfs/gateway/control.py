@@ -8,7 +8,7 @@ import numpy.typing as npt
 import orjson
 
 from streamfs.base.growable_array import grown, spare
-from streamfs.gateway.publication import Publication
+from streamfs.gateway.messages.publication import Publication
 
 Slots = npt.NDArray[np.int32]
 Times = npt.NDArray[np.float64]

@@ -19,13 +19,13 @@ from streamfs.engine.engine import DECIDED, OPEN, WAITING
 from streamfs.errors import ModelError, PayloadError
 from streamfs.gateway._grid import NONE
 from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.codecs import encode_decision
 from streamfs.gateway.configuration import described, understood
 from streamfs.gateway.intake import Intake
 from streamfs.gateway.lane import Lane
 from streamfs.gateway.ledger import NOTHING, Ledger, Spent
+from streamfs.gateway.messages.codecs import encode_decision
+from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.options import Options
-from streamfs.gateway.publication import Publication
 from streamfs.gateway.roster import Roster
 from streamfs.gateway.storage.journal_reader import Mark
 from streamfs.gateway.storage.log import CLOCK, MESSAGE, MODEL, START, Record

@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
+from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.options import Options
 from streamfs.gateway.outbox import Outbox
-from streamfs.gateway.publication import Publication
 
 MAX_TOLD = 1000
 """Topics of which the first message is logged."""

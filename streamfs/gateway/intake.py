@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from streamfs.errors import PayloadError
 from streamfs.gateway._grid import NONE
-from streamfs.gateway.codecs import Codec, Reported, Several
 from streamfs.gateway.ledger import Ledger
+from streamfs.gateway.messages.codecs import Codec, Reported, Several
 from streamfs.gateway.readings import Readings
 from streamfs.gateway.roster import Roster
 from streamfs.gateway.storage.log import Record

@@ -121,7 +121,7 @@ class Joiner:
 
     Examples
     --------
-    >>> from streamfs.gateway.codecs import Reading
+    >>> from streamfs.gateway.messages.codecs import Reading
     >>> joiner = Joiner(["light", "door@flag:0.5"], Timing(period=1.0))
     >>> node = joiner.add_node()
     >>> door = joiner.slot(node, "door@flag:0.5")

@@ -6,7 +6,7 @@ from itertools import combinations
 from os import PathLike
 
 from streamfs.errors import DataError
-from streamfs.gateway.topics import check_name
+from streamfs.gateway.messages.topics import check_name
 
 MAX_PAIRS = 10_000
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.gateway._grid import NONE, PART
-from streamfs.gateway.codecs import Batch, Reading, Reported, Series
-from streamfs.gateway.codecs.reading import unpacked
+from streamfs.gateway.messages.codecs import Batch, Reading, Reported, Series
+from streamfs.gateway.messages.codecs.reading import unpacked
 
 _CODES = {"f8": "d", "i8": "q", "i4": "i"}
 _PART = Struct("=" + "".join(_CODES[kind[1:]] for _, kind, *_ in PART.descr))

@@ -12,8 +12,8 @@ from streamfs.gateway.bindings import Bindings
 from streamfs.gateway.control import Control
 from streamfs.gateway.joiner import Joiner
 from streamfs.gateway.lane import Lane
+from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.options import Options
-from streamfs.gateway.publication import Publication
 from streamfs.procedure.procedure import Procedure
 
 STOP_AFTER = 2.0

@@ -16,13 +16,13 @@ from streamfs.gateway.bindings import Bindings
 from streamfs.gateway.core import Core, Effects, clock_record, model_record, start_record
 from streamfs.gateway.dead_letters import DeadLetters
 from streamfs.gateway.ledger import EnergyLog, Spent
+from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.operations.announcer import Announcer
 from streamfs.gateway.operations.health import Health, Statistics
 from streamfs.gateway.operations.remarks import Remarks
 from streamfs.gateway.options import Options
 from streamfs.gateway.outbox import Outbox
-from streamfs.gateway.publication import Publication
 from streamfs.gateway.recovery import recover
 from streamfs.gateway.storage.committer import Done
 from streamfs.gateway.storage.log import MESSAGE, Record

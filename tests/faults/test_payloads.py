@@ -9,7 +9,7 @@ from lone import lone, readings, see_that_it_works
 from traffic import Sent
 
 from streamfs.errors import PayloadError
-from streamfs.gateway.codecs import codec_for, codec_of_content_type
+from streamfs.gateway.messages.codecs import codec_for, codec_of_content_type
 
 pytestmark = pytest.mark.mqtt
 

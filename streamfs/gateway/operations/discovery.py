@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from streamfs.gateway.publication import Publication
+from streamfs.gateway.messages.publication import Publication
 
 _LOOKS_CHANGED = re.compile(r"-[0-9a-f]{12}$")  # as a name that had to be changed ends
 

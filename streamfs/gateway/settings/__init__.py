@@ -11,6 +11,7 @@ from pathlib import Path
 from streamfs.costs.energy import PROFILES
 from streamfs.errors import SettingsError, StreamfsError
 from streamfs.gateway.bindings import Bindings
+from streamfs.gateway.messages.topics import check_name, check_topic
 from streamfs.gateway.settings.broker import Broker
 from streamfs.gateway.settings.sections import Commit, Drift, HomeAssistant, Http, Limits, Logging, Time
 from streamfs.gateway.settings.sources import InputSource
@@ -18,7 +19,6 @@ from streamfs.gateway.settings.streams import Streams
 from streamfs.gateway.settings.toml_lines import Place, line_of, lines_of
 from streamfs.gateway.settings.toml_problems import Problems
 from streamfs.gateway.settings.toml_section import Section
-from streamfs.gateway.topics import check_name, check_topic
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
-from streamfs.gateway.codecs import MAX_SAMPLES
+from streamfs.gateway.messages.codecs import MAX_SAMPLES
+from streamfs.gateway.messages.topics import check_topic
 from streamfs.gateway.settings.toml_section import Section
-from streamfs.gateway.topics import check_topic
 
 _LAST_PORT = 65_535
 

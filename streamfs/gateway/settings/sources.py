@@ -7,10 +7,10 @@ from typing import Self
 from feature_extractors.report import split_channel
 from streamfs.errors import MissingExtraError
 from streamfs.gateway.bindings import STANDARD, Route
-from streamfs.gateway.codecs import FORMATS, MAX_SAMPLES
-from streamfs.gateway.codecs.checks import TIME_UNITS
+from streamfs.gateway.messages.codecs import FORMATS, MAX_SAMPLES
+from streamfs.gateway.messages.codecs.checks import TIME_UNITS
+from streamfs.gateway.messages.topics import Template, check_name
 from streamfs.gateway.settings.toml_section import Section
-from streamfs.gateway.topics import Template, check_name
 
 _NAMES_CHANNELS = ("senml+json", "senml+cbor", "chirpstack")  # formats whose payloads do
 

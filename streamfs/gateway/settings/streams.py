@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Self
 
 from streamfs.gateway.bindings import Bindings, Route
+from streamfs.gateway.messages.topics import check_name
 from streamfs.gateway.pairs import group_pairs, read_pairs
 from streamfs.gateway.settings.toml_section import Section
-from streamfs.gateway.topics import check_name
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from streamfs.errors import StateError
-from streamfs.gateway.publication import Publication
+from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.storage.journal_reader import JournalReader, Mark
 from streamfs.gateway.storage.journal_schema import check_whole, migrate, undoing, using, version_of
 from streamfs.procedure.procedure import Decision

@@ -12,7 +12,7 @@ from typing import Any, Self
 import orjson
 
 from streamfs.errors import StateError
-from streamfs.gateway.publication import Publication
+from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.storage.journal_schema import check_version, using
 
 _log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Protocol
 
 from streamfs.errors import StorageError
-from streamfs.gateway.publication import Numbered
+from streamfs.gateway.messages.publication import Numbered
 from streamfs.gateway.storage.committer import Commit, Committer, Done
 from streamfs.gateway.storage.state import State
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from streamfs.errors import TransportError
 from streamfs.gateway.broker_address import BrokerAddress, parse_url
-from streamfs.gateway.publication import Publication
+from streamfs.gateway.messages.message import Message
+from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.transport.backoff import Backoff
 from streamfs.gateway.transport.connection import Connection, LostError, Terms, check_range
 from streamfs.gateway.transport.inbox import Inbox
-from streamfs.gateway.transport.message import Message
 
 if TYPE_CHECKING:
     from paho.mqtt.properties import Properties

@@ -2,7 +2,7 @@
 
 from collections import Counter, deque
 
-from streamfs.gateway.transport.message import Message
+from streamfs.gateway.messages.message import Message
 
 
 class Inbox:

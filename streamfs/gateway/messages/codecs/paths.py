@@ -7,8 +7,8 @@ import orjson
 
 from feature_extractors.report import split_channel
 from streamfs.errors import PayloadError
-from streamfs.gateway.codecs.checks import shown
-from streamfs.gateway.topics import check_name
+from streamfs.gateway.messages.codecs.checks import shown
+from streamfs.gateway.messages.topics import check_name
 
 
 def load_json(payload: bytes) -> Any:

@@ -5,7 +5,7 @@ from io import BytesIO
 from typing import Any
 
 from streamfs.errors import MissingExtraError, PayloadError
-from streamfs.gateway.codecs.checks import shown
+from streamfs.gateway.messages.codecs.checks import shown
 
 _DECIMAL_FRACTION = 4
 

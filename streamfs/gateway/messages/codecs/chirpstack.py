@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from streamfs.errors import PayloadError
-from streamfs.gateway.codecs.checks import number, seconds_of_text, sequence_number, shown
-from streamfs.gateway.codecs.paths import Paths, checked_fields, load_json
-from streamfs.gateway.codecs.reading import Reading, Several
+from streamfs.gateway.messages.codecs.checks import number, seconds_of_text, sequence_number, shown
+from streamfs.gateway.messages.codecs.paths import Paths, checked_fields, load_json
+from streamfs.gateway.messages.codecs.reading import Reading, Several
 
 _TIME, _COUNTER = "time", "fCnt"
 _SPREADING = "txInfo.modulation.lora.spreadingFactor"

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 
 from streamfs.errors import MissingExtraError, PayloadError
-from streamfs.gateway.codecs.array import ArrayCodec
-from streamfs.gateway.codecs.checks import shown
-from streamfs.gateway.codecs.chirpstack import ChirpStackCodec
-from streamfs.gateway.codecs.plain import FieldsCodec, PlainCodec
-from streamfs.gateway.codecs.reading import MAX_SAMPLES, Codec, Reported, Several
-from streamfs.gateway.codecs.senml import SenmlCodec
+from streamfs.gateway.messages.codecs.array import ArrayCodec
+from streamfs.gateway.messages.codecs.checks import shown
+from streamfs.gateway.messages.codecs.chirpstack import ChirpStackCodec
+from streamfs.gateway.messages.codecs.plain import FieldsCodec, PlainCodec
+from streamfs.gateway.messages.codecs.reading import MAX_SAMPLES, Codec, Reported, Several
+from streamfs.gateway.messages.codecs.senml import SenmlCodec
 
 FORMATS = ("auto", "json", "senml+json", "senml+cbor", "array", "chirpstack")
 """Names of the formats that are read."""

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from streamfs.errors import PayloadError
-from streamfs.gateway.codecs.checks import LATEST, clock, number, sequence_number, shown
-from streamfs.gateway.codecs.paths import Paths, checked_fields, load_json
-from streamfs.gateway.codecs.reading import MAX_SAMPLES, Reading, Series, Several
+from streamfs.gateway.messages.codecs.checks import LATEST, clock, number, sequence_number, shown
+from streamfs.gateway.messages.codecs.paths import Paths, checked_fields, load_json
+from streamfs.gateway.messages.codecs.reading import MAX_SAMPLES, Reading, Series, Several
 
 _VALUE = ("v", "value")
 _TIME = ("t", "ts", "timestamp")

@@ -8,9 +8,9 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.errors import PayloadError
-from streamfs.gateway.codecs.checks import shown
-from streamfs.gateway.codecs.plain import check_series
-from streamfs.gateway.codecs.reading import MAX_SAMPLES, Series
+from streamfs.gateway.messages.codecs.checks import shown
+from streamfs.gateway.messages.codecs.plain import check_series
+from streamfs.gateway.messages.codecs.reading import MAX_SAMPLES, Series
 
 _VERSION = 1
 _SHORTEST, _LONGEST = 1e-30, 1e10  # seconds from one sample to the next

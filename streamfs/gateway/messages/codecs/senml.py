@@ -7,11 +7,11 @@ import numpy as np
 import orjson
 
 from streamfs.errors import PayloadError
-from streamfs.gateway.codecs.cbor import cbor_reader, dump_cbor
-from streamfs.gateway.codecs.checks import LATEST, shown
-from streamfs.gateway.codecs.paths import checked_fields, load_json
-from streamfs.gateway.codecs.reading import MAX_SAMPLES, Batch, Reading, Reported, Several
-from streamfs.gateway.codecs.senml_pack import CBOR, JSON, Column, Pack, Record
+from streamfs.gateway.messages.codecs.cbor import cbor_reader, dump_cbor
+from streamfs.gateway.messages.codecs.checks import LATEST, shown
+from streamfs.gateway.messages.codecs.paths import checked_fields, load_json
+from streamfs.gateway.messages.codecs.reading import MAX_SAMPLES, Batch, Reading, Reported, Several
+from streamfs.gateway.messages.codecs.senml_pack import CBOR, JSON, Column, Pack, Record
 
 _RELATIVE = 2**28  # seconds; smaller times are relative to now
 

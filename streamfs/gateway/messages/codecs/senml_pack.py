@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from streamfs.errors import PayloadError
-from streamfs.gateway.codecs.checks import number, shown
+from streamfs.gateway.messages.codecs.checks import number, shown
 
 _VERSION = 10
 

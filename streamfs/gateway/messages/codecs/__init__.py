@@ -1,0 +1,35 @@
+"""What is in a payload: readings from nodes, decisions for everybody."""
+
+from streamfs.gateway.messages.codecs.array import ArrayCodec, encode_array
+from streamfs.gateway.messages.codecs.chirpstack import ChirpStackCodec
+from streamfs.gateway.messages.codecs.decisions import encode_decision
+from streamfs.gateway.messages.codecs.named import FORMATS, AutoCodec, codec_for, codec_of_content_type
+from streamfs.gateway.messages.codecs.plain import FieldsCodec, PlainCodec
+from streamfs.gateway.messages.codecs.reading import MAX_SAMPLES, Batch, Codec, Reading, Reported, Series, Several
+from streamfs.gateway.messages.codecs.senml import SenmlCodec, encode_senml
+
+__all__ = [
+    "FORMATS",
+    "MAX_SAMPLES",
+    "ArrayCodec",
+    "AutoCodec",
+    "Batch",
+    "ChirpStackCodec",
+    "Codec",
+    "FieldsCodec",
+    "PlainCodec",
+    "Reading",
+    "Reported",
+    "SenmlCodec",
+    "Series",
+    "Several",
+    "codec_for",
+    "codec_of_content_type",
+    "decode",
+    "encode_array",
+    "encode_decision",
+    "encode_senml",
+]
+
+decode = PlainCodec().decode
+"""Reads plain JSON that reports on one channel; see `PlainCodec`."""
