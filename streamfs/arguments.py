@@ -174,7 +174,7 @@ def channel(text: str) -> str:
 
 def broker(text: str) -> str:
     """Read a broker's address, and hand it on as it is."""
-    from streamfs.gateway.broker_address import parse_url  # noqa: PLC0415
+    from streamfs.gateway.transport.broker_address import parse_url  # noqa: PLC0415
 
     parse_url(text)
     return text

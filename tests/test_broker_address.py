@@ -8,9 +8,8 @@ import pytest
 from transports import PATIENCE
 
 from streamfs.errors import TransportError
-from streamfs.gateway import broker_address
-from streamfs.gateway.broker_address import BrokerAddress, Tls, parse_url, resolve
-from streamfs.gateway.transport import Transport
+from streamfs.gateway.transport import Transport, broker_address
+from streamfs.gateway.transport.broker_address import BrokerAddress, Tls, parse_url, resolve
 
 
 @pytest.mark.parametrize(

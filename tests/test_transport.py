@@ -33,9 +33,9 @@ from transports import (
 )
 
 from streamfs.errors import TransportError
-from streamfs.gateway.broker_address import resolve
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.transport import Transport
+from streamfs.gateway.transport.broker_address import resolve
 from streamfs.gateway.transport.connection import LostError
 
 

@@ -19,10 +19,10 @@ from transports import (
 )
 
 from streamfs.errors import TransportError
-from streamfs.gateway.broker_address import BrokerAddress, Tls
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.transport import COUNTERS, Transport
 from streamfs.gateway.transport.backoff import Backoff
+from streamfs.gateway.transport.broker_address import BrokerAddress, Tls
 
 
 @pytest.mark.parametrize(

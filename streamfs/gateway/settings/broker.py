@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from streamfs.gateway.broker_address import BrokerAddress, parse_url, resolve
 from streamfs.gateway.settings.toml_section import Section
+from streamfs.gateway.transport.broker_address import BrokerAddress, parse_url, resolve
 
 _BYTES_2, _BYTES_4 = 2**16 - 1, 2**32 - 1  # largest numbers that MQTT has room for
 

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from streamfs.errors import MissingExtraError, SettingsError, StreamfsError
 from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.broker_address import BrokerAddress
 from streamfs.gateway.messages.topics import Template
 from streamfs.gateway.settings import Settings
 from streamfs.gateway.settings.sources import InputSource
+from streamfs.gateway.transport.broker_address import BrokerAddress
 from streamfs.procedure.procedure import Procedure
 
 T = TypeVar("T")

@@ -11,10 +11,10 @@ from select import POLLIN, poll
 from typing import TYPE_CHECKING
 
 from streamfs.errors import TransportError
-from streamfs.gateway.broker_address import BrokerAddress, parse_url
 from streamfs.gateway.messages.message import Message
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.transport.backoff import Backoff
+from streamfs.gateway.transport.broker_address import BrokerAddress, parse_url
 from streamfs.gateway.transport.connection import Connection, LostError, Terms, check_range
 from streamfs.gateway.transport.inbox import Inbox
 

@@ -14,9 +14,9 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from streamfs.errors import TransportError
-from streamfs.gateway.broker_address import BrokerAddress
 from streamfs.gateway.messages.message import Message
 from streamfs.gateway.messages.publication import Publication
+from streamfs.gateway.transport.broker_address import BrokerAddress
 from streamfs.gateway.transport.inbox import Inbox
 from streamfs.gateway.transport.packets import PacketError, read_content_type, split_packets, variable_integer
 
