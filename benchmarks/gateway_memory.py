@@ -16,9 +16,9 @@ from pathlib import Path
 
 from gateway_runs import MANY, undecided
 
-from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.core import Core
-from streamfs.gateway.options import Options
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.core import Core
+from streamfs.gateway.core.options import Options
 from streamfs.gateway.storage.log import MESSAGE, Record
 
 N_STREAMS = 100_000

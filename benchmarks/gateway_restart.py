@@ -34,9 +34,9 @@ def make(folder: Path, tail: int) -> None:
     """What is on the disk after rounds of all nodes, a snapshot, and a tail of messages since."""
     from gateway_runs import sudden  # noqa: PLC0415 - which loads what the other way is measured without
 
-    from streamfs.gateway.bindings import Bindings  # noqa: PLC0415
-    from streamfs.gateway.core import Core, start_record  # noqa: PLC0415
-    from streamfs.gateway.options import Options  # noqa: PLC0415
+    from streamfs.gateway.core.bindings import Bindings  # noqa: PLC0415
+    from streamfs.gateway.core.core import Core, start_record  # noqa: PLC0415
+    from streamfs.gateway.core.options import Options  # noqa: PLC0415
     from streamfs.gateway.storage.journal import Entry  # noqa: PLC0415
     from streamfs.gateway.storage.log import MESSAGE, Record  # noqa: PLC0415
     from streamfs.gateway.storage.state import State  # noqa: PLC0415
@@ -71,8 +71,8 @@ def restart(folder: Path, port: int) -> dict[str, float]:
     """Seconds from the construction of a gateway; what it needs is imported, and nothing is compiled anew."""
     from numba.core.registry import cpu_target  # noqa: PLC0415
 
-    from streamfs.gateway.bindings import Bindings  # noqa: PLC0415
-    from streamfs.gateway.options import Options  # noqa: PLC0415
+    from streamfs.gateway.core.bindings import Bindings  # noqa: PLC0415
+    from streamfs.gateway.core.options import Options  # noqa: PLC0415
     from streamfs.gateway.service import Gateway  # noqa: PLC0415
     from streamfs.gateway.storage.state import State  # noqa: PLC0415
     from streamfs.gateway.transport import Transport  # noqa: PLC0415

@@ -21,8 +21,8 @@ from streamfs.costs.energy import EnergyMeter, profile
 from streamfs.data.streams import StreamSet
 from streamfs.errors import MissingExtraError
 from streamfs.evaluation.evaluation import Evaluation, evaluate
-from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.options import Options
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.options import Options
 from streamfs.gateway.service import Gateway, Summary
 from streamfs.gateway.transport import Transport
 from streamfs.gateway.warm_up import warm_up

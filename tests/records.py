@@ -5,8 +5,8 @@ from itertools import cycle, islice
 import orjson
 
 from streamfs.base import container
-from streamfs.gateway.core import KIND, VERSION, Core, Effects, start_record
-from streamfs.gateway.options import Options
+from streamfs.gateway.core.core import KIND, VERSION, Core, Effects, start_record
+from streamfs.gateway.core.options import Options
 from streamfs.gateway.storage.log import MESSAGE, Record
 
 

@@ -5,8 +5,8 @@ from random import Random
 from procedures import channels_procedure
 from records import Models, batch, command, label, message, raw
 
-from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.core import clock_record, model_record
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.core import clock_record, model_record
 
 ALONE = Models(
     channels_procedure("x"),

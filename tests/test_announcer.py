@@ -2,9 +2,9 @@
 
 import orjson
 
+from streamfs.gateway.core.options import Options
 from streamfs.gateway.operations.announcer import Announcer
 from streamfs.gateway.operations.discovery import discovery, gateway_discovery, removal
-from streamfs.gateway.options import Options
 
 OPTIONS = Options(name="attic", prefix="house")
 

@@ -4,10 +4,10 @@ import pytest
 from procedures import channels_procedure
 from records import Models, batch, channels_told, command, ids, label, message, new_core, outcome, raw, thawed
 
-from streamfs.gateway.bindings import Bindings, Route
-from streamfs.gateway.core import Core, clock_record, model_record, start_record
-from streamfs.gateway.options import Options
-from streamfs.gateway.readings import Readings
+from streamfs.gateway.core.bindings import Bindings, Route
+from streamfs.gateway.core.core import Core, clock_record, model_record, start_record
+from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.reading_buffer import Readings
 from streamfs.gateway.storage.log import MESSAGE, Record
 
 MODELS = Models(channels_procedure("x", time_limit=15))
@@ -195,8 +195,8 @@ def test_samples_are_unpacked_in_portions(monkeypatch):
     records = [batch(f"n{i % 3}", float(5 * (i // 3)), [0.0] * 5) for i in range(30)]
     core = begun()
     whole = outcome(core, core.take(records))
-    monkeypatch.setattr("streamfs.gateway.core.FED_AT_ONCE", 12)
-    monkeypatch.setattr("streamfs.gateway.intake.Readings", Watched)
+    monkeypatch.setattr("streamfs.gateway.core.core.FED_AT_ONCE", 12)
+    monkeypatch.setattr("streamfs.gateway.core.intake.Readings", Watched)
     core = begun()
     assert outcome(core, core.take(records)) == whole
     assert max(portions) == 15

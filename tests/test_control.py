@@ -10,9 +10,9 @@ from procedures import channels_procedure
 from records import Models, channels_told, message, new_core, told
 from stories import BINDINGS, CASES, story_of
 
-from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.control import Control
-from streamfs.gateway.core import clock_record, model_record
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.control import Control
+from streamfs.gateway.core.core import clock_record, model_record
 
 PAIRS = {"p1": {"a": "n1", "b": "n2"}, "p2": {"a": "n2", "b": "n3"}}
 LIGHT = Models(channels_procedure("light"), channels_procedure("light", time_limit=60))

@@ -11,7 +11,7 @@ from procedures import channels_procedure
 from records import Models, command, content, message, new_core, outcome, take_divided
 from stories import BINDINGS, CASES, PAIRS, story_of
 
-from streamfs.gateway.bindings import Bindings
+from streamfs.gateway.core.bindings import Bindings
 
 
 @pytest.mark.parametrize("thawing", [False, True], ids=["kept", "thawed"])

@@ -16,9 +16,9 @@ from streamfs import Decision, Engine
 from streamfs.base import container
 from streamfs.classifiers.online import OnlineClassifier
 from streamfs.errors import ModelError, PayloadError, TrainingError
-from streamfs.gateway import drift
-from streamfs.gateway.drift import DriftWatch
-from streamfs.gateway.labels import Label, decode_label
+from streamfs.gateway.core import drift
+from streamfs.gateway.core.drift import DriftWatch
+from streamfs.gateway.core.labels import Label, decode_label
 
 N_TICKS = 10
 NOTHING = np.array([np.nan])

@@ -324,7 +324,7 @@ ONLY_HERE = {
     "paho": {"streamfs/gateway/transport/connection.py", "sensors_sim/_connection.py"},
     "matplotlib": {"streamfs/plots.py"},
     "polars": {"streamfs/data/datasets.py", "streamfs/data/recordings.py"},
-    "river": {"streamfs/classifiers/online.py", "streamfs/gateway/drift.py"},
+    "river": {"streamfs/classifiers/online.py", "streamfs/gateway/core/drift.py"},
     "cbor2": {"streamfs/gateway/messages/codecs/cbor.py"},
     "prometheus_client": {"streamfs/gateway/operations/metrics.py"},
     "iotcore": {"streamfs/demo.py"},

@@ -19,9 +19,9 @@ from sensors_sim.links import Link
 from sensors_sim.same_source import SameSource, nodes_of
 from streamfs import StreamSet, evaluate, train
 from streamfs.costs.energy import profile
-from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.ledger import Spent
-from streamfs.gateway.options import Options
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.energy_account import Spent
+from streamfs.gateway.core.options import Options
 from streamfs.gateway.service import Gateway
 from streamfs.gateway.transport import Transport
 

@@ -18,12 +18,12 @@ from streamfs.classifiers.tree import Tree
 from streamfs.costs.costs import Costs
 from streamfs.costs.energy import profile
 from streamfs.errors import DataError, StreamfsError
-from streamfs.gateway.bindings import Bindings, Source
-from streamfs.gateway.control import Control
-from streamfs.gateway.ledger import EnergyLog, Ledger
+from streamfs.gateway.core.bindings import Bindings, Source
+from streamfs.gateway.core.control import Control
+from streamfs.gateway.core.energy_account import EnergyLog, Ledger
+from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.pairs import read_pairs
 from streamfs.gateway.messages.publication import Publication
-from streamfs.gateway.options import Options
-from streamfs.gateway.pairs import read_pairs
 from streamfs.gateway.service import Gateway
 from streamfs.gateway.transport import Transport
 from streamfs.procedure.procedure import Decision, Procedure

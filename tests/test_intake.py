@@ -8,8 +8,8 @@ from procedures import channels_procedure
 from records import Models, batch, message, new_core, raw
 
 from streamfs.costs.energy import profile
-from streamfs.gateway import intake
-from streamfs.gateway.bindings import Bindings, Route
+from streamfs.gateway.core import intake
+from streamfs.gateway.core.bindings import Bindings, Route
 from streamfs.gateway.dead_letters import dead_letter
 from streamfs.gateway.messages.codecs import codec_for, encode_array
 from streamfs.gateway.messages.topics import Template

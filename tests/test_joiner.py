@@ -10,10 +10,10 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
 
 from feature_extractors.report import Policy, split_channel
-from streamfs.gateway._grid import FOREVER
-from streamfs.gateway.joiner import Joiner, Timing
+from streamfs.gateway.core._grid import FOREVER
+from streamfs.gateway.core.joiner import Joiner, Timing
+from streamfs.gateway.core.reading_buffer import Readings
 from streamfs.gateway.messages.codecs import Batch, Reading
-from streamfs.gateway.readings import Readings
 
 POLICIES = ("", "every:3", "mean:4", "flag:0.5", "delta:0.25", "quantised:0.5")
 CHANNELS = tuple(f"c{i}@{policy}".removesuffix("@") for i, policy in enumerate(POLICIES))

@@ -16,8 +16,8 @@ from test_recovery import Run, come_of, killed_often
 import feature_extractors as fx
 from streamfs import Costs, Procedure
 from streamfs.engine.engine import OPEN, WAITING
-from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.core import clock_record, model_record, start_record
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.core import clock_record, model_record, start_record
 
 ALONE = Models(
     lazy_procedure("x", "y@every:2", far=0.4),

@@ -16,9 +16,9 @@ from test_gateway import WireTap, ours
 
 from sensors_sim.fleet import Fleet
 from streamfs import Engine, StreamSet, evaluate
-from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.ledger import Spent
-from streamfs.gateway.options import Options
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.energy_account import Spent
+from streamfs.gateway.core.options import Options
 from streamfs.gateway.service import Gateway
 from streamfs.gateway.transport import Transport
 

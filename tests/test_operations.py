@@ -17,8 +17,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as read_plain
 
 from streamfs.errors import MissingExtraError, StreamfsError
-from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.core import Core
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.core import Core
 from streamfs.gateway.operations import notify, web
 from streamfs.gateway.operations.health import Health, Limits, Statistics
 from streamfs.gateway.operations.json_log import configure
@@ -307,7 +307,7 @@ def test_without_prometheus_client_the_error_says_what_to_install(monkeypatch):
 
 def test_the_extras_are_loaded_only_where_they_are_used():
     code = (
-        "import sys, streamfs.gateway.drift; from streamfs.gateway.operations import json_log, web; "
+        "import sys, streamfs.gateway.core.drift; from streamfs.gateway.operations import json_log, web; "
         "print([m for m in ('prometheus_client', 'pythonjsonlogger', 'river') if m in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -18,9 +18,9 @@ from stories import BINDINGS, CASES, story_of
 
 from streamfs.base import container
 from streamfs.errors import LogError, ModelError, StateError
-from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.core import KIND, VERSION, Effects, clock_record, model_record, start_record
-from streamfs.gateway.options import Options
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.core import KIND, VERSION, Effects, clock_record, model_record, start_record
+from streamfs.gateway.core.options import Options
 from streamfs.gateway.recovery import recover, replay_log
 from streamfs.gateway.storage.journal import Entry
 from streamfs.gateway.storage.log import MODEL, START

@@ -8,8 +8,8 @@ from procedures import channels_procedure
 from records import Models, channels_told, command, content, ids, label, message, new_core, thawed
 
 from streamfs.errors import ModelError
-from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.core import Core, model_record
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.core import Core, model_record
 from streamfs.gateway.rehearsal import rehearse
 
 OLD = channels_procedure("x", time_limit=8)

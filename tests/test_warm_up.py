@@ -15,8 +15,8 @@ COMPILED = f"""
 from numba.core.dispatcher import Dispatcher
 from procedures import channels_procedure
 from records import Models, batch, message, new_core
-from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.core import clock_record
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.core import clock_record
 
 def compiled():
     found = [value for module in tuple(sys.modules.values()) for value in vars(module).values()]

@@ -11,7 +11,7 @@ from river.base import Classifier
 from river.naive_bayes import GaussianNB
 
 from streamfs.classifiers.online import OnlineClassifier
-from streamfs.gateway.bindings import Bindings
+from streamfs.gateway.core.bindings import Bindings
 from streamfs.procedure.procedure import Procedure
 
 TREE = channels_procedure("x", time_limit=2)

@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
+from streamfs.gateway.core.options import Options
 from streamfs.gateway.messages.publication import Publication
-from streamfs.gateway.options import Options
 from streamfs.gateway.outbox import Outbox
 
 MAX_TOLD = 1000

@@ -10,11 +10,11 @@ from threading import Event
 import orjson
 
 from streamfs.gateway.batch import Grouping
+from streamfs.gateway.core.options import Options
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.operations.json_log import configure
 from streamfs.gateway.operations.notify import ALIVE, READY, STOPPING, notify, watchdog_seconds
-from streamfs.gateway.options import Options
 from streamfs.gateway.service import Gateway
 from streamfs.gateway.settings import Settings
 from streamfs.gateway.storage.state import State

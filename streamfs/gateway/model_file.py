@@ -6,9 +6,9 @@ from collections.abc import Callable
 from threading import Event
 
 from streamfs.errors import ModelError, StreamfsError
+from streamfs.gateway.core.roster import Roster
 from streamfs.gateway.recovery import last_model
 from streamfs.gateway.rehearsal import rehearse
-from streamfs.gateway.roster import Roster
 from streamfs.gateway.storage.state import State
 from streamfs.procedure.procedure import Procedure
 

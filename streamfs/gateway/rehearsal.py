@@ -4,7 +4,7 @@ import numpy as np
 
 from streamfs.engine.engine import Engine
 from streamfs.errors import ModelError
-from streamfs.gateway.roster import Roster
+from streamfs.gateway.core.roster import Roster
 from streamfs.procedure.procedure import Procedure
 
 

@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 
 from streamfs.errors import StreamfsError
 from streamfs.gateway.batch import Batch, Grouping
-from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.core import Core, Effects, clock_record, model_record, start_record
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.core import Core, Effects, clock_record, model_record, start_record
+from streamfs.gateway.core.energy_account import EnergyLog, Spent
+from streamfs.gateway.core.options import Options
 from streamfs.gateway.dead_letters import DeadLetters
-from streamfs.gateway.ledger import EnergyLog, Spent
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.operations.announcer import Announcer
 from streamfs.gateway.operations.health import Health, Statistics
 from streamfs.gateway.operations.remarks import Remarks
-from streamfs.gateway.options import Options
 from streamfs.gateway.outbox import Outbox
 from streamfs.gateway.recovery import recover
 from streamfs.gateway.storage.committer import Done

@@ -2,9 +2,9 @@
 
 import orjson
 
-from streamfs.gateway.bindings import Bindings, split_role
-from streamfs.gateway.core import Core, start_record
-from streamfs.gateway.options import Options
+from streamfs.gateway.core.bindings import Bindings, split_role
+from streamfs.gateway.core.core import Core, start_record
+from streamfs.gateway.core.options import Options
 from streamfs.gateway.storage.log import MESSAGE, Record
 from streamfs.procedure.procedure import Procedure
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from importlib.metadata import version
 
+from streamfs.gateway.core.options import Options
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.operations.discovery import discovery, gateway_discovery, is_birth, removal
-from streamfs.gateway.options import Options
 
 
 class Announcer:

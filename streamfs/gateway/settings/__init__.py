@@ -10,7 +10,7 @@ from pathlib import Path
 
 from streamfs.costs.energy import PROFILES
 from streamfs.errors import SettingsError, StreamfsError
-from streamfs.gateway.bindings import Bindings
+from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.messages.topics import check_name, check_topic
 from streamfs.gateway.settings.broker import Broker
 from streamfs.gateway.settings.sections import Commit, Drift, HomeAssistant, Http, Limits, Logging, Time

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from streamfs.errors import MissingExtraError, SettingsError, StreamfsError
-from streamfs.gateway.bindings import Bindings
+from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.messages.topics import Template
 from streamfs.gateway.settings import Settings
 from streamfs.gateway.settings.sources import InputSource

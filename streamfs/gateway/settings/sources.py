@@ -6,7 +6,7 @@ from typing import Self
 
 from feature_extractors.report import split_channel
 from streamfs.errors import MissingExtraError
-from streamfs.gateway.bindings import STANDARD, Route
+from streamfs.gateway.core.bindings import STANDARD, Route
 from streamfs.gateway.messages.codecs import FORMATS, MAX_SAMPLES
 from streamfs.gateway.messages.codecs.checks import TIME_UNITS
 from streamfs.gateway.messages.topics import Template, check_name

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from streamfs.gateway.bindings import Bindings, Route
+from streamfs.gateway.core.bindings import Bindings, Route
+from streamfs.gateway.core.pairs import group_pairs, read_pairs
 from streamfs.gateway.messages.topics import check_name
-from streamfs.gateway.pairs import group_pairs, read_pairs
 from streamfs.gateway.settings.toml_section import Section
 
 

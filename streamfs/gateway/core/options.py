@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from streamfs.gateway.joiner import Timing
+from streamfs.gateway.core.joiner import Timing
 
 MAX_GAP = 10_000
 """Ticks without a reading that are gone through one by one, however long episodes are."""

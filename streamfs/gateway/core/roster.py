@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from streamfs.engine.engine import DECIDED, FREE, OPEN, WAITING
-from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.control import Control
-from streamfs.gateway.joiner import Joiner
-from streamfs.gateway.lane import Lane
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.control import Control
+from streamfs.gateway.core.joiner import Joiner
+from streamfs.gateway.core.model_streams import Lane
+from streamfs.gateway.core.options import Options
 from streamfs.gateway.messages.publication import Publication
-from streamfs.gateway.options import Options
 from streamfs.procedure.procedure import Procedure
 
 STOP_AFTER = 2.0

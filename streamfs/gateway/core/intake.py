@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from streamfs.errors import PayloadError
-from streamfs.gateway._grid import NONE
-from streamfs.gateway.ledger import Ledger
+from streamfs.gateway.core._grid import NONE
+from streamfs.gateway.core.energy_account import Ledger
+from streamfs.gateway.core.reading_buffer import Readings
+from streamfs.gateway.core.roster import Roster
 from streamfs.gateway.messages.codecs import Codec, Reported, Several
-from streamfs.gateway.readings import Readings
-from streamfs.gateway.roster import Roster
 from streamfs.gateway.storage.log import Record
 
 MAX_ROUTES = 32_768

@@ -17,19 +17,19 @@ from streamfs.base import container
 from streamfs.costs.energy import Account
 from streamfs.engine.engine import DECIDED, OPEN, WAITING
 from streamfs.errors import ModelError, PayloadError
-from streamfs.gateway._grid import NONE
-from streamfs.gateway.bindings import Bindings
-from streamfs.gateway.configuration import described, understood
-from streamfs.gateway.intake import Intake
-from streamfs.gateway.lane import Lane
-from streamfs.gateway.ledger import NOTHING, Ledger, Spent
+from streamfs.gateway.core._grid import NONE
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.energy_account import NOTHING, Ledger, Spent
+from streamfs.gateway.core.feedback import Watch
+from streamfs.gateway.core.intake import Intake
+from streamfs.gateway.core.model_streams import Lane
+from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.replay_configuration import described, understood
+from streamfs.gateway.core.roster import Roster
 from streamfs.gateway.messages.codecs import encode_decision
 from streamfs.gateway.messages.publication import Publication
-from streamfs.gateway.options import Options
-from streamfs.gateway.roster import Roster
 from streamfs.gateway.storage.journal_reader import Mark
 from streamfs.gateway.storage.log import CLOCK, MESSAGE, MODEL, START, Record
-from streamfs.gateway.watch import Watch
 from streamfs.procedure.procedure import Decision, Procedure
 
 KIND, VERSION = "gateway", 3

@@ -9,10 +9,10 @@ import orjson
 from feature_extractors.base import Array
 from streamfs.engine.engine import DECIDED, Engine
 from streamfs.errors import PayloadError, TrainingError
-from streamfs.gateway.drift import Alert, DriftWatch
-from streamfs.gateway.labels import decode_label
+from streamfs.gateway.core.drift import Alert, DriftWatch
+from streamfs.gateway.core.labels import decode_label
+from streamfs.gateway.core.options import Options
 from streamfs.gateway.messages.publication import Publication
-from streamfs.gateway.options import Options
 from streamfs.gateway.storage.log import Record
 from streamfs.procedure.procedure import Decision, Procedure
 

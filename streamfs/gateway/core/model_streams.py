@@ -10,8 +10,8 @@ import numpy.typing as npt
 from feature_extractors.report import Policy, split_channel
 from streamfs.base.growable_array import grown, spare
 from streamfs.engine.engine import DECIDED, OPEN, WAITING, Engine
-from streamfs.gateway._grid import FOREVER, NONE
-from streamfs.gateway.joiner import Joiner
+from streamfs.gateway.core._grid import FOREVER, NONE
+from streamfs.gateway.core.joiner import Joiner
 from streamfs.procedure.procedure import Decision, Procedure
 
 Slots = npt.NDArray[np.int32]

@@ -12,13 +12,13 @@ import numpy.typing as npt
 from feature_extractors.base import Array
 from feature_extractors.report import split_channel
 from streamfs.base.growable_array import grown, spare
-from streamfs.gateway import _grid
-from streamfs.gateway._grid import FOREVER, NONE
-from streamfs.gateway.readings import Readings
+from streamfs.gateway.core import _grid
+from streamfs.gateway.core._grid import FOREVER, NONE
+from streamfs.gateway.core.reading_buffer import Readings
 
 Rows = npt.NDArray[np.int64]
 Table = npt.NDArray[Any]
-"""Records of one of the kinds of `streamfs.gateway._grid`."""
+"""Records of one of the kinds of `streamfs.gateway.core._grid`."""
 
 
 @dataclass(frozen=True)

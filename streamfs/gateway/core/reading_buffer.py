@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
-from streamfs.gateway._grid import NONE, PART
+from streamfs.gateway.core._grid import NONE, PART
 from streamfs.gateway.messages.codecs import Batch, Reading, Reported, Series
 from streamfs.gateway.messages.codecs.reading import unpacked
 

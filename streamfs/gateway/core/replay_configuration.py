@@ -5,8 +5,8 @@ from dataclasses import asdict
 
 import orjson
 
-from streamfs.gateway.bindings import Bindings, Route
-from streamfs.gateway.options import Options
+from streamfs.gateway.core.bindings import Bindings, Route
+from streamfs.gateway.core.options import Options
 
 
 def described(bindings: Bindings, options: Options) -> bytes:

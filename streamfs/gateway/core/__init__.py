@@ -1,0 +1,1 @@
+"""What records do to streams: no clock, no thread, no network, no disk."""
