@@ -22,8 +22,8 @@ from streamfs.gateway.core.core import Core
 from streamfs.gateway.operations import notify, web
 from streamfs.gateway.operations.health import Health, Limits, Statistics
 from streamfs.gateway.operations.json_log import configure
+from streamfs.gateway.operations.log_notes import REMARKS, Remarks
 from streamfs.gateway.operations.metrics import HELP, Metrics
-from streamfs.gateway.operations.remarks import REMARKS, Remarks
 
 HOST = "127.0.0.1"
 WELL = Health(connected=True, subscribed=True, storing=True, loop_age=0.1, lag=0.0)

@@ -21,7 +21,7 @@ from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.operations.announcer import Announcer
 from streamfs.gateway.operations.health import Health, Statistics
-from streamfs.gateway.operations.remarks import Remarks
+from streamfs.gateway.operations.log_notes import Remarks
 from streamfs.gateway.outbox import Outbox
 from streamfs.gateway.recovery import recover
 from streamfs.gateway.storage.committer import Done
