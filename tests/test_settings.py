@@ -17,7 +17,7 @@ from streamfs.errors import DataError, PayloadError, SettingsError, TransportErr
 from streamfs.gateway.messages.codecs import Several
 from streamfs.gateway.settings import read_settings
 from streamfs.gateway.settings.broker import Broker
-from streamfs.gateway.settings.plan import make_plan
+from streamfs.gateway.settings.preview import make_plan
 from streamfs.gateway.settings.sections import Commit, Drift, HomeAssistant, Http, Limits, Logging, Time
 from streamfs.gateway.settings.streams import Streams
 from streamfs.gateway.settings.toml_lines import line_of, lines_of
@@ -635,7 +635,7 @@ def test_a_model_that_is_not_there_is_told_with_its_line(folder):
 
 
 def test_packages_that_are_wanted_and_not_there_are_told(folder, monkeypatch):
-    monkeypatch.setattr("streamfs.gateway.settings.plan.find_spec", lambda _: None)
+    monkeypatch.setattr("streamfs.gateway.settings.preview.find_spec", lambda _: None)
     (folder / "gateway.toml").write_text(SOUND + '[log]\nformat = "json"\n', encoding="utf-8")
     with pytest.raises(SettingsError) as error:
         make_plan(read_settings(folder / "gateway.toml"))

@@ -8,7 +8,7 @@ import click
 from streamfs.arguments import JSON, OLD_FILE, examples
 
 if TYPE_CHECKING:
-    from streamfs.gateway.settings.plan import Plan
+    from streamfs.gateway.settings.preview import Plan
 
 _SHOWN = 5  # streams that are named
 
@@ -30,7 +30,7 @@ def check(settings: Path, as_json: bool) -> None:
     """
     from streamfs import console
     from streamfs.gateway.settings import read_settings
-    from streamfs.gateway.settings.plan import make_plan
+    from streamfs.gateway.settings.preview import make_plan
 
     plan = make_plan(read_settings(settings))
     if as_json:
