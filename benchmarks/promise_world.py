@@ -9,7 +9,6 @@ import numpy as np
 from promise_settings import N_UNSEEN, NINE, Setting
 
 from feature_extractors.base import Feature
-from streamfs.choosing import CrossValidation, choose_size
 from streamfs.data.feature_table import tabulate
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
@@ -22,6 +21,7 @@ from streamfs.promises.held_out import HeldOut, class_indices
 from streamfs.promises.keep import Frozen, Maker
 from streamfs.relief import position_grid
 from streamfs.selection.by_name import SELECTORS
+from streamfs.training.subset_size import CrossValidation, choose_size
 
 PROMISES = tuple(Promise(accuracy, completeness=0.9) for accuracy in (0.8, 0.85, 0.9))
 RANKINGS = ("literal", "streamrelief", "relief")

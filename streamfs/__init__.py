@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from streamfs.procedure.procedure import Decision, Procedure
     from streamfs.promises import Promise, PromiseError
     from streamfs.relief import Relief, ReliefF, StreamRelief
-    from streamfs.training import train
+    from streamfs.training.training import train
 
 _HOMES = {
     "C45Classifier": "streamfs.classifiers.c45",
@@ -31,7 +31,7 @@ _HOMES = {
     "StreamSet": "streamfs.data.streams",
     "evaluate": "streamfs.evaluation.evaluation",
     "tabulate": "streamfs.data.feature_table",
-    "train": "streamfs.training",
+    "train": "streamfs.training.training",
 }
 """Where each public name lives: imported on first use, so that what serves does not load what learns."""
 

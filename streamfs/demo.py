@@ -27,7 +27,7 @@ from streamfs.gateway.service import Gateway, Summary
 from streamfs.gateway.transport import Transport
 from streamfs.gateway.warm_up import warm_up
 from streamfs.procedure.procedure import Decision, Procedure
-from streamfs.training import train
+from streamfs.training.training import train
 
 N_TRAINING_PAIRS = 240
 N_TICKS = 60

@@ -9,7 +9,6 @@ import numpy as np
 from scipy.stats import t as student
 
 from feature_extractors.base import Array, Feature, channels_of
-from streamfs.choosing import CrossValidation, choose_size
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.classifiers.tree import Tree
 from streamfs.costs.costs import Costs
@@ -20,13 +19,14 @@ from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
 from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.trajectories import Trajectories
-from streamfs.lazy_learning import NAMED, NeighborsLearner, named_neighbors
 from streamfs.procedure.procedure import Classifier
 from streamfs.promises import Promise
 from streamfs.promises.curve import Curve
 from streamfs.promises.plan import maker_of
 from streamfs.relief import StreamRelief, position_grid
 from streamfs.selection.by_name import SELECTORS, MakeSelector, Selector
+from streamfs.training.query_sensitive import NAMED, NeighborsLearner, named_neighbors
+from streamfs.training.subset_size import CrossValidation, choose_size
 
 NAIVE, COST_BASED, RELIEF, LITERAL, STREAM_RELIEF = "naive", "cost-based", "Relief", "literal", "StreamRelief"
 METHODS = (NAIVE, COST_BASED, RELIEF, LITERAL, STREAM_RELIEF)

@@ -18,13 +18,13 @@ from streamfs import tabulate
 from streamfs.costs.spending import Messages
 from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
-from streamfs.learners import forest_learner, tree_learner
 from streamfs.promises import Promise, cheapest
 from streamfs.promises.bundles import FEW
 from streamfs.promises.cheapest import DOUBT, EVEN, LIKELY, PATIENCE, POSSIBLE, Cheapest, Judged, judge
 from streamfs.promises.curve import Curve
 from streamfs.promises.held_out import HeldOut
 from streamfs.promises.judgements import Judgements
+from streamfs.training.learners import forest_learner, tree_learner
 
 N = 200
 PROMISE = Promise(0.9, 0.9)

@@ -16,9 +16,9 @@ from streamfs.data import datasets
 from streamfs.errors import DataError
 from streamfs.experiment import MEASURES, METHODS, Experiment, Outcome, mean_and_interval, summarise
 from streamfs.figure2 import File, Motes, Recorded, against_the_cheapest, compare, shown
-from streamfs.lazy_learning import NAMED
 from streamfs.relief import position_grid
 from streamfs.selection.by_name import SELECTORS
+from streamfs.training.query_sensitive import NAMED
 
 NAMES = (
     "mean_absolute_difference(a.level, b.level)",

@@ -74,7 +74,7 @@ FLOORS = {
         "streamfs.selection",
         "streamfs.data.streams",
     },
-    "streamfs.lazy_learning": {
+    "streamfs.training.query_sensitive": {
         "streamfs.classifiers",
         "streamfs.errors",
         "streamfs.selection",
@@ -143,7 +143,7 @@ FLOORS = {
         "streamfs.data.streams",
         "streamfs.data.feature_table",
     },
-    "streamfs.choosing": {
+    "streamfs.training.subset_size": {
         "feature_extractors",
         "streamfs.costs.costs",
         "streamfs.errors",
@@ -161,8 +161,8 @@ FLOORS = {
         "streamfs.data.streams",
         "streamfs.data.feature_table",
     },
-    "streamfs.learners": {
-        "streamfs.choosing",
+    "streamfs.training.learners": {
+        "streamfs.training.subset_size",
         "streamfs.classifiers",
         "streamfs.procedure.procedure",
         "streamfs.relief",
@@ -171,14 +171,14 @@ FLOORS = {
     "streamfs.promises": {
         "feature_extractors",
         "streamfs.data.default_features",
-        "streamfs.choosing",
+        "streamfs.training.subset_size",
         "streamfs.classifiers",
         "streamfs.base.container",
         "streamfs.costs.costs",
         "streamfs.costs.energy",
         "streamfs.errors",
         "streamfs.evaluation.evaluation",
-        "streamfs.learners",
+        "streamfs.training.learners",
         "streamfs.procedure.procedure",
         "streamfs.base.progress",
         "streamfs.relief",
@@ -214,7 +214,7 @@ FLOORS = {
         "streamfs.data.streams",
         "streamfs.evaluation.traffic",
     },
-    "streamfs.terms": {
+    "streamfs.training.arguments": {
         "feature_extractors",
         "streamfs.data.default_features",
         "streamfs.errors",
@@ -222,13 +222,13 @@ FLOORS = {
         "streamfs.selection.by_name",
         "streamfs.data.streams",
     },
-    "streamfs.ranked": {
+    "streamfs.training.cost_aware": {
         "feature_extractors",
-        "streamfs.choosing",
+        "streamfs.training.subset_size",
         "streamfs.costs.costs",
         "streamfs.errors",
-        "streamfs.lazy_learning",
-        "streamfs.learners",
+        "streamfs.training.query_sensitive",
+        "streamfs.training.learners",
         "streamfs.procedure.procedure",
         "streamfs.base.progress",
         "streamfs.relief",
@@ -236,25 +236,25 @@ FLOORS = {
         "streamfs.selection.by_name",
         "streamfs.data.streams",
         "streamfs.data.feature_table",
-        "streamfs.terms",
+        "streamfs.training.arguments",
     },
-    "streamfs.training": {
+    "streamfs.training.training": {
         "feature_extractors",
         "streamfs.costs.costs",
         "streamfs.costs.energy",
         "streamfs.errors",
         "streamfs.evaluation.evaluation",
-        "streamfs.learners",
+        "streamfs.training.learners",
         "streamfs.evaluation.model_card",
         "streamfs.procedure.procedure",
         "streamfs.base.progress",
         "streamfs.promises",
-        "streamfs.ranked",
+        "streamfs.training.cost_aware",
         "streamfs.selection.by_name",
         "streamfs.data.streams",
-        "streamfs.terms",
+        "streamfs.training.arguments",
     },
-    "streamfs.promises.exploration": {"streamfs.promises", "streamfs.terms"},
+    "streamfs.promises.exploration": {"streamfs.promises", "streamfs.training.arguments"},
     "streamfs.promises.explore": {
         "streamfs.evaluation.model_card",
         "streamfs.promises",
@@ -273,9 +273,9 @@ FLOORS = {
     "streamfs.experiment": {
         "streamfs.promises",
         "streamfs.data.default_features",
-        "streamfs.lazy_learning",
+        "streamfs.training.query_sensitive",
         "feature_extractors",
-        "streamfs.choosing",
+        "streamfs.training.subset_size",
         "streamfs.classifiers",
         "streamfs.costs.costs",
         "streamfs.costs.energy",
@@ -431,9 +431,7 @@ def test_nothing_is_loaded_that_is_not_used(code, libraries):
 
 
 def test_importing_compiles_nothing(tmp_path):
-    modules = (
-        "feature_extractors, streamfs.engine.engine, streamfs.gateway.service, streamfs.relief, streamfs.training"
-    )
+    modules = "feature_extractors, streamfs.engine.engine, streamfs.gateway.service, streamfs.relief, streamfs.training.training"
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", f"import {modules}"], env=environment, check=True)
     assert list(tmp_path.rglob("*.nbi")) == []

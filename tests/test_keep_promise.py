@@ -20,7 +20,6 @@ from streamfs.costs.spending import Messages
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.traffic import measure_traffic
 from streamfs.evaluation.trajectories import Trajectories
-from streamfs.learners import tree_learner
 from streamfs.promises import Promise, PromiseError, cheapest, division, held_out, keep
 from streamfs.promises.candidates import Candidates
 from streamfs.promises.certificate import walk
@@ -28,6 +27,7 @@ from streamfs.promises.division import Division
 from streamfs.promises.held_out import HeldOut
 from streamfs.promises.plan import Plan
 from streamfs.selection.by_name import SELECTORS
+from streamfs.training.learners import tree_learner
 
 FEATURES = ["mean(a.level)", "mean(b.level)", "mean(a.noise)"]
 PROMISE = Promise(accuracy=0.8, completeness=0.8, risk=0.1)

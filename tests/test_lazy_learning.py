@@ -11,12 +11,13 @@ from procedures import labelled_streams
 from sklearn.base import BaseEstimator
 
 import feature_extractors as fx
-from streamfs import evaluate, lazy_learning, tabulate, train
+from streamfs import evaluate, tabulate, train
 from streamfs.classifiers.lazy import LazyNeighbors
 from streamfs.cli import main
 from streamfs.errors import TrainingError
-from streamfs.lazy_learning import NeighborsLearner, least_neighbors, named_neighbors, require_reach
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
+from streamfs.training import query_sensitive as lazy_learning
+from streamfs.training.query_sensitive import NeighborsLearner, least_neighbors, named_neighbors, require_reach
 
 FEATURES = [fx.get(f"mean({column})") for column in ("a.noise", "a.level", "b.noise", "b.level")]
 

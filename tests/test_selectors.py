@@ -14,10 +14,10 @@ from streamfs.cli import cli
 from streamfs.data.feature_table import plain_table
 from streamfs.errors import TrainingError
 from streamfs.experiment import OTHERS, Experiment
-from streamfs.lazy_learning import NeighborsLearner, named_neighbors
 from streamfs.relief import position_grid
 from streamfs.selection import Finco, SequentialSelector
 from streamfs.selection.by_name import SELECTORS, OnRows
+from streamfs.training.query_sensitive import NeighborsLearner, named_neighbors
 
 
 def told_by_the_second(n_streams=24, n_ticks=6):

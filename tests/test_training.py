@@ -12,13 +12,13 @@ from river.tree import HoeffdingTreeClassifier
 import feature_extractors as fx
 from sensors_sim.same_source import SameSource
 from streamfs import Costs, Engine, StreamRelief, StreamSet, evaluate, tabulate, train
-from streamfs.choosing import cheapest_good, stratified_folds
 from streamfs.classifiers.tree import Tree
 from streamfs.data.default_features import default_channels
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.evaluation import replay, sweep, write_csv
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.promises import Promise
+from streamfs.training.subset_size import cheapest_good, stratified_folds
 
 
 @pytest.fixture(scope="module")

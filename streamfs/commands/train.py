@@ -230,10 +230,11 @@ def _train(
     as_json: bool,
 ) -> None:
     """Train, save and show a model, with what was promised of it."""
-    from streamfs import console, training
+    from streamfs import console
     from streamfs.commands import promise_words
     from streamfs.data.default_features import default_features
     from streamfs.promises import PromiseError
+    from streamfs.training import training
 
     if asked.promise is not None:
         asked.require_few(default_features(recorded) if offered is None else offered)

@@ -4,7 +4,7 @@ import numpy as np
 
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers
-from streamfs.learners import grown_forest
+from streamfs.training.learners import grown_forest
 
 N_TREES = 50
 """Trees of the forests by which features are eliminated."""

@@ -13,12 +13,12 @@ from streamfs.costs.pricing import Pricing
 from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
 from streamfs.evaluation.evaluation import require_streams
-from streamfs.learners import FOREST, LEARNERS
 from streamfs.promises.division import Division
 from streamfs.promises.plan import Plan
 from streamfs.promises.promise import Promise
 from streamfs.selection.by_name import MakeSelector
-from streamfs.terms import offered_features, selector_of, whole_ticks
+from streamfs.training.arguments import offered_features, selector_of, whole_ticks
+from streamfs.training.learners import FOREST, LEARNERS
 
 
 def plan_of(

@@ -21,7 +21,7 @@ from streamfs.promises.front import FrontPoint, front, read_front, write_front
 from streamfs.promises.measured import measured
 from streamfs.promises.plan import Plan
 from streamfs.promises.promise import Promise
-from streamfs.terms import made_with
+from streamfs.training.arguments import made_with
 
 ACCURACIES = (0.8, 0.85, 0.9, 0.95)
 COMPLETENESSES = (0.7, 0.9)

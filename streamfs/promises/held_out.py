@@ -9,7 +9,6 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from feature_extractors.base import Array
-from streamfs.choosing import Learn
 from streamfs.costs.spending import Spending
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers
@@ -17,6 +16,7 @@ from streamfs.evaluation.trajectories import Trajectories
 from streamfs.promises.curve import Curve, is_record
 from streamfs.relief import position_grid
 from streamfs.selection.folds import Fold, make_folds
+from streamfs.training.subset_size import Learn
 
 N_FOLDS = 5
 

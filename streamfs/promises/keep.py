@@ -10,7 +10,6 @@ import numpy as np
 
 from feature_extractors.base import Feature
 from streamfs.base.progress import Progress, step
-from streamfs.choosing import Learn
 from streamfs.classifiers.calibration import Calibration
 from streamfs.costs.pricing import Pricing
 from streamfs.data.feature_table import require_episodes, tabulate
@@ -27,6 +26,7 @@ from streamfs.promises.held_out import HeldOut, class_indices
 from streamfs.promises.judgements import Judgements
 from streamfs.promises.promise import Promise
 from streamfs.promises.refusal import refusal
+from streamfs.training.subset_size import Learn
 
 if TYPE_CHECKING:
     from streamfs.classifiers.forest import Forest

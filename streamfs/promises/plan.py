@@ -14,10 +14,8 @@ import numpy.typing as npt
 from feature_extractors.base import Feature
 from streamfs.base.container import digest
 from streamfs.base.progress import Progress, quiet, step
-from streamfs.choosing import Learn
 from streamfs.costs.pricing import Pricing
 from streamfs.data.streams import StreamSet
-from streamfs.learners import FOREST, N_TREES, forest_learner, tree_learner
 from streamfs.procedure.procedure import Procedure
 from streamfs.promises.bundles import FEW
 from streamfs.promises.candidates import Candidates, Propose
@@ -29,6 +27,8 @@ from streamfs.promises.keep import Frozen, Maker
 from streamfs.promises.promise import Promise
 from streamfs.promises.proposals import propose
 from streamfs.selection.by_name import SELECTORS, MakeSelector
+from streamfs.training.learners import FOREST, N_TREES, forest_learner, tree_learner
+from streamfs.training.subset_size import Learn
 
 SEARCHES = ("floating", "exhaustive")
 

@@ -10,19 +10,19 @@ import numpy.typing as npt
 
 from feature_extractors.base import Feature
 from streamfs.base.progress import Progress, step
-from streamfs.choosing import CrossValidation, Learn, choose_size
 from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
 from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import TrainingError
-from streamfs.lazy_learning import NAMED, NeighborsLearner, named_neighbors, require_reach
-from streamfs.learners import FOREST, LEARNERS, forest_learner, river_learner, tree_learner
 from streamfs.procedure.procedure import Classifier, Procedure
 from streamfs.relief import position_grid
 from streamfs.relief.positions import check_positions
 from streamfs.selection.by_name import MakeSelector
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
-from streamfs.terms import made_with, whole_ticks
+from streamfs.training.arguments import made_with, whole_ticks
+from streamfs.training.learners import FOREST, LEARNERS, forest_learner, river_learner, tree_learner
+from streamfs.training.query_sensitive import NAMED, NeighborsLearner, named_neighbors, require_reach
+from streamfs.training.subset_size import CrossValidation, Learn, choose_size
 
 if TYPE_CHECKING:
     from river.base import Classifier as RiverClassifier

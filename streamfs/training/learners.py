@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamfs.choosing import Learn
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.classifiers.extra_trees import ExtraTreesClassifier
 from streamfs.data.feature_table import FeatureTable
 from streamfs.procedure.procedure import Classifier
 from streamfs.relief import position_grid
+from streamfs.training.subset_size import Learn
 
 if TYPE_CHECKING:
     from river.base import Classifier as RiverClassifier

@@ -17,13 +17,13 @@ from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
 from streamfs.evaluation.evaluation import require_streams
 from streamfs.evaluation.model_card import build_card
-from streamfs.learners import LEARNERS
 from streamfs.procedure.procedure import Procedure
 from streamfs.promises import Promise
 from streamfs.promises.plan import Plan
-from streamfs.ranked import Model, Ranked
 from streamfs.selection.by_name import MakeSelector
-from streamfs.terms import made_with, offered_features, refuse, selector_of, whole_ticks
+from streamfs.training.arguments import made_with, offered_features, refuse, selector_of, whole_ticks
+from streamfs.training.cost_aware import Model, Ranked
+from streamfs.training.learners import LEARNERS
 
 if TYPE_CHECKING:
     from river.base import Classifier as RiverClassifier

@@ -1,0 +1,1 @@
+"""From labelled streams to a procedure."""
