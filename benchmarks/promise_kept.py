@@ -24,9 +24,9 @@ from scipy.special import betaincinv
 from feature_extractors.base import Array
 from streamfs.console import say
 from streamfs.evaluation.evaluation import write_csv
-from streamfs.promises import Promise, PromiseError
-from streamfs.promises.curve import Curve
-from streamfs.promises.promise import failures_allowed
+from streamfs.training.promises import Promise, PromiseError
+from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.promise import failures_allowed
 
 HERE = Path(__file__).parent
 N_SEEDS = 21

@@ -14,9 +14,9 @@ from streamfs.costs.pricing import Pricing
 from streamfs.data.default_features import default_features
 from streamfs.data.streams import StreamSet
 from streamfs.figure2 import Motes
-from streamfs.promises import Promise
-from streamfs.promises.plan import Plan
 from streamfs.training.learners import LEARNERS
+from streamfs.training.promises import Promise
+from streamfs.training.promises.plan import Plan
 
 PERIOD = 10.0
 N_UNSEEN = 20_000

@@ -22,12 +22,12 @@ from streamfs.data.datasets import load, room_climate_fold
 from streamfs.data.default_features import default_features
 from streamfs.errors import TrainingError
 from streamfs.figure2 import Motes
-from streamfs.promises.cheapest import Judged
-from streamfs.promises.curve import Curve, Point
-from streamfs.promises.keep import Frozen, Maker
-from streamfs.promises.plan import Plan
 from streamfs.selection.by_name import SELECTORS
 from streamfs.training.learners import LEARNERS
+from streamfs.training.promises.cheapest import Judged
+from streamfs.training.promises.curve import Curve, Point
+from streamfs.training.promises.plan import Plan
+from streamfs.training.promises.search_and_certify import Frozen, Maker
 
 ROOM = Promise(accuracy=0.85, completeness=0.9)
 N_DIVISIONS, N_HALVES = 5, 15

@@ -13,14 +13,14 @@ from streamfs.data.feature_table import tabulate
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
-from streamfs.promises import Promise
-from streamfs.promises.certificate import certify, walk
-from streamfs.promises.cheapest import Cheapest, Judged
-from streamfs.promises.curve import Curve
-from streamfs.promises.held_out import HeldOut, class_indices
-from streamfs.promises.keep import Frozen, Maker
 from streamfs.relief import position_grid
 from streamfs.selection.by_name import SELECTORS
+from streamfs.training.promises import Promise
+from streamfs.training.promises.certificate import certify, walk
+from streamfs.training.promises.cheapest import Cheapest, Judged
+from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.held_out import HeldOut, class_indices
+from streamfs.training.promises.search_and_certify import Frozen, Maker
 from streamfs.training.subset_size import CrossValidation, choose_size
 
 PROMISES = tuple(Promise(accuracy, completeness=0.9) for accuracy in (0.8, 0.85, 0.9))

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from streamfs.engine.engine import Engine
     from streamfs.evaluation.evaluation import Evaluation, evaluate
     from streamfs.procedure.procedure import Decision, Procedure
-    from streamfs.promises import Promise, PromiseError
     from streamfs.relief import Relief, ReliefF, StreamRelief
+    from streamfs.training.promises import Promise, PromiseError
     from streamfs.training.training import train
 
 _HOMES = {
@@ -23,8 +23,8 @@ _HOMES = {
     "Evaluation": "streamfs.evaluation.evaluation",
     "FeatureTable": "streamfs.data.feature_table",
     "Procedure": "streamfs.procedure.procedure",
-    "Promise": "streamfs.promises",
-    "PromiseError": "streamfs.promises",
+    "Promise": "streamfs.training.promises",
+    "PromiseError": "streamfs.training.promises",
     "Relief": "streamfs.relief",
     "ReliefF": "streamfs.relief",
     "StreamRelief": "streamfs.relief",

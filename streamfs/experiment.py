@@ -20,11 +20,11 @@ from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.procedure.procedure import Classifier
-from streamfs.promises import Promise
-from streamfs.promises.curve import Curve
-from streamfs.promises.plan import maker_of
 from streamfs.relief import StreamRelief, position_grid
 from streamfs.selection.by_name import SELECTORS, MakeSelector, Selector
+from streamfs.training.promises import Promise
+from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.plan import maker_of
 from streamfs.training.query_sensitive import NAMED, NeighborsLearner, named_neighbors
 from streamfs.training.subset_size import CrossValidation, choose_size
 

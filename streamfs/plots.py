@@ -19,8 +19,8 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from streamfs.evaluation.reliability import Bin, Reliability
-    from streamfs.promises.front import FrontPoint
     from streamfs.relief import StreamRelief
+    from streamfs.training.promises.front import FrontPoint
 
 __all__ = [
     "BLUE",

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 import feature_extractors as fx
 from feature_extractors.report import Policy, channel_name
 from streamfs import StreamSet, train
-from streamfs.promises import Promise, PromiseError
-from streamfs.promises.bundles import Bundles
-from streamfs.promises.keep import search_by_turns
+from streamfs.training.promises import Promise, PromiseError
+from streamfs.training.promises.channel_groups import Bundles
+from streamfs.training.promises.search_and_certify import search_by_turns
 
 COLUMNS = ("t", "a.t", "a.le vel@,x", 'say "t"', "a@every:2", "a@x")
 POLICIES = ("", "every:2", "delta:0.5", "flag:0.5", "mean:4")

@@ -13,10 +13,10 @@ from scipy.stats import binom
 
 from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
-from streamfs.promises import Promise, PromiseError
-from streamfs.promises.certificate import DOUBT, N_THRESHOLDS, certify, walk
-from streamfs.promises.curve import Curve
-from streamfs.promises.refusal import MOST_STREAMS, PROBABLE, refusal
+from streamfs.training.promises import Promise, PromiseError
+from streamfs.training.promises.certificate import DOUBT, N_THRESHOLDS, certify, walk
+from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.refusal import MOST_STREAMS, PROBABLE, refusal
 
 risks = st.sampled_from([0.0137, 0.0513, 0.1037, 0.2019, 0.5003])  # no tail of whole hundredths is one
 shares = st.integers(1, 99).map(lambda percent: percent / 100)

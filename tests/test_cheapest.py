@@ -18,13 +18,13 @@ from streamfs import tabulate
 from streamfs.costs.spending import Messages
 from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
-from streamfs.promises import Promise, cheapest
-from streamfs.promises.bundles import FEW
-from streamfs.promises.cheapest import DOUBT, EVEN, LIKELY, PATIENCE, POSSIBLE, Cheapest, Judged, judge
-from streamfs.promises.curve import Curve
-from streamfs.promises.held_out import HeldOut
-from streamfs.promises.judgements import Judgements
 from streamfs.training.learners import forest_learner, tree_learner
+from streamfs.training.promises import Promise, cheapest
+from streamfs.training.promises.channel_groups import FEW
+from streamfs.training.promises.cheapest import DOUBT, EVEN, LIKELY, PATIENCE, POSSIBLE, Cheapest, Judged, judge
+from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.held_out import HeldOut
+from streamfs.training.promises.search_log import Judgements
 
 N = 200
 PROMISE = Promise(0.9, 0.9)

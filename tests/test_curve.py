@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from streamfs.evaluation.trajectories import Trajectories
-from streamfs.promises.curve import Curve
+from streamfs.training.promises.curve import Curve
 
 CONFIDENCES = [np.nan, 0.4, 0.5, 0.625, 0.75, 0.75, 0.875, 1.0]
 BETWEEN = [0.001, 0.45, 0.5, 0.7, 0.75, 0.8, 0.875, 0.99, 1.0, 1.5]

@@ -8,8 +8,8 @@ from numpy.testing import assert_array_equal
 
 from streamfs import StreamSet
 from streamfs.errors import DataError
-from streamfs.promises import Promise
-from streamfs.promises.division import Division
+from streamfs.training.promises import Promise
+from streamfs.training.promises.split import Division
 
 
 def some_streams(labels):

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamfs.data.feature_table import plain_table
-from streamfs.promises.elimination import MIN_LEAF, N_TREES, elimination
 from streamfs.training.learners import grown_forest
+from streamfs.training.promises.elimination import MIN_LEAF, N_TREES, elimination
 
 TIME_LIMIT = 3
 

@@ -15,13 +15,13 @@ from streamfs import Procedure, Promise, StreamSet, evaluate, tabulate
 from streamfs.classifiers import Calibration
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.trajectories import Trajectories
-from streamfs.promises.curve import Curve
-from streamfs.promises.exploration import identity, plan_of
-from streamfs.promises.explore import Front, explore, points_of
-from streamfs.promises.front import FrontPoint, front, read_front, unbeaten, write_front
-from streamfs.promises.groups import read_groups
-from streamfs.promises.held_out import HeldOut
-from streamfs.promises.measured import lower_bound
+from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.exploration import identity, plan_of
+from streamfs.training.promises.explore import Front, explore, points_of
+from streamfs.training.promises.front import FrontPoint, front, read_front, unbeaten, write_front
+from streamfs.training.promises.groups import read_groups
+from streamfs.training.promises.held_out import HeldOut
+from streamfs.training.promises.measured import lower_bound
 
 FEATURES = ["mean(loud)", "mean(soft)"]
 SHARES = st.sampled_from([0.7, 0.702, 0.75, 0.8, 0.9, 1.0])

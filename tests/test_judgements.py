@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamfs.errors import DataError
-from streamfs.promises.judgements import BEGINNING, Judgements
+from streamfs.training.promises.search_log import BEGINNING, Judgements
 
 names = st.lists(st.sampled_from(["mean(t)", "max(t@delta:0.5)", "count()", 'last("ä b")']), unique=True)
 finite = st.floats(0, 1e300)

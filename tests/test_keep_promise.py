@@ -20,14 +20,14 @@ from streamfs.costs.spending import Messages
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.traffic import measure_traffic
 from streamfs.evaluation.trajectories import Trajectories
-from streamfs.promises import Promise, PromiseError, cheapest, division, held_out, keep
-from streamfs.promises.candidates import Candidates
-from streamfs.promises.certificate import walk
-from streamfs.promises.division import Division
-from streamfs.promises.held_out import HeldOut
-from streamfs.promises.plan import Plan
 from streamfs.selection.by_name import SELECTORS
 from streamfs.training.learners import tree_learner
+from streamfs.training.promises import Promise, PromiseError, cheapest, division, held_out, keep
+from streamfs.training.promises.candidates import Candidates
+from streamfs.training.promises.certificate import walk
+from streamfs.training.promises.held_out import HeldOut
+from streamfs.training.promises.plan import Plan
+from streamfs.training.promises.split import Division
 
 FEATURES = ["mean(a.level)", "mean(b.level)", "mean(a.noise)"]
 PROMISE = Promise(accuracy=0.8, completeness=0.8, risk=0.1)
@@ -393,7 +393,7 @@ class TestGoingOn:
     def test_what_was_judged_in_another_way_does_not_count(self, plan, monkeypatch):
         before = plan._problem()
         assert plan._problem() == before
-        monkeypatch.setattr("streamfs.promises.plan.JUDGED_AS", 0)
+        monkeypatch.setattr("streamfs.training.promises.plan.JUDGED_AS", 0)
         assert plan._problem() != before
 
     def test_another_file_is_not_written_over(self, streams, tmp_path):

@@ -12,11 +12,11 @@ from streamfs import StreamSet, tabulate
 from streamfs.costs.energy import profile
 from streamfs.costs.pricing import Pricing
 from streamfs.errors import TrainingError
-from streamfs.promises import proposals
-from streamfs.promises.bundles import Bundles
-from streamfs.promises.candidates import Candidates
-from streamfs.promises.policies import bare_name, policies_of, with_policies
-from streamfs.promises.proposals import N_PROPOSED, N_RANKED, propose
+from streamfs.training.promises import proposals
+from streamfs.training.promises.candidates import Candidates
+from streamfs.training.promises.channel_groups import Bundles
+from streamfs.training.promises.policies import bare_name, policies_of, with_policies
+from streamfs.training.promises.proposals import N_PROPOSED, N_RANKED, propose
 
 OFFERED = (
     "mean(a.t)",

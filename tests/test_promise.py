@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from naive_promises import accuracy_p_value, binomial_tail, completeness_p_value, exact, fewest_labelled
 from numpy.testing import assert_allclose
 
-from streamfs.promises import Promise
-from streamfs.promises.promise import ACCURACY_PART, failures_allowed
+from streamfs.training.promises import Promise
+from streamfs.training.promises.promise import ACCURACY_PART, failures_allowed
 
 shares = st.integers(1, 99).map(lambda percent: percent / 100)
 risks = st.sampled_from([0.0137, 0.0513, 0.1037, 0.2019, 0.5003, 0.9001])  # no tail of whole hundredths is one

@@ -10,8 +10,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from streamfs import train
-from streamfs.promises import Promise, PromiseError
-from streamfs.promises.curve import Curve
+from streamfs.training.promises import Promise, PromiseError
+from streamfs.training.promises.curve import Curve
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 settings, world, regret, kept = map(

@@ -9,7 +9,7 @@ from matplotlib.image import imread
 from streamfs import Promise, StreamSet, plots, tabulate, train
 from streamfs.errors import DataError
 from streamfs.evaluation.reliability import Bin, Reliability, binned, reliability
-from streamfs.promises.front import FrontPoint
+from streamfs.training.promises.front import FrontPoint
 
 SAID = st.lists(
     st.tuples(st.sampled_from([0.5, 0.6, 0.75, 0.9, 1.0]), st.booleans(), st.sampled_from([0.25, 0.5, 1.0])),

@@ -15,8 +15,8 @@ from matplotlib.image import imread
 from streamfs import Procedure, StreamSet, evaluate
 from streamfs.cli import main
 from streamfs.commands.promise_words import print_front
-from streamfs.promises.division import Division
-from streamfs.promises.front import FrontPoint
+from streamfs.training.promises.front import FrontPoint
+from streamfs.training.promises.split import Division
 
 FEATURES = [
     "mean_absolute_difference(a.temperature, b.temperature)",

@@ -17,7 +17,7 @@ from streamfs.data.default_features import default_channels
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.evaluation import replay, sweep, write_csv
 from streamfs.evaluation.trajectories import Trajectories
-from streamfs.promises import Promise
+from streamfs.training.promises import Promise
 from streamfs.training.subset_size import cheapest_good, stratified_folds
 
 

@@ -35,7 +35,7 @@ def explore(
     asked : Asked
         The options of promises.
     options : dict
-        Other keywords of `streamfs.promises.explore.plan_of`.
+        Other keywords of `streamfs.training.promises.explore.plan_of`.
     path : path
         The file of the front.
     out : path, optional
@@ -62,7 +62,7 @@ def _write_front(
 ) -> None:
     from streamfs import console
     from streamfs.costs.energy import PROFILES
-    from streamfs.promises.explore import explore as find_front
+    from streamfs.training.promises.explore import explore as find_front
 
     unit = PROFILES[options["energy_profile"]].unit
     options |= {"vary": not asked.as_offered, "seconds": asked.seconds, "risk": asked.failing}
@@ -82,8 +82,8 @@ def _make_model(
     recorded: "StreamSet", point: int, options: dict[str, Any], path: Path, out: Path, *, as_json: bool
 ) -> None:
     from streamfs import console
-    from streamfs.promises.exploration import plan_of
-    from streamfs.promises.explore import Front
+    from streamfs.training.promises.exploration import plan_of
+    from streamfs.training.promises.explore import Front
 
     with console.progress() as report:
         front = Front.read(path, plan_of(recorded, progress=report, **options))

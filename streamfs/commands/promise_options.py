@@ -143,7 +143,7 @@ class Asked:
         click.UsageError
             Saying how many there may be.
         """
-        from streamfs.promises.bundles import FEW
+        from streamfs.training.promises.channel_groups import FEW
 
         n_paid = sum(bool(feature.columns) for feature in offered)
         if self.search == "exhaustive" and n_paid > FEW:
@@ -154,7 +154,7 @@ class Asked:
 
     def training_options(self, recorded: "StreamSet") -> dict[str, Any]:
         """What `streamfs.train` is told of a promise."""
-        from streamfs.promises import Promise
+        from streamfs.training.promises import Promise
 
         return {
             "promise": Promise(self.promise or 0.0, self.completeness, self.failing),
@@ -168,19 +168,19 @@ class Asked:
     @property
     def failing(self) -> float:
         """The risk."""
-        from streamfs.promises import Promise
+        from streamfs.training.promises import Promise
 
         return Promise.risk if self.risk is None else self.risk
 
     def group_of(self, recorded: "StreamSet") -> list[str] | None:
         """The group of each stream, where there are groups."""
-        from streamfs.promises.groups import read_groups
+        from streamfs.training.promises.groups import read_groups
 
         return None if self.groups is None else read_groups(self.groups, recorded)
 
     def set_apart(self, recorded: "StreamSet", seed: int) -> "StreamSet":
         """The streams on which a promise was tested."""
-        from streamfs.promises.division import Division
+        from streamfs.training.promises.split import Division
 
         return Division.of(recorded, self.group_of(recorded), seed).testing
 

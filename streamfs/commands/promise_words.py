@@ -11,8 +11,8 @@ import click
 if TYPE_CHECKING:
     from streamfs.data.streams import StreamSet
     from streamfs.procedure.procedure import Procedure
-    from streamfs.promises import PromiseError
-    from streamfs.promises.front import FrontPoint
+    from streamfs.training.promises import PromiseError
+    from streamfs.training.promises.front import FrontPoint
 
 MEANING = (
     "This holds for streams that are drawn as these were, each on its own. It is no guarantee elsewhere, such as "

@@ -233,8 +233,8 @@ def _train(
     from streamfs import console
     from streamfs.commands import promise_words
     from streamfs.data.default_features import default_features
-    from streamfs.promises import PromiseError
     from streamfs.training import training
+    from streamfs.training.promises import PromiseError
 
     if asked.promise is not None:
         asked.require_few(default_features(recorded) if offered is None else offered)

@@ -11,7 +11,7 @@ from streamfs.evaluation.evaluation import require_period, require_streams
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.procedure.procedure import Classifier, Procedure
 from streamfs.procedure.requested_channels import Flags
-from streamfs.promises.curve import is_record
+from streamfs.training.promises.curve import is_record
 
 N_BINS = 10
 

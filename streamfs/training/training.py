@@ -18,12 +18,12 @@ from streamfs.errors import DataError
 from streamfs.evaluation.evaluation import require_streams
 from streamfs.evaluation.model_card import build_card
 from streamfs.procedure.procedure import Procedure
-from streamfs.promises import Promise
-from streamfs.promises.plan import Plan
 from streamfs.selection.by_name import MakeSelector
 from streamfs.training.arguments import made_with, offered_features, refuse, selector_of, whole_ticks
 from streamfs.training.cost_aware import Model, Ranked
 from streamfs.training.learners import LEARNERS
+from streamfs.training.promises import Promise
+from streamfs.training.promises.plan import Plan
 
 if TYPE_CHECKING:
     from river.base import Classifier as RiverClassifier

@@ -14,14 +14,14 @@ from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
 from streamfs.evaluation.model_card import build_card
 from streamfs.procedure.procedure import Procedure
-from streamfs.promises.cheapest import Judged, Subset
-from streamfs.promises.curve import Curve
-from streamfs.promises.exploration import identity, plan_of
-from streamfs.promises.front import FrontPoint, front, read_front, write_front
-from streamfs.promises.measured import measured
-from streamfs.promises.plan import Plan
-from streamfs.promises.promise import Promise
 from streamfs.training.arguments import made_with
+from streamfs.training.promises.cheapest import Judged, Subset
+from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.exploration import identity, plan_of
+from streamfs.training.promises.front import FrontPoint, front, read_front, write_front
+from streamfs.training.promises.measured import measured
+from streamfs.training.promises.plan import Plan
+from streamfs.training.promises.promise import Promise
 
 ACCURACIES = (0.8, 0.85, 0.9, 0.95)
 COMPLETENESSES = (0.7, 0.9)

@@ -17,17 +17,17 @@ from streamfs.base.progress import Progress, quiet, step
 from streamfs.costs.pricing import Pricing
 from streamfs.data.streams import StreamSet
 from streamfs.procedure.procedure import Procedure
-from streamfs.promises.bundles import FEW
-from streamfs.promises.candidates import Candidates, Propose
-from streamfs.promises.certificate import Certificate
-from streamfs.promises.cheapest import Cheapest
-from streamfs.promises.division import Division
-from streamfs.promises.judgements import Judgements
-from streamfs.promises.keep import Frozen, Maker
-from streamfs.promises.promise import Promise
-from streamfs.promises.proposals import propose
 from streamfs.selection.by_name import SELECTORS, MakeSelector
 from streamfs.training.learners import FOREST, N_TREES, forest_learner, tree_learner
+from streamfs.training.promises.candidates import Candidates, Propose
+from streamfs.training.promises.certificate import Certificate
+from streamfs.training.promises.channel_groups import FEW
+from streamfs.training.promises.cheapest import Cheapest
+from streamfs.training.promises.promise import Promise
+from streamfs.training.promises.proposals import propose
+from streamfs.training.promises.search_and_certify import Frozen, Maker
+from streamfs.training.promises.search_log import Judgements
+from streamfs.training.promises.split import Division
 from streamfs.training.subset_size import Learn
 
 SEARCHES = ("floating", "exhaustive")

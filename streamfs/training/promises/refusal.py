@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from streamfs.errors import TrainingError
-from streamfs.promises.curve import Curve, Point
-from streamfs.promises.promise import Promise
+from streamfs.training.promises.curve import Curve, Point
+from streamfs.training.promises.promise import Promise
 
 PROBABLE = 0.8
 """How probable it shall be that the test passes with so many more streams as are said to be needed."""

@@ -9,10 +9,10 @@ from feature_extractors.base import Feature
 from streamfs.costs.pricing import Pricing
 from streamfs.data.feature_table import FeatureTable, tabulate
 from streamfs.data.streams import StreamSet
-from streamfs.promises.elimination import elimination
-from streamfs.promises.policies import bare_name
 from streamfs.relief import position_grid
 from streamfs.selection.by_name import MakeSelector
+from streamfs.training.promises.elimination import elimination
+from streamfs.training.promises.policies import bare_name
 
 N_PROPOSED = 32
 """Features that are searched at most."""

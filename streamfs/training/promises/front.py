@@ -11,7 +11,7 @@ import orjson
 from feature_extractors.base import Array
 from streamfs.data.streams import Integers
 from streamfs.errors import DataError
-from streamfs.promises.rows import read_rows
+from streamfs.training.promises.csv_rows import read_rows
 
 MOST_POINTS = 24
 """Points of a front that is to be read by people."""

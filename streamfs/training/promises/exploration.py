@@ -13,12 +13,12 @@ from streamfs.costs.pricing import Pricing
 from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
 from streamfs.evaluation.evaluation import require_streams
-from streamfs.promises.division import Division
-from streamfs.promises.plan import Plan
-from streamfs.promises.promise import Promise
 from streamfs.selection.by_name import MakeSelector
 from streamfs.training.arguments import offered_features, selector_of, whole_ticks
 from streamfs.training.learners import FOREST, LEARNERS
+from streamfs.training.promises.plan import Plan
+from streamfs.training.promises.promise import Promise
+from streamfs.training.promises.split import Division
 
 
 def plan_of(

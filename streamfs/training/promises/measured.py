@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from streamfs.errors import TrainingError
-from streamfs.promises.keep import Frozen, Maker
+from streamfs.training.promises.search_and_certify import Frozen, Maker
 
 
 def measured(maker: Maker, frozen: Frozen, threshold: float, risk: float) -> dict[str, Any]:

@@ -11,12 +11,12 @@ import numpy as np
 
 from streamfs.base.progress import Progress
 from streamfs.errors import TrainingError
-from streamfs.promises.bundles import FEW, Bundle
-from streamfs.promises.curve import Curve
-from streamfs.promises.held_out import HeldOut
-from streamfs.promises.judgements import Judgements
-from streamfs.promises.promise import Promise
 from streamfs.selection.search import Scores, SequentialSearch
+from streamfs.training.promises.channel_groups import FEW, Bundle
+from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.held_out import HeldOut
+from streamfs.training.promises.promise import Promise
+from streamfs.training.promises.search_log import Judgements
 
 LIKELY = 0.95
 """How probable it shall be that some threshold of a subset passes the test."""

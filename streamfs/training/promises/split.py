@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from streamfs.data.streams import Integers, Labels, StreamSet
 from streamfs.errors import DataError
-from streamfs.promises.promise import Promise
 from streamfs.selection.folds import make_folds
+from streamfs.training.promises.promise import Promise
 
 N_PARTS = 5
 N_TEST_PARTS = 2

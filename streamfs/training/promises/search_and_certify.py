@@ -16,16 +16,16 @@ from streamfs.data.feature_table import require_episodes, tabulate
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
-from streamfs.promises.bundles import Bundles
-from streamfs.promises.candidates import Candidates
-from streamfs.promises.certificate import Certificate, certify, walk
-from streamfs.promises.cheapest import SEARCHING, Cheapest, Judged, judge
-from streamfs.promises.curve import Curve
-from streamfs.promises.division import Division
-from streamfs.promises.held_out import HeldOut, class_indices
-from streamfs.promises.judgements import Judgements
-from streamfs.promises.promise import Promise
-from streamfs.promises.refusal import refusal
+from streamfs.training.promises.candidates import Candidates
+from streamfs.training.promises.certificate import Certificate, certify, walk
+from streamfs.training.promises.channel_groups import Bundles
+from streamfs.training.promises.cheapest import SEARCHING, Cheapest, Judged, judge
+from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.held_out import HeldOut, class_indices
+from streamfs.training.promises.promise import Promise
+from streamfs.training.promises.refusal import refusal
+from streamfs.training.promises.search_log import Judgements
+from streamfs.training.promises.split import Division
 from streamfs.training.subset_size import Learn
 
 if TYPE_CHECKING:

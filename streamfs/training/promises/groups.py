@@ -4,7 +4,7 @@ from pathlib import Path
 
 from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
-from streamfs.promises.rows import read_rows
+from streamfs.training.promises.csv_rows import read_rows
 
 
 def read_groups(path: str | Path, streams: StreamSet) -> list[str]:

@@ -7,8 +7,8 @@ import feature_extractors as fx
 from feature_extractors.base import Feature
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
-from streamfs.promises.bundles import FEW, Bundles
-from streamfs.promises.policies import with_policies
+from streamfs.training.promises.channel_groups import FEW, Bundles
+from streamfs.training.promises.policies import with_policies
 
 TICK = "count()"
 """The feature that says how late it is; it reads no column, and costs nothing."""

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from feature_extractors.base import Array
-from streamfs.promises.curve import Curve, Point
-from streamfs.promises.promise import Promise
+from streamfs.training.promises.curve import Curve, Point
+from streamfs.training.promises.promise import Promise
 
 DOUBT = 2.0
 """Standard errors by which held-out streams may have flattered the features that they were searched with."""
