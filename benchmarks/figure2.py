@@ -13,7 +13,7 @@ import numpy as np
 from streamfs.console import progress, say
 from streamfs.data.datasets import NAMES
 from streamfs.evaluation.evaluation import write_csv
-from streamfs.experiment import (
+from streamfs.experiments.experiment import (
     COST_BASED,
     LITERAL,
     METHODS,
@@ -26,8 +26,16 @@ from streamfs.experiment import (
     Outcome,
     summarise,
 )
-from streamfs.figure2 import N_SEEDS, THRESHOLDS, Motes, Recorded, against_the_cheapest, compare, with_interval
-from streamfs.plots import figure_2, save
+from streamfs.experiments.figure2 import (
+    N_SEEDS,
+    THRESHOLDS,
+    Motes,
+    Recorded,
+    against_the_cheapest,
+    compare,
+    with_interval,
+)
+from streamfs.experiments.plots import figure_2, save
 
 HERE = Path(__file__).parent
 SHOWN = (0.80, 0.85, 0.88, 0.90, 0.92, 0.95, 0.99)
@@ -108,7 +116,7 @@ def simulated() -> str:
 ## Figure 2 of the paper, simulated
 
 `streamfs figure2`: {N_SEEDS} seeds, {Motes().n_training} pairs to learn from and {Motes().n_testing} to test on, {Motes().n_ticks} ticks of {Motes().period:g} s; the motes of
-`streamfs.figure2.Motes`, which were fixed, with their reasons, before StreamRelief was run on them. Means over seeds, ± half
+`streamfs.experiments.figure2.Motes`, which were fixed, with their reasons, before StreamRelief was run on them. Means over seeds, ± half
 the 95 % confidence interval (`figure2.csv` has every threshold). *cost* is equation 1 over the features that the tree tests;
 *sent* are the messages that the nodes really send until the decision, each channel once, the first message of channels that
 report on change included, which C_each, a mean over the stream, hardly counts. *promise* is the cheapest forest that promises

@@ -21,7 +21,7 @@ from streamfs.costs.pricing import Pricing
 from streamfs.data.datasets import load, room_climate_fold
 from streamfs.data.default_features import default_features
 from streamfs.errors import TrainingError
-from streamfs.figure2 import Motes
+from streamfs.experiments.figure2 import Motes
 from streamfs.selection.by_name import SELECTORS
 from streamfs.training.learners import LEARNERS
 from streamfs.training.promises.cheapest import Judged

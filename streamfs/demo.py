@@ -84,7 +84,7 @@ def run_demo(
         If the packages of the extra ``demo`` are not installed.
     """
     _broker_class()  # fails before the work where the extra is missing, and so does the next line
-    from streamfs import plots  # noqa: PLC0415
+    from streamfs.experiments import plots  # noqa: PLC0415
 
     console.tell_of_compiling()
     out.mkdir(parents=True, exist_ok=True)

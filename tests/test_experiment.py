@@ -14,8 +14,8 @@ from streamfs.costs.energy import profile
 from streamfs.costs.spending import messages_sent
 from streamfs.data import datasets
 from streamfs.errors import DataError
-from streamfs.experiment import MEASURES, METHODS, Experiment, Outcome, mean_and_interval, summarise
-from streamfs.figure2 import File, Motes, Recorded, against_the_cheapest, compare, shown
+from streamfs.experiments.experiment import MEASURES, METHODS, Experiment, Outcome, mean_and_interval, summarise
+from streamfs.experiments.figure2 import File, Motes, Recorded, against_the_cheapest, compare, shown
 from streamfs.relief import position_grid
 from streamfs.selection.by_name import SELECTORS
 from streamfs.training.query_sensitive import NAMED

@@ -41,7 +41,7 @@ FLOORS = {
         "streamfs.costs.costs",
         "streamfs.errors",
         "streamfs.base.estimators",
-        "streamfs.plots",
+        "streamfs.experiments.plots",
         "streamfs.data.streams",
         "streamfs.data.feature_table",
     },
@@ -128,13 +128,13 @@ FLOORS = {
         "streamfs.base.progress",
         "streamfs.data.streams",
     },
-    "streamfs.plots": {
+    "streamfs.experiments.plots": {
         "feature_extractors",
         "streamfs.errors",
         "streamfs.evaluation.evaluation",
         "streamfs.relief",
     },
-    "streamfs.selection_plots": {"feature_extractors", "streamfs.plots"},
+    "streamfs.experiments.selection_plots": {"feature_extractors", "streamfs.experiments.plots"},
     "streamfs.evaluation.trajectories": {
         "feature_extractors",
         "streamfs.procedure.requested_channels",
@@ -270,7 +270,7 @@ FLOORS = {
         "streamfs.data.feature_table",
         "streamfs.evaluation.trajectories",
     },
-    "streamfs.experiment": {
+    "streamfs.experiments.experiment": {
         "streamfs.training.promises",
         "streamfs.data.default_features",
         "streamfs.training.query_sensitive",
@@ -317,12 +317,12 @@ ROOFS = {
     "streamfs.cli",
     "streamfs.console",
     "streamfs.demo",
-    "streamfs.figure2",
+    "streamfs.experiments.figure2",
 }  # these may import anything
 
 ONLY_HERE = {
     "paho": {"streamfs/gateway/transport/connection.py", "sensors_sim/_connection.py"},
-    "matplotlib": {"streamfs/plots.py"},
+    "matplotlib": {"streamfs/experiments/plots.py"},
     "polars": {"streamfs/data/datasets.py", "streamfs/data/recordings.py"},
     "river": {"streamfs/classifiers/online.py", "streamfs/gateway/core/drift.py"},
     "cbor2": {"streamfs/gateway/messages/codecs/cbor.py"},

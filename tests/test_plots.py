@@ -6,8 +6,9 @@ from matplotlib.image import imread
 from numpy.testing import assert_array_equal
 from procedures import labelled_streams, mean_procedure
 
-from streamfs import Costs, StreamRelief, StreamSet, plots
+from streamfs import Costs, StreamRelief, StreamSet
 from streamfs.evaluation.evaluation import sweep
+from streamfs.experiments import plots
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
 
-from streamfs import Promise, StreamSet, plots, tabulate, train
+from streamfs import Promise, StreamSet, tabulate, train
 from streamfs.errors import DataError
 from streamfs.evaluation.reliability import Bin, Reliability, binned, reliability
+from streamfs.experiments import plots
 from streamfs.training.promises.front import FrontPoint
 
 SAID = st.lists(

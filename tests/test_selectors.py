@@ -9,11 +9,12 @@ from procedures import labelled_streams
 
 import feature_extractors as fx
 import feature_extractors.base
-from streamfs import Costs, Engine, Procedure, Relief, arguments, evaluate, figure2, train
+from streamfs import Costs, Engine, Procedure, Relief, arguments, evaluate, train
 from streamfs.cli import cli
 from streamfs.data.feature_table import plain_table
 from streamfs.errors import TrainingError
-from streamfs.experiment import OTHERS, Experiment
+from streamfs.experiments import figure2
+from streamfs.experiments.experiment import OTHERS, Experiment
 from streamfs.relief import position_grid
 from streamfs.selection import Finco, SequentialSelector
 from streamfs.selection.by_name import SELECTORS, OnRows

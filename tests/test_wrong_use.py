@@ -130,10 +130,12 @@ def test_a_step_or_a_column_that_is_odd_is_noticed():
 
 @pytest.mark.parametrize("package", ["iotcore", "matplotlib"])
 def test_the_demo_without_its_extra_says_so_before_any_work(tmp_path, monkeypatch, package):
-    for name in [name for name in sys.modules if name.partition(".")[0] == package or name == "streamfs.plots"]:
+    for name in [
+        name for name in sys.modules if name.partition(".")[0] == package or name == "streamfs.experiments.plots"
+    ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.delattr("streamfs.plots", raising=False)
+    monkeypatch.delattr("streamfs.experiments.plots", raising=False)
     with pytest.raises(MissingExtraError, match=f"{package} is not installed"):
         run_demo(tmp_path / "demo", n_pairs=2, profile_name="cc2420", seed=0)
     assert not (tmp_path / "demo").exists()

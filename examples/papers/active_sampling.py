@@ -236,8 +236,8 @@ def print_figures(found: list[Outcome], budget: int) -> None:
 
 def draw_figures(found: list[Outcome], folder: Path) -> None:
     """Write Figures 1 and 2 as PNG."""
-    from streamfs.plots import save  # noqa: PLC0415 - matplotlib is an extra
-    from streamfs.selection_plots import policies_figure  # noqa: PLC0415 - the same
+    from streamfs.experiments.plots import save  # noqa: PLC0415 - matplotlib is an extra
+    from streamfs.experiments.selection_plots import policies_figure  # noqa: PLC0415 - the same
 
     folder.mkdir(parents=True, exist_ok=True)
     correlations = {span(o.previous): dict(zip(POLICIES, o.correlation, strict=True)) for o in found}

@@ -147,8 +147,8 @@ def main(asked: argparse.Namespace) -> None:
 
 def draw(watch: Watch, path: Path) -> None:
     """Draw what was measured, and where the rules stop."""
-    from streamfs.plots import save  # noqa: PLC0415 - matplotlib is an extra
-    from streamfs.selection_plots import probes_figure  # noqa: PLC0415 - the same
+    from streamfs.experiments.plots import save  # noqa: PLC0415 - matplotlib is an extra
+    from streamfs.experiments.selection_plots import probes_figure  # noqa: PLC0415 - the same
 
     panels = {key: [row[key] for row in watch.rows] for key in ("accuracy", "C", "C^2")}
     stops = {row["stops"]: row["probes"] for row in watch.rules()}

@@ -210,8 +210,8 @@ def main(asked: argparse.Namespace) -> None:
     with progress() as report:
         accuracies, sizes = run(names, asked, report)
     if asked.plot:
-        from streamfs.plots import save  # noqa: PLC0415 - matplotlib is an extra
-        from streamfs.selection_plots import query_sensitive_figure  # noqa: PLC0415 - the same
+        from streamfs.experiments.plots import save  # noqa: PLC0415 - matplotlib is an extra
+        from streamfs.experiments.selection_plots import query_sensitive_figure  # noqa: PLC0415 - the same
 
         save(query_sensitive_figure(accuracies, printed(names)), asked.plot)
     if asked.json:

@@ -261,8 +261,8 @@ def main(asked: argparse.Namespace) -> None:
         report("levels and tries", 1, 1)
     said = remarks(rows, by_settings)
     if asked.plot:
-        from streamfs.plots import save  # noqa: PLC0415 - matplotlib is an extra
-        from streamfs.selection_plots import selection_figure  # noqa: PLC0415 - the same
+        from streamfs.experiments.plots import save  # noqa: PLC0415 - matplotlib is an extra
+        from streamfs.experiments.selection_plots import selection_figure  # noqa: PLC0415 - the same
 
         save(selection_figure(rows), asked.plot)
     if asked.json:

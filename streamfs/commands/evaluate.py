@@ -55,7 +55,7 @@ def evaluate(
     from streamfs.procedure.procedure import Procedure
 
     if png_path:
-        from streamfs import plots  # matplotlib is an extra
+        from streamfs.experiments import plots  # matplotlib is an extra
     console.tell_of_compiling()
     procedure = Procedure.load(model, trust=trust)
     with console.progress() as report:

@@ -71,7 +71,7 @@ def _write_front(
     front.write(path)
     promise_words.print_front(front.points, unit, as_json=as_json)
     if asked.png is not None:
-        from streamfs import plots
+        from streamfs.experiments import plots
 
         plots.save(plots.front_figure(front.points, unit), asked.png)
         console.say(f"wrote {asked.png}")

@@ -98,14 +98,15 @@ def figure2(
     arguments.keep_inputs(
         {"--data": data if isinstance(data, Path) else None}, {"--csv": csv_path, "--png": png_path}
     )
-    from streamfs import console, experiment
-    from streamfs import figure2 as paper
+    from streamfs import console
     from streamfs.costs.costs import check_prices
     from streamfs.evaluation import evaluation
+    from streamfs.experiments import experiment
+    from streamfs.experiments import figure2 as paper
     from streamfs.relief._search import search
 
     if png_path:
-        from streamfs import plots  # matplotlib is an extra
+        from streamfs.experiments import plots  # matplotlib is an extra
     source: paper.Source = paper.Motes() if noise is None else paper.Motes(noise)
     if data is not None:
         source = paper.File(data) if isinstance(data, Path) else paper.Recorded(data)
@@ -145,7 +146,7 @@ def figure2(
 
 def _show(rows: list[dict[str, Any]]) -> None:
     from streamfs import console
-    from streamfs import figure2 as paper
+    from streamfs.experiments import figure2 as paper
 
     console.print_table(paper.shown(rows))
     for line in paper.refusals(rows):

@@ -115,7 +115,7 @@ class Asked:
         if self.explore is None:
             need(context, {"out"} - given)
         if self.png is not None:
-            from streamfs import plots  # noqa: F401 - without matplotlib it is said at once
+            from streamfs.experiments import plots  # noqa: F401 - without matplotlib it is said at once
         name = context.params["classifier"]
         if name in LAZY and (self.promise is not None or self.explore is not None):
             raise click.UsageError(

@@ -131,8 +131,8 @@ def print_front(points: Iterable["FrontPoint"], unit: str, *, as_json: bool) -> 
 
 def draw_reliability(procedure: "Procedure", streams: "StreamSet", path: Path) -> None:
     """Plot how often a model is right by how sure it is, on streams that it was not learnt from."""
-    from streamfs import plots
     from streamfs.evaluation.reliability import reliability
+    from streamfs.experiments import plots
 
     plots.save(plots.reliability_figure(reliability(procedure, streams)), path)
 

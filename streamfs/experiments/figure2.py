@@ -16,7 +16,7 @@ from streamfs.data import datasets
 from streamfs.data.default_features import default_features
 from streamfs.data.streams import StreamSet
 from streamfs.errors import StreamfsError
-from streamfs.experiment import (
+from streamfs.experiments.experiment import (
     COST_BASED,
     METHODS,
     NAIVE,
@@ -165,7 +165,7 @@ def compare(
     prices : mapping of str to float, optional
         What a message of a quantity costs; 1 where none is named.
     methods : sequence of str
-        Some of `METHODS`, `NO_FLOOR`, `PROMISE`, and some of `streamfs.experiment.OTHERS`.
+        Some of `METHODS`, `NO_FLOOR`, `PROMISE`, and some of `streamfs.experiments.experiment.OTHERS`.
     n_features : int, optional
         How many of the ranked features to offer; by default chosen by cross-validation.
     n_jobs : int
@@ -223,7 +223,7 @@ def against_the_cheapest(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, An
     Parameters
     ----------
     rows : sequence of mapping
-        Of `streamfs.experiment.summarise`.
+        Of `streamfs.experiments.experiment.summarise`.
 
     Returns
     -------

@@ -107,7 +107,7 @@ def figure_2(rows: Sequence[Mapping[str, Any]]) -> Figure:
     Parameters
     ----------
     rows : sequence of mapping
-        Of `streamfs.experiment.summarise`; the bands are the 95 % confidence intervals.
+        Of `streamfs.experiments.experiment.summarise`; the bands are the 95 % confidence intervals.
     """
     figure = Figure(figsize=(15, 4.4), layout="constrained")
     panels = figure.subplots(1, 4, sharex=True)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
-from streamfs.plots import BLUE, GREEN, GREY, ORANGE, Figure, finish
+from streamfs.experiments.plots import BLUE, GREEN, GREY, ORANGE, Figure, finish
 
 SELECTION_STYLES: dict[str, dict[str, Any]] = {
     "SFS": {"color": BLUE, "marker": "o"},
