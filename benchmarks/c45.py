@@ -32,7 +32,7 @@ from figures import Figure, Parts, load_peer, main, measure, processor, table, v
 
 from sensors_sim.same_source import SameSource
 from streamfs import C45Classifier, StreamSet, tabulate
-from streamfs.console import say
+from streamfs.cli.console import say
 from streamfs.data.default_features import default_features
 
 SIZES = ((2000, 10), (20_000, 20))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from streamfs.console import progress, say
+from streamfs.cli.console import progress, say
 from streamfs.data.datasets import NAMES
 from streamfs.evaluation.evaluation import write_csv
 from streamfs.experiments.experiment import (

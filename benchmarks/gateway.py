@@ -34,7 +34,7 @@ import numpy as np
 from figures import N_TURNS, Figure, Parts, main, measure, processor, table
 from gateway_runs import N_NODES, Run, Way, expect, find_mosquitto, run, started
 
-from streamfs.console import say
+from streamfs.cli.console import say
 
 ROUNDS = 100
 RATE = 1000.0  # messages a second

@@ -22,7 +22,7 @@ from promise_settings import ALIKE, APART, CALIBRATED, FIVE, N_UNSEEN, NOISY, PL
 from scipy.special import betaincinv
 
 from feature_extractors.base import Array
-from streamfs.console import say
+from streamfs.cli.console import say
 from streamfs.evaluation.evaluation import write_csv
 from streamfs.training.promises import Promise, PromiseError
 from streamfs.training.promises.curve import Curve

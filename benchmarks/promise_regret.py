@@ -18,7 +18,7 @@ from joblib import Parallel, delayed
 from promise_settings import N_UNSEEN, SETTINGS, Setting
 from promise_world import EXHAUSTIVE, FLOATING, HINDSIGHT, N_HINDSIGHT, Row, World
 
-from streamfs.console import say
+from streamfs.cli.console import say
 from streamfs.evaluation.evaluation import write_csv
 
 HERE = Path(__file__).parent

@@ -15,7 +15,7 @@ import feature_extractors as fx
 from feature_extractors.base import Feature
 from streamfs import Promise, PromiseError, StreamSet, train
 from streamfs.base.progress import quiet
-from streamfs.console import say
+from streamfs.cli.console import say
 from streamfs.costs.energy import profile
 from streamfs.costs.pricing import Pricing
 from streamfs.data.datasets import load, room_climate_fold

@@ -40,7 +40,7 @@ from numba import get_num_threads, njit, set_num_threads
 from numpy.testing import assert_allclose
 
 from streamfs import Costs, Relief, ReliefF, StreamRelief
-from streamfs.console import say
+from streamfs.cli.console import say
 from streamfs.relief._field import Field, sift_tile
 from streamfs.relief._search import TILE
 from streamfs.relief._sieve import Singles

@@ -37,7 +37,7 @@ import tables
 import feature_extractors as fx
 from sensors_sim.same_source import SameSource
 from streamfs import Costs, Procedure, StreamRelief, StreamSet, tabulate, train
-from streamfs.console import progress, say
+from streamfs.cli.console import progress, say
 from streamfs.data.datasets import room_climate_fold
 from streamfs.data.default_features import default_features
 from streamfs.errors import MissingExtraError

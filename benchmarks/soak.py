@@ -15,7 +15,7 @@ from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
 
-from streamfs.console import say
+from streamfs.cli.console import say
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "tests" / "faults")]

@@ -25,7 +25,7 @@ from typing import NamedTuple
 from figures import N_TURNS, Figure, Parts, main, measure, processor, table
 from gateway_runs import Broker, Way, scratch, undecided, write_config
 
-from streamfs.cli import cli
+from streamfs.cli.app import cli
 
 STREAMFS = ("-m", "streamfs")
 IDLE = 0.1  # seconds

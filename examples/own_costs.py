@@ -6,7 +6,7 @@ python examples/own_costs.py
 import feature_extractors as fx
 from sensors_sim.same_source import SameSource
 from streamfs import Costs, StreamSet, evaluate, train
-from streamfs.console import print_table
+from streamfs.cli.console import print_table
 
 QUANTITIES = ("temperature", "humidity", "light")
 FEATURES = [fx.get(f"mean_absolute_difference(a.{quantity}, b.{quantity})") for quantity in QUANTITIES]

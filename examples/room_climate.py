@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from streamfs import evaluate, train
-from streamfs.console import print_table, progress
+from streamfs.cli.console import print_table, progress
 from streamfs.data.datasets import room_climate_fold
 from streamfs.data.default_features import default_features
 from streamfs.errors import StreamfsError

@@ -1,5 +1,5 @@
 """The command line as ``python -m streamfs``."""
 
-from streamfs.cli import main
+from streamfs.cli.app import main
 
 main()

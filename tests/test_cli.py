@@ -24,8 +24,9 @@ from procedures import channels_procedure
 
 from sensors_sim.fleet import Fleet
 from sensors_sim.same_source import SameSource, nodes_of
-from streamfs import Procedure, StreamRelief, StreamSet, console
-from streamfs.cli import NO_CACHE, cli, main
+from streamfs import Procedure, StreamRelief, StreamSet
+from streamfs.cli import console
+from streamfs.cli.app import NO_CACHE, cli, main
 from streamfs.gateway.transport import Transport
 from streamfs.selection.by_name import SELECTORS
 
@@ -635,7 +636,7 @@ def test_the_version_is_told(command):
 def test_help_does_not_wait_for_heavy_libraries():
     code = f"""
 import sys
-from streamfs.cli import main
+from streamfs.cli.app import main
 for words in ([], *([name] for name in {list(COMMANDS)})):
     main([*words, "--help"])
 heavy = "numba numpy polars scipy sklearn river paho matplotlib rich orjson".split()

@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from streamfs import Procedure
-from streamfs.demo import run_demo
+from streamfs.cli.demo import run_demo
 
 
 @pytest.fixture(scope="module")

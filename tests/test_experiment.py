@@ -8,7 +8,8 @@ from procedures import labelled_streams
 
 import feature_extractors as fx
 from feature_extractors.report import split_channel
-from streamfs import C45Classifier, Costs, Procedure, StreamRelief, StreamSet, arguments, evaluate
+from streamfs import C45Classifier, Costs, Procedure, StreamRelief, StreamSet, evaluate
+from streamfs.cli import parameters as arguments
 from streamfs.costs.costs import price_of
 from streamfs.costs.energy import profile
 from streamfs.costs.spending import messages_sent

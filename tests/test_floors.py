@@ -12,7 +12,7 @@ import pytest
 import streamfs
 import streamfs.classifiers
 import streamfs.selection
-from streamfs.cli import cli
+from streamfs.cli.app import cli
 
 ROOT = Path(__file__).parents[1]
 
@@ -313,10 +313,10 @@ FLOORS = {
 ROOFS = {
     "streamfs",
     "streamfs.__main__",
-    "streamfs.arguments",
-    "streamfs.cli",
-    "streamfs.console",
-    "streamfs.demo",
+    "streamfs.cli.parameters",
+    "streamfs.cli.app",
+    "streamfs.cli.console",
+    "streamfs.cli.demo",
     "streamfs.experiments.figure2",
 }  # these may import anything
 
@@ -327,7 +327,7 @@ ONLY_HERE = {
     "river": {"streamfs/classifiers/online.py", "streamfs/gateway/core/drift.py"},
     "cbor2": {"streamfs/gateway/messages/codecs/cbor.py"},
     "prometheus_client": {"streamfs/gateway/operations/metrics.py"},
-    "iotcore": {"streamfs/demo.py"},
+    "iotcore": {"streamfs/cli/demo.py"},
 }
 
 
@@ -387,7 +387,7 @@ def allowed(floor):
 @pytest.mark.parametrize("path", sources(), ids=module_of)
 def test_imports_point_down(path):
     module = module_of(path)
-    if module in ROOFS or module.startswith("streamfs.commands"):
+    if module in ROOFS or module.startswith("streamfs.cli.commands"):
         return
     floor = floor_of(module, FLOORS)
     assert floor is not None, f"{module} stands on no floor of the table"
@@ -409,14 +409,14 @@ def test_a_library_is_imported_in_its_own_file_only(library, homes):
 
 SLOW = ("matplotlib", "numba", "polars", "river", "scipy", "sklearn")
 LEARNING = ("matplotlib", "polars", "river", "scipy.stats", "sklearn")
-HELP = "from streamfs.cli import main; main({words})"
+HELP = "from streamfs.cli.app import main; main({words})"
 
 
 @pytest.mark.parametrize(
     ("code", "libraries"),
     [
         ("import streamfs", (*SLOW, "numpy")),
-        ("import streamfs.cli", SLOW),
+        ("import streamfs.cli.app", SLOW),
         (HELP.format(words=["--help"]), SLOW),
         *((HELP.format(words=[name, "--help"]), SLOW) for name in cli.commands),
         ("import feature_extractors", LEARNING),

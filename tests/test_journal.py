@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamfs.base import container
-from streamfs.cli import main
+from streamfs.cli.app import main
 from streamfs.errors import StateError, StorageError
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.storage import journal_schema

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 import feature_extractors as fx
 from streamfs import evaluate, tabulate, train
 from streamfs.classifiers.lazy import LazyNeighbors
-from streamfs.cli import main
+from streamfs.cli.app import main
 from streamfs.errors import TrainingError
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
 from streamfs.training import query_sensitive as lazy_learning

@@ -17,7 +17,7 @@ from feature_extractors.report import channel_name
 from streamfs import Procedure, StreamSet, train
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.forest import Forest
-from streamfs.commands.card import card as card_command
+from streamfs.cli.commands.card import card as card_command
 from streamfs.costs.batteries import Duty, by_role, life
 from streamfs.costs.energy import Profile, profile
 from streamfs.errors import ModelError

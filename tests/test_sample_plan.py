@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from streamfs import StreamSet
-from streamfs.cli import main
+from streamfs.cli.app import main
 from streamfs.errors import DataError
 from streamfs.selection.sample_plan import plan_samples
 

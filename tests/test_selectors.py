@@ -9,8 +9,9 @@ from procedures import labelled_streams
 
 import feature_extractors as fx
 import feature_extractors.base
-from streamfs import Costs, Engine, Procedure, Relief, arguments, evaluate, train
-from streamfs.cli import cli
+from streamfs import Costs, Engine, Procedure, Relief, evaluate, train
+from streamfs.cli import parameters as arguments
+from streamfs.cli.app import cli
 from streamfs.data.feature_table import plain_table
 from streamfs.errors import TrainingError
 from streamfs.experiments import figure2

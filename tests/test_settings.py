@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from procedures import mean_procedure
 
-from streamfs.cli import cli, main
+from streamfs.cli.app import cli, main
 from streamfs.errors import DataError, PayloadError, SettingsError, TransportError
 from streamfs.gateway.messages.codecs import Several
 from streamfs.gateway.settings import read_settings

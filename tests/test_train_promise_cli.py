@@ -13,8 +13,8 @@ import pytest
 from matplotlib.image import imread
 
 from streamfs import Procedure, StreamSet, evaluate
-from streamfs.cli import main
-from streamfs.commands.promise_words import print_front
+from streamfs.cli.app import main
+from streamfs.cli.commands.promise_words import print_front
 from streamfs.training.promises.front import FrontPoint
 from streamfs.training.promises.split import Division
 

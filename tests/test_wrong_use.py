@@ -8,9 +8,9 @@ from procedures import channels_procedure, labelled_streams
 
 from streamfs import Procedure, evaluate, train
 from streamfs.base import container
+from streamfs.cli.demo import run_demo
 from streamfs.data import quality_checks as oddities
 from streamfs.data.streams import StreamSet
-from streamfs.demo import run_demo
 from streamfs.errors import MissingExtraError, ModelError
 from streamfs.evaluation.evaluation import replay
 from streamfs.procedure.procedure import KIND, VERSION

@@ -22,7 +22,7 @@ from joblib import Parallel, delayed
 from options import new_folder
 
 from feature_extractors.base import Array
-from streamfs.console import print_json, print_table, progress
+from streamfs.cli.console import print_json, print_table, progress
 from streamfs.data.instances import Instances
 from streamfs.data.streams import Integers
 from streamfs.errors import DataError, StreamfsError

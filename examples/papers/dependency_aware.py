@@ -23,7 +23,7 @@ from options import picture, whole
 
 from streamfs.base.progress import Progress
 from streamfs.classifiers.neighbours import NeighborsClassifier
-from streamfs.console import print_json, print_table, progress
+from streamfs.cli.console import print_json, print_table, progress
 from streamfs.data.datasets import folder
 from streamfs.data.instances import Instances
 from streamfs.errors import StreamfsError

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
 
-from streamfs.arguments import PICTURES
+from streamfs.cli.parameters import PICTURES
 
 
 def whole(least: int) -> Callable[[str], int]:

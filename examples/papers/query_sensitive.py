@@ -34,7 +34,7 @@ from sklearn.model_selection import LeaveOneOut
 
 from streamfs.base.progress import Progress
 from streamfs.classifiers.neighbours import NeighborsClassifier
-from streamfs.console import print_json, print_table, progress, say
+from streamfs.cli.console import print_json, print_table, progress, say
 from streamfs.data.datasets import folder
 from streamfs.data.instances import Instances, read_described
 from streamfs.errors import StreamfsError

@@ -32,7 +32,7 @@ from supervised_selection_remarks import Row, remarks
 from streamfs.base.progress import Progress
 from streamfs.classifiers.class_densities import KERNELS
 from streamfs.classifiers.kernel_density import KernelDensityClassifier
-from streamfs.console import print_json, print_table, progress
+from streamfs.cli.console import print_json, print_table, progress
 from streamfs.data.datasets import folder
 from streamfs.data.instances import Instances, read_described
 from streamfs.errors import StreamfsError

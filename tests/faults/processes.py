@@ -8,7 +8,7 @@ from pathlib import Path
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
-    ["pytest", "streamfs.cli", "streamfs.gateway.host", "streamfs.gateway.operations.web"]
+    ["pytest", "streamfs.cli.app", "streamfs.gateway.host", "streamfs.gateway.operations.web"]
 )
 
 
@@ -50,7 +50,7 @@ class Fork:
 def run(args, errors, sabotage):
     from sabotage import spoil  # noqa: PLC0415 - only where streamfs is run
 
-    from streamfs.cli import main  # noqa: PLC0415 - the same
+    from streamfs.cli.app import main  # noqa: PLC0415 - the same
 
     for path, stream in ((os.devnull, sys.stdout), (errors, sys.stderr)):
         with Path(path).open("wb") as file:

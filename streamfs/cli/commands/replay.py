@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from streamfs.arguments import JSON, MODEL, OLD_FILE, TRUST, examples
+from streamfs.cli.parameters import JSON, MODEL, OLD_FILE, TRUST, examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ def replay(model: Path, streams: Path, config: Path | None, trust: bool, as_json
             if config is None
             else f"{streams} is no folder, and --config is for the folders of a gateway's log"
         )
-    from streamfs import console
+    from streamfs.cli import console
     from streamfs.procedure.procedure import Procedure
 
     console.tell_of_compiling()

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from streamfs import arguments
-from streamfs.arguments import JSON, MODEL, PICTURE, STREAMS, TABLE, TRUST, Parsed, examples
 from streamfs.base.progress import step
+from streamfs.cli import parameters as arguments
+from streamfs.cli.parameters import JSON, MODEL, PICTURE, STREAMS, TABLE, TRUST, Parsed, examples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ def evaluate(
     all features MODEL could choose from. Sent are the messages of a stream's nodes until its decision.
     """
     arguments.keep_inputs({"MODEL": model, "STREAMS": streams}, {"--csv": csv_path, "--png": png_path})
-    from streamfs import console
+    from streamfs.cli import console
     from streamfs.data.streams import StreamSet
     from streamfs.evaluation import evaluation
     from streamfs.procedure.procedure import Procedure

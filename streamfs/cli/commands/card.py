@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from streamfs import arguments
-from streamfs.arguments import JSON, MODEL, NEW_FILE, NOT_NEGATIVE, POSITIVE, TRUST, examples
+from streamfs.cli import parameters as arguments
+from streamfs.cli.parameters import JSON, MODEL, NEW_FILE, NOT_NEGATIVE, POSITIVE, TRUST, examples
 from streamfs.costs.energy import PROFILES
 
 
@@ -56,7 +56,7 @@ def card(
     expected to last, which channels it reads at what cost, and what it was learnt from.
     """
     arguments.keep_inputs({"MODEL": model}, {"--out": out})
-    from streamfs import console
+    from streamfs.cli import console
     from streamfs.costs.batteries import TWO_AA_CELLS, Duty
     from streamfs.evaluation.model_card import facts
     from streamfs.procedure import card_text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streamfs.arguments import LAZY, NEW_FILE, PICTURE, POSITIVE, SHARE, TABLE, keep_inputs
+from streamfs.cli.parameters import LAZY, NEW_FILE, PICTURE, POSITIVE, SHARE, TABLE, keep_inputs
 
 if TYPE_CHECKING:
     from feature_extractors.base import Feature

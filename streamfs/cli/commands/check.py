@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from streamfs.arguments import JSON, OLD_FILE, examples
+from streamfs.cli.parameters import JSON, OLD_FILE, examples
 
 if TYPE_CHECKING:
     from streamfs.gateway.settings.preview import Plan
@@ -28,7 +28,7 @@ def check(settings: Path, as_json: bool) -> None:
 
     The model, the files that are named and the password are read; nothing is connected to and nothing is written.
     """
-    from streamfs import console
+    from streamfs.cli import console
     from streamfs.gateway.settings import read_settings
     from streamfs.gateway.settings.preview import make_plan
 

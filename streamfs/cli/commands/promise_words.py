@@ -34,7 +34,7 @@ FLATTERED = (
 
 def show(procedure: "Procedure", out: Path, *, as_json: bool) -> None:
     """Print what a model is, and what was promised of it or measured, with what that means and does not."""
-    from streamfs import console
+    from streamfs.cli import console
 
     promise, point, card = (procedure.about.get(name) for name in ("promise", "point", "card"))
     unit = card["radio"]["unit"] if card else ""
@@ -87,7 +87,7 @@ def measured(evidence: Mapping[str, Any], unit: str) -> str:
 
 def tell_refusal(error: "PromiseError", *, as_json: bool) -> None:
     """Show what thresholds came to where no promise can be made."""
-    from streamfs import console
+    from streamfs.cli import console
 
     if as_json:
         best = None if error.best is None else error.best._asdict()
@@ -102,7 +102,7 @@ def print_front(points: Iterable["FrontPoint"], unit: str, *, as_json: bool) -> 
     """Show the points of a front: as JSON a line each, else as a table, and what the features are."""
     import feature_extractors as fx
     from feature_extractors.base import channels_of
-    from streamfs import console
+    from streamfs.cli import console
 
     if as_json:
         for number, point in enumerate(points, start=1):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streamfs.arguments import JSON, examples
+from streamfs.cli.parameters import JSON, examples
 
 if TYPE_CHECKING:
     from streamfs.gateway.storage.journal_reader import JournalReader
@@ -36,7 +36,7 @@ def journal(state: Path, part: str, last: int, as_json: bool) -> None:
     PART is summary (the default), decisions, energy, outbox (what the broker has not confirmed yet), snapshots or
     log (what has come in). Shown are the newest, or of the outbox the next, in order; with --json each is a line.
     """
-    from streamfs import console
+    from streamfs.cli import console
     from streamfs.gateway.storage.journal_reader import JournalReader
     from streamfs.gateway.storage.state import journal_path
 

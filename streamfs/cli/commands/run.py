@@ -11,8 +11,8 @@ from uuid import uuid4
 import click
 from click.core import ParameterSource
 
-from streamfs import arguments
-from streamfs.arguments import (
+from streamfs.cli import parameters as arguments
+from streamfs.cli.parameters import (
     FOLDER,
     JSON,
     NEW_FILE,
@@ -106,7 +106,7 @@ def run(
     Decisions go to {prefix}/decision/{stream}; {prefix}/control/{node} tells a node which channels to send.
     With --config the model is loaded anew on SIGHUP, and a broker that is away is waited for.
     """
-    from streamfs import console
+    from streamfs.cli import console
     from streamfs.gateway.host import hosted, tell_systemd
     from streamfs.gateway.settings import read_settings
     from streamfs.procedure.procedure import Decision

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from streamfs.arguments import JSON, STREAMS, examples
 from streamfs.base.progress import step
+from streamfs.cli.parameters import JSON, STREAMS, examples
 
 if TYPE_CHECKING:
     from streamfs.selection.sample_plan import SamplePlan
@@ -55,7 +55,7 @@ def sample_plan(streams: Path, sensor: str, columns: Sequence[str], number: int,
     """
     if sensor in columns:
         raise click.UsageError(f"--column {sensor} is the sensor")
-    from streamfs import console
+    from streamfs.cli import console
     from streamfs.data.streams import StreamSet
     from streamfs.selection.sample_plan import plan_samples
 

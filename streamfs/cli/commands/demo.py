@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from streamfs.arguments import JSON, SEED, examples, profile_option
+from streamfs.cli.parameters import JSON, SEED, examples, profile_option
 
 
 @click.command(epilog=examples("streamfs demo --out my-demo --pairs 60"))
@@ -26,8 +26,8 @@ def demo(out: Path, pairs: int, profile: str, seed: int, as_json: bool) -> None:
 
     All runs on this machine, the broker included, and takes about a minute.
     """
-    from streamfs import console
-    from streamfs.demo import run_demo
+    from streamfs.cli import console
+    from streamfs.cli.demo import run_demo
 
     result = run_demo(out, pairs, profile, seed)
     if as_json:

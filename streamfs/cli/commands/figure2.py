@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from streamfs import arguments
-from streamfs.arguments import JSON, NOT_NEGATIVE, PICTURE, TABLE, Parsed, examples
+from streamfs.cli import parameters as arguments
+from streamfs.cli.parameters import JSON, NOT_NEGATIVE, PICTURE, TABLE, Parsed, examples
 
 
 @click.command(
@@ -98,7 +98,7 @@ def figure2(
     arguments.keep_inputs(
         {"--data": data if isinstance(data, Path) else None}, {"--csv": csv_path, "--png": png_path}
     )
-    from streamfs import console
+    from streamfs.cli import console
     from streamfs.costs.costs import check_prices
     from streamfs.evaluation import evaluation
     from streamfs.experiments import experiment
@@ -145,7 +145,7 @@ def figure2(
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
-    from streamfs import console
+    from streamfs.cli import console
     from streamfs.experiments import figure2 as paper
 
     console.print_table(paper.shown(rows))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from streamfs.base.progress import step
-from streamfs.commands import promise_words
-from streamfs.commands.promise_options import Asked
+from streamfs.cli.commands import promise_words
+from streamfs.cli.commands.promise_options import Asked
 
 if TYPE_CHECKING:
     from streamfs.data.streams import StreamSet
@@ -60,7 +60,7 @@ def _write_front(
     *,
     as_json: bool,
 ) -> None:
-    from streamfs import console
+    from streamfs.cli import console
     from streamfs.costs.energy import PROFILES
     from streamfs.training.promises.explore import explore as find_front
 
@@ -81,7 +81,7 @@ def _write_front(
 def _make_model(
     recorded: "StreamSet", point: int, options: dict[str, Any], path: Path, out: Path, *, as_json: bool
 ) -> None:
-    from streamfs import console
+    from streamfs.cli import console
     from streamfs.training.promises.exploration import plan_of
     from streamfs.training.promises.explore import Front
 

@@ -16,7 +16,7 @@ from feature_extractors.base import Array
 from sensors_sim.fleet import Fleet
 from sensors_sim.nodes import Battery, Node
 from sensors_sim.same_source import SameSource, nodes_of
-from streamfs import console
+from streamfs.cli import console
 from streamfs.costs.energy import EnergyMeter, profile
 from streamfs.data.streams import StreamSet
 from streamfs.errors import MissingExtraError

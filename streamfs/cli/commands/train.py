@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streamfs import arguments
-from streamfs.arguments import (
+from streamfs.base.progress import step
+from streamfs.cli import parameters as arguments
+from streamfs.cli.commands.promise_options import Asked, promise_options
+from streamfs.cli.parameters import (
     JSON,
     NEW_FILE,
     NOT_NEGATIVE,
@@ -21,8 +23,6 @@ from streamfs.arguments import (
     examples,
     profile_option,
 )
-from streamfs.base.progress import step
-from streamfs.commands.promise_options import Asked, promise_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -169,7 +169,7 @@ def train(
     if classifier and river is not None:
         raise click.UsageError(f"--classifier {classifier} and --river are two classifiers, and one is learnt")
     asked.keep_inputs(streams, out)
-    from streamfs import console
+    from streamfs.cli import console
     from streamfs.data.streams import StreamSet
     from streamfs.selection.by_name import SELECTORS
 
@@ -194,7 +194,7 @@ def train(
     }
     offered = _offered(recorded, features, channels, catalogue)
     if asked.explore is not None:
-        from streamfs.commands.exploring import explore
+        from streamfs.cli.commands.exploring import explore
 
         options |= {} if classifier is None else {"model": classifier}
         explore(recorded, offered, asked, options, asked.explore, out, as_json=as_json)
@@ -230,8 +230,8 @@ def _train(
     as_json: bool,
 ) -> None:
     """Train, save and show a model, with what was promised of it."""
-    from streamfs import console
-    from streamfs.commands import promise_words
+    from streamfs.cli import console
+    from streamfs.cli.commands import promise_words
     from streamfs.data.default_features import default_features
     from streamfs.training import training
     from streamfs.training.promises import PromiseError

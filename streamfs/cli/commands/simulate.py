@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from streamfs.arguments import NEW_FILE, SEED, Number, examples
+from streamfs.cli.parameters import NEW_FILE, SEED, Number, examples
 
 _DECIMALS = 4  # of the finest step of a simulated sensor, 0.0625; products of 0.1 have more that mean nothing
 
@@ -21,7 +21,7 @@ def simulate(out: Path, pairs: int, ticks: int, period: float, seed: int) -> Non
     OUT is a CSV or Parquet file. The labels are same and different.
     """
     from sensors_sim.same_source import SameSource
-    from streamfs.console import say
+    from streamfs.cli.console import say
     from streamfs.data.streams import StreamSet
 
     sampled = SameSource().sample(pairs, ticks, period, seed=seed)

@@ -5,18 +5,18 @@ from collections.abc import Sequence
 
 import click
 
-from streamfs.arguments import examples
-from streamfs.commands.card import card
-from streamfs.commands.check import check
-from streamfs.commands.demo import demo
-from streamfs.commands.evaluate import evaluate
-from streamfs.commands.figure2 import figure2
-from streamfs.commands.journal import journal
-from streamfs.commands.replay import replay
-from streamfs.commands.run import run
-from streamfs.commands.sample_plan import sample_plan
-from streamfs.commands.simulate import simulate
-from streamfs.commands.train import train
+from streamfs.cli.commands.card import card
+from streamfs.cli.commands.check import check
+from streamfs.cli.commands.demo import demo
+from streamfs.cli.commands.evaluate import evaluate
+from streamfs.cli.commands.figure2 import figure2
+from streamfs.cli.commands.journal import journal
+from streamfs.cli.commands.replay import replay
+from streamfs.cli.commands.run import run
+from streamfs.cli.commands.sample_plan import sample_plan
+from streamfs.cli.commands.simulate import simulate
+from streamfs.cli.commands.train import train
+from streamfs.cli.parameters import examples
 from streamfs.errors import StreamfsError
 
 NO_CACHE = "there is no folder for compiled code: set NUMBA_CACHE_DIR to one that can be written to"
