@@ -19,7 +19,7 @@ from gateway_runs import MANY, undecided
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.core import Core
 from streamfs.gateway.core.options import Options
-from streamfs.gateway.storage.log import MESSAGE, Record
+from streamfs.gateway.core.records import MESSAGE, Record
 
 N_STREAMS = 100_000
 N_A_TICK = 1000

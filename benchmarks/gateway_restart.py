@@ -37,8 +37,8 @@ def make(folder: Path, tail: int) -> None:
     from streamfs.gateway.core.bindings import Bindings  # noqa: PLC0415
     from streamfs.gateway.core.core import Core, start_record  # noqa: PLC0415
     from streamfs.gateway.core.options import Options  # noqa: PLC0415
+    from streamfs.gateway.core.records import MESSAGE, Record  # noqa: PLC0415
     from streamfs.gateway.storage.journal import Entry  # noqa: PLC0415
-    from streamfs.gateway.storage.log import MESSAGE, Record  # noqa: PLC0415
     from streamfs.gateway.storage.state import State  # noqa: PLC0415
 
     procedure = sudden("mean(light)")

@@ -19,7 +19,7 @@ from streamfs.classifiers.tree import Tree
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from broker import Broker, find_mosquitto  # noqa: F401 - for those that import this
+from helpers.broker import Broker, find_mosquitto  # noqa: F401 - for those that import this
 
 HERE = Path(__file__).parent
 DISK = Path("/var/tmp")  # noqa: S108 - a folder of its own is made there; /tmp may be no disk

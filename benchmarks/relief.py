@@ -5,7 +5,7 @@ python benchmarks/relief.py [PART ...]
 CPU time of one thread, of whole calls to `fit`, on normal values of two classes that half of the features tell apart. All of a
 line take turns, five times unless it says otherwise (skrebate takes fewer where it is slow), and medians are
 quoted. fast-select has float32 where we and skrebate have float64. Before anything is timed, our weights are compared with the
-peers' where these are right, and with the definition (`tests/naive_relieff.py`) where they are not: skrebate
+peers' where these are right, and with the definition (`tests/oracles/relieff.py`) where they are not: skrebate
 has rules of its own for missing values and for mixed features, and fast-select takes no missing values.
 
 - ``relieff``: ten neighbours
@@ -49,8 +49,8 @@ from streamfs.relief.neighbours import lay_out
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from naive import stream_relief
-from naive_relieff import relieff_weights
+from oracles.papers import stream_relief
+from oracles.relieff import relieff_weights
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

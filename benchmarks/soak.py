@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "tests" / "faults")]
 
 from accounts import assert_nothing_lost, assert_published, run_undisturbed, take_account  # noqa: E402
-from broker import Broker, find_mosquitto  # noqa: E402
+from helpers.broker import Broker, find_mosquitto  # noqa: E402
 from survival import COMMAND, FEW, SPOOLED, Kill, random_kills, survive  # noqa: E402
 from traffic import traffic  # noqa: E402
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from authority import Authority
-from broker import Broker, find_mosquitto
+from helpers.authority import Authority
+from helpers.broker import Broker, find_mosquitto
 from hypothesis import settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")

@@ -257,3 +257,15 @@ def _whole(lengths: npt.ArrayLike) -> Integers:
     if (whole != asked).any():
         raise DataError(f"a length is {asked[whole != asked][0]}, expected a whole number of ticks")
     return whole
+
+
+def require_streams(streams: object) -> None:
+    """Refuse what is no set of streams.
+
+    Raises
+    ------
+    TypeError
+        Saying how to get one.
+    """
+    if not isinstance(streams, StreamSet):
+        raise TypeError(f"streams is {streams!r}, expected a StreamSet, such as StreamSet.read('streams.csv')")

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from feature_extractors.report import split_channel
 from streamfs.base.progress import Progress
-from streamfs.data.streams import Labels, StreamSet
+from streamfs.data.streams import Labels, StreamSet, require_streams
 from streamfs.engine.engine import Engine
-from streamfs.errors import DataError
+from streamfs.procedure.fits import require_classes, require_columns, require_period
 from streamfs.procedure.procedure import Decision, Procedure
 
 
@@ -162,74 +161,9 @@ def write_csv(rows: Sequence[Mapping[str, Any]], path: str | Path) -> None:
             writer.writerow({name: "" if value != value else value for name, value in row.items()})  # noqa: PLR0124
 
 
-def require_streams(streams: object) -> None:
-    """Refuse what is no set of streams.
-
-    Raises
-    ------
-    TypeError
-        Saying how to get one.
-    """
-    if not isinstance(streams, StreamSet):
-        raise TypeError(f"streams is {streams!r}, expected a StreamSet, such as StreamSet.read('streams.csv')")
-
-
 def _require_procedure(procedure: object) -> None:
     if not isinstance(procedure, Procedure):
         raise TypeError(f"procedure is {procedure!r}, expected a Procedure, such as Procedure.load('a.streamfs')")
-
-
-def require_period(procedure: Procedure, streams: StreamSet) -> None:
-    """Refuse streams on another grid than that of a procedure.
-
-    Raises
-    ------
-    DataError
-        Naming both periods.
-    """
-    if streams.period != procedure.period:
-        raise DataError(
-            f"the streams have a tick of {streams.period:g} s, the model one of {procedure.period:g} s"
-        )
-
-
-def require_columns(procedure: Procedure, streams: StreamSet, source: object = "the streams") -> None:
-    """Refuse streams without a column that a procedure reads.
-
-    Parameters
-    ----------
-    procedure : Procedure
-        What is to be run.
-    streams : StreamSet
-        On these.
-    source : object
-        Where they come from, such as the path of their file.
-
-    Raises
-    ------
-    DataError
-        Naming the column and the source.
-    """
-    for channel in procedure.channels:
-        column, _ = split_channel(channel)
-        if column not in streams.columns:
-            raise DataError(
-                f"column {column!r}, which the model reads, is not there in {source}, only "
-                f"{', '.join(streams.columns)}"
-            )
-
-
-def require_classes(procedure: Procedure, streams: StreamSet) -> None:
-    """Refuse streams with labels that a procedure does not know.
-
-    Raises
-    ------
-    DataError
-        Naming the label.
-    """
-    unknown = set(streams.classes) - set(procedure.classes)
-    if unknown:
-        raise DataError(f"label {min(unknown)!r} is none of the model's classes {', '.join(procedure.classes)}")
 
 
 def _mean(values: Sequence[float]) -> float:

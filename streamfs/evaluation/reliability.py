@@ -6,12 +6,11 @@ import numpy as np
 
 from feature_extractors.base import Array
 from streamfs.data.feature_table import tabulate
-from streamfs.data.streams import StreamSet
-from streamfs.evaluation.evaluation import require_period, require_streams
-from streamfs.evaluation.trajectories import Trajectories
+from streamfs.data.streams import StreamSet, require_streams
+from streamfs.evaluation.trajectories import Trajectories, is_record
+from streamfs.procedure.fits import require_period
 from streamfs.procedure.procedure import Classifier, Procedure
 from streamfs.procedure.requested_channels import Flags
-from streamfs.training.promises.curve import is_record
 
 N_BINS = 10
 

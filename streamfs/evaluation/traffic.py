@@ -11,8 +11,8 @@ from streamfs.costs.spending import messages_sent
 from streamfs.data.feature_table import tabulate
 from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import DataError
-from streamfs.evaluation.evaluation import require_columns, require_period
 from streamfs.evaluation.trajectories import Trajectories
+from streamfs.procedure.fits import require_columns, require_period
 from streamfs.procedure.procedure import Procedure
 
 

@@ -99,3 +99,9 @@ class Trajectories:
         last = np.maximum(ticks, 1) - 1
         summed = np.where(ticks > 0, each[np.arange(len(ticks)), last], 0.0)
         return [costs.a * spent + costs.classification(0) for spent in summed.tolist()]
+
+
+def is_record(confidence: Array) -> Flags:
+    """Whether a stream is surer at a tick than ever before; an unknown confidence (NaN) is never enough."""
+    before = np.concatenate([np.zeros((len(confidence), 1)), confidence[:, :-1]], axis=1)
+    return np.asarray(confidence > np.fmax.accumulate(before, axis=1))

@@ -1,4 +1,4 @@
-"""Figures; the only file that imports matplotlib."""
+"""Figures of evaluations, of the experiment and of promises; Figure 1 is in `streamfs.relief.figure_1`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,6 +9,7 @@ import numpy as np
 from feature_extractors.base import Array
 from streamfs.errors import MissingExtraError
 from streamfs.evaluation.evaluation import Evaluation
+from streamfs.relief.figure_1 import BLUE, GREEN, GREY, ORANGE, finish
 
 try:
     from matplotlib.axes import Axes
@@ -19,7 +20,6 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from streamfs.evaluation.reliability import Bin, Reliability
-    from streamfs.relief import StreamRelief
     from streamfs.training.promises.front import FrontPoint
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "ORANGE",
     "Figure",
     "demo_figure",
-    "figure_1",
     "figure_2",
     "finish",
     "front_figure",
@@ -37,8 +36,6 @@ __all__ = [
     "save",
     "sweep_figure",
 ]
-
-BLUE, ORANGE, GREY, GREEN = "#1f5a99", "#d9730d", "#8a8a8a", "#3a8f5c"
 
 OTHER_COLORS = ("#7b4ea3", "#b03a5b", "#2a9d9d", "#8a6d1f", "#c77fb0", "#4b5320")
 
@@ -49,39 +46,6 @@ METHOD_STYLES: dict[str, dict[str, Any]] = {
     "literal": {"color": BLUE, "linestyle": ":"},
     "StreamRelief": {"color": BLUE, "linewidth": 2.2},
 }
-
-
-def figure_1(selector: "StreamRelief", feature: int, name: str) -> Figure:
-    """Draw Figure 1 of the paper: (a) weight and its lower bound, (b) probability and its extrapolation.
-
-    Parameters
-    ----------
-    selector : StreamRelief
-        Fitted.
-    feature : int
-        Index of the feature.
-    name : str
-        What to call it.
-    """
-    figure = Figure(figsize=(10, 4), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    positions = selector.positions_
-    left.plot(positions, selector.weights_[:, feature], "o-", color=GREY, markersize=3, label="Relief weight")
-    left.plot(positions, selector.lower_bound_[:, feature], "-", color=BLUE, linewidth=2, label="lower bound")
-    if np.isfinite(selector.floor_):
-        left.axhline(selector.floor_, color=ORANGE, linestyle=":", label="relevance floor")
-    left.set(title="(a) lower bound", xlabel="tick", ylabel="weight")
-    by_tick = selector.probability_by_tick()[:, feature]
-    ticks = np.arange(1, len(by_tick) + 1)
-    seen = ticks <= positions[-1]
-    right.step(ticks[seen], by_tick[seen], where="post", color=BLUE, linewidth=2, label="from weights")
-    right.plot(ticks[~seen], by_tick[~seen], "--", color=BLUE, label="extrapolated")
-    right.axhline(selector.confidence, color=ORANGE, linestyle=":", label="confidence threshold")
-    right.set(title="(b) decision probability", xlabel="tick", ylabel="probability", ylim=(0, 1.05))
-    for axes in (left, right):
-        finish(axes)
-    figure.suptitle(name)
-    return figure
 
 
 def sweep_figure(evaluations: Sequence[Evaluation]) -> Figure:
@@ -243,12 +207,3 @@ def _draw_bins(axes: Axes, bins: "Sequence[Bin]", label: str, color: str) -> Non
 def save(figure: Figure, path: str | Path) -> None:
     """Write a figure as an image; the ending names the format."""
     figure.savefig(path, dpi=120)
-
-
-def finish(axes: Axes, *, legend: bool = True) -> None:
-    """Give a panel its grid, few ticks and, where it has labels, a legend."""
-    axes.grid(visible=True, alpha=0.25)
-    axes.xaxis.set_major_locator(MaxNLocator(6))
-    axes.spines[["top", "right"]].set_visible(False)
-    if legend and axes.get_legend_handles_labels()[0]:
-        axes.legend(frameon=False, fontsize="small")

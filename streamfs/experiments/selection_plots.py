@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
-from streamfs.experiments.plots import BLUE, GREEN, GREY, ORANGE, Figure, finish
+from streamfs.experiments.plots import Figure
+from streamfs.relief.figure_1 import BLUE, GREEN, GREY, ORANGE, finish
 
 SELECTION_STYLES: dict[str, dict[str, Any]] = {
     "SFS": {"color": BLUE, "marker": "o"},

@@ -5,10 +5,9 @@ from time import monotonic
 from typing import NamedTuple
 
 from streamfs.gateway.core.core import Effects
+from streamfs.gateway.core.records import Mark, Record
 from streamfs.gateway.storage.committer import Commit
 from streamfs.gateway.storage.journal import Entry
-from streamfs.gateway.storage.journal_reader import Mark
-from streamfs.gateway.storage.log import Record
 
 
 class Grouping(NamedTuple):

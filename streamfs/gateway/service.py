@@ -16,6 +16,7 @@ from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.core import Core, Effects, clock_record, model_record, start_record
 from streamfs.gateway.core.energy_account import EnergyLog, Spent
 from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.records import MESSAGE, Record
 from streamfs.gateway.dead_letters import DeadLetters
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.model_file import ModelFile
@@ -25,7 +26,6 @@ from streamfs.gateway.operations.log_notes import Remarks
 from streamfs.gateway.outbox import Outbox
 from streamfs.gateway.recovery import recover
 from streamfs.gateway.storage.committer import Done
-from streamfs.gateway.storage.log import MESSAGE, Record
 from streamfs.gateway.storage.state import State
 from streamfs.gateway.storage.store import Disk, Nowhere, Store
 from streamfs.gateway.transport import Message, Transport

@@ -5,7 +5,7 @@ import orjson
 from streamfs.gateway.core.bindings import Bindings, split_role
 from streamfs.gateway.core.core import Core, start_record
 from streamfs.gateway.core.options import Options
-from streamfs.gateway.storage.log import MESSAGE, Record
+from streamfs.gateway.core.records import MESSAGE, Record
 from streamfs.procedure.procedure import Procedure
 
 _N_TICKS = 3

@@ -250,7 +250,7 @@ class StreamRelief(BaseEstimator):
         MissingExtraError
             If matplotlib is not installed.
         """
-        from streamfs.experiments.plots import figure_1  # noqa: PLC0415 - matplotlib is an extra
+        from streamfs.relief.figure_1 import figure_1  # noqa: PLC0415 - matplotlib is an extra
 
         n_features = self.weights_.shape[1]
         if not 0 <= feature < n_features:

@@ -13,9 +13,8 @@ from streamfs.base.progress import Progress, quiet
 from streamfs.costs.costs import Costs
 from streamfs.costs.energy import Profile, profile
 from streamfs.costs.pricing import Pricing, own_costs
-from streamfs.data.streams import StreamSet
+from streamfs.data.streams import StreamSet, require_streams
 from streamfs.errors import DataError
-from streamfs.evaluation.evaluation import require_streams
 from streamfs.evaluation.model_card import build_card
 from streamfs.procedure.procedure import Procedure
 from streamfs.selection.by_name import MakeSelector

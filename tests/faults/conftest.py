@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 from accounts import run_undisturbed
-from broker import Broker, find_mosquitto
+from helpers.broker import Broker, find_mosquitto
 from traffic import traffic
 
 DURABLE = "autosave_interval 1\nautosave_on_changes true"

@@ -14,7 +14,7 @@ from urllib.request import urlopen
 
 import orjson
 import pytest
-from broker import HOST, free_port
+from helpers.broker import HOST, free_port
 from processes import Fork, begin
 from traffic import LATENESS, pairs, procedure
 

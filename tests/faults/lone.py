@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import orjson
 from gateway_process import GatewayProcess
-from procedures import mean_procedure
+from helpers.procedures import mean_procedure
 from traffic import Sent
 from witness import Publisher, Witness
 

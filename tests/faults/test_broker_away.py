@@ -2,8 +2,8 @@
 
 import pytest
 from accounts import assert_nothing_lost, assert_published, await_readings, rows, take_account
-from broker import Broker
 from gateway_process import GatewayProcess
+from helpers.broker import Broker
 from survival import split, watched
 from traffic import traffic
 from wire import PUBLISH

@@ -5,8 +5,8 @@ import signal
 
 import pytest
 from accounts import assert_nothing_lost, assert_published, await_readings, take_account
-from broker import Broker
 from gateway_process import GatewayProcess
+from helpers.broker import Broker
 from survival import SLOW, kill_midway, split
 from traffic import LATENESS, START, procedure, stamp, traffic
 from witness import Publisher, Witness

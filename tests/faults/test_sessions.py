@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 import pytest
 import trustme
 from accounts import assert_nothing_lost, assert_published, await_readings, read_readings, rows, take_account
-from broker import HOST, Broker, free_port
 from gateway_process import GatewayProcess
+from helpers.broker import HOST, Broker, free_port
+from helpers.proxy import Proxy
 from lone import lone, lone_gateway, readings, see_that_it_works
-from proxy import Proxy
 from survival import split, watched
 from traffic import traffic
 from wire import DISCONNECT, Wiretap

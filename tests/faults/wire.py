@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 
-from proxy import Proxy
+from helpers.proxy import Proxy
 
 from streamfs.gateway.transport.packets import split_packets
 

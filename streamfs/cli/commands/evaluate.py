@@ -52,6 +52,7 @@ def evaluate(
     from streamfs.cli import console
     from streamfs.data.streams import StreamSet
     from streamfs.evaluation import evaluation
+    from streamfs.procedure.fits import require_columns
     from streamfs.procedure.procedure import Procedure
 
     if png_path:
@@ -61,7 +62,7 @@ def evaluate(
     with console.progress() as report:
         with step(report, "reading the streams"):
             recorded = StreamSet.read(streams, procedure.period)
-        evaluation.require_columns(procedure, recorded, streams)
+        require_columns(procedure, recorded, streams)
         evaluations = evaluation.sweep(procedure, recorded, sweep or [procedure.confidence], report)
         with step(report, "counting the messages"):
             sent = _messages(procedure, recorded, [each.confidence for each in evaluations])

@@ -82,7 +82,8 @@ def _summary(state: Path, reader: "JournalReader") -> dict[str, Any]:
 
 
 def _log(state: Path, last: int) -> Rows:
-    from streamfs.gateway.storage.log import CLOCK, MESSAGE, MODEL, START, read_log
+    from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, START
+    from streamfs.gateway.storage.log import read_log
     from streamfs.gateway.storage.log_reader import extent
     from streamfs.gateway.storage.state import log_folder
 

@@ -51,9 +51,10 @@ def replay(model: Path, streams: Path, config: Path | None, trust: bool, as_json
 def _recorded(procedure: "Procedure", streams: Path) -> "Iterator[Decision]":
     from streamfs.data.streams import StreamSet
     from streamfs.evaluation import evaluation
+    from streamfs.procedure.fits import require_columns
 
     recorded = StreamSet.read(streams, procedure.period, labelled=False)
-    evaluation.require_columns(procedure, recorded, streams)
+    require_columns(procedure, recorded, streams)
     return evaluation.replay(procedure, recorded)
 
 

@@ -24,12 +24,11 @@ from streamfs.gateway.core.feedback import Watch
 from streamfs.gateway.core.intake import Intake
 from streamfs.gateway.core.model_streams import Lane
 from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, START, Mark, Record
 from streamfs.gateway.core.replay_configuration import described, understood
 from streamfs.gateway.core.roster import Roster
 from streamfs.gateway.messages.codecs import encode_decision
 from streamfs.gateway.messages.publication import Publication
-from streamfs.gateway.storage.journal_reader import Mark
-from streamfs.gateway.storage.log import CLOCK, MESSAGE, MODEL, START, Record
 from streamfs.procedure.procedure import Decision, Procedure
 
 KIND, VERSION = "gateway", 3

@@ -12,8 +12,8 @@ from streamfs.errors import PayloadError, TrainingError
 from streamfs.gateway.core.drift import Alert, DriftWatch
 from streamfs.gateway.core.labels import decode_label
 from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.records import Record
 from streamfs.gateway.messages.publication import Publication
-from streamfs.gateway.storage.log import Record
 from streamfs.procedure.procedure import Decision, Procedure
 
 

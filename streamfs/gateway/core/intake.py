@@ -8,9 +8,9 @@ from streamfs.errors import PayloadError
 from streamfs.gateway.core._grid import NONE
 from streamfs.gateway.core.energy_account import Ledger
 from streamfs.gateway.core.reading_buffer import Readings
+from streamfs.gateway.core.records import Record
 from streamfs.gateway.core.roster import Roster
 from streamfs.gateway.messages.codecs import Codec, Reported, Several
-from streamfs.gateway.storage.log import Record
 
 MAX_ROUTES = 32_768
 

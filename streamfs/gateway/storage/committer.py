@@ -10,8 +10,9 @@ from time import perf_counter
 from typing import NamedTuple, TypeVar
 
 from streamfs.errors import StorageError
+from streamfs.gateway.core.records import Record
 from streamfs.gateway.storage.journal import Entry, Journal
-from streamfs.gateway.storage.log import Log, Record
+from streamfs.gateway.storage.log import Log
 
 _log = logging.getLogger(__name__)
 

@@ -7,36 +7,14 @@ from struct import Struct, pack, unpack_from
 from typing import IO, NamedTuple, TypeVar
 from zlib import crc32
 
+from streamfs.gateway.core.records import Record
+
 MARK_BYTES = 4  # stand before each frame, and are drawn for each file: no payload looks like a frame
 _HEADER = Struct("<IIQI")  # checksum of all that follows, bytes of the body, first position, records
 _COVERED = 4  # byte of the header from which on the checksum covers it
 _MAX_BODY = 0xFFFF_FFFF  # bytes
 
 Text = TypeVar("Text", bytes, str)
-
-
-class Record(NamedTuple):
-    """Something that changes the gateway's state.
-
-    Parameters
-    ----------
-    kind : int
-        What it is, from 0 to 255; the log does not interpret it.
-    arrival : float
-        When, in seconds since 1970.
-    topic : str
-        Its meaning depends on the kind.
-    payload : bytes
-        The same.
-    content_type : str
-        That of a message, empty if it has none.
-    """
-
-    kind: int
-    arrival: float
-    topic: str
-    payload: bytes
-    content_type: str = ""
 
 
 class Frame(NamedTuple):

@@ -11,8 +11,9 @@ from typing import Any
 import orjson
 
 from streamfs.errors import StateError
+from streamfs.gateway.core.records import Mark
 from streamfs.gateway.messages.publication import Publication
-from streamfs.gateway.storage.journal_reader import JournalReader, Mark
+from streamfs.gateway.storage.journal_reader import JournalReader
 from streamfs.gateway.storage.journal_schema import check_whole, migrate, undoing, using, version_of
 from streamfs.procedure.procedure import Decision
 

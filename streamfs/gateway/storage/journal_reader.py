@@ -12,13 +12,11 @@ from typing import Any, Self
 import orjson
 
 from streamfs.errors import StateError
+from streamfs.gateway.core.records import Mark
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.storage.journal_schema import check_version, using
 
 _log = logging.getLogger(__name__)
-
-Mark = tuple[str, str, int, float]
-"""A node, its channel, the last sequence number there, and its time in seconds."""
 
 
 class JournalReader:

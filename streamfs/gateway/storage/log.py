@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import IO
 
 from streamfs.errors import LogError, StateError
-from streamfs.gateway.storage.frames import Record, pack_frame
+from streamfs.gateway.core.records import Record
+from streamfs.gateway.storage.frames import pack_frame
 from streamfs.gateway.storage.log_reader import read_log, read_segment
 from streamfs.gateway.storage.segment import (
     HEADER_BYTES,
@@ -24,10 +25,7 @@ from streamfs.gateway.storage.segment import (
     sync_folder,
 )
 
-__all__ = ["CLOCK", "MESSAGE", "MODEL", "START", "Log", "Record", "read_log", "read_segment"]
-
-MESSAGE, CLOCK, MODEL, START = range(4)
-"""Kinds of records: a message, event time that runs on without one, another model, the begin of a run."""
+__all__ = ["Log", "read_log", "read_segment"]
 
 _LOCK = "lock"
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from streamfs.errors import LogError
-from streamfs.gateway.storage.frames import Frame, Record
+from streamfs.gateway.core.records import Record
+from streamfs.gateway.storage.frames import Frame
 from streamfs.gateway.storage.segment import (
     HEADER_BYTES,
     find_end,

@@ -7,8 +7,7 @@ import numpy as np
 
 from feature_extractors.base import Array
 from streamfs.data.streams import Integers
-from streamfs.evaluation.trajectories import Trajectories
-from streamfs.procedure.requested_channels import Flags
+from streamfs.evaluation.trajectories import Trajectories, is_record
 
 
 class Point(NamedTuple):
@@ -165,12 +164,6 @@ class Curve:
     def points(self) -> list[Point]:
         """What each threshold comes to."""
         return [self.point(index) for index in range(len(self))]
-
-
-def is_record(confidence: Array) -> Flags:
-    """Whether a stream is surer at a tick than ever before; an unknown confidence (NaN) is never enough."""
-    before = np.concatenate([np.zeros((len(confidence), 1)), confidence[:, :-1]], axis=1)
-    return np.asarray(confidence > np.fmax.accumulate(before, axis=1))
 
 
 def _at(values: Array, ticks: Integers) -> Array:

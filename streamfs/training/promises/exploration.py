@@ -10,9 +10,8 @@ from streamfs.base.container import digest
 from streamfs.base.progress import Progress, quiet
 from streamfs.costs.energy import Profile, profile
 from streamfs.costs.pricing import Pricing
-from streamfs.data.streams import StreamSet
+from streamfs.data.streams import StreamSet, require_streams
 from streamfs.errors import DataError
-from streamfs.evaluation.evaluation import require_streams
 from streamfs.selection.by_name import MakeSelector
 from streamfs.training.arguments import offered_features, selector_of, whole_ticks
 from streamfs.training.learners import FOREST, LEARNERS

@@ -12,10 +12,10 @@ from feature_extractors.base import Array
 from streamfs.costs.spending import Spending
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers
-from streamfs.evaluation.trajectories import Trajectories
+from streamfs.evaluation.trajectories import Trajectories, is_record
 from streamfs.relief import position_grid
 from streamfs.selection.folds import Fold, make_folds
-from streamfs.training.promises.curve import Curve, is_record
+from streamfs.training.promises.curve import Curve
 from streamfs.training.subset_size import Learn
 
 N_FOLDS = 5

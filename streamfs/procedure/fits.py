@@ -1,0 +1,59 @@
+"""Whether recorded streams fit a procedure."""
+
+from feature_extractors.report import split_channel
+from streamfs.data.streams import StreamSet
+from streamfs.errors import DataError
+from streamfs.procedure.procedure import Procedure
+
+
+def require_period(procedure: Procedure, streams: StreamSet) -> None:
+    """Refuse streams on another grid than that of a procedure.
+
+    Raises
+    ------
+    DataError
+        Naming both periods.
+    """
+    if streams.period != procedure.period:
+        raise DataError(
+            f"the streams have a tick of {streams.period:g} s, the model one of {procedure.period:g} s"
+        )
+
+
+def require_columns(procedure: Procedure, streams: StreamSet, source: object = "the streams") -> None:
+    """Refuse streams without a column that a procedure reads.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        What is to be run.
+    streams : StreamSet
+        On these.
+    source : object
+        Where they come from, such as the path of their file.
+
+    Raises
+    ------
+    DataError
+        Naming the column and the source.
+    """
+    for channel in procedure.channels:
+        column, _ = split_channel(channel)
+        if column not in streams.columns:
+            raise DataError(
+                f"column {column!r}, which the model reads, is not there in {source}, only "
+                f"{', '.join(streams.columns)}"
+            )
+
+
+def require_classes(procedure: Procedure, streams: StreamSet) -> None:
+    """Refuse streams with labels that a procedure does not know.
+
+    Raises
+    ------
+    DataError
+        Naming the label.
+    """
+    unknown = set(streams.classes) - set(procedure.classes)
+    if unknown:
+        raise DataError(f"label {min(unknown)!r} is none of the model's classes {', '.join(procedure.classes)}")

@@ -1,0 +1,61 @@
+"""Figure 1 of the paper, and the look that all figures share."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from streamfs.errors import MissingExtraError
+
+try:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+except ImportError as error:
+    raise MissingExtraError("matplotlib", "plot") from error
+
+if TYPE_CHECKING:
+    from streamfs.relief.streamrelief import StreamRelief
+
+BLUE, ORANGE, GREY, GREEN = "#1f5a99", "#d9730d", "#8a8a8a", "#3a8f5c"
+
+
+def figure_1(selector: "StreamRelief", feature: int, name: str) -> Figure:
+    """Draw Figure 1 of the paper: (a) weight and its lower bound, (b) probability and its extrapolation.
+
+    Parameters
+    ----------
+    selector : StreamRelief
+        Fitted.
+    feature : int
+        Index of the feature.
+    name : str
+        What to call it.
+    """
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    positions = selector.positions_
+    left.plot(positions, selector.weights_[:, feature], "o-", color=GREY, markersize=3, label="Relief weight")
+    left.plot(positions, selector.lower_bound_[:, feature], "-", color=BLUE, linewidth=2, label="lower bound")
+    if np.isfinite(selector.floor_):
+        left.axhline(selector.floor_, color=ORANGE, linestyle=":", label="relevance floor")
+    left.set(title="(a) lower bound", xlabel="tick", ylabel="weight")
+    by_tick = selector.probability_by_tick()[:, feature]
+    ticks = np.arange(1, len(by_tick) + 1)
+    seen = ticks <= positions[-1]
+    right.step(ticks[seen], by_tick[seen], where="post", color=BLUE, linewidth=2, label="from weights")
+    right.plot(ticks[~seen], by_tick[~seen], "--", color=BLUE, label="extrapolated")
+    right.axhline(selector.confidence, color=ORANGE, linestyle=":", label="confidence threshold")
+    right.set(title="(b) decision probability", xlabel="tick", ylabel="probability", ylim=(0, 1.05))
+    for axes in (left, right):
+        finish(axes)
+    figure.suptitle(name)
+    return figure
+
+
+def finish(axes: Axes, *, legend: bool = True) -> None:
+    """Give a panel its grid, few ticks and, where it has labels, a legend."""
+    axes.grid(visible=True, alpha=0.25)
+    axes.xaxis.set_major_locator(MaxNLocator(6))
+    axes.spines[["top", "right"]].set_visible(False)
+    if legend and axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, fontsize="small")

@@ -1,0 +1,161 @@
+"""What streams have cost: each channel's messages once, or costs of one's own, beside plain sums."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from oracles import promises as naive_promises
+
+import feature_extractors as fx
+from feature_extractors.base import channels_of
+from feature_extractors.report import split_channel
+from streamfs import Costs, StreamSet, tabulate
+from streamfs.costs.energy import profile
+from streamfs.costs.pricing import Pricing, own_costs
+from streamfs.costs.spending import Charges, Messages, messages_sent
+from streamfs.errors import DataError
+
+NAMES = (
+    "count()",
+    "mean(a.t)",
+    "max(a.t)",
+    "correlation(a.t, b.t)",
+    "mean(b.t@delta:0.5)",
+    "mean(a.u@every:3)",
+    "min(a.t@flag:1)",
+    "correlation(a.t@delta:0.5, b.t@delta:0.5)",
+)
+FEATURES = tuple(fx.get(name) for name in NAMES)
+CHANNELS = channels_of(FEATURES)
+PRICES = {"u": 2.5, "t": 0.5}
+
+
+@st.composite
+def recorded(draw):
+    """Streams of three columns with gaps, some without a tick."""
+    n_streams, n_ticks = draw(st.integers(1, 5)), draw(st.integers(1, 9))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    values = rng.integers(0, 9, (n_streams, n_ticks, 3)) / 4
+    values[rng.random(values.shape) < draw(st.sampled_from([0.0, 0.3]))] = np.nan
+    lengths = rng.integers(0, n_ticks + 1, n_streams)
+    return StreamSet(values, ["x"] * n_streams, ["a.t", "b.t", "a.u"], lengths=lengths)
+
+
+def flags(streams, max_silence=None):
+    """Whether each channel sends, at each tick of each stream."""
+    found = {}
+    for channel in CHANNELS:
+        column, policy = split_channel(channel)
+        found[channel] = ~np.isnan(policy.sent(streams.column(column), max_silence))
+    return found
+
+
+def spent_until(spent, ticks):
+    """The spending of each stream at its own tick, nothing before the first."""
+    return [row[tick - 1] if tick else 0.0 for row, tick in zip(spent, ticks, strict=True)]
+
+
+class TestMessages:
+    @given(recorded(), st.sets(st.integers(0, len(NAMES) - 1)), st.data(), st.sampled_from([None, 2.0]))
+    def test_of_a_channel_are_paid_once_whoever_reads_it(self, streams, tested, data, max_silence):
+        ticks = [data.draw(st.integers(0, length)) for length in streams.lengths.tolist()]
+        spending = Messages(streams, CHANNELS, streams.lengths, 3.0, max_silence, PRICES)
+        prices = {c: 3.0 * PRICES[c.partition("@")[0].rpartition(".")[2]] for c in CHANNELS}
+        silence = None if max_silence is None else int(max_silence)
+        expected = naive_promises.shared_cost(
+            flags(streams, silence), prices, [f.columns for f in FEATURES], sorted(tested), ticks
+        )
+        found = spending.until([FEATURES[i] for i in sorted(tested)])
+        assert found.shape == (len(streams), streams.n_ticks)
+        assert_allclose(spent_until(found, ticks), expected, rtol=1e-12)
+
+    @given(recorded(), st.data())
+    def test_that_are_sent_before_an_episode_opens_count(self, streams, data):
+        lengths = np.array([data.draw(st.integers(0, length)) for length in streams.lengths.tolist()])
+        ticks = [data.draw(st.integers(0, length)) for length in lengths.tolist()]
+        late = streams.lengths - lengths
+        ends = [tick + before if tick else 0 for tick, before in zip(ticks, late.tolist(), strict=True)]
+        expected = naive_promises.shared_cost(
+            flags(streams), dict.fromkeys(CHANNELS, 1.0), [f.columns for f in FEATURES], [1, 3], ends
+        )
+        found = Messages(streams, CHANNELS, lengths).until([FEATURES[1], FEATURES[3]])
+        assert_allclose(spent_until(found, ticks), expected, rtol=1e-12)
+
+    def test_of_a_channel_without_a_change_are_repeated_after_so_many_seconds(self):
+        streams = StreamSet(np.ones((1, 7, 1)), ["x"], ["t"], period=2.0)
+        spending = Messages(streams, ["t@delta:1"], streams.lengths, max_silence=6.0)
+        assert spending.until([fx.get("mean(t@delta:1)")]).tolist() == [[1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0]]
+
+    def test_a_stream_that_opens_late_has_paid_for_its_silence(self):
+        streams = StreamSet([[[1.0, np.nan], [2.0, np.nan], [3.0, 5.0]]], ["x"], ["t", "u"])
+        features = [fx.get("mean(t)"), fx.get("mean(u)")]
+        lengths = tabulate(streams, features).lengths
+        assert lengths.tolist() == [1]
+        assert Messages(streams, ["t", "u"], lengths).until(features)[0, 0] == 4.0
+
+    @given(recorded())
+    def test_cost_nothing_where_no_column_is_read(self, streams):
+        assert not Messages(streams, CHANNELS, streams.lengths).until([FEATURES[0]]).any()
+        assert not Messages(streams, CHANNELS, streams.lengths).until([]).any()
+
+    @given(recorded())
+    def test_are_never_taken_back(self, streams):
+        for cost in messages_sent(streams, CHANNELS, PRICES).values():
+            assert (np.diff(cost, axis=1) >= 0).all()
+
+
+class TestCharges:
+    @given(st.lists(st.integers(0, 3), min_size=1, unique=True), st.integers(1, 6))
+    def test_are_equation_1_of_the_features_at_each_tick(self, asked, n_ticks):
+        costs = Costs([1.0, 2.0, 4.0, 8.0], [3.0, 5.0, 7.0, 9.0], a=0.5, b=2.0)
+        found = Charges(FEATURES[:4], costs, 3, n_ticks).until([FEATURES[i] for i in asked])
+        each, once = sum(costs.each[asked]), sum(costs.once[asked])
+        expected = [0.5 * tick * each + 2.0 * once for tick in range(1, n_ticks + 1)]
+        assert_allclose(found, np.tile(expected, (3, 1)))
+
+    def test_of_no_features_are_nothing(self):
+        assert Charges(FEATURES[:2], Costs([1.0, 2.0]), 2, 3).until([]).tolist() == [[0.0] * 3] * 2
+
+
+class TestPricing:
+    @given(recorded(), st.sets(st.integers(0, len(NAMES) - 1), min_size=1))
+    def test_shared_costs_add_up_to_those_of_the_channels(self, streams, chosen):
+        features = [FEATURES[i] for i in sorted(chosen)]
+        pricing = Pricing(profile("transmissions"), PRICES)
+        shared = pricing.costs(streams, features, shared=True).each.sum()
+        n_ticks = max(1, int(streams.lengths.sum()))
+        sent = messages_sent(streams, channels_of(features), PRICES)
+        assert_allclose(shared * n_ticks, sum(cost[:, -1].sum() for cost in sent.values()), rtol=1e-9, atol=1e-12)
+        assert shared <= pricing.costs(streams, features).each.sum() + 1e-12
+
+    def test_a_feature_alone_shares_with_nobody(self):
+        streams = StreamSet(np.arange(12.0).reshape(2, 3, 2), ["x", "y"], ["a.t", "b.t"])
+        pricing = Pricing(profile("transmissions"))
+        for name in ("mean(a.t)", "correlation(a.t, b.t)"):
+            alone = [pricing.costs(streams, [fx.get(name)], shared=shared).each[0] for shared in (False, True)]
+            assert alone == [len(fx.get(name).columns)] * 2
+
+    def test_messages_cost_what_the_radio_says_by_the_weight_a(self):
+        streams = StreamSet(np.zeros((1, 4, 1)), ["x"], ["t"])
+        radio = profile("nrf52840_ble")
+        spending = Pricing(radio, {"t": 3.0}, a=0.5).spending(streams, [fx.get("mean(t)")], streams.lengths)
+        expected = 0.5 * 3.0 * radio.message_joules(40) * np.arange(1, 5)
+        assert_allclose(spending.until([fx.get("mean(t)")]), [expected])
+
+    def test_costs_of_ones_own_are_charged_and_the_tick_is_free(self):
+        streams = StreamSet(np.zeros((2, 3, 1)), ["x", "y"], ["t"])
+        mean, top, tick = (fx.get(name) for name in ("mean(t)", "max(t)", "count()"))
+        own = own_costs([mean, top], Costs([2.0, 5.0], [1.0, 0.0]))
+        spending = Pricing(profile("transmissions"), own=own).spending(streams, [tick, mean, top], streams.lengths)
+        assert spending.until([tick]).tolist() == [[0.0] * 3] * 2
+        assert spending.until([mean, tick]).tolist() == [[3.0, 5.0, 7.0]] * 2
+        assert spending.until([top, mean]).tolist() == [[8.0, 15.0, 22.0]] * 2
+        assert own_costs([mean], None) is None
+
+    def test_a_price_of_what_is_not_there_is_refused(self):
+        streams = StreamSet(np.zeros((1, 1, 1)), ["x"], ["a.t"])
+        with pytest.raises(DataError, match="there is a price of 'light', expected one of t"):
+            Pricing(profile("transmissions"), {"light": 2.0}).spending(streams, [], streams.lengths)
+        with pytest.raises(ValueError, match="price of t is -1"):
+            Pricing(profile("transmissions"), {"t": -1.0}).spending(streams, [], streams.lengths)

@@ -1,0 +1,421 @@
+"""The model card: built in training, kept in the model file, and read as Markdown."""
+
+import copy
+import re
+from dataclasses import replace
+
+import numpy as np
+import orjson
+import pytest
+from click.testing import CliRunner
+from helpers.lazy import lazy_procedure
+from helpers.procedures import channels_procedure, labelled_streams, mean_procedure
+from river.naive_bayes import GaussianNB
+
+import feature_extractors as fx
+from feature_extractors.report import channel_name
+from streamfs import Procedure, StreamSet, train
+from streamfs.classifiers.calibration import Calibration
+from streamfs.classifiers.forest import Forest
+from streamfs.cli.commands.card import card as card_command
+from streamfs.costs.batteries import Duty, by_role, life
+from streamfs.costs.energy import Profile, profile
+from streamfs.errors import ModelError
+from streamfs.evaluation.model_card import build_card, facts, markdown
+from streamfs.procedure import card_words
+from streamfs.procedure.card_text import MEANING, NO_PROMISE
+
+CHANNELS = ("a.level@delta:1.5", "b.level")
+EVIDENCE = {
+    "accuracy": 0.9,
+    "completeness": 0.8,
+    "risk": 0.05,
+    "accuracy_risk": 0.04,
+    "completeness_risk": 0.01,
+    "threshold": 0.9,
+    "streams": 400,
+    "labelled": 380,
+    "right": 361,
+    "p_accuracy": 0.0021,
+    "p_completeness": 0.0037,
+    "cost": 0.0125,
+    "ticks": 7.25,
+    "searched_on": 600,
+    "subsets": 83,
+    "all_features_cost": 0.05,
+}
+
+
+@pytest.fixture(scope="module")
+def streams():
+    return labelled_streams(gaps=0.1)
+
+
+@pytest.fixture(scope="module")
+def bare():
+    about = {"streamfs": "1.2", "numpy": "2.0", "python": "3.11", "seed": 7}
+    return channels_procedure(*CHANNELS, threshold=1.5, time_limit=9, about=about)
+
+
+@pytest.fixture(scope="module")
+def procedure(bare, streams):
+    return with_about(bare, card=build_card(bare, streams, profile("cc2420")))
+
+
+def with_about(procedure, **about):
+    return replace(procedure, about={**procedure.about, **about})
+
+
+def sections(text):
+    """Text of each section, by its heading."""
+    parts = re.split(r"^## (.*)\n", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def rows(section):
+    """Cells of a table, row by row without its head; pipes that are escaped part no cells."""
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    assert len({len(row) for row in cells}) <= 1
+    return cells[2:]
+
+
+def test_a_card_says_what_the_streams_were(procedure, streams):
+    data = facts(procedure)["data"]
+    assert (data["streams"], data["classes"]) == (60, {"busy": 30, "calm": 30})
+    assert (data["shortest"], data["median"], data["longest"]) == (20, 20.0, 20)
+    missing = np.isnan(streams.values).mean(axis=(0, 1))
+    assert data["missing"] == pytest.approx(dict(zip(streams.columns, missing, strict=True)))
+    told = dict(rows(sections(markdown(procedure))["Data"]))
+    assert told["streams"] == "60: 30 `busy`, 30 `calm`"
+    assert told["ticks of a stream"] == "20, of 1 s"
+    assert told["columns"] == "`a.level`, `b.level`, `a.noise`, `b.noise`"
+    assert told["readings that are missing"].startswith(f"{100 * missing[0]:.4g} % of `a.level`, ")
+    assert told["when and where they were recorded"] == "not known"
+
+
+def test_readings_beyond_a_streams_length_are_not_missing():
+    values = np.array([[[0.0], [np.nan], [9.0]], [[0.0], [0.0], [0.0]]])
+    streams = StreamSet(values, ["off", "on"], ["x"], lengths=[2, 3])
+    data = build_card(mean_procedure(), streams, profile("cc2420"))["data"]
+    assert data["missing"] == {"x": 1 / 5}
+    assert (data["shortest"], data["median"], data["longest"]) == (2, 2.5, 3)
+
+
+def test_channels_are_told_with_their_messages_and_what_these_cost(procedure):
+    traffic = procedure.about["card"]["traffic"]
+    message = profile("cc2420").message_joules(40)
+    for row in facts(procedure)["channels"]:
+        messages = traffic["channels"][row["channel"]]
+        assert row["messages"] == messages
+        assert row["messages_a_tick"] == pytest.approx(messages / traffic["ticks"])
+        assert row["cost"] == pytest.approx(messages * message)
+    told = rows(sections(markdown(procedure))["Channels"])
+    assert [row[:2] for row in told] == [["`a.level@delta:1.5`", "`a`"], ["`b.level`", "`b`"]]
+    assert told[0][4].endswith((" µJ", " mJ"))
+
+
+def test_features_are_told_with_their_costs(procedure):
+    told = rows(sections(markdown(procedure))["Features and classifier"])
+    assert told == [["`mean(a.level@delta:1.5)`", "1"], ["`mean(b.level)`", "2"]]
+
+
+def test_each_nodes_battery_life_stands_beside_that_of_one_that_sends_everything(procedure):
+    traffic, duty = procedure.about["card"]["traffic"], Duty(reopen_after=60.0, awake=0.05, battery=5000.0)
+    nodes = facts(procedure, duty=duty)["nodes"]
+    assert [node["node"] for node in nodes] == ["a", "b"]
+    for node in nodes:
+        for sent, got in ((traffic["channels"], node), (traffic["columns"], node["all_columns"])):
+            messages = by_role(sent)[node["node"]]
+            wanted = life(messages, traffic["ticks"], 1.0, profile("cc2420"), duty)
+            assert {name: got[name] for name in wanted._fields} == pytest.approx(wanted._asdict())
+        assert node["days"] > node["all_columns"]["days"]
+    told = rows(sections(markdown(procedure, duty=duty))["Battery life"])
+    assert (
+        told[0][4]
+        == f"**{card_words.life(nodes[0]['days'])}** ({card_words.life(nodes[0]['all_columns']['days'])})"
+    )
+
+
+def test_another_radio_can_be_asked_for(procedure):
+    assert facts(procedure, profile("nrf52840_ble"))["radio"]["name"] == "nrf52840_ble"
+    ours, others = (facts(procedure, radio)["nodes"][0] for radio in (None, profile("esp32_wifi")))
+    assert others["days"] < ours["days"]
+    text = sections(markdown(procedure, profile("transmissions")))["Battery life"]
+    assert "The profile `transmissions` counts messages, so that battery life is not known" in text
+    assert [len(row) for row in rows(text)] == [2, 2]
+
+
+def test_a_radio_of_ones_own_is_kept_with_the_model(bare, streams):
+    radio = Profile("mine", wake=0.5, transmit=1e-3, idle=2.0, sleep=0.1)
+    kept = with_about(bare, card=build_card(bare, streams, radio, message_bytes=7, prices={"level": 3.0}))
+    traffic = kept.about["card"]["traffic"]
+    node, _ = facts(kept)["nodes"]
+    messages = {"a.level@delta:1.5": traffic["channels"]["a.level@delta:1.5"]}
+    (node_messages,) = messages.values()
+    wanted = life(messages, traffic["ticks"], 1.0, radio, message_bytes=7, prices={"level": 3.0})
+    assert node["joules"] == pytest.approx(wanted.joules)
+    assert facts(kept)["channels"][0]["cost"] == pytest.approx(3.0 * node_messages * radio.message_joules(7))
+    assert "`level` 3 times" in markdown(kept)
+    assert "a message of 7 bytes" in markdown(kept)
+    another = facts(kept, profile("heinzelman2000"))["radio"]
+    assert another["message"] == profile("heinzelman2000").message_joules(7)
+
+
+def test_a_card_says_where_the_figures_of_the_radio_come_from(procedure):
+    assert profile("cc2420").notes in markdown(procedure)
+
+
+def test_messages_can_be_counted_on_streams_that_were_kept_apart(bare, streams):
+    others = labelled_streams(30, seed=1)
+    apart = build_card(bare, streams, profile("cc2420"), measured_on=others)
+    assert (apart["data"]["streams"], apart["traffic"]["streams"], apart["traffic"]["held_out"]) == (60, 30, True)
+    assert apart["traffic"]["channels"] == build_card(bare, others, profile("cc2420"))["traffic"]["channels"]
+    assert "counted on 30 streams kept apart" in markdown(with_about(bare, card=apart))
+    same = with_about(bare, card=build_card(bare, streams, profile("cc2420")))
+    assert "counted on 60 streams that it was learnt from" in markdown(same)
+
+
+def test_without_a_promise_it_says_that_nothing_was_certified(procedure):
+    assert sections(markdown(procedure))["Promise"].strip() == NO_PROMISE
+    assert "accuracy was not certified" in NO_PROMISE
+
+
+def test_a_promise_comes_with_its_evidence_and_with_what_it_does_not_mean(procedure):
+    text = sections(markdown(with_about(procedure, promise=EVIDENCE)))["Promise"]
+    assert "At least 90 % of the labels are right, and at least 80 % of the streams get a label." in text
+    assert "with a probability of at least 95 %" in text
+    assert rows(text) == [
+        ["accuracy", "at least 0.9", "0.950: 361 of 380 labels"],
+        ["completeness", "at least 0.8", "0.950: 380 of 400 streams"],
+    ]
+    assert "400 streams that were kept apart" in text
+    assert "a probability of 0.0021, were the accuracy just not kept; that had to be at most 0.04" in text
+    assert "a probability of 0.0037, were the completeness just not kept; that had to be at most 0.01" in text
+    assert "83 subsets of features on 600 other streams" in text
+    assert "a stream cost 12.5 mJ and took 7.25 ticks" in text
+    assert "it would cost about 50 mJ, 4 times as much" in text
+    assert MEANING in text
+    for word in ("like those", "no guarantee elsewhere", "no guarantee for pairs that share nodes"):
+        assert word in MEANING
+
+
+def test_without_a_completeness_what_all_features_cost_is_of_a_label_and_compared_with_one(procedure):
+    half = {**EVIDENCE, "completeness": None, "streams": 400, "labelled": 200, "right": 190}
+    text = sections(markdown(with_about(procedure, promise=half)))["Promise"]
+    assert "a stream cost 12.5 mJ" in text
+    assert "With all features that were searched, under the same promise, a label would cost" in text
+    assert "about 50 mJ, 2 times as much." in text
+
+
+def test_a_part_of_the_risk_that_is_not_known_is_all_of_it(procedure):
+    text = sections(markdown(with_about(procedure, promise={**EVIDENCE, "accuracy_risk": None})))["Promise"]
+    assert "were the accuracy just not kept; that had to be at most 0.05" in text
+
+
+def test_evidence_may_lack_completeness_and_what_the_search_came_to(procedure):
+    core = ("accuracy", "risk", "threshold", "streams", "labelled", "right", "cost", "ticks")
+    few = {**{name: EVIDENCE[name] for name in core}, "completeness": None, "labelled": 0, "right": 0}
+    text = sections(markdown(with_about(procedure, promise=few)))["Promise"]
+    assert "how many streams get a label was not certified" in text
+    assert rows(text) == [
+        ["accuracy", "at least 0.9", "-: 0 of 0 labels"],
+        ["completeness", "nothing", "0.000: 0 of 400 streams"],
+    ]
+    assert "just not kept" not in text
+    assert "None" not in text
+
+
+def test_a_promise_at_another_threshold_is_none(procedure):
+    promised = with_about(procedure, promise=EVIDENCE)
+    assert "Nothing is promised of this model" not in markdown(promised)
+    text = markdown(promised.with_confidence(0.95))
+    assert "**Nothing is promised of this model.**" in sections(text)["Promise"]
+    assert "at a confidence threshold of 0.9, and the model's is 0.95" in sections(text)["Battery life"]
+
+
+POINT = {
+    "threshold": 0.9,
+    "risk": 0.05,
+    "streams": 200,
+    "labelled": 180,
+    "right": 162,
+    "accuracy": 0.9,
+    "accuracy_at_least": 0.855,
+    "completeness": 0.9,
+    "completeness_at_least": 0.858,
+    "cost": 0.0125,
+    "ticks": 7.25,
+    "searched_on": 300,
+}
+
+
+def test_a_point_of_a_trade_off_comes_with_its_bounds_and_with_what_they_do_not_mean(procedure):
+    told = sections(markdown(replace(with_about(procedure, point=POINT), confidence=0.9)))["Promise"]
+    assert NO_PROMISE not in told
+    assert rows(told) == [
+        ["accuracy", "0.900: 162 of 180 labels", "0.855"],
+        ["completeness", "0.900: 180 of 200 streams", "0.858"],
+    ]
+    assert "at least 95 %" in told
+    assert MEANING in told
+    assert "best of many points" in told
+    assert "not of this model" not in told
+
+
+def test_a_point_at_another_threshold_is_none(procedure):
+    told = markdown(replace(with_about(procedure, point=POINT), confidence=0.8))
+    assert "**What follows is not of this model.**" in told
+
+
+def test_a_damaged_point_is_refused(procedure):
+    with pytest.raises(ModelError, match=r"point.accuracy_at_least is 'much', expected a number"):
+        markdown(with_about(procedure, point=POINT | {"accuracy_at_least": "much"}))
+
+
+def test_a_card_outlives_the_model_file(procedure, tmp_path):
+    promised = with_about(procedure, promise=EVIDENCE)
+    promised.save(tmp_path / "m.streamfs")
+    loaded = Procedure.load(tmp_path / "m.streamfs")
+    assert facts(loaded) == facts(promised)
+    assert markdown(loaded) == markdown(promised)
+
+
+def test_a_model_of_before_has_a_card_in_which_much_is_not_known():
+    text = markdown(mean_procedure(period=5.0))
+    parts = sections(text)
+    assert text.startswith("# Model card: `off` or `on`\n")
+    assert "2 leaves" in text
+    assert "after 10 ticks of 5 s (50 s)" in text
+    assert rows(parts["Channels"]) == [["`x`", "the only one", "not known", "not known", "not known"]]
+    assert "not known" in parts["Battery life"]
+    assert "not known" in parts["Data"]
+    assert "with seed not known" in parts["How it was made"]
+    assert "None" not in text
+    assert "not known" in sections(markdown(mean_procedure(), profile("cc2420")))["Battery life"]
+
+
+@pytest.mark.parametrize("max_silence", [None, 600.0])
+def test_it_says_whether_channels_repeat_their_values(max_silence):
+    told = "never repeats its value" if max_silence is None else "repeats its value after 10 min"
+    assert f"A channel that sends on change {told}." in markdown(channels_procedure("x", max_silence=max_silence))
+
+
+def test_what_training_makes_has_a_card(streams):
+    procedure = train(streams, energy_profile="cc2420", features=[fx.get(f"mean({c})") for c in CHANNELS])
+    text = markdown(with_about(procedure, card=build_card(procedure, streams, profile("cc2420"))))
+    parts = sections(text)
+    assert rows(parts["Channels"])[0][0] == f"`{procedure.channels[0]}`"
+    assert (
+        f"By streamfs {procedure.about['streamfs']}, numpy {np.__version__} and Python" in parts["How it was made"]
+    )
+    assert "not known" not in text.replace("when and where they were recorded | not known", "")
+
+
+def test_every_kind_of_classifier_has_a_card(streams, tmp_path):
+    feature = [fx.get("mean(a.level)")]
+    river = train(streams, features=feature, model=GaussianNB())
+    river = with_about(river, card=build_card(river, streams, profile("cc2420")))
+    river.save(tmp_path / "r.streamfs")
+    loaded = Procedure.load(tmp_path / "r.streamfs", trust=True)
+    assert "Classified by GaussianNB of River" in markdown(loaded)
+    lazy = train(streams, features=feature, model="qsfs1")
+    assert "Classified by nearest neighbours: 8 of " in markdown(lazy)
+    assert "Classified by a decision tree with 2 leaves." in markdown(mean_procedure())
+    assert build_card(lazy, streams, profile("cc2420"))["traffic"]["channels"]["a.level"] > 0
+    leaf = np.array([-1, -1]), np.zeros(2), np.zeros(2, dtype=int), np.zeros(2, dtype=int)
+    forest = Forest(*leaf, np.array([[0.5, 0.5], [0.2, 0.8]]), np.array([0, 1]), Calibration(2.0, 0.0))
+    voting = replace(mean_procedure(), classifier=forest)
+    assert "Classified by a forest of 2 trees, whose confidence is calibrated." in markdown(voting)
+
+
+def test_names_with_any_characters_stay_in_their_cells():
+    column = "a.x | `y`\n# z"
+    procedure = replace(channels_procedure(f'"{column}"'), classes=("o|n", "<b>off</b>"))
+    streams = StreamSet(np.ones((4, 3, 1)), ["o|n", "<b>off</b>"] * 2, [column])
+    text = markdown(with_about(procedure, card=build_card(procedure, streams, profile("cc2420"))))
+    for section in sections(text).values():
+        rows(section)
+    assert "``a.x \\| `y` # z``".replace("``", "`` ", 1)[:-2] in text
+    assert "`o\\|n`" in text
+    assert "\n# z" not in text
+
+
+@pytest.mark.parametrize("column", ["a.inlet@north", "a.inlet@every:2", '@"a'])
+def test_a_column_with_an_at_sign_is_no_channel_of_a_policy(column):
+    procedure = channels_procedure(channel_name(column))
+    streams = StreamSet(np.ones((4, 3, 1)), list(procedure.classes) * 2, [column])
+    known = facts(with_about(procedure, card=build_card(procedure, streams, profile("cc2420"))))
+    (node,) = known["nodes"]
+    assert node["messages"] == node["all_columns"]["messages"] > 0
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("card",), "none", "card is 'none', expected an object"),
+        (("card", "data"), None, "card.data is None, expected an object"),
+        (("card", "data", "streams"), "many", "card.data.streams is 'many', expected a number"),
+        (
+            ("card", "data", "classes"),
+            {"on": "few"},
+            "card.data.classes.on is 'few', expected a number, at least 0",
+        ),
+        (("card", "radio", "message"), -1.0, "card.radio.message is -1.0, expected a number, at least 0"),
+        (("card", "traffic", "held_out"), 1, "card.traffic.held_out is 1, expected true or false"),
+        (("card", "traffic", "channels"), {"b.level": True}, "card.traffic.channels.b.level is True"),
+        (("card", "prices"), {"level": -2}, "card.prices.level is -2, expected a number, at least 0"),
+        (("promise",), [], r"promise is \[\], expected an object"),
+        (("promise", "completeness"), "all", "promise.completeness is 'all', expected a number or null"),
+        (("promise", "subsets"), "all", "promise.subsets is 'all', expected a number or null"),
+        (("promise", "accuracy_risk"), "some", "promise.accuracy_risk is 'some', expected a number or null"),
+        (("promise", "right"), True, "promise.right is True, expected a number"),
+    ],
+)
+def test_a_damaged_card_is_refused_by_the_name_of_what_is_wrong(procedure, path, value, words):
+    about = copy.deepcopy({**procedure.about, "promise": EVIDENCE})
+    part = about
+    for name in path[:-1]:
+        part = part[name]
+    part[path[-1]] = value
+    with pytest.raises(ModelError, match=f"the model is damaged: {words}"):
+        markdown(replace(procedure, about=about))
+
+
+@pytest.mark.parametrize("path", [("card", "radio"), ("card", "traffic", "ticks"), ("promise", "threshold")])
+def test_a_card_that_lacks_a_field_is_refused(procedure, path):
+    about = copy.deepcopy({**procedure.about, "promise": EVIDENCE})
+    part = about
+    for name in path[:-1]:
+        part = part[name]
+    del part[path[-1]]
+    with pytest.raises(ModelError, match=f"the model is damaged: {'.'.join(path[:-1])} has no {path[-1]}"):
+        markdown(replace(procedure, about=about))
+
+
+def test_the_command_prints_writes_and_tells_machines(procedure, tmp_path):
+    model, out = tmp_path / "m.streamfs", tmp_path / "card.md"
+    procedure.save(model)
+    run = CliRunner().invoke
+    assert run(card_command, [str(model)]).stdout == markdown(procedure)
+    written = run(card_command, [str(model), "-o", str(out), "--profile", "nrf52840_ble", "--battery", "2430"])
+    assert (written.exit_code, written.stdout) == (0, "")
+    assert out.read_text(encoding="utf-8") == markdown(procedure, profile("nrf52840_ble"), Duty(battery=2430.0))
+    told = orjson.loads(run(card_command, [str(model), "--json", "--reopen-after", "60", "--awake", "0.5"]).stdout)
+    assert told == facts(procedure, duty=Duty(60.0, awake=0.5))
+
+
+def test_the_command_keeps_the_model_and_trusts_no_pickle(streams, tmp_path):
+    model = tmp_path / "r.streamfs"
+    train(streams, features=[fx.get("mean(a.level)")], model=GaussianNB()).save(model)
+    run = CliRunner().invoke
+    assert "would be written over it" in run(card_command, [str(model), "-o", str(model)]).stderr
+    assert isinstance(run(card_command, [str(model)]).exception, ModelError)
+    assert "GaussianNB of River" in run(card_command, [str(model), "--trust"]).stdout
+
+
+def test_a_card_of_neighbours_counts_what_they_ask_for():
+    streams = StreamSet(np.zeros((4, 8, 2)), ["off"] * 4, ["x", "y"])
+    procedure = lazy_procedure("x", "y", confidence=1.0)
+    told = build_card(procedure, streams, profile("cc2420"))["traffic"]
+    assert (told["channels"], told["columns"]) == ({"x": 8.0, "y": 1.0}, {"x": 8.0, "y": 8.0})

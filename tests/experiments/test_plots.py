@@ -1,0 +1,70 @@
+"""Plots: what is drawn is what was computed."""
+
+import numpy as np
+import pytest
+from helpers.procedures import labelled_streams, mean_procedure
+from matplotlib.image import imread
+from numpy.testing import assert_array_equal
+
+from streamfs import Costs, StreamRelief, StreamSet
+from streamfs.evaluation.evaluation import sweep
+from streamfs.experiments import plots
+
+
+@pytest.fixture(scope="module")
+def selector():
+    streams = labelled_streams(n_streams=20, n_ticks=12)
+    return StreamRelief(Costs([1.0] * 4), horizon=20, confidence=0.6).fit(streams.values, streams.labels)
+
+
+def lines(axes):
+    return {line.get_label(): line for line in axes.get_lines()}
+
+
+def test_figure_1_draws_weights_bound_and_extrapolation(selector, tmp_path):
+    figure = selector.plot(0, "a.level")
+    left, right = figure.axes
+    assert_array_equal(lines(left)["Relief weight"].get_ydata(), selector.weights_[:, 0])
+    assert_array_equal(lines(left)["lower bound"].get_ydata(), selector.lower_bound_[:, 0])
+    assert_array_equal(lines(left)["relevance floor"].get_ydata(), [selector.floor_] * 2)
+    assert_array_equal(lines(right)["from weights"].get_ydata(), selector.probability_[:, 0])
+    assert_array_equal(lines(right)["extrapolated"].get_xdata(), np.arange(13, 21))
+    assert_array_equal(lines(right)["confidence threshold"].get_ydata(), [0.6, 0.6])
+    assert figure.get_suptitle() == "a.level"
+    plots.save(figure, tmp_path / "figure.png")
+    assert imread(tmp_path / "figure.png").std() > 0.05
+
+
+def test_a_feature_that_is_not_there_is_named(selector):
+    with pytest.raises(ValueError, match="feature is 4, expected 0 to 3"):
+        selector.plot(4)
+
+
+def test_figure_2_draws_means_and_intervals_of_every_method():
+    measures = ("completeness", "accuracy", "cost", "sent")
+    rows = [
+        {"method": method, "confidence": c, **{name: k + c + m for k, name in enumerate(measures)}}
+        | {f"{name}_ci": 0.125 for name in measures}
+        for m, method in enumerate(("naive", "StreamRelief"))
+        for c in (0.95, 0.85)
+    ]
+    figure = plots.figure_2(rows)
+    assert len(figure.axes) == len(measures)
+    for k, axes in enumerate(figure.axes):
+        assert axes.get_title() == f"({'abcd'[k]}) {measures[k]}"
+        for m, method in enumerate(("naive", "StreamRelief")):
+            assert_array_equal(lines(axes)[method].get_xdata(), [0.85, 0.95])
+            assert_array_equal(lines(axes)[method].get_ydata(), [k + 0.85 + m, k + 0.95 + m])
+            band = axes.collections[m].get_paths()[0].vertices
+            assert band[:, 1].min() == k + 0.85 + m - 0.125
+            assert band[:, 1].max() == k + 0.95 + m + 0.125
+
+
+def test_a_sweep_draws_its_three_measures():
+    streams = StreamSet(np.tile([[[0.2]], [[0.9]]], (3, 4, 1)), ["off", "on"] * 3, ["x"])
+    evaluations = sweep(mean_procedure(time_limit=4), streams, [0.5, 0.9, 0.99])
+    figure = plots.sweep_figure(evaluations)
+    for axes in figure.axes:
+        (line,) = axes.get_lines()
+        assert_array_equal(line.get_xdata(), [0.5, 0.9, 0.99])
+        assert_array_equal(line.get_ydata(), [getattr(e, axes.get_title()) for e in evaluations])

@@ -1,0 +1,139 @@
+"""What the nodes are told: to send exactly what their undecided streams read, and to fall silent otherwise."""
+
+from collections import defaultdict
+
+import orjson
+import pytest
+from helpers.procedures import channels_procedure
+from helpers.records import Models, channels_told, message, new_core, told
+from helpers.stories import BINDINGS, CASES, story_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.control import Control
+from streamfs.gateway.core.core import clock_record, model_record
+
+PAIRS = {"p1": {"a": "n1", "b": "n2"}, "p2": {"a": "n2", "b": "n3"}}
+LIGHT = Models(channels_procedure("light"), channels_procedure("light", time_limit=60))
+PAIRED_LIGHT = Models(channels_procedure("a.light", "b.light"))
+
+
+def channels_of(node, publication):
+    return {node: orjson.loads(publication.payload)["channels"]}
+
+
+def wanted(core):
+    """What each node's undecided streams read, by the bindings."""
+    channels = defaultdict(set)
+    for lane in core.roster.lanes:
+        bindings = core.roster.bindings.with_channels(lane.procedure.channels)
+        for stream in lane.engine.streams:
+            if not lane.engine.is_decided(stream):
+                for node, channel in bindings.sources(stream):
+                    channels[node].add(channel)
+    return dict(channels)
+
+
+@pytest.mark.parametrize("case", CASES)
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=15)
+def test_each_node_is_told_exactly_what_its_undecided_streams_read(case, seed):
+    models, options = CASES[case]
+    core, effects = new_core(models, BINDINGS[models], **options)
+    last = channels_told(effects.publications)
+    for record in story_of(models, seed):
+        publications = core.take([record]).publications
+        last |= channels_told(publications)
+        assert {node: set(channels) for node, channels in last.items() if channels} == wanted(core)
+        current = channels_told(core.roster.current())
+        assert {node: last.get(node, []) for node in current} == current
+        assert {node for node, channels in last.items() if channels} <= current.keys()
+        assert all(("stop_after" in said) == bool(said["channels"]) for said in told(publications).values())
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=4), min_size=1, max_size=8),
+    st.lists(st.integers(0, 7), max_size=30),
+)
+def test_in_whatever_order_streams_are_decided_and_reopened_each_node_is_told_what_is_still_read(streams, turns):
+    control, undecided, last = Control(["light", "door"]), set(), {}
+    for stream in (*range(len(streams)), *(turn % len(streams) for turn in turns)):
+        (control.release if stream in undecided else control.use)(streams[stream])
+        undecided ^= {stream}
+        for node in {slot // 2 for slot in streams[stream]}:
+            for publication in control.tell(node, f"{node}"):
+                last |= channels_of(node, publication)
+        read = {slot for s in undecided for slot in streams[s]}
+        assert last == {
+            node: [c for i, c in enumerate(("light", "door")) if 2 * node + i in read] for node in last
+        }
+        assert {slot // 2 for slot in read} <= last.keys()
+        assert all(channels_of(n, control.state(n, f"{n}"))[n] == channels for n, channels in last.items())
+
+
+def test_a_group_is_silent_node_by_node():
+    bindings = Bindings.group(PAIRED_LIGHT.first.channels, ["n1", "n2", "n3"])
+    core, effects = new_core(PAIRED_LIGHT, bindings, lateness=0.0)
+    assert channels_told(effects.publications) == {"n1": ["light"], "n2": ["light"], "n3": ["light"]}
+    records = [
+        message(node, time, value, channel="light")
+        for time in (0.0, 1.0)
+        for node, value in (("n1", 1.0), ("n2", 0.0), ("n3", 0.0))
+    ]
+    effects = core.take(records)
+    assert [decision.stream for decision in effects.decisions] == ["n1--n2", "n1--n3"]
+    assert channels_told(effects.publications) == {"n1": []}
+
+
+def test_a_node_that_appears_is_told_once_under_the_prefix():
+    core, effects = new_core(LIGHT, Bindings.single(["light"]), prefix="house")
+    assert effects.publications == []
+    readings = [message("n7", time, 0.0, channel="light") for time in (0.0, 0.5)]
+    assert told(core.take(readings).publications, "house") == {"n7": {"channels": ["light"], "stop_after": 12.0}}
+    assert core.take(readings).publications == []
+
+
+def test_a_node_that_nobody_wants_is_told_nothing():
+    core, effects = new_core(LIGHT, Bindings.single(["light"], ["n1"]))
+    assert channels_told(effects.publications) == {"n1": ["light"]}
+    assert core.take([message("n2", 0.0, 1.0, channel="light")]).publications == []
+
+
+def test_nodes_that_go_on_are_told_again_before_they_stop_by_themselves():
+    core, _ = new_core(LIGHT, Bindings.single(["light"], ["heard", "unheard"]), lateness=0.0)
+    said = []
+    for time in range(21):
+        publications = core.take([message("heard", float(time), 0.0, channel="light")]).publications
+        said += [(time, *each) for each in channels_told(publications).items()]
+    assert said == [(6, "heard", []), *((time, "unheard", ["light"]) for time in (7, 13, 19))]
+
+
+def test_a_model_of_longer_episodes_lets_no_node_stop_early():
+    core, effects = new_core(LIGHT, Bindings.single(["light"], ["n1"]), lateness=0.0)
+    assert told(effects.publications)["n1"]["stop_after"] == 12.0
+    core.take([message("n1", time, 0.0, channel="light") for time in (0.0, 1.0)])
+    core.take([model_record(list(LIGHT)[1], 1.0)])
+    said = told(core.take([message("n1", 2.0, 0.0, channel="light")]).publications)
+    assert said == {"n1": {"channels": ["light"], "stop_after": 120.0}}
+
+
+def test_a_broker_that_forgot_is_told_again():
+    core, _ = new_core(LIGHT, Bindings.single(["light"], ["n1", "n2"]), lateness=0.0)
+    core.take([message("n1", time, 1.0, channel="light") for time in (0.0, 1.0)])
+    assert channels_told(core.roster.current()) == {"n1": [], "n2": ["light"]}
+    assert all(publication.retain for publication in core.roster.current())
+
+
+def test_a_node_without_a_limit_is_told_none():
+    control = Control(["light"])
+    control.use([0])
+    (said,) = control.tell(0, "n1")
+    assert orjson.loads(said.payload) == {"channels": ["light"]}
+    assert control.renewals(1e9) == []
+
+
+def test_streams_time_out_by_the_clock_and_their_nodes_fall_silent():
+    core, _ = new_core(LIGHT, Bindings.single(["light"], ["n1"]), lateness=0.0)
+    core.take([message("n1", 0.0, 0.0, channel="light")])
+    assert channels_told(core.take([clock_record(30.0, 30.0)]).publications) == {"n1": []}

@@ -1,0 +1,80 @@
+"""The gateway's core: the same records have the same effects, however they are divided."""
+
+from operator import itemgetter
+from random import Random
+
+import pytest
+from helpers.procedures import channels_procedure
+from helpers.records import Models, command, content, message, new_core, outcome, take_divided
+from helpers.stories import BINDINGS, CASES, PAIRS, story_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles.gateway import NaiveGateway
+
+from streamfs.gateway.core.bindings import Bindings
+
+
+@pytest.mark.parametrize("thawing", [False, True], ids=["kept", "thawed"])
+@pytest.mark.parametrize("case", CASES)
+@given(seed=st.integers(0, 2**32), sizes=st.lists(st.integers(1, 30), min_size=1, max_size=5))
+@settings(max_examples=20)
+def test_the_same_records_have_the_same_effects_however_they_are_divided(case, thawing, seed, sizes):
+    models, options = CASES[case]
+    records = list(story_of(models, seed))
+    whole, _ = new_core(models, BINDINGS[models], **options)
+    expected = whole.take(records)
+    core, _ = new_core(models, BINDINGS[models], **options)
+    core, effects = take_divided(core, records, sizes, models, thawing=thawing)
+    assert outcome(core, effects) == outcome(whole, expected)
+    assert content(core) == content(whole)
+    assert outcome(core, core.finish()) == outcome(whole, whole.finish())
+
+
+def sendings(channels, random, n_ticks=40):
+    """Return (node, channel, time, value, sequence) of a few nodes as they arrive: late, twice, or not at all."""
+    sent = []
+    for node, channel in channels:
+        is_counted, sequence = random.random() < 0.7, 0
+        rate = random.choice([0.3, 0.95])
+        for tick in range(n_ticks):
+            if random.random() < rate:
+                time, value = tick + random.uniform(-0.49, 0.49), random.choice([0.0, 0.25, 0.5, 1.0])
+                arrival = time + random.choice([0.0, 0.0, 0.0, 0.4, 3.0, 6.0])
+                reading = (node, channel, time, value, sequence if is_counted else None)
+                sent += [(arrival + again, *reading) for again in range(random.choice([0, 2] + [1] * 18))]
+                sequence += 1
+    return [reading for _, *reading in sorted(sent, key=lambda reading: reading[0])]
+
+
+@pytest.mark.parametrize("paired", [False, True], ids=["alone", "paired"])
+@given(
+    seed=st.integers(0, 2**32),
+    lateness=st.sampled_from([0.0, 1.0, 2.5]),
+    max_silence=st.sampled_from([None, 3.0]),
+    time_limit=st.sampled_from([3, 12]),
+)
+@settings(max_examples=40)
+def test_decisions_are_those_of_a_slow_twin(paired, seed, lateness, max_silence, time_limit):
+    random = Random(seed)  # noqa: S311 - no secret
+    columns = ("a.x", "b.x", "b.door@flag:0.5") if paired else ("x", "door@flag:0.5", "y@every:2")
+    options = {"confidence": 0.85, "threshold": 0.537, "time_limit": time_limit, "max_silence": max_silence}
+    models = Models(channels_procedure(*columns, **options))
+    nodes = [f"n{i}" for i in range(4)]
+    bindings = Bindings.pairs(columns, PAIRS) if paired else Bindings.single(columns, nodes)
+    sources = {stream: bindings.sources(stream) for stream in bindings.streams}
+    core, _ = new_core(models, bindings, lateness=lateness)
+    twin = NaiveGateway(models.first, sources, lateness)
+    channels = sorted({source for columns in sources.values() for source in columns})
+    decisions = []
+    for reading in sendings(channels, random):
+        twin.take(*reading)
+        node, channel, time, value, sequence = reading
+        decisions += core.take([message(node, time, value, sequence, channel)]).decisions
+        if random.random() < 0.02:
+            decisions += core.take([command({"reopen": "*"})]).decisions
+            twin.reopen()
+    decisions += core.finish().decisions
+    twin.finish()
+    assert sorted((d.to_json() for d in decisions), key=itemgetter("id")) == sorted(
+        twin.decisions, key=itemgetter("id")
+    )

@@ -1,0 +1,172 @@
+"""From messages to readings: what is taken, what is rejected, and what each message costs its node."""
+
+import orjson
+import pytest
+from helpers.procedures import channels_procedure
+from helpers.records import Models, batch, message, new_core, raw
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamfs.costs.energy import profile
+from streamfs.gateway.core import intake
+from streamfs.gateway.core.bindings import Bindings, Route
+from streamfs.gateway.core.records import MESSAGE, Record
+from streamfs.gateway.dead_letters import dead_letter
+from streamfs.gateway.messages.codecs import codec_for, encode_array
+from streamfs.gateway.messages.topics import Template
+
+MODELS = Models(channels_procedure("x", "y"))
+COUNTERS = ("messages", "unbound", "malformed", "oversize", "refused")
+LORA = "sx1276_lora_sf7"
+
+
+def begun(bindings=None, **options):
+    core, _ = new_core(
+        MODELS, Bindings.single(["x", "y"], ["n1", "n2"]) if bindings is None else bindings, **options
+    )
+    return core
+
+
+def counts(core):
+    return {name: core.counters[name] for name in COUNTERS if core.counters[name]}
+
+
+@pytest.mark.parametrize(
+    ("payload", "error", "shown"),
+    [
+        (b"", "payload is b''", ""),
+        (b"{", "payload is", "{"),
+        (b'{"v":"1"}', "v is '1'", '{"v":"1"}'),
+        (b'{"v":NaN}', "payload is", '{"v":NaN}'),
+        (b"1e400", "payload is", "1e400"),
+        (b"\xff\x00", "payload is", "\\xff\x00"),
+        (b"[" * 5000, "payload is", "[" * 200),
+        (b'{"v":1,"t":1e30}', "t is 1e+30", '{"v":1,"t":1e30}'),
+        (b'{"v":1,"seq":-1}', "seq is -1", '{"v":1,"seq":-1}'),
+    ],
+)
+def test_what_cannot_be_read_is_a_dead_letter_and_is_paid(payload, error, shown):
+    core = begun()
+    (rejected,) = core.take([raw("sensors/n1/x", payload)]).rejected
+    assert (rejected["topic"], rejected["bytes"], rejected["payload"]) == ("sensors/n1/x", len(payload), shown)
+    assert error in rejected["error"]
+    assert counts(core) == {"messages": 1, "malformed": 1}
+    assert core.spent.nodes["n1"] == (1, len(payload), 1.0)
+
+
+def test_a_dead_letter_tells_where_it_came_from_and_is_not_retained():
+    core = begun()
+    (rejected,) = core.take([raw("sensors/n1/x", b"?")]).rejected
+    letter = dead_letter(rejected, "streamfs", "attic")
+    assert (letter.topic, letter.retain) == ("streamfs/deadletter/attic", False)
+    assert orjson.loads(letter.payload)["payload"] == "?"
+
+
+def test_a_payload_beyond_the_limit_is_rejected_unread():
+    core = begun(max_payload=40)
+    within, beyond = b"1" + b" " * 39, b"1" + b" " * 40
+    (rejected,) = core.take([raw("sensors/n1/x", within), raw("sensors/n1/x", beyond)]).rejected
+    assert rejected["error"] == "payload has 41 bytes, expected at most 40"
+    assert counts(core) == {"messages": 2, "malformed": 1, "oversize": 1}
+    assert core.spent.bytes == 81
+
+
+@pytest.mark.parametrize(
+    "topic", ["sensors/n3/x", "sensors/n1/z", "sensors//x", "sensors/n1", "sensors/n1/x/y", "other", ""]
+)
+def test_what_feeds_no_stream_is_counted_and_keeps_nothing(topic):
+    core = begun()
+    assert core.take([raw(topic, b"1"), raw(topic, b"?")]).rejected == []
+    assert counts(core) == {"messages": 2, "unbound": 2}
+    assert core.spent.messages == 0
+    assert core._intake._ways == {}
+
+
+def test_readings_go_on_where_others_were_rejected():
+    core = begun(lateness=0.0)
+    records = [raw("sensors/n1/x", b"?")] * 3
+    records += [message("n1", t, 1.0, channel=c) for t in (0.0, 1.0) for c in "xy"] + records
+    effects = core.take(records)
+    assert [decision.stream for decision in effects.decisions] == ["n1"]
+    assert counts(core) == {"messages": 10, "malformed": 6}
+    assert core.spent.nodes["n1"].messages == 10
+
+
+@given(values=st.lists(st.none() | st.sampled_from([0.0, 1.0]), min_size=1, max_size=9), again=st.integers(0, 2))
+def test_a_batch_is_paid_once_and_is_as_good_as_its_readings(values, again):
+    of_batch, of_readings = begun(lateness=0.0), begun(lateness=0.0)
+    records = [batch("n1", 5.0, values, 3)] * (1 + again)
+    assert of_batch.take(records).rejected == []
+    of_readings.take([message("n1", 5.0 + i, v, i) for i, v in enumerate(values) if v is not None])
+    rest = [message("n1", 9.0 + i, 1.0, 100 + i, channel) for i in range(9) for channel in "yx"]
+    before = of_batch.spent.messages
+    assert before == (1 if any(v is not None for v in values) else 1 + again)
+    assert of_batch.counters["duplicate"] == again * sum(v is not None for v in values)
+    decisions, expected = of_batch.take(rest).decisions, of_readings.take(rest).decisions
+    assert [d.to_json() for d in decisions] == [d.to_json() for d in expected]
+
+
+def test_arrays_go_between_readings_in_the_order_in_which_they_came():
+    array = encode_array(0.0, 1.0, [0.0, 0.0, 0.0])
+    core = begun()
+    as_array = [Record(MESSAGE, 0.0, f"sensors/n1/{c}", array, "application/octet-stream") for c in "xy"]
+    one_by_one = [message("n2", float(t), 0.0, channel=c) for t in range(3) for c in "xy"]
+    assert core.take([one_by_one[0], as_array[0], *one_by_one[1:3], as_array[1], *one_by_one[3:]]).rejected == []
+    assert core.spent.nodes["n1"] == (2, 2 * len(array), 2.0)
+    assert [(d.stream, d.tick) for d in core.finish().decisions] == [("n1", 3), ("n2", 3)]
+
+
+def uplink(counter, values, spreading_factor=None, time="2025-01-31T12:00:00Z"):
+    event = {"time": time, "fCnt": counter, "object": values}
+    if spreading_factor is not None:
+        event["txInfo"] = {"modulation": {"lora": {"spreadingFactor": spreading_factor}}}
+    return raw("application/7/device/n1/event/up", orjson.dumps(event), 1738324800.0)
+
+
+@pytest.fixture
+def lorawan():
+    routes = (Route(Template("application/+/device/{node}/event/up"), codec_for("chirpstack")),)
+    return begun(Bindings.single(["x", "y"], ["n1"], routes), profile=LORA, lateness=0.0)
+
+
+def test_a_message_is_paid_by_its_spreading_factor(lorawan):
+    spent = 0.0
+    for counter, factor in enumerate([None, 7, 9, 12]):
+        record = uplink(counter, {"x": 1, "y": 2}, factor)
+        lorawan.take([record])
+        radio = profile(LORA if factor is None else f"sx1276_lora_sf{factor}")
+        spent += radio.message_joules(len(record.payload))
+        assert lorawan.spent.joules == pytest.approx(spent, rel=1e-12)
+    assert lorawan.spent.messages == 4
+
+
+def test_a_message_of_several_channels_is_paid_once_however_often_it_is_delivered(lorawan):
+    lorawan.take([uplink(1, {"x": 1, "y": 2, "battery": 3})] * 3)
+    assert lorawan.spent.messages == 1
+    assert lorawan.counters["duplicate"] == 4
+
+
+@pytest.mark.parametrize("values", [{}, None, {"battery": 3}])
+def test_a_message_without_a_wanted_channel_is_unbound_and_paid(lorawan, values):
+    record = uplink(1, values, 12)
+    assert lorawan.take([record]).rejected == []
+    assert counts(lorawan) == {"messages": 1, "unbound": 1}
+    joules = profile("sx1276_lora_sf12").message_joules(len(record.payload))
+    assert lorawan.spent.nodes["n1"] == (1, len(record.payload), joules)
+
+
+def test_a_payload_that_names_no_channel_needs_a_topic_that_does():
+    routes = (Route(Template("sensors/{node}"), codec_for("json")),)
+    core = begun(Bindings.single(["x", "y"], ["n1"], routes))
+    (rejected,) = core.take([raw("sensors/n1", b"1")]).rejected
+    assert rejected["error"] == "neither topic nor payload names a channel"
+    assert core.spent.messages == 1
+
+
+def test_of_the_topics_only_so_many_are_remembered(monkeypatch):
+    monkeypatch.setattr(intake, "MAX_ROUTES", 8)
+    core = begun(Bindings.single(["x", "y"]), lateness=0.0)
+    core.take([message(f"n{i}", t, 1.0, channel=c) for t in (0.0, 1.0) for i in range(20) for c in "xy"])
+    assert len(core._intake._ways) <= 8
+    assert core.roster.n_streams == 20
+    assert core.decided == {("confident", "on"): 20}

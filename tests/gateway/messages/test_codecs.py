@@ -1,0 +1,726 @@
+"""Payloads: what is read, what is refused, what is written."""
+
+import json
+import math
+import re
+import resource
+import sys
+from pathlib import Path
+
+import cbor2
+import numpy as np
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamfs.errors import MissingExtraError, PayloadError
+from streamfs.gateway.messages.codecs import (
+    Batch,
+    Reading,
+    Series,
+    Several,
+    codec_for,
+    decode,
+    encode_array,
+    encode_decision,
+    encode_senml,
+)
+from streamfs.procedure.procedure import Decision
+
+ARRIVAL = 1.75e9
+HOSTILE = Path(__file__).parents[2] / "hostile"
+
+READ = {
+    b"21.5": Reading(None, 21.5, None),
+    b" -3 ": Reading(None, -3.0, None),
+    b"true": Reading(None, 1.0, None),
+    b"false": Reading(None, 0.0, None),
+    b"1e-400": Reading(None, 0.0, None),
+    b'{"v": 1}': Reading(None, 1.0, None),
+    b'{"value": 2, "v": 1, "timestamp": 5, "ts": 4, "t": 3}': Reading(3.0, 1.0, None),
+    b'{"value": 2.5, "ts": 10}': Reading(10.0, 2.5, None),
+    b'{"value": false, "timestamp": 10.5, "seq": 0}': Reading(10.5, 0.0, 0),
+    b'{"v": 4, "t": -1.5, "seq": 7, "unit": "Cel", "more": [[]]}': Reading(-1.5, 4.0, 7),
+}
+
+MALFORMED = {
+    b"": "payload",
+    b" ": "payload",
+    b"\x00": "payload",
+    b"\xff\xfe": "payload",
+    b'{"v": "\xed\xa0\x80"}': "payload",
+    b"21,5": "payload",
+    b"21.5 C": "payload",
+    b"NaN": "payload",
+    b"-Infinity": "payload",
+    b"1e400": "payload",
+    b"null": "payload",
+    b'"21.5"': "payload",
+    b"[1, 2]": "payload",
+    b"{}": "payload",
+    b'{"V": 1}': "payload",
+    b'{"v": 1': "payload",
+    b'{"t": 1, "seq": 2}': "payload",
+    b"[" * 5000: "payload",
+    b'{"v":' * 5000 + b"1" + b"}" * 5000: "payload",
+    b'{"v": null}': "v is None",
+    b'{"v": "21.5"}': "v is '21.5'",
+    b'{"v": [1]}': "v is [1]",
+    b'{"value": {"v": 1}}': "value is {'v': 1}",
+    b'{"v": 1e400}': "payload",
+    b'{"v": NaN}': "payload",
+    b'{"v": 1, "t": "now"}': "t is 'now'",
+    b'{"v": 1, "t": null}': "t is None",
+    b'{"v": 1, "ts": true}': "ts is True",
+    b'{"v": 1, "timestamp": 1700000000000}': "timestamp is 1700000000000",
+    b'{"v": 1, "seq": -1}': "seq is -1",
+    b'{"v": 1, "seq": 1.0}': "seq is 1.0",
+    b'{"v": 1, "seq": true}': "seq is True",
+    b'{"v": 1, "seq": "1"}': "seq is '1'",
+    b'{"v": 1, "seq": 99999999999999999999999}': "seq is",
+    b'{"v": 1, "seq": 9223372036854775808}': "seq is 9223372036854775808",
+    b"[" * 1000 + b"]" * 1000: "payload is [[[",
+}
+
+
+@pytest.mark.parametrize(("payload", "reading"), READ.items())
+def test_a_reading_is_read(payload, reading):
+    assert decode(payload) == reading
+
+
+@pytest.mark.parametrize(("payload", "part"), MALFORMED.items(), ids=lambda part: repr(part[:20]))
+def test_a_malformed_payload_is_refused_by_name(payload, part):
+    with pytest.raises(PayloadError) as error:
+        decode(payload)
+    assert str(error.value).startswith(part)
+    assert len(str(error.value)) < 200
+
+
+@given(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.floats(-1e9, 1e10),
+    st.integers(0, 2**63 - 1),
+)
+def test_what_a_node_writes_is_read_unchanged(value, time, sequence):
+    payload = orjson.dumps({"v": value, "t": time, "seq": sequence})
+    assert decode(payload) == Reading(time, value, sequence)
+
+
+def test_a_decision_is_written_with_all_its_fields():
+    decision = Decision("desk", 2, "same", 0.93, 17, 4.5, "confident", 1016.0)
+    assert orjson.loads(encode_decision(decision)) == {
+        "id": "desk/2",
+        "stream": "desk",
+        "episode": 2,
+        "label": "same",
+        "confidence": 0.93,
+        "tick": 17,
+        "cost": 4.5,
+        "reason": "confident",
+        "time": 1016.0,
+    }
+
+
+def test_what_a_decision_does_not_know_is_null():
+    decision = Decision("desk", 1, None, math.nan, 0, 0.0, "closed", math.nan)
+    document = orjson.loads(encode_decision(decision))
+    assert [document[name] for name in ("label", "confidence", "time")] == [None, None, None]
+
+
+# Any format
+
+
+def same(one, other):
+    """Whether two decoded payloads are the same, missing samples and all."""
+    if isinstance(one, Several):
+        return (
+            [channel for channel, _ in one.parts] == [channel for channel, _ in other.parts]
+            and all(same(mine, theirs) for (_, mine), (_, theirs) in zip(one.parts, other.parts, strict=True))
+            and one.spreading_factor == other.spreading_factor
+        )
+    if isinstance(one, Batch | Series) and isinstance(other, Batch | Series):
+        columns = zip(one.arrays(), other.arrays(), strict=True)
+        return one.sequence == other.sequence and all(np.array_equal(*pair, equal_nan=True) for pair in columns)
+    return type(one) is type(other) and one == other
+
+
+def check_decoded(decoded):
+    """The law of all codecs: plain floats or arrays of them, finite but for the missing samples of a batch."""
+    if isinstance(decoded, Several):
+        assert decoded.spreading_factor is None or 6 <= decoded.spreading_factor <= 12
+        for channel, part in decoded.parts:
+            assert type(channel) is str
+            check_decoded(part)
+        return
+    assert decoded.sequence is None or (type(decoded.sequence) is int and 0 <= decoded.sequence < 2**63)
+    if isinstance(decoded, Batch | Series):
+        times, values = decoded.arrays()
+        assert times.dtype == values.dtype == np.float64
+        assert times.shape == values.shape == (max(1, len(values)),)
+        assert (np.abs(times) <= 1e11).all()
+        assert not np.isinf(values).any()
+    else:
+        assert type(decoded) is Reading
+        assert type(decoded.value) is float
+        assert math.isfinite(decoded.value)
+        assert decoded.time is None or (type(decoded.time) is float and abs(decoded.time) <= 1e11)
+
+
+CODECS = {
+    "json": codec_for("json"),
+    "json, nested": codec_for("json", value="a.b", time="a.t", time_unit="ns", sequence="n.s"),
+    "json, fields": codec_for("json", fields={"a.b": "x", "v": "y"}, time="time", time_unit="iso"),
+    "senml+json": codec_for("senml+json"),
+    "senml+json, fields": codec_for("senml+json", fields={"urn:x": "x", "y": "y"}),
+    "senml+cbor": codec_for("senml+cbor"),
+    "array": codec_for("array"),
+    "chirpstack": codec_for("chirpstack"),
+    "chirpstack, fields": codec_for("chirpstack", fields={"a.b": "x", "v": "y"}),
+    "auto": codec_for("auto"),
+}
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**64), 2**65) | st.floats() | st.text(max_size=4),
+    lambda inside: (
+        st.lists(inside, max_size=4)
+        | st.dictionaries(st.sampled_from(["a", "b", "n", "s", "t", "v", "lora", "_"]), inside, max_size=4)
+    ),
+    max_leaves=6,
+)
+KEYS = st.sampled_from(
+    [
+        *("v", "value", "t", "ts", "t0", "dt", "seq", "time", "a", "n", "object", "fCnt", "txInfo"),
+        *("bn", "bt", "bv", "bver", "vb", "vs", "s", "vd", "must_"),
+    ]
+)
+DOCUMENTS = st.dictionaries(KEYS, VALUES, max_size=5)
+PACKS = st.lists(st.dictionaries(st.integers(-7, 9) | st.just("must_"), VALUES, max_size=5), max_size=4)
+
+
+def written(document):
+    """A document as JSON, with what JSON does not have left to the reader to refuse."""
+    return json.dumps(document).encode()  # orjson refuses to write what must be refused when it is read
+
+
+PAYLOADS = st.one_of(
+    st.binary(max_size=200),
+    st.one_of(VALUES, DOCUMENTS, st.lists(DOCUMENTS, max_size=4)).map(written),
+    PACKS.map(cbor2.dumps),
+    st.builds(
+        lambda head, body: head + body,
+        st.sampled_from([bytes([1, code]) for code in range(6)]),
+        st.binary(min_size=12, max_size=60),
+    ),
+)
+
+
+@pytest.mark.parametrize("name", CODECS)
+@given(payload=PAYLOADS, cut=st.integers(0, 40))
+def test_any_payload_is_read_or_refused(name, payload, cut):
+    for part in (payload, payload[:cut], payload[cut:]):
+        try:
+            decoded = CODECS[name].decode(part, ARRIVAL)
+        except PayloadError:
+            continue
+        check_decoded(decoded)
+        assert same(CODECS[name].decode(part, ARRIVAL), decoded)
+
+
+OUTCOMES = {
+    "array_cut.bin": "samples have 7 bytes",
+    "array_header_alone.bin": "payload has 0 samples",
+    "array_in_array.json": "v has [1, 2] in it",
+    "array_of_unknown_type.bin": "type is 9",
+    "array_signalling_nan.bin": Batch(np.array([1.7e9, 1.7e9 + 1]), np.array([1.0, np.nan]), None),
+    "array_step_nan.bin": "dt is nan",
+    "array_that_stands_still.json": "dt is 0.0",
+    "array_version_2.bin": "version is 2",
+    "array_with_gaps.json": Batch(1.7e9 + np.arange(3.0), np.array([np.nan, 1.0, 3.0]), None),
+    "array_with_infinity.bin": Batch(np.array([1.7e9, 1.7e9 + 1]), np.array([np.nan, 5.0]), None),
+    "array_without_end.json": "dt is 1e+300",
+    "array_without_samples.json": "v has 0 samples",
+    "array_year_2554.bin": Batch(np.array([(2**64 - 1) / 1e9]), np.array([0.0]), None),
+    "beyond_a_double.json": "payload is",
+    "byte_order_mark.json": "payload is",
+    "chirpstack_join.json": Several(()),
+    "chirpstack_spreading_factor_13.json": "txInfo.modulation.lora.spreadingFactor is 13",
+    "chirpstack_time_of_day.json": 'time is "12 o\'clock"',
+    "comment.json": "payload is",
+    "deep_arrays.json": "payload is [[[",
+    "deep_objects.json": "v is {'v': ",
+    "empty.json": "payload is b''",
+    "huge_whole_number.json": Reading(None, 1e300, None),
+    "infinity.json": "payload is",
+    "key_twice.json": Reading(None, 2.0, None),
+    "latin_1.json": "payload is",
+    "lone_surrogate.json": "payload is",
+    "many_digits.json": Reading(None, 1 / 3, None),
+    "milliseconds.json": "ts is 1700000000000",
+    "nan.json": "payload is",
+    "overlong_utf8.json": "payload is",
+    "senml_array_of_2_to_60.bin": "payload is",
+    "senml_big_float.bin": "payload is",
+    "senml_bignum.bin": "payload is",
+    "senml_break.bin": "payload is",
+    "senml_cycle.bin": "payload is",
+    "senml_decimal_fraction.bin": Several((("x", Reading(None, 21.5, None)),)),
+    "senml_deep.bin": "payload is",
+    "senml_huge_decimal.bin": "value is 1E+15000",
+    "senml_key_twice.bin": "payload is",
+    "senml_map_of_2_to_60.bin": "payload is",
+    "senml_must_understand.json": "record has field 'secret_'",
+    "senml_nan.bin": "name 'x' has time 0 and value nan",
+    "senml_no_array.json": "payload is",
+    "senml_one_channel_twice.json": "names 'a/x' and 'b/x' are one channel",
+    "senml_only_a_sum.json": "record {'n': 'x', 's': 12.5} has only a sum",
+    "senml_overflow.json": "name 'x' has time 0 and value inf",
+    "senml_text.json": "record {'n': 'x', 'vs': 'on'} has text",
+    "senml_text_of_2_to_60.bin": "payload is",
+    "senml_trailing.bin": "payload is",
+    "senml_truncated.bin": "payload is",
+    "senml_undefined.bin": "value is undefined",
+    "senml_version_11.json": "version is 11",
+    "senml_without_lengths.bin": Several((("x", Reading(None, 1.0, None)),)),
+    "senml_without_name.json": "name is ''",
+    "sequence_of_64_bits.json": "seq is 9223372036854775808",
+    "single_quotes.json": "payload is",
+    "spaces.json": "payload is",
+    "text_in_array.json": "v has '2' in it",
+    "too_deep_arrays.json": "payload is",
+    "trailing_brace.json": "payload is",
+    "truncated.json": "payload is",
+    "two_documents.json": "payload is",
+    "wide_objects.json": "v is {'a': ",
+    "zeros.json": "payload is",
+}
+
+
+def codec_of(path):
+    kind = path.stem.partition("_")[0]
+    if path.suffix == ".json":
+        return codec_for({"senml": "senml+json", "chirpstack": "chirpstack"}.get(kind, "json"))
+    return codec_for({"senml": "senml+cbor"}.get(kind, "array"))
+
+
+def test_each_hostile_payload_has_an_outcome():
+    assert sorted(OUTCOMES) == sorted(path.name for path in HOSTILE.iterdir() if path.suffix in (".json", ".bin"))
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_a_hostile_payload_is_read_or_refused_as_expected(name):
+    path = HOSTILE / name
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if isinstance(OUTCOMES[name], str):
+        with pytest.raises(PayloadError) as error:
+            codec_of(path).decode(path.read_bytes(), ARRIVAL)
+        assert str(error.value).startswith(OUTCOMES[name])
+        assert len(str(error.value)) < 300
+    else:
+        assert same(codec_of(path).decode(path.read_bytes(), ARRIVAL), OUTCOMES[name])
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024  # KiB
+
+
+@pytest.mark.parametrize(
+    ("name", "payload"),
+    [
+        ("json", b'{"t0": 1, "dt": 1, "v": [1, 2, 3, 4]}'),
+        ("senml+json", b'[{"n": "x", "v": 1}' + b', {"n": "x", "v": 2}' * 3 + b"]"),
+        ("senml+cbor", cbor2.dumps([{0: "x", 2: 1.0}] * 4)),
+        ("array", encode_array(1.0, 1.0, [1.0, 2.0, 3.0, 4.0])),
+    ],
+)
+def test_no_more_samples_are_read_than_are_allowed(name, payload):
+    assert codec_for(name, max_samples=4).decode(payload, ARRIVAL)
+    with pytest.raises(PayloadError, match="1 to 3"):
+        codec_for(name, max_samples=3).decode(payload, ARRIVAL)
+
+
+# Plain JSON
+
+
+@pytest.mark.parametrize(
+    ("options", "payload", "reading"),
+    [
+        ({"value": "Power"}, b'{"Power": 40}', Reading(None, 40.0, None)),
+        ({"value": "ENERGY.Power"}, b'{"ENERGY": {"Power": true}}', Reading(None, 1.0, None)),
+        ({"time": "when"}, b'{"v": 1, "when": -3, "t": "no"}', Reading(-3.0, 1.0, None)),
+        ({"time_unit": "ms"}, b'{"v": 1, "ts": 1700000000125}', Reading(1700000000.125, 1.0, None)),
+        ({"time_unit": "us"}, b'{"v": 1, "t": 1.5e6}', Reading(1.5, 1.0, None)),
+        ({"time_unit": "ns"}, b'{"v": 1, "t": 1700000000000000001}', Reading(1.7e9, 1.0, None)),
+        ({"time_unit": "iso"}, b'{"v": 1, "t": "1970-01-02T01:00:00.5+01:00"}', Reading(86400.5, 1.0, None)),
+        ({"time_unit": "iso"}, b'{"v": 1, "t": "1970-01-02T00:00:00"}', Reading(86400.0, 1.0, None)),
+        ({"time_unit": "iso"}, b'{"v": 1, "t": "1970-01-01T00:00:01.123456789Z"}', Reading(1.123456, 1.0, None)),
+        ({"sequence": "fw.n"}, b'{"v": 1, "seq": "no", "fw": {"n": 7}}', Reading(None, 1.0, 7)),
+    ],
+)
+def test_values_and_times_are_where_the_source_says(options, payload, reading):
+    assert codec_for("json", **options).decode(payload, ARRIVAL) == reading
+
+
+@pytest.mark.parametrize(
+    ("options", "payload", "message"),
+    [
+        ({"value": "Power"}, b'{"v": 40}', "expected a field Power"),
+        ({"value": "a.b"}, b'{"a": {"b": null}}', "a.b is None, expected a number"),
+        ({"value": "a.b"}, b'{"a": 5}', "a.b leads through 5, expected an object"),
+        ({"time_unit": "ms"}, b'{"v": 1, "t": "1700000000000"}', "t is '1700000000000', expected a number of ms"),
+        ({"time_unit": "ms"}, b'{"v": 1, "t": true}', "t is True, expected a number of ms"),
+        ({"time_unit": "ms"}, b'{"v": 1, "t": 1e14}', "t is 100000000000000.0, expected ms, less than 1e\\+14"),
+        ({"time_unit": "iso"}, b'{"v": 1, "t": 12}', "t is 12, expected a time such as"),
+        ({"time_unit": "iso"}, b'{"v": 1, "t": "2025-13-01"}', "t is '2025-13-01', expected a time such as"),
+    ],
+)
+def test_what_is_not_where_the_source_says_is_refused_by_name(options, payload, message):
+    with pytest.raises(PayloadError, match=message):
+        codec_for("json", **options).decode(payload, ARRIVAL)
+
+
+@pytest.mark.parametrize(
+    ("unit", "payload"),
+    [
+        ("s", b'{"t0": 1000, "dt": 0.5, "v": [1, null, true, 2.5], "seq": 9}'),
+        ("ms", b'{"t0": 1000000, "dt": 500, "v": [1, null, true, 2.5], "seq": 9}'),
+        ("iso", b'{"t0": "1970-01-01T00:16:40Z", "dt": 0.5, "v": [1, null, true, 2.5], "seq": 9}'),
+    ],
+)
+def test_an_array_is_a_batch_in_which_null_is_missing(unit, payload):
+    batch = codec_for("json", time_unit=unit).decode(payload, ARRIVAL)
+    assert same(batch, Batch(1000 + 0.5 * np.arange(4), np.array([1.0, np.nan, 1.0, 2.5]), 9))
+
+
+def test_fields_report_on_channels_and_null_on_none():
+    fields = {"light": "light@flag:300", "room.door": "door", "battery": "battery", "gone": "gone"}
+    codec = codec_for("json", fields=fields, time="at", time_unit="ms", sequence="n")
+    payload = b'{"light": true, "room": {"door": 0.5, "x": "y"}, "battery": null, "at": 2500, "n": 3, "v": "z"}'
+    parts = (("light@flag:300", Reading(2.5, 1.0, 3)), ("door", Reading(2.5, 0.5, 3)))
+    assert codec.decode(payload, ARRIVAL) == Several(parts)
+    assert codec.decode(b"{}", ARRIVAL) == Several(())
+
+
+@pytest.mark.parametrize(
+    ("payload", "message"),
+    [
+        (b'{"light": "dark"}', "light is 'dark', expected a number"),
+        (b'{"light": {}}', "light is {}, expected a number"),
+        (b'{"light": 1, "room": 3}', "room.door leads through 3, expected an object"),
+        (b"[]", "payload is b'[]', expected an object"),
+        (b"5", "payload is b'5', expected an object"),
+    ],
+)
+def test_fields_that_are_no_numbers_are_refused(payload, message):
+    with pytest.raises(PayloadError, match=re.escape(message)):
+        codec_for("json", fields={"light": "light", "room.door": "door"}).decode(payload, ARRIVAL)
+
+
+# SenML
+
+
+def resolved(pack, arrival):
+    """What a pack reports by whole name, the slow way: each record with all that came before it."""
+    found = {}
+    for n in range(len(pack)):
+        base = {key: value for record in pack[: n + 1] for key, value in record.items() if key.startswith("b")}
+        record = pack[n]
+        if set(record) <= {"bn", "bt", "bv", "bu", "bs", "bver"}:
+            continue
+        time = base.get("bt", 0.0) + record.get("t", 0.0)
+        value = base.get("bv", 0.0) + record["v"] if "v" in record else float(record["vb"])
+        time = arrival + time if time < 2**28 else time
+        found.setdefault(base.get("bn", "") + record.get("n", ""), []).append((time, value))
+    return found
+
+
+NUMBERS = st.floats(-1e6, 1e6) | st.integers(-(10**6), 10**6)
+BASES = st.fixed_dictionaries(
+    {},
+    optional={
+        "bn": st.sampled_from(["urn:dev:n1:", "b/"]),
+        "bt": st.sampled_from([0, 1.7e9, 1.7e9 + 0.5, -20]),
+        "bv": NUMBERS,
+        "bver": st.just(10),
+        "bs": NUMBERS,
+        "bu": st.just("Cel"),
+    },
+)
+MEASURED = st.fixed_dictionaries(
+    {"n": st.sampled_from(["one", "two", "three"])},
+    optional={"t": NUMBERS, "u": st.just("lx"), "ut": NUMBERS, "s": NUMBERS},
+)
+HELD = NUMBERS.map(lambda number: {"v": number}) | st.booleans().map(lambda flag: {"vb": flag})
+SENML = st.lists(
+    st.one_of(BASES, st.tuples(BASES, MEASURED, HELD).map(lambda parts: parts[0] | parts[1] | parts[2])),
+    min_size=1,
+    max_size=8,
+)
+LABELS = {"bver": -1, "bn": -2, "bt": -3, "bu": -4, "bv": -5, "bs": -6, "n": 0, "u": 1, "v": 2, "vb": 4, "s": 5}
+LABELS |= {"t": 6, "ut": 7}
+
+
+def in_cbor(pack):
+    return cbor2.dumps([{LABELS[key]: value for key, value in record.items()} for record in pack])
+
+
+@given(SENML)
+def test_base_fields_hold_from_their_record_on_in_json_and_in_cbor_alike(pack):
+    expected = resolved(pack, ARRIVAL)
+    fields = {name: f"channel-{n}" for n, name in enumerate(expected)} or {"none": "none"}
+    decoded = codec_for("senml+json", fields=fields).decode(orjson.dumps(pack), ARRIVAL)
+    assert same(codec_for("senml+cbor", fields=fields).decode(in_cbor(pack), ARRIVAL), decoded)
+    found = dict(decoded.parts)
+    assert list(found) == list(fields.values()) * bool(expected)
+    for name, samples in expected.items():
+        part = found[fields[name]]
+        single = isinstance(part, Reading) and [(ARRIVAL if part.time is None else part.time, part.value)]
+        assert np.array_equal(single or np.transpose(part.arrays()), samples)
+        assert part.sequence is None
+
+
+@pytest.mark.parametrize(
+    ("pack", "parts"),
+    [
+        ([{"n": "urn:dev:ow:10e2073a01080063", "v": 23.1}], {"10e2073a01080063": (None, 23.1)}),
+        ([{"bn": "n1/", "n": "light@flag:300", "vb": True}], {"light@flag:300": (None, 1.0)}),
+        ([{"bn": "n1/", "n": "light@flag:300", "vb": False, "t": 0}], {"light@flag:300": (None, 0.0)}),
+        ([{"n": "a", "v": 1, "t": -5}], {"a": (ARRIVAL - 5, 1.0)}),
+        ([{"n": "a", "v": 1, "t": 2**28}], {"a": (2.0**28, 1.0)}),
+        ([{"bt": 2**27, "n": "a", "v": 1, "t": 2**27 - 1}], {"a": (ARRIVAL + 2**28 - 1, 1.0)}),
+        ([{"bn": "urn:", "bt": 1.7e9}, {"n": "a", "v": 1}], {"a": (1.7e9, 1.0)}),
+        ([{"n": "a", "v": 1, "extra": [1], "s": 3}], {"a": (None, 1.0)}),
+    ],
+)
+def test_a_name_is_the_channel_and_small_times_are_relative(pack, parts):
+    decoded = codec_for("senml+json").decode(orjson.dumps(pack), ARRIVAL)
+    assert decoded == Several(tuple((channel, Reading(*part, None)) for channel, part in parts.items()))
+
+
+@pytest.mark.parametrize("record", [{"vs": "on"}, {"vd": "AQ"}, {"s": 3}, {"u": "lx"}, {"v": None}, {"vb": 1}])
+def test_what_is_no_number_matters_under_wanted_names_only(record):
+    pack = orjson.dumps([{"n": "wanted", "v": 1}, {"n": "other", **record}])
+    assert codec_for("senml+json", fields={"wanted": "x"}).decode(pack, ARRIVAL).parts
+    for fields in (None, {"other": "x"}):
+        with pytest.raises(PayloadError):
+            codec_for("senml+json", fields=fields).decode(pack, ARRIVAL)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        *(5, [], {"n": 1}, {"bn": None}, {"bt": "now"}, {"bt": 1e11}, {"bv": True}, {"bver": 9}, {"bver": "10"}),
+        *(
+            {"t": "1"},
+            {"t": True},
+            {"t": 1e300},
+            {"v": True},
+            {"v": "1"},
+            {"v": {}},
+            {"v": 1, "vb": True},
+            {"z_": 1},
+        ),
+    ],
+)
+def test_a_record_that_is_none_refuses_the_pack(record):
+    changed = {"n": "x", "v": 1} | record if isinstance(record, dict) else record
+    for pack in ([changed], [{"n": "y", "v": 1}, changed, changed]):
+        with pytest.raises(PayloadError):
+            codec_for("senml+json").decode(orjson.dumps(pack), ARRIVAL)
+
+
+def test_fields_are_whole_names_or_those_without_the_base_name_and_whole_ones_come_first():
+    pack = orjson.dumps([{"bn": "urn:n1:", "n": "light", "v": 1}, {"n": "door", "v": 2}, {"n": "else", "v": 3}])
+    fields = {"light": "no", "urn:n1:light": "light@flag:300", "door": "door@flag:0.5", "urn:n2:else": "else"}
+    parts = (("light@flag:300", Reading(None, 1.0, None)), ("door@flag:0.5", Reading(None, 2.0, None)))
+    assert codec_for("senml+json", fields=fields).decode(pack, ARRIVAL) == Several(parts)
+
+
+STAMPS = st.floats(2**28, 1e10)
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+BATCHES = st.lists(st.tuples(STAMPS, FINITE), min_size=2, max_size=5).map(
+    lambda samples: Batch(*np.array(samples).T, None)
+)
+READINGS = st.builds(Reading, st.none() | STAMPS, FINITE, st.none())
+REPORTED = st.dictionaries(
+    st.sampled_from(["light@flag:300", "temperature", "acc.x", "door"]), READINGS | BATCHES, min_size=1
+)
+
+
+@given(reported=REPORTED, base_name=st.sampled_from(["", "urn:dev:n1:", "sensors/n1/"]), is_binary=st.booleans())
+def test_what_is_written_as_senml_is_read_unchanged(reported, base_name, is_binary):
+    several = Several(tuple(reported.items()))
+    payload = encode_senml(several, base_name, is_binary=is_binary)
+    assert same(codec_for("senml+cbor" if is_binary else "senml+json").decode(payload, ARRIVAL), several)
+
+
+def test_missing_samples_are_not_written_as_senml():
+    batch = Batch(np.array([1.7e9, 1.7e9 + 1]), np.array([np.nan, 2.0]), 5)
+    assert orjson.loads(encode_senml(Several((("x", batch),)))) == [{"n": "x", "t": 1.7e9 + 1, "v": 2.0}]
+
+
+@pytest.mark.parametrize(
+    ("reported", "message"),
+    [
+        ((), "nothing is reported"),
+        ((("x", Batch(np.array([1.7e9]), np.array([np.nan]), None)),), "nothing is reported"),
+        ((("x", Reading(None, math.nan, None)),), "value is nan"),
+        ((("x", Batch(np.array([1.7e9]), np.array([np.inf]), None)),), "nothing is reported"),
+        ((("x", Reading(None, math.inf, None)),), "value is inf"),
+        ((("x", Reading(12.0, 1.0, None)),), "time is 12.0"),
+        ((("x", Reading(math.nan, 1.0, None)),), "time is nan"),
+    ],
+)
+def test_what_senml_cannot_hold_is_not_written(reported, message):
+    with pytest.raises(ValueError, match=message):
+        encode_senml(Several(reported))
+
+
+# Binary arrays
+
+
+KINDS = {"float32": np.float32, "float64": np.float64, "int16": np.int16, "int32": np.int32}
+
+
+@given(st.data(), st.sampled_from(list(KINDS)), st.integers(0, 2**63 - 1), st.floats(2**-20, 1e3, width=32))
+def test_what_is_written_as_an_array_is_read_unchanged(data, kind, nanoseconds, step):
+    if kind.startswith("int"):
+        limits = np.iinfo(kind)
+        numbers = st.integers(limits.min, limits.max)
+    else:
+        numbers = st.floats(allow_infinity=False, width=int(kind[-2:]))
+    values = data.draw(st.lists(numbers, min_size=1, max_size=20))
+    start = nanoseconds / 1e9
+    times, samples = codec_for("array").decode(encode_array(start, step, values, kind), ARRIVAL).arrays()
+    assert np.array_equal(samples, np.array(values, dtype=np.float64), equal_nan=True)
+    assert times == pytest.approx(start + step * np.arange(len(values)), rel=1e-15, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((-1.0, 1.0, [1.0]), "start is -1.0"),
+        ((math.nan, 1.0, [1.0]), "start is nan"),
+        ((2e10, 1.0, [1.0]), "start is 2"),
+        ((0.0, 0.0, [1.0]), "step is 0.0"),
+        ((0.0, math.inf, [1.0]), "step is inf"),
+        ((0.0, 1.0, []), "values have shape"),
+        ((0.0, 1.0, [[1.0]]), "values have shape"),
+        ((0.0, 1.0, [math.inf]), "values have inf"),
+        ((0.0, 1.0, [1e39]), "as float32 has it"),
+        ((0.0, 1.0, [40_000.0], "int16"), "as int16 has it"),
+        ((0.0, 1.0, [math.nan], "int32"), "as int32 has it"),
+        ((0.0, 1.0, [1.0], "int8"), "kind is 'int8'"),
+    ],
+)
+def test_what_an_array_cannot_hold_is_not_written(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        encode_array(*arguments)
+
+
+# ChirpStack
+
+
+UPLINK = {
+    "deduplicationId": "3ac7e3c4-4401-4b8d-9386-a5c902f9202d",
+    "time": "2022-07-18T09:34:15.775023242+00:00",
+    "deviceInfo": {"applicationName": "rooms", "devEui": "0101010101010101"},
+    "dr": 1,
+    "fCnt": 4,
+    "fPort": 1,
+    "data": "qg==",
+    "object": {"light": 300, "door": True, "unit": "lx", "climate": {"temperature": 21.5}, "lost": None},
+    "rxInfo": [{"gatewayId": "0016c001f153a14c", "rssi": -48}],
+    "txInfo": {"frequency": 868100000, "modulation": {"lora": {"bandwidth": 125000, "spreadingFactor": 11}}},
+}
+AT = 1658136855.775023
+
+
+def test_numbers_of_an_uplink_are_channels_by_their_names():
+    parts = (("light", Reading(AT, 300.0, 4)), ("door", Reading(AT, 1.0, 4)))
+    assert codec_for("chirpstack").decode(orjson.dumps(UPLINK), ARRIVAL) == Several(parts, 11)
+
+
+def test_fields_of_an_uplink_are_channels():
+    codec = codec_for(
+        "chirpstack", fields={"climate.temperature": "temperature@delta:0.5", "lost": "x", "no": "y"}
+    )
+    parts = (("temperature@delta:0.5", Reading(AT, 21.5, 4)),)
+    assert codec.decode(orjson.dumps(UPLINK), ARRIVAL) == Several(parts, 11)
+
+
+@pytest.mark.parametrize("left_out", ["time", "fCnt", "txInfo", "object"])
+def test_an_uplink_may_lack_what_is_not_the_values(left_out):
+    event = {key: value for key, value in UPLINK.items() if key != left_out}
+    decoded = codec_for("chirpstack").decode(orjson.dumps(event), ARRIVAL)
+    assert bool(decoded.parts) == (left_out != "object")
+    assert decoded.spreading_factor == (None if left_out == "txInfo" else 11)
+
+
+@pytest.mark.parametrize("change", [{"fCnt": -1}, {"time": 5}, {"object": [1]}, {"txInfo": 3}, {"object": "x"}])
+def test_an_uplink_that_is_none_is_refused(change):
+    with pytest.raises(PayloadError):
+        codec_for("chirpstack").decode(orjson.dumps(UPLINK | change), ARRIVAL)
+
+
+def test_a_field_of_an_uplink_that_is_no_number_is_refused():
+    with pytest.raises(PayloadError, match="unit is 'lx'"):
+        codec_for("chirpstack", fields={"unit": "unit"}).decode(orjson.dumps(UPLINK), ARRIVAL)
+
+
+# By name and by content type
+
+
+@pytest.mark.parametrize(
+    ("content_type", "payload", "decoded"),
+    [
+        ("", b"21.5", Reading(None, 21.5, None)),
+        ("text/plain;charset=utf-8", b"21.5", Reading(None, 21.5, None)),
+        ("application/json", b'{"v": 1}', Reading(None, 1.0, None)),
+        ("Application/SenML+JSON", b'[{"n": "x", "v": 1}]', Several((("x", Reading(None, 1.0, None)),))),
+        ("application/senml+cbor", cbor2.dumps([{0: "x", 2: 1}]), Several((("x", Reading(None, 1.0, None)),))),
+        ("application/octet-stream", encode_array(5.0, 1.0, [2.0]), Batch(np.array([5.0]), np.array([2.0]), None)),
+    ],
+)
+def test_the_content_type_tells_the_format(content_type, payload, decoded):
+    assert same(codec_for("auto").decode(payload, ARRIVAL, content_type), decoded)
+
+
+def test_fields_hold_for_every_format_that_has_some():
+    codec = codec_for("auto", fields={"x": "light"})
+    part = (("light", Reading(None, 1.0, None)),)
+    assert codec.decode(b'{"x": 1}', ARRIVAL) == Several(part)
+    assert codec.decode(b'[{"n": "x", "v": 1}]', ARRIVAL, "application/senml+json") == Several(part)
+
+
+@pytest.mark.parametrize("content_type", ["image/png", "x" * 10_000, "application/senml+exi"])
+def test_an_unknown_content_type_is_refused(content_type):
+    with pytest.raises(PayloadError, match="content type is") as error:
+        codec_for("auto").decode(b"1", ARRIVAL, content_type)
+    assert len(str(error.value)) < 300
+
+
+def test_without_its_package_cbor_is_refused_with_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cbor2", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'streamfs\[gateway\]'"):
+        codec_for("senml+cbor")
+    with pytest.raises(PayloadError, match=r"pip install 'streamfs\[gateway\]'"):
+        codec_for("auto").decode(b"\x81", ARRIVAL, "application/senml+cbor")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("xml", {}, "format is 'xml'"),
+        ("array", {"fields": {"a": "b"}}, "takes no fields"),
+        ("chirpstack", {"time": "t"}, "takes no value, time, time_unit or sequence"),
+        ("senml+json", {"time_unit": "ms"}, "takes no value, time, time_unit or sequence"),
+        ("json", {"fields": {"a": "b"}, "value": "c"}, "exclude each other"),
+        ("json", {"fields": {}}, "fields are empty"),
+        ("json", {"fields": {"a": "b", "c": "b"}}, "fields have channel 'b' twice"),
+        ("json", {"fields": {"a": "b/c"}}, "channel is 'b/c'"),
+        ("json", {"fields": {"a": "b@often:3"}}, "often:3"),
+        ("json", {"fields": {"a..b": "b"}}, "path is 'a..b'"),
+        ("json", {"value": "a."}, "path is 'a.'"),
+        ("auto", {"time_unit": "h"}, "time unit is 'h'"),
+    ],
+)
+def test_options_that_do_not_suit_a_format_are_refused(name, options, message):
+    with pytest.raises(ValueError, match=message):
+        codec_for(name, **options)

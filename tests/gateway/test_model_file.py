@@ -1,0 +1,166 @@
+"""The file of the model: followed where it is good, refused and told of where it is not."""
+
+from dataclasses import replace
+
+import pytest
+from helpers.procedures import channels_procedure
+from helpers.records import Models, message, new_core
+
+from streamfs import Procedure
+from streamfs.errors import ModelError
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.core import model_record, start_record
+from streamfs.gateway.core.replay_configuration import described
+from streamfs.gateway.host import hosted, options_of
+from streamfs.gateway.model_file import ModelFile
+from streamfs.gateway.recovery import last_model
+from streamfs.gateway.settings import read_settings
+from streamfs.gateway.storage.journal import Entry
+from streamfs.gateway.storage.state import State
+
+FIRST, SECOND, THIRD = (channels_procedure("x", time_limit=limit) for limit in (4, 5, 6))
+MODELS = Models(FIRST, SECOND, THIRD)
+ALONE = Bindings.single(["x"])
+
+
+@pytest.fixture
+def state(tmp_path):
+    with State(tmp_path / "state") as state:
+        yield state
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A model file that may be written to, as a gateway reads it."""
+    path = tmp_path / "model.streamfs"
+    FIRST.save(path)
+    return ModelFile(lambda: Procedure.load(path)), path
+
+
+def keep(state, core, records, *, snapshot=False):
+    """Take records, and keep them as a gateway does."""
+    for procedure in (FIRST, SECOND, THIRD):
+        state.models.keep_model(procedure.packed)
+    core.take(records)
+    position = state.log.append(records)
+    state.log.sync()
+    state.journal.commit(Entry(position, snapshot=core.freeze() if snapshot else None))
+
+
+def test_the_last_model_is_that_of_the_newest_record_that_names_one(state):
+    assert last_model(state) is None
+    core, _ = new_core(MODELS, ALONE)
+    keep(state, core, [message("n1", 0.0, 0.0)])
+    assert last_model(state) is None
+    keep(state, core, [start_record(FIRST.digest, 0.0), message("n1", 1.0, 0.0)])
+    assert last_model(state).digest == FIRST.digest
+    keep(state, core, [model_record(SECOND.digest, 0.0), message("n1", 2.0, 0.0)], snapshot=True)
+    assert last_model(state).digest == SECOND.digest
+    keep(state, core, [message("n1", 3.0, 0.0), model_record(THIRD.digest, 0.0)])
+    assert last_model(state).digest == THIRD.digest
+
+
+def test_the_last_model_of_a_log_that_was_released_is_in_the_snapshot(tmp_path):
+    with State(tmp_path, segment_bytes=100) as state:
+        core, _ = new_core(MODELS, ALONE)
+        keep(state, core, [start_record(SECOND.digest, 0.0)])
+        for tick in range(4):
+            keep(state, core, [message("n1", float(tick), 0.0)], snapshot=True)
+        state.log.release(state.journal.oldest_snapshot_position)
+        assert state.log.start > 1
+        assert last_model(state).digest == SECOND.digest
+
+
+def test_a_good_file_is_what_a_run_begins_with(file, state):
+    model_file, _ = file
+    assert model_file.first(state).digest == FIRST.digest
+    assert (model_file.refused, model_file.counters["reload_failures"]) == ("", 0)
+
+
+def test_a_bad_file_gives_way_to_the_model_of_the_last_run(file, state, caplog):
+    model_file, path = file
+    core, _ = new_core(MODELS, ALONE)
+    keep(state, core, [start_record(SECOND.digest, 0.0)])
+    path.unlink()
+    assert model_file.first(state).digest == SECOND.digest
+    assert "model.streamfs cannot be read" in model_file.refused
+    assert f"refused, and model {SECOND.digest} of before is followed on" in caplog.text
+    assert model_file.counters == {"reloads": 0, "reload_failures": 1}
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_bad_file_is_an_error_where_there_was_no_run(file, state, is_kept):
+    model_file, path = file
+    path.write_bytes(b"streamfs?")
+    with pytest.raises(ModelError, match=r"model\.streamfs is no streamfs"):
+        model_file.first(state if is_kept else None)
+
+
+def test_where_the_last_model_is_gone_too_both_are_named(file, state):
+    model_file, path = file
+    core, _ = new_core(MODELS, ALONE)
+    keep(state, core, [start_record(SECOND.digest, 0.0)])
+    state.models.model_path(SECOND.digest).unlink()
+    path.unlink()
+    with pytest.raises(
+        ModelError, match=rf"model\.streamfs cannot be read.*{SECOND.digest}\.streamfs cannot be read"
+    ):
+        model_file.first(state)
+
+
+def test_a_refusal_lasts_until_a_good_file_is_read(file):
+    model_file, path = file
+    kept = []
+    core, _ = new_core(MODELS, ALONE)
+    replace(FIRST, period=2.0).save(path)
+    assert model_file.newest(core.roster, kept.append) is None
+    assert "has a period of 2 s" in model_file.refused
+    SECOND.save(path)
+    assert model_file.newest(core.roster, kept.append).digest == SECOND.digest
+    assert [procedure.digest for procedure in kept] == [SECOND.digest]
+    assert model_file.refused == ""
+    assert model_file.counters == {"reloads": 1, "reload_failures": 1}
+
+
+def test_a_model_that_cannot_be_kept_is_refused(file):
+    model_file, _ = file
+    core, _ = new_core(MODELS, ALONE)
+
+    def keep_nothing(_):
+        raise OSError("the disk is full")
+
+    assert model_file.newest(core.roster, keep_nothing) is None
+    assert model_file.refused == "the disk is full"
+
+
+def test_what_the_streams_of_before_cannot_follow_is_no_beginning(file):
+    model_file, _ = file
+    core, _ = new_core(MODELS, ALONE)
+    assert model_file.accepted(SECOND, core.roster) is SECOND
+    assert model_file.accepted(replace(SECOND, period=2.0), core.roster) is core.procedure
+    assert "has a period of 2 s" in model_file.refused
+
+
+def test_a_request_is_taken_once(file):
+    model_file, _ = file
+    assert not model_file.take_request()
+    model_file.request()
+    assert model_file.take_request()
+    assert not model_file.take_request()
+
+
+def test_a_restart_with_a_model_that_cannot_be_bound_goes_on_with_the_one_before(tmp_path):
+    good = channels_procedure("a.x", "b.x")
+    lines = ['model = "model.streamfs"', 'state = "state"', "[broker]", 'url = "mqtt://localhost:1"']
+    path = tmp_path / "gateway.toml"
+    path.write_text("\n".join([*lines, "[streams.pairs.p]", 'a = "n0"', 'b = "n1"']), encoding="utf-8")
+    settings = read_settings(path)
+    with State(tmp_path / "state") as state:
+        state.models.keep_model(good.packed)
+        bound = described(settings.bindings(good.channels), options_of(settings))
+        state.log.append([start_record(good.digest, 0.0, bound)])
+        state.log.sync()
+    for other in (channels_procedure("a.x", "c.x"), channels_procedure("x")):
+        other.save(tmp_path / "model.streamfs")
+        with hosted(settings) as gateway:
+            assert gateway.core.procedure.digest == good.digest

@@ -1,0 +1,137 @@
+"""What waits to be published: in order, until the broker has confirmed it, whatever the network does."""
+
+import time
+from contextlib import closing, contextmanager
+
+import pytest
+from helpers.broker import Broker, find_mosquitto
+from helpers.proxy import Proxy
+
+from streamfs.gateway import outbox as module
+from streamfs.gateway.messages.publication import Publication
+from streamfs.gateway.outbox import Outbox
+from streamfs.gateway.transport import Transport
+
+pytestmark = pytest.mark.mqtt
+
+PATIENCE = 20.0  # seconds for what is to happen
+
+
+@pytest.fixture
+def broker():
+    if find_mosquitto() is None:
+        pytest.skip("mosquitto not found: install it to run the MQTT tests")
+    with Broker() as running:
+        yield running
+
+
+@contextmanager
+def connected(url):
+    with closing(Transport(url, backoff=(0.02, 0.1), seed=1)) as transport:
+        transport.connect()
+        yield transport
+
+
+@contextmanager
+def listening(broker):
+    """Yield what has come to the broker, and a way to hear more until something has happened."""
+    with connected(broker.url) as transport:
+        transport.subscribe(["box/#"])
+        transport.check_subscribed()
+        heard = []
+
+        def until(is_done, *more):
+            last = time.monotonic() + PATIENCE
+            while not is_done():
+                assert time.monotonic() < last, heard
+                messages = transport.poll(0.01)
+                transport.acknowledge(len(messages))
+                heard.extend(message.topic for message in messages)
+                for one in more:
+                    one.pump()
+                    one._transport.poll(0.01, 0)
+
+        yield heard, until
+
+
+def numbered(first, last):
+    """Return numbers, and publications that bear them."""
+    numbers = range(first, last)
+    return numbers, [Publication(f"box/{number}", b"{}", retain=False) for number in numbers]
+
+
+def topics(first, last):
+    return [f"box/{number}" for number in range(first, last)]
+
+
+def test_what_is_safe_is_published_in_order_and_confirmed_once(broker):
+    with connected(broker.url) as transport, listening(broker) as (heard, until):
+        box = Outbox(transport, zip(*numbered(1, 4), strict=True))
+        box.add(*numbered(4, 200))
+        assert len(box) == 199
+        until(lambda: len(heard) == 199 and not len(box), box)
+        assert heard == topics(1, 200)
+        assert box.take_confirmed() == list(range(1, 200))
+        assert not box.has_confirmed
+        assert box.take_confirmed() == []
+        assert box.counters == {"confirmed": 199, "passing_dropped": 0}
+
+
+def test_what_was_under_way_when_the_connection_broke_is_published_again_before_the_rest(broker):
+    with Proxy(broker.port) as proxy, connected(proxy.url) as transport, listening(broker) as (heard, until):
+        box = Outbox(transport)
+        box.add(*numbered(1, 11))
+        until(lambda: not len(box), box)
+        proxy.stall()
+        box.add(*numbered(11, 21))
+        until(lambda: proxy.n_swallowed > 0, box)
+        assert len(box) == 10
+        proxy.refuse()
+        proxy.resume()
+        until(lambda: not transport.is_connected, box)
+        box.add(*numbered(21, 31))
+        proxy.accept()
+        until(lambda: not len(box) and len(set(heard)) == 30, box)
+        assert heard == topics(1, 31)
+        assert sorted(box.take_confirmed()) == list(range(1, 31))
+        assert transport.counters["reconnects"] == 1
+
+
+def test_what_the_broker_has_taken_without_our_hearing_of_it_comes_twice_and_is_confirmed_once(broker):
+    with Proxy(broker.port) as proxy, connected(proxy.url) as transport, listening(broker) as (heard, until):
+        box = Outbox(transport)
+        proxy.delay(1.0)
+        box.add(*numbered(1, 6))
+        until(lambda: len(heard) == 5, box)
+        assert len(box) == 5
+        proxy.cut()
+        proxy.delay(0.0)
+        until(lambda: not len(box) and len(heard) == 10, box)
+        assert heard == topics(1, 6) * 2
+        assert box.take_confirmed() == [1, 2, 3, 4, 5]
+
+
+def test_what_is_only_passing_comes_after_the_rest_and_at_most_once(broker):
+    with Proxy(broker.port) as proxy, connected(proxy.url) as transport, listening(broker) as (heard, until):
+        box = Outbox(transport)
+        box.say(numbered(100, 103)[1])
+        box.add(*numbered(1, 4))
+        assert len(box) == 3
+        until(lambda: len(heard) == 6 and not len(box), box)
+        assert heard == [*topics(1, 4), *topics(100, 103)]
+        proxy.cut()
+        box.add(*numbered(4, 5))
+        until(lambda: not len(box) and len(heard) >= 7, box)
+        assert heard[6:] == topics(4, 5)
+        assert box.take_confirmed() == [1, 2, 3, 4]
+
+
+def test_of_what_is_only_passing_so_much_waits_and_the_rest_is_dropped_and_counted(monkeypatch):
+    monkeypatch.setattr(module, "MAX_PASSING", 5)
+    with closing(Transport("mqtt://127.0.0.1:1")) as transport:
+        box = Outbox(transport)
+        box.add(*numbered(1, 3))
+        box.say(numbered(100, 108)[1])
+        box.pump()
+        assert box.counters == {"confirmed": 0, "passing_dropped": 3}
+        assert (len(box), box.has_confirmed) == (2, False)

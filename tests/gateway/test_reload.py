@@ -1,0 +1,219 @@
+"""Another model while streams are followed: what is open ends as it began, all else goes over."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from helpers.procedures import channels_procedure
+from helpers.records import Models, channels_told, command, content, ids, label, message, new_core, thawed
+
+from streamfs.errors import ModelError
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.core import Core, model_record
+from streamfs.gateway.rehearsal import rehearse
+
+OLD = channels_procedure("x", time_limit=8)
+WIDER = channels_procedure("x", "door@flag:0.5", time_limit=4)
+OTHER = channels_procedure("y", time_limit=4)
+MODELS = Models(OLD, WIDER, OTHER)
+NODES = ("open", "decided", "unheard")
+
+
+def readings(node, times, value=0.0, channel="x"):
+    return [message(node, float(time), value, channel=channel) for time in times]
+
+
+def begun(bindings=None, **options):
+    """Return a core with a stream that is open, one that is decided, and one that was never heard."""
+    bindings = Bindings.single(["x"], NODES) if bindings is None else bindings
+    core, _ = new_core(MODELS, bindings, lateness=0.0, **options)
+    first = core.take([*readings("open", [0]), *readings("decided", [0], 1.0), *readings("open", [1])])
+    assert ids(first.decisions) == ["decided/1"]
+    return core
+
+
+def reload(core, procedure):
+    return core.take([model_record(procedure.digest, 0.0)])
+
+
+def costs(effects):
+    return {f"{d.stream}/{d.episode}": (d.tick, d.cost) for d in effects.decisions}
+
+
+def lanes(core):
+    return {lane.procedure.digest: set(lane.engine.streams) for lane in core.roster.lanes}
+
+
+def test_open_episodes_end_on_the_model_they_began_with():
+    core = begun()
+    reload(core, WIDER)
+    assert lanes(core) == {OLD.digest: {"open"}, WIDER.digest: {"decided", "unheard"}}
+    assert costs(core.take(readings("open", range(2, 20)))) == {"open/1": (8, OLD.cost(8))}
+    assert lanes(core) == {WIDER.digest: set(NODES)}
+    assert core.counters["models"] == 1
+
+
+def test_new_episodes_follow_the_new_model_and_count_on():
+    core = begun()
+    reload(core, WIDER)
+    core.take([command({"reopen": "decided"})])
+    door = readings("decided", [2], 0.0, "door@flag:0.5")
+    assert costs(core.take([*door, *readings("decided", range(2, 7))])) == {"decided/2": (4, WIDER.cost(4))}
+
+
+def test_streams_that_have_not_begun_wait_for_the_new_models_channels():
+    core = begun()
+    assert channels_told(reload(core, OTHER).publications) == {"unheard": ["y"]}
+    assert core.take(readings("unheard", range(2, 5), 1.0)).decisions == []
+    (decision,) = core.take(readings("unheard", range(5, 7), 1.0, "y")).decisions
+    assert ids([decision]) == ["unheard/1"]
+
+
+def test_until_they_end_open_episodes_keep_their_channels():
+    core = begun()
+    reload(core, OTHER)
+    assert set(core.topics) >= {"sensors/+/x", "sensors/+/y"}
+    assert channels_told(core.roster.current()) == {"open": ["x"], "decided": [], "unheard": ["y"]}
+    assert channels_told(core.take(readings("open", range(2, 10))).publications)["open"] == []
+    assert channels_told(core.take([command({"reopen": "open"})]).publications) == {"open": ["y"]}
+
+
+@pytest.mark.parametrize("thawing", [False, True])
+def test_what_nodes_still_send_for_a_model_that_has_gone_is_paid(thawing):
+    core = begun()
+    reload(core, OTHER)
+    core.take(readings("open", range(2, 10)))
+    assert lanes(core) == {OTHER.digest: set(NODES)}
+    if thawing:
+        core = thawed(core, MODELS)
+    before = core.spent.messages
+    core.take(readings("open", [10, 11]))
+    assert core.spent.messages == before + 2
+    assert core.counters["unbound"] == 0
+
+
+def test_streams_decided_before_are_opened_again_when_their_time_comes():
+    core = begun(reopen_after=5.0)
+    reload(core, WIDER)
+    core.take(readings("unheard", range(2, 7)))
+    assert core.counters["reopened"] == 1
+    assert not core.roster.newest.engine.is_decided("decided")
+
+
+def test_a_stream_that_ended_on_the_model_before_is_opened_again_after_its_own_decision():
+    core = begun(reopen_after=5.0)
+    reload(core, WIDER)
+    core.take(readings("open", range(2, 9)))  # decided at 7
+    core.take(readings("unheard", range(9, 13)))
+    assert core.roster.newest.engine.is_decided("open")
+    core.take(readings("unheard", range(13, 15)))
+    assert core.roster.newest.engine.episode("open") == 2
+
+
+def test_a_label_for_a_decision_of_the_model_before_teaches_the_new_one_nothing():
+    core = begun()
+    reload(core, WIDER)
+    core.take([label("decided", "on")])
+    assert (core.counters["labels_unused"], core.counters["labels_learnt"]) == (1, 0)
+
+
+def test_a_stream_that_leaves_while_its_model_drains_counts_on_when_it_comes_again():
+    core, _ = new_core(MODELS, Bindings.single(["x"]), lateness=0.0, max_streams=1, evicts=True)
+    core.take(readings("n1", [0, 1]))
+    reload(core, WIDER)
+    effects = core.take(readings("n2", [2, 3]))
+    assert ids(effects.decisions) == ["n1/1"]
+    assert lanes(core) == {WIDER.digest: {"n2"}}
+    core.take(readings("n1", [4]))
+    assert core.roster.newest.engine.episode("n1") == 2
+
+
+def test_a_stream_that_left_before_the_model_came_counts_on_when_it_comes_again():
+    core, _ = new_core(MODELS, Bindings.single(["x"]), lateness=0.0, max_streams=1, evicts=True)
+    core.take([*readings("n1", [0, 1]), *readings("n2", [2, 3])])
+    reload(core, WIDER)
+    core.take(readings("n1", [4]))
+    assert core.roster.newest.engine.episode("n1") == 2
+
+
+def test_the_model_before_may_come_back_while_it_drains():
+    core = begun()
+    reload(core, WIDER)
+    reload(core, OLD)
+    assert [lane.procedure.digest for lane in core.roster.lanes] == [OLD.digest, OLD.digest]
+    decisions = core.take([command({"reopen": "*"}), *readings("open", range(2, 20), 1.0)]).decisions
+    assert ids(decisions) == ["open/1"]
+    assert lanes(core) == {OLD.digest: set(NODES)}
+
+
+def test_open_streams_are_counted_by_their_models():
+    core = begun()
+    core.take(readings("unheard", [2, 3]))
+    for procedure in (WIDER, OTHER, OLD):
+        reload(core, procedure)
+    core.take([command({"reopen": "decided"}), *readings("decided", [4, 5])])
+    assert len(core.roster.lanes) == 2
+    assert core.roster.n_open == {OLD.digest: 3}
+
+
+def test_what_a_model_that_has_gone_has_counted_is_kept():
+    core, _ = new_core(MODELS, Bindings.single(["x"], ["open"]), lateness=0.0)
+    core.take(readings("open", [0, 1]))
+    reload(core, WIDER)
+    core.take(readings("open", range(2, 20)))
+    assert lanes(core) == {WIDER.digest: {"open"}}
+    assert core.counters["samples"] == OLD.time_limit
+
+
+def test_the_same_model_again_changes_nothing():
+    core = begun()
+    before = content(core)
+    reload(core, OLD)
+    assert content(core) == before
+
+
+def test_a_model_of_other_ticks_is_refused_and_nothing_changes():
+    slower = replace(OLD, period=2.0)
+    core, _ = new_core(Models(OLD, slower), Bindings.single(["x"], NODES))
+    core.take(readings("open", [0, 1]))
+    before = content(core)
+    with pytest.raises(ModelError, match="period of 2 s, expected 1 s"):
+        rehearse(slower, core.roster)
+    with pytest.raises(ValueError, match="period of 2 s, expected 1 s"):
+        reload(core, slower)
+    assert content(core) == before
+
+
+def test_a_model_with_a_role_that_no_node_has_is_refused():
+    models = Models(channels_procedure("a.x"))
+    core, _ = new_core(models, Bindings.pairs(["a.x"], {"p": {"a": "n1"}}))
+    with pytest.raises(ModelError, match=r"does not fit the bindings: channel 'b\.x' has role 'b'"):
+        rehearse(channels_procedure("a.x", "b.x"), core.roster)
+
+
+class Unsure:
+    """A classifier that has no probabilities to give."""
+
+    n_classes = 2
+
+    def __init__(self, given):
+        self._given = given
+
+    def features_tested(self):
+        return (0,)
+
+    def probabilities(self, values):
+        return np.tile(self._given, (len(values), 1))
+
+
+@pytest.mark.parametrize("given", [[np.nan, np.nan], [-0.5, 1.5], [np.inf, 0.0]])
+def test_a_model_that_gives_no_probabilities_is_refused(given):
+    core = begun()
+    with pytest.raises(ModelError, match="expected probabilities"):
+        rehearse(replace(OLD, classifier=Unsure(given)), core.roster)
+
+
+def test_a_model_that_nobody_can_load_is_refused():
+    core = Core(OLD, Bindings.single(["x"]))
+    with pytest.raises(ModelError, match="there is no model cafe"):
+        core.take([model_record("cafe", 0.0)])

@@ -1,0 +1,111 @@
+"""Records as a gateway takes them, and a core that takes them in pieces."""
+
+from itertools import cycle, islice
+
+import orjson
+
+from streamfs.base import container
+from streamfs.gateway.core.core import KIND, VERSION, Core, Effects, start_record
+from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.records import MESSAGE, Record
+
+
+def message(node, time, value, sequence=None, channel="x", arrival=None):
+    """One reading."""
+    payload = {"v": value} if time is None else {"t": time, "v": value}
+    if sequence is not None:
+        payload["seq"] = sequence
+    return raw(f"sensors/{node}/{channel}", orjson.dumps(payload), time or 0.0 if arrival is None else arrival)
+
+
+def batch(node, time, values, sequence=None, channel="x", arrival=None):
+    """Several readings of one channel in a message, a second apart."""
+    payload = {"t0": time, "dt": 1.0, "v": values} | ({} if sequence is None else {"seq": sequence})
+    return raw(f"sensors/{node}/{channel}", orjson.dumps(payload), time if arrival is None else arrival)
+
+
+def raw(topic, payload, arrival=0.0):
+    return Record(MESSAGE, arrival, topic, payload)
+
+
+def label(stream, text, arrival=0.0):
+    return raw(f"streamfs/label/{stream}", text.encode(), arrival)
+
+
+def command(payload, arrival=0.0):
+    return raw("streamfs/command/gateway", orjson.dumps(payload), arrival)
+
+
+class Models:
+    """Procedures by their digests."""
+
+    def __init__(self, *procedures):
+        self.first = procedures[0]
+        self._of = {procedure.digest: procedure for procedure in procedures}
+
+    def __iter__(self):
+        return iter(self._of)
+
+    def __call__(self, digest):
+        return self._of[digest]
+
+
+def new_core(models, bindings, **options):
+    """Return a core at the begin of a run, and the effects of that."""
+    core = Core(models.first, bindings, Options(**options), models)
+    return core, core.take([start_record(models.first.digest, 0.0)])
+
+
+def thawed(core, models):
+    """Return what goes on from the core's snapshot."""
+    return Core.thaw(core.freeze()(), models)
+
+
+def take_divided(core, records, sizes, models, *, thawing=False):
+    """Let records have their effects, in pieces of these sizes; return the last core and all effects."""
+    effects, rest, pieces = Effects(), iter(records), cycle(sizes)
+    while piece := list(islice(rest, next(pieces))):
+        effects.add(core.take(piece))
+        if thawing:
+            core = thawed(core, models)
+    return core, effects
+
+
+def content(core):
+    """Everything that a core's snapshot holds, number for number; padding has none."""
+    header, arrays, sealed = container.unpack(core.freeze()(), KIND, VERSION, "the snapshot")
+    numbers = {name: repr(array.tolist()) for name, array in arrays.items()}
+    return header, numbers, {name: data for name, data in sealed.items() if not name.startswith("river")}
+
+
+def outcome(core, effects):
+    """All that a core has come to, in a form that can be compared."""
+    return {
+        "decisions": [decision.to_json() for decision in effects.decisions],
+        "publications": effects.publications,
+        "energy": effects.energy,
+        "rejected": effects.rejected,
+        "counters": dict(core.counters),
+        "decided": dict(core.decided),
+        "spent": core.spent,
+        "marks": core.marks(),
+        "current": core.roster.current(),
+    }
+
+
+def told(publications, prefix="streamfs"):
+    """What each node was told last, by its name; nothing at all tells the broker to forget it."""
+    topic = f"{prefix}/control/"
+    return {
+        publication.topic.removeprefix(topic): orjson.loads(publication.payload or b'{"channels":[]}')
+        for publication in publications
+        if publication.topic.startswith(topic)
+    }
+
+
+def channels_told(publications):
+    return {node: message["channels"] for node, message in told(publications).items()}
+
+
+def ids(decisions):
+    return [f"{decision.stream}/{decision.episode}" for decision in decisions]

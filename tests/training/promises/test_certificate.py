@@ -1,0 +1,258 @@
+"""Thresholds that are tested on streams apart: what passes, in which order, and how often it is wrong."""
+
+import pickle
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from oracles import promises as naive_promises
+from scipy.stats import binom
+
+from streamfs.errors import TrainingError
+from streamfs.evaluation.trajectories import Trajectories
+from streamfs.training.promises import Promise, PromiseError
+from streamfs.training.promises.certificate import DOUBT, N_THRESHOLDS, certify, walk
+from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.refusal import MOST_STREAMS, PROBABLE, refusal
+
+risks = st.sampled_from([0.0137, 0.0513, 0.1037, 0.2019, 0.5003])  # no tail of whole hundredths is one
+shares = st.integers(1, 99).map(lambda percent: percent / 100)
+promises = st.builds(Promise, shares, st.none() | shares, risks)
+
+
+@st.composite
+def curves(draw, fewest=0):
+    """Curves of up to 150 streams, of which the looser thresholds label more."""
+    n_streams = draw(st.integers(1, 150))
+    labelled = sorted(draw(st.lists(st.integers(1, n_streams), min_size=fewest, max_size=12)))
+    right = [draw(st.integers(0, n) | st.just(n) | st.integers(9 * n // 10, n)) for n in labelled]
+    cost, ticks = (np.array(draw(st.lists(st.integers(0, 99), min_size=12, max_size=12)), float) for _ in "ab")
+    thresholds, n = np.linspace(1.0, 0.5, len(labelled)), len(labelled)
+    counts = (np.array(each, dtype=np.int64) for each in (labelled, right))
+    return Curve(thresholds, *counts, cost[:n], ticks[:n], n_streams)
+
+
+def at(curve, thresholds):
+    """The counts of a curve at some thresholds, for the oracle."""
+    labelled, right = curve.at(thresholds)
+    return naive_promises.Curve(curve.n_streams, labelled, right, labelled, labelled)
+
+
+def of(n_streams, n_labelled, n_right):
+    """A curve of given counts."""
+    thresholds, cost = np.linspace(1.0, 0.5, len(n_labelled)), np.arange(1.0, 1 + len(n_labelled)) * n_streams
+    return Curve(thresholds, np.array(n_labelled), np.array(n_right), cost, cost / 2, n_streams)
+
+
+class TestCertify:
+    @given(curves(), promises, st.lists(st.sampled_from([1.2, 1.0, 0.95, 0.9, 0.8, 0.7, 0.5, 0.2]), max_size=8))
+    def test_tests_accuracy_from_the_strictest_and_completeness_from_the_loosest(self, curve, promise, thresholds):
+        order = np.array(sorted(thresholds, reverse=True))
+        labelled, right = (counts.tolist() for counts in curve.at(order))
+        accurate = [
+            naive_promises.accuracy_p_value(n, n - k, promise.accuracy)
+            for n, k in zip(labelled, right, strict=True)
+        ]
+        expected = naive_promises.fixed_sequence(accurate, promise.accuracy_risk)
+        complete = None
+        if promise.completeness is not None:
+            complete = [
+                naive_promises.completeness_p_value(curve.n_streams, n, promise.completeness) for n in labelled
+            ]
+            if (
+                naive_promises.fixed_sequence(complete[::-1], promise.completeness_risk)
+                < len(order) - 1 - expected
+            ):
+                expected = -1
+        found = certify(curve, promise, order)
+        if expected == -1:
+            assert found is None
+            return
+        assert found.point == curve.at_threshold(order[expected])
+        assert (found.n_labelled, found.n_right) == (labelled[expected], right[expected])
+        assert found.n_streams == curve.n_streams
+        assert_allclose(found.p_accuracy, accurate[expected], rtol=1e-9)
+        if complete is None:
+            assert found.p_completeness is None
+        else:
+            assert_allclose(found.p_completeness, complete[expected], rtol=1e-9)
+
+    def test_what_passes_behind_a_failure_is_not_kept(self):
+        curve, promise = of(100, [40, 60, 80], [40, 50, 80]), Promise(0.9)
+        assert certify(curve, promise, curve.thresholds).n_labelled == 40
+        assert certify(curve, promise, curve.thresholds[1:]) is None
+        assert certify(curve, promise, curve.thresholds[2:]).n_labelled == 80
+
+    def test_labels_may_be_too_few_for_the_completeness_at_stricter_thresholds(self):
+        curve = of(100, [40, 99, 100], [40, 99, 100])
+        assert certify(curve, Promise(0.9, 0.9), curve.thresholds).n_labelled == 100
+        assert certify(curve, Promise(0.9, 0.9), curve.thresholds[:1]) is None
+
+    def test_where_accuracy_fails_before_enough_are_labelled_nothing_is_certified(self):
+        curve = of(100, [40, 80, 100], [40, 80, 80])
+        assert certify(curve, Promise(0.9), curve.thresholds).n_labelled == 80
+        assert certify(curve, Promise(0.9, 0.9), curve.thresholds) is None
+        assert certify(curve, Promise(0.9, 0.65), curve.thresholds).n_labelled == 80
+
+    def test_completeness_has_its_own_part_of_the_risk(self):
+        promise, curve = Promise(0.9, 0.7, risk=0.05), of(100, [80], [80])
+        assert promise.completeness_risk < naive_promises.completeness_p_value(100, 80, 0.7) < 0.02
+        assert certify(curve, promise, curve.thresholds) is None
+        assert certify(curve, Promise(0.9, 0.7, risk=0.09), curve.thresholds).n_labelled == 80
+
+    def test_nothing_is_certified_where_there_is_nothing_to_test(self):
+        curve = of(100, [100], [100])
+        assert certify(curve, Promise(), np.array([])) is None
+        assert certify(curve, Promise(), np.array([1.5])) is None
+        assert certify(of(100, [], []), Promise(), np.array([0.5])) is None
+
+    def test_it_is_told_as_json(self):
+        curve = of(100, [40, 80], [40, 79])
+        found = certify(curve, Promise(0.9, risk=0.05), curve.thresholds).to_json()
+        p = found.pop("p_accuracy")
+        assert_allclose(p, naive_promises.accuracy_p_value(80, 1, 0.9), rtol=1e-9)
+        assert found == {
+            "accuracy": 0.9,
+            "completeness": None,
+            "risk": 0.05,
+            "accuracy_risk": 0.05,
+            "completeness_risk": 0.0,
+            "threshold": 0.5,
+            "streams": 100,
+            "labelled": 80,
+            "right": 79,
+            "p_completeness": None,
+            "cost": 2.0,
+            "ticks": 1.0,
+        }
+
+
+class TestWalk:
+    @given(curves(fewest=1), promises, st.integers(1, 300))
+    def test_goes_from_the_likeliest_threshold_down_to_the_loosest(self, curve, promise, n_streams):
+        order = walk(curve, promise, n_streams)
+        chances = promise.accuracy_chances(*curve.doubted(DOUBT), n_streams)
+        assert order.tolist() == curve.thresholds[chances.argmax() :].tolist()
+
+    def test_of_many_thresholds_it_takes_some_spread_evenly(self):
+        labelled = np.arange(1, 1001)
+        curve = of(1000, labelled, np.minimum(labelled, 400))
+        order = walk(curve, Promise(0.9), 200)
+        assert len(order) == N_THRESHOLDS
+        assert (np.diff(order) < 0).all()
+        assert order[-1] == curve.thresholds[-1]
+        assert set(order) <= set(curve.thresholds)
+        assert np.ptp(np.diff(np.searchsorted(-curve.thresholds, -order))) <= 1
+
+    def test_it_skips_thresholds_that_label_too_few_to_pass(self):
+        labelled = np.arange(1, 101)
+        curve = of(100, labelled, np.minimum(labelled, 60))
+        assert 29 <= labelled[np.searchsorted(-curve.thresholds, -walk(curve, Promise(0.9), 100)[0])] <= 60
+
+
+# The claim: streams are drawn, thresholds certified, and their true shares looked up
+
+
+@cache
+def population(kind):
+    """Many streams of one law: how sure a frozen classifier is of each at six ticks, and whether rightly."""
+    rng = np.random.default_rng(0)
+    n = 40_000
+    confidence = np.maximum.accumulate(np.round(rng.beta(2, 2, (n, 6)), 2), axis=1)
+    likely = {"rising": 0.55 + 0.45 * confidence, "level": np.full((n, 6), 0.795), "falling": 1 - 0.4 * confidence}
+    best = (rng.random((n, 1)) > likely[kind]).astype(int)
+    return Trajectories(best, confidence, np.full(n, 6)), np.zeros(n, int), np.tile(np.arange(1.0, 7), (n, 1))
+
+
+def some(kind, which):
+    """The curve of some streams of a law."""
+    trajectories, truth, spent = population(kind)
+    chosen = Trajectories(trajectories.best[which], trajectories.confidence[which], trajectories.ticks[which])
+    return Curve.of(chosen, truth[which], spent[which])
+
+
+def broken(kind, promise, n_draws=600, n_held_out=90, n_test=90):
+    """How many of so many tests certified anything, and how many of these thresholds do not keep the promise."""
+    everything, rng = some(kind, slice(None)), np.random.default_rng(1)
+    n_certified = n_broken = 0
+    for _ in range(n_draws):
+        drawn = rng.choice(everything.n_streams, n_held_out + n_test, replace=False)
+        held_out, test = some(kind, drawn[:n_held_out]), some(kind, drawn[n_held_out:])
+        certificate = certify(test, promise, walk(held_out, promise, n_test))
+        if certificate is not None:
+            true = everything.at_threshold(certificate.point.threshold)
+            n_certified += 1
+            n_broken += true.accuracy < promise.accuracy or true.completeness < (promise.completeness or 0.0)
+    return n_certified, n_broken
+
+
+class TestTheClaim:
+    @pytest.mark.parametrize("kind", ["rising", "level", "falling"])
+    @pytest.mark.parametrize("completeness", [None, 0.7])
+    def test_no_more_thresholds_break_the_promise_than_the_risk_allows(self, kind, completeness):
+        promise = Promise(0.8, completeness, risk=0.1)
+        n_certified, n_broken = broken(kind, promise)
+        assert n_broken <= binom.ppf(0.999, 600, promise.risk)
+        assert kind != "rising" or n_certified > 300
+
+    def test_a_promise_that_is_just_broken_everywhere_is_certified_about_as_often_as_the_risk_says(self):
+        _, n_broken = broken("level", Promise(0.8, risk=0.1))
+        assert n_broken >= 20
+
+
+class TestRefusal:
+    def test_says_what_came_nearest_and_how_many_streams_might_do(self):
+        curve = of(50, [10, 40, 50], [10, 37, 44])
+        error = refusal(curve, Promise(0.9, risk=0.05), 125)
+        assert isinstance(error, TrainingError)
+        assert error.best == curve.point(1)
+        assert error.curve == [point._asdict() for point in curve.points()]
+        assert error.streams_needed > 125
+        more = error.streams_needed - 125
+        assert str(error) == (
+            "accuracy 0.9 (risk 0.05) cannot be promised: the best threshold, 0.75, labels 0.800 of 50 streams of "
+            "the test, 0.925 of them rightly; if that is what it comes to, about "
+            f"{error.streams_needed} streams are needed, {more} more than there are; or promise less"
+        )
+
+    @given(curves(fewest=1), promises)
+    def test_with_so_many_streams_the_best_threshold_passes_probably(self, curve, promise):
+        n_streams = 5 * curve.n_streams // 2
+        error = refusal(curve, promise, n_streams)
+        shares = error.best.completeness, error.best.accuracy
+        if error.streams_needed is None:
+            assert promise.chances(*shares, 9 * MOST_STREAMS // 10) < PROBABLE + 0.01
+        else:
+            assert error.streams_needed > n_streams
+            n_test = round(error.streams_needed * curve.n_streams / n_streams)
+            assert promise.chances(*shares, n_test + n_test // 5 + 2) > PROBABLE - 0.25
+        assert len(error.curve) <= 12
+
+    def test_where_the_shares_fall_short_no_number_of_streams_would_do(self):
+        error = refusal(of(50, [50], [44]), Promise(0.9), 125)
+        assert error.streams_needed is None
+        assert str(error).endswith(
+            "more streams would not do: promise less, allow more time, or offer other features"
+        )
+        error = refusal(of(50, [40], [40]), Promise(0.9, 0.85), 125)
+        assert error.streams_needed is None
+        assert "accuracy 0.9 at completeness 0.85 (risk 0.05) cannot be promised" in str(error)
+
+    def test_the_best_is_the_one_whose_worse_share_is_best(self):
+        error = refusal(of(50, [30, 50], [30, 34]), Promise(0.7, 0.85), 125)
+        assert (error.best.completeness, error.best.accuracy) == (1.0, 0.68)
+
+    def test_where_nothing_is_labelled_there_is_no_best(self):
+        error = refusal(of(50, [], []), Promise(0.9), 125)
+        assert (error.best, error.curve, error.streams_needed) == (None, [], None)
+        assert str(error) == "accuracy 0.9 (risk 0.05) cannot be promised: no stream of the test is labelled"
+
+    def test_it_comes_whole_from_another_process(self):
+        error = refusal(of(50, [50], [44]), Promise(0.9), 125)
+        again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
+        assert type(again) is PromiseError
+        assert str(again) == str(error)
+        assert (again.best, again.curve, again.streams_needed) == (error.best, error.curve, None)

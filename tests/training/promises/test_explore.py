@@ -1,0 +1,423 @@
+"""The trade-off: no point is beaten, nothing much better is left out, and a point becomes a measured model."""
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles.promises import pareto
+from scipy.stats import binomtest
+
+from streamfs import Procedure, Promise, StreamSet, evaluate, tabulate
+from streamfs.classifiers import Calibration
+from streamfs.errors import DataError, TrainingError
+from streamfs.evaluation.trajectories import Trajectories
+from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.exploration import identity, plan_of
+from streamfs.training.promises.explore import Front, explore, points_of
+from streamfs.training.promises.front import FrontPoint, front, read_front, unbeaten, write_front
+from streamfs.training.promises.groups import read_groups
+from streamfs.training.promises.held_out import HeldOut
+from streamfs.training.promises.measured import lower_bound
+
+FEATURES = ["mean(loud)", "mean(soft)"]
+SHARES = st.sampled_from([0.7, 0.702, 0.75, 0.8, 0.9, 1.0])
+SPENT = st.sampled_from([0.0, 1.0, 1.01, 2.0, 5.0, 5.05, 40.0])
+POINTS = st.lists(st.builds(FrontPoint, SHARES, SHARES, SPENT, SPENT, st.just(0.5), st.just(("mean(t)",))))
+
+
+def noisy_streams(n_streams=240, seed=0, n_ticks=10):
+    """Two columns that tell the classes apart, one better than the other."""
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.repeat(["calm", "busy"], n_streams // 2))
+    level = np.where(labels == "calm", 0.0, 1.0)[:, None]
+    columns = [level * gain + rng.normal(0, 1, (n_streams, n_ticks)) for gain in (1.2, 0.6)]
+    return StreamSet(np.stack(columns, axis=2), labels, ["loud", "soft"])
+
+
+@pytest.fixture(scope="module")
+def streams():
+    return noisy_streams()
+
+
+@pytest.fixture(scope="module")
+def found(streams):
+    return explore(streams, FEATURES, vary=False, n_jobs=1)
+
+
+@pytest.fixture(scope="module")
+def middle(found):
+    """A model of a point in the middle, and its number."""
+    index = len(found.points) // 2
+    return index, found.procedure(index)
+
+
+def losses(points):
+    return np.array([(-p.accuracy, -p.completeness, p.cost, p.ticks) for p in points]).reshape(-1, 4)
+
+
+@given(POINTS)
+def test_what_is_unbeaten_is_what_the_plain_definition_says(points):
+    assert unbeaten(losses(points)).tolist() == pareto([point[:4] for point in points])
+
+
+@given(POINTS, st.integers(1, 5))
+def test_a_front_has_as_few_points_as_asked_for_the_cheapest_first_and_none_is_beaten(points, most):
+    shown = front(points, most)
+    assert len(shown) <= most
+    assert bool(shown) == bool(points)
+    assert [point.cost for point in shown] == sorted(point.cost for point in shown)
+    assert pareto([point[:4] for point in shown]) == list(range(len(shown)))
+
+
+@given(POINTS)
+def test_nothing_that_is_much_better_than_what_is_shown_is_left_out(points):
+    shown = front(points, most=1000)
+    for point in points:
+        assert any(
+            other.accuracy >= point.accuracy - 0.005 - 1e-9
+            and other.completeness >= point.completeness - 0.005 - 1e-9
+            and other.cost <= point.cost * 1.02 + 1e-9
+            and other.ticks <= point.ticks * 1.02 + 1e-9
+            for other in shown
+        )
+
+
+def test_of_points_that_are_nearly_equal_one_is_shown():
+    point = FrontPoint(0.9, 0.8, 10.0, 5.0, 0.7, ("mean(t)",))
+    near = point._replace(accuracy=0.904, cost=10.1)
+    assert len(front([point, near])) == 1
+    assert len(front([point, near._replace(accuracy=0.906, cost=10.5)])) == 2
+
+
+def test_a_front_is_read_as_it_was_written(tmp_path):
+    points = (
+        FrontPoint(0.9, 1 / 3, 1e-5, 5.0, 0.1 + 0.2, ("count()", 'mean("a, b; @")')),
+        FrontPoint(0.95, 0.8, 2e-5, 6.0, 0.7, ("mean(t)",)),
+    )
+    write_front(points, "abc", tmp_path / "front.csv")
+    assert read_front(tmp_path / "front.csv", "abc") == points
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda text: text.replace("abc", "abd"), "was explored with other streams or options"),
+        (lambda text: text.replace("0.25", "much"), "line 2 of .* is no point of a front"),
+        (lambda text: text.replace("threshold", "bar"), "line 2 of .* is no point of a front"),
+        (lambda text: text[: text.index("0.25")], "line 2 .* of a front: the line ends before completeness"),
+        (lambda text: text[: text.index(",abc")], "line 2 .* of a front: the line ends before exploration"),
+        (lambda text: text.replace('""', ""), "line 2 of .* is no point of a front"),
+        (lambda text: text.splitlines()[0], "has no points of a front"),
+        (lambda _: "", "has no points of a front"),
+        (
+            lambda text: text.replace("\n1,", "\n2,"),
+            "line 2 of .*: its number is 2, expected 1: leave the points in",
+        ),
+        (lambda text: text.replace("0.5,", "nan,"), "line 2 of .*: threshold is nan, expected more than 0"),
+        (lambda text: text.rstrip() + ",more\n", r"line 2 of .* has the further cells \['more'\]"),
+        (lambda text: text.replace("abc", "a" * 200_000), r"front\.csv cannot be read: field larger than"),
+    ],
+)
+def test_a_front_that_cannot_be_read_is_refused(tmp_path, change, words):
+    path = tmp_path / "front.csv"
+    write_front([FrontPoint(0.25, 0.5, 1.0, 1.0, 0.5, ("mean(t)",))], "abc", path)
+    path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
+    with pytest.raises(DataError, match=words):
+        read_front(path, "abc")
+
+
+def test_a_front_that_was_sorted_anew_is_refused_and_no_other_point_taken(tmp_path):
+    path = tmp_path / "front.csv"
+    point = FrontPoint(0.9, 0.9, 1.0, 1.0, 0.5, ("mean(t)",))
+    write_front([point, point._replace(cost=2.0)], "abc", path)
+    head, *rows = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([head, *reversed(rows)]), encoding="utf-8")
+    with pytest.raises(DataError, match="its number is 2, expected 1"):
+        read_front(path, "abc")
+    path.write_text("\ufeff" + "\n".join([head, *rows]), encoding="utf-8")
+    assert read_front(path, "abc")[1].cost == 2.0
+
+
+def test_no_point_that_is_found_beats_another(found):
+    assert 3 <= len(found.points) <= 24
+    assert pareto([point[:4] for point in found.points]) == list(range(len(found.points)))
+    assert all(point.completeness >= 0.7 for point in found.points)
+    assert all({"count()"} < set(point.features) <= {"count()", *FEATURES} for point in found.points)
+
+
+def test_a_point_says_what_held_out_streams_came_to(found):
+    maker = found.plan.maker
+    names = [feature.name for feature in maker.candidates.features]
+    held_out = maker.held_out("extra-trees")
+    for point in found.points:
+        curve = held_out.curve([names.index(name) for name in point.features])
+        again = curve.at_threshold(point.threshold)
+        assert (again.accuracy, again.completeness) == (point.accuracy, point.completeness)
+        assert (again.cost, again.ticks) == pytest.approx((point.cost, point.ticks))
+
+
+def test_what_a_subset_comes_to_is_computed_once_for_all_promises(streams, monkeypatch):
+    asked = []
+    curve = HeldOut.curve
+    monkeypatch.setattr(
+        HeldOut, "curve", lambda self, chosen: asked.append((self.most_ticks, *chosen)) or curve(self, chosen)
+    )
+    told = []
+    explore(streams, FEATURES, vary=False, n_jobs=1, progress=lambda *report: told.append(report))
+    assert len(asked) == len(set(asked))
+    assert len({tuple(chosen) for _, *chosen in asked}) == 3
+    assert len({what for what, _, _ in told if what.startswith("accuracy")}) >= 4
+
+
+def test_promises_that_the_streams_could_not_pass_are_not_searched_for():
+    told = set()
+    explore(
+        noisy_streams(60),
+        ["mean(loud)"],
+        vary=False,
+        n_jobs=1,
+        accuracies=(0.7, 0.99),
+        completenesses=(0.6,),
+        progress=lambda what, *_: told.add(what),
+    )
+    assert {what for what in told if what.startswith("accuracy")} == {"accuracy 0.7, completeness 0.6"}
+
+
+def test_points_that_are_less_complete_than_the_least_that_is_asked_for_are_left_out(streams, found):
+    assert min(point.completeness for point in found.points) < 0.95
+    complete = explore(streams, FEATURES, vary=False, n_jobs=1, completenesses=(0.95,))
+    assert min(point.completeness for point in complete.points) >= 0.95
+
+
+def test_where_no_point_is_accurate_enough_those_next_to_the_best_are_shown():
+    streams = noisy_streams(160, n_ticks=2)
+    hopeless = explore(streams, ["mean(soft)"], vary=False, n_jobs=1, accuracies=(0.93,), completenesses=(0.5,))
+    accuracies = [point.accuracy for point in hopeless.points]
+    assert max(accuracies) - 0.05 <= min(accuracies) <= max(accuracies) < 0.93
+
+
+@pytest.mark.parametrize(("least", "shown"), [(0.8, [0.84, 0.8]), (0.85, [0.84, 0.8, 0.795])])
+def test_where_some_point_is_accurate_enough_none_that_is_less_is_shown(least, shown):
+    labelled, right = np.array([50, 100, 200]), np.array([42, 80, 159])
+    curve = Curve(np.array([0.9, 0.8, 0.7]), labelled, right, np.ones(3), np.ones(3), 200)
+    found = points_of({("mean(t)",): curve}, least, 0.2)
+    assert [point.accuracy for point in found] == pytest.approx(shown)
+
+
+def test_where_too_few_streams_are_ever_labelled_it_is_said(streams):
+    values = streams.values.copy()
+    values[60:] = np.nan
+    silent = StreamSet(values, streams.labels, streams.columns)
+    with pytest.raises(TrainingError, match=r"no threshold labels 0\.7 of the streams that were held out"):
+        explore(silent, FEATURES, vary=False, n_jobs=1)
+
+
+def test_the_table_of_the_handbook_is_what_promises_need():
+    text = (Path(__file__).parents[3] / "docs" / "promises.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| 0.")]
+    assert len(rows) == 5
+    for row in rows:
+        promise = Promise(float(row[0]))
+        counted = [re.match(r"(\d+) \((\d+)\)$", cell) for cell in row[1:]]
+        assert int(counted[0][1]) == promise.fewest_labelled
+        for better, cell in zip((0.05, 0.02), counted[1:], strict=True):
+            if cell is None:
+                assert promise.accuracy + better >= 1
+                continue
+            chances = [promise.chances(1.0, promise.accuracy + better, int(cell[1]) + more) for more in (-1, 0, 1)]
+            assert chances[0] < 0.8 <= min(chances[1:])
+        assert all(int(cell[2]) == round(int(cell[1]) * 2.5) for cell in counted if cell)
+
+
+def test_with_little_time_there_is_a_front_of_what_was_judged(streams):
+    found = explore(streams, FEATURES, vary=False, n_jobs=1, seconds=1e-9)
+    assert found.points
+
+
+def test_a_model_of_a_point_comes_to_what_it_says_on_the_streams_set_apart(found, middle):
+    _, procedure = middle
+    evidence = procedure.about["point"]
+    testing = found.plan.maker.division.testing
+    evaluation = evaluate(procedure, testing)
+    assert evidence["streams"] == len(testing) == 96
+    assert evidence["accuracy"] == evaluation.accuracy
+    assert evidence["completeness"] == evaluation.completeness
+    assert evidence["labelled"] == round(evaluation.completeness * 96)
+    assert evidence["threshold"] == procedure.confidence
+    assert procedure.about["card"]["traffic"]["held_out"]
+
+
+def test_the_bounds_are_those_of_clopper_and_pearson(middle):
+    evidence = middle[1].about["point"]
+    for good, n, name in (("right", "labelled", "accuracy"), ("labelled", "streams", "completeness")):
+        interval = binomtest(evidence[good], evidence[n]).proportion_ci(0.90, "exact")
+        assert evidence[f"{name}_at_least"] == pytest.approx(interval.low)
+
+
+@given(st.integers(1, 60), st.data(), st.sampled_from([0.01, 0.05, 0.2]))
+def test_a_bound_is_the_least_share_of_which_so_many_are_not_improbable(n, data, risk):
+    good = data.draw(st.integers(0, n))
+    low = lower_bound(good, n, risk)
+    if good:
+        assert binomtest(good, n, low, "greater").pvalue == pytest.approx(risk, rel=1e-6)
+    else:
+        assert low == 0.0
+
+
+def test_the_threshold_of_a_point_means_the_same_after_the_calibration(found, middle):
+    index, procedure = middle
+    rows = tabulate(found.plan.streams, procedure.features).values.reshape(-1, len(procedure.features))
+    said = procedure.classifier.calibrated(None).probabilities(rows).max(axis=1)
+    calibrated = procedure.classifier.probabilities(rows).max(axis=1)
+    threshold = found.points[index].threshold
+    assert ((said >= threshold) == (calibrated >= procedure.confidence)).all()
+    assert procedure.confidence != threshold
+
+
+def test_the_threshold_of_a_point_means_the_same_where_the_calibration_makes_half_of_it(found, monkeypatch):
+    index, point = next((i, p) for i, p in enumerate(found.points) if p.threshold > 0.6)
+    plain = found.procedure(index)
+    monkeypatch.setattr(Calibration, "fit", lambda *_: Calibration(1.0, -6.0))
+    procedure = found.procedure(index)
+    assert procedure.confidence == pytest.approx(0.5, abs=1e-6)
+    assert procedure.classifier.calibration.of(point.threshold) < 0.5
+    for name in ("labelled", "right", "ticks"):
+        assert procedure.about["point"][name] == plain.about["point"][name]
+
+
+def test_a_point_that_is_read_becomes_the_same_model(found, middle, streams, tmp_path):
+    index, procedure = middle
+    found.write(tmp_path / "front.csv")
+    again = Front.read(tmp_path / "front.csv", plan_of(streams, n_jobs=1))
+    assert again.points == found.points
+    model = again.procedure(index)
+    assert model.digest == procedure.digest
+    model.save(tmp_path / "m.streamfs")
+    assert Procedure.load(tmp_path / "m.streamfs").about["point"] == procedure.about["point"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"seed": 1},
+        {"groups": np.arange(240) // 2},
+        {"time_limit": 5},
+        {"model": "c45"},
+        {"energy_profile": "cc2420"},
+        {"prices": {"loud": 2.0}},
+    ],
+)
+def test_a_front_of_other_options_is_refused(found, streams, tmp_path, options):
+    found.write(tmp_path / "front.csv")
+    with pytest.raises(DataError, match="other streams or options"):
+        Front.read(tmp_path / "front.csv", plan_of(streams, n_jobs=1, **options))
+
+
+def test_a_front_is_known_again_however_its_options_are_written(streams):
+    plans = [
+        plan_of(streams, prices={"loud": 2.0, "soft": 3.0}, time_limit=10),
+        plan_of(streams, FEATURES, prices={"soft": 3.0, "loud": 2.0}, time_limit=timedelta(seconds=10), n_jobs=1),
+    ]
+    assert len({identity(plan) for plan in plans}) == 1
+
+
+def test_no_group_is_both_searched_and_set_apart(streams):
+    groups = np.arange(len(streams)) // 4
+    division = plan_of(streams, FEATURES, groups=groups).maker.division
+    place = dict(zip(streams.names, groups, strict=True))
+    learning, testing = ({place[name] for name in part.names} for part in (division.learning, division.testing))
+    assert not learning & testing
+
+
+def test_a_point_that_labels_nothing_is_refused(found):
+    nothing = Front((found.points[0]._replace(threshold=1.0),), found.plan)
+    with pytest.raises(TrainingError, match="none of the 96 streams that were set apart gets a label"):
+        nothing.procedure(0)
+
+
+def test_a_decision_of_a_loaded_point_is_that_of_its_trajectories(middle):
+    procedure = middle[1]
+    fresh = noisy_streams(80, seed=5)
+    values = tabulate(fresh, procedure.features).values
+    rows = procedure.classifier.probabilities(values.reshape(-1, len(procedure.features)))
+    shape = (*values.shape[:2], -1)
+    confidence = rows.reshape(shape).max(axis=2)
+    trajectories = Trajectories(rows.reshape(shape).argmax(axis=2), confidence, fresh.lengths)
+    _, ticks = trajectories.decide(procedure.confidence)
+    assert [decision.tick for decision in evaluate(procedure, fresh).decisions] == ticks.tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"model": "qsfs1"}, ValueError, "model is 'qsfs1', expected one of extra-trees, c45"),
+        ({"time_limit": timedelta(seconds=0.5)}, ValueError, "expected at least one tick of 1 s"),
+        ({"accuracies": ()}, ValueError, "expected at least one of each"),
+        ({"accuracies": (0.99999,)}, DataError, "record .* more"),
+        ({"seconds": -1}, ValueError, "seconds is -1"),
+        ({"select": "luck"}, ValueError, "select is 'luck', expected one of streamrelief"),
+        ({"features": "mean(loud)"}, TypeError, r"expected a sequence of features: \['mean\(loud\)'\]"),
+        ({"features": [3]}, TypeError, "features holds 3"),
+        ({"features": []}, ValueError, "there are no features"),
+        ({"features": ["mean(loud)", "mean(loud)"]}, ValueError, r"feature 'mean\(loud\)' is there twice"),
+        ({"features": ["mean(quiet)"]}, DataError, "column 'quiet' is not there, expected one of loud, soft"),
+        ({"completenesses": (0.9999,), "accuracies": (0.5,)}, DataError, "record .* more"),
+    ],
+)
+def test_wrong_options_are_refused_with_what_was_expected(streams, options, error, words):
+    with pytest.raises(error, match=words):
+        explore(streams, **{"features": FEATURES, "vary": True, "n_jobs": 1, **options})
+
+
+def test_streams_of_one_class_are_refused():
+    with pytest.raises(DataError, match="there is one class only"):
+        plan_of(StreamSet(np.zeros((20, 2, 1)), ["a"] * 20, ["t"]), ["mean(t)"])
+
+
+def test_a_point_that_there_is_not_is_refused(found):
+    with pytest.raises(ValueError, match=f"index is {len(found.points)}, expected 0 to {len(found.points) - 1}"):
+        found.procedure(len(found.points))
+
+
+def grouped(tmp_path, text):
+    path = tmp_path / "groups.csv"
+    path.write_text(text, encoding="utf-8")
+    streams = StreamSet(np.zeros((2, 1, 1)), ["a", "b"], ["t"], names=["p", "q"])
+    return read_groups(path, streams)
+
+
+def test_groups_come_in_the_order_of_the_streams(tmp_path):
+    assert grouped(tmp_path, "stream,group\nq,attic\np,cellar\n") == ["cellar", "attic"]
+
+
+def test_groups_of_a_spreadsheet_are_read(tmp_path):
+    assert grouped(tmp_path, "\ufeffstream,group\nq,attic\np,cellar\n") == ["cellar", "attic"]
+
+
+@pytest.mark.parametrize("content", [b"stream,group\np,K\xfcche\n", b"stream,group\np," + b"x" * 200_000])
+def test_a_file_of_groups_that_is_no_text_is_named(tmp_path, content):
+    path = tmp_path / "groups.csv"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"groups\.csv cannot be read"):
+        read_groups(path, StreamSet(np.zeros((1, 1, 1)), ["a"], ["t"], names=["p"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("stream,group\np,attic,2\nq,attic\n", r"line 2 of .* has the further cells \['2'\]"),
+        ("stream,group\np,attic\n", "has no group for stream 'q'"),
+        ("stream,group\np,attic\nq,attic\nr,attic\n", "has a group for stream 'r', which there is not"),
+        ("stream,group\np,attic\nq,attic\np,cellar\n", "has stream 'p' in the groups 'attic' and 'cellar'"),
+        ("stream,group\np,attic\nq,\n", "line 3 of .*, expected a stream and its group"),
+        ("stream,room\np,attic\n", "line 2 of .*, expected a stream and its group"),
+        ("", "has no group for stream 'p'"),
+    ],
+)
+def test_groups_that_are_wrong_are_refused_by_the_name_of_the_stream(tmp_path, text, words):
+    with pytest.raises(DataError, match=words):
+        grouped(tmp_path, text)

@@ -1,0 +1,589 @@
+"""Promises from recorded streams to a running procedure: what is certified, is what an engine does."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from helpers.procedures import labelled_streams
+from numpy.testing import assert_allclose, assert_array_equal
+from oracles import promises as naive_promises
+
+import feature_extractors as fx
+from streamfs import Costs, Procedure, StreamSet, evaluate, tabulate, train
+from streamfs.base.progress import quiet
+from streamfs.classifiers.calibration import Calibration
+from streamfs.classifiers.forest import Forest
+from streamfs.classifiers.tree import Tree
+from streamfs.costs.energy import profile
+from streamfs.costs.pricing import Pricing
+from streamfs.costs.spending import Messages
+from streamfs.errors import DataError, TrainingError
+from streamfs.evaluation.traffic import measure_traffic
+from streamfs.evaluation.trajectories import Trajectories
+from streamfs.selection.by_name import SELECTORS
+from streamfs.training.learners import tree_learner
+from streamfs.training.promises import Promise, PromiseError, cheapest, held_out, search_and_certify, split
+from streamfs.training.promises.candidates import Candidates
+from streamfs.training.promises.certificate import walk
+from streamfs.training.promises.held_out import HeldOut
+from streamfs.training.promises.plan import Plan
+from streamfs.training.promises.split import Division
+
+FEATURES = ["mean(a.level)", "mean(b.level)", "mean(a.noise)"]
+PROMISE = Promise(accuracy=0.8, completeness=0.8, risk=0.1)
+
+
+def kept(streams, **options):
+    """A small promise kept."""
+    return train(streams, **{"features": FEATURES, "promise": PROMISE, "vary": False, "n_jobs": 1, **options})
+
+
+@pytest.fixture(scope="module")
+def streams():
+    return labelled_streams(n_streams=160, n_ticks=10)
+
+
+@pytest.fixture(scope="module")
+def procedure(streams):
+    return kept(streams)
+
+
+@pytest.fixture
+def plan(streams):
+    return Plan(
+        streams,
+        PROMISE,
+        [fx.get(name) for name in FEATURES],
+        Pricing(profile("transmissions")),
+        make_selector=None,
+        learners=("c45",),
+        min_leaf=2,
+        time_limit=10,
+        groups=None,
+        search="floating",
+        vary=False,
+        seconds=None,
+        resume=None,
+        seed=0,
+        n_jobs=1,
+        progress=quiet,
+    )
+
+
+def waiting(n_streams=160, n_ticks=16, start=9, seed=0):
+    """Two classes that no tick tells apart before a certain one, in two columns that say the same."""
+    rng = np.random.default_rng(seed)
+    labels = np.where(np.arange(n_streams) % 2, "on", "off")
+    step = (labels == "on")[:, np.newaxis] & (np.arange(1, n_ticks + 1) >= start)
+    values = np.stack([4.0 * step + rng.normal(0, 1, step.shape) for _ in range(2)], axis=2)
+    return StreamSet(values, labels, ["a.level", "b.load"])
+
+
+class TestTheEvidence:
+    def test_is_what_an_engine_does_on_the_streams_of_the_test(self, streams, procedure):
+        evidence, testing = procedure.about["promise"], Division.of(streams, None, 0).testing
+        evaluation = evaluate(procedure, testing)
+        assert evidence["streams"] == len(testing)
+        assert evidence["searched_on"] == len(streams) - len(testing)
+        assert evaluation.completeness == evidence["labelled"] / evidence["streams"] >= 0.8
+        assert evaluation.accuracy == evidence["right"] / evidence["labelled"] >= 0.8
+        assert evaluation.ticks == evidence["ticks"]
+        assert evaluation.confidence == evidence["threshold"]
+
+    def test_is_the_messages_that_were_sent_until_then(self, streams, procedure):
+        testing = Division.of(streams, None, 0).testing
+        spent = Messages(testing, procedure.channels, testing.lengths).until(procedure.features)
+        decisions = evaluate(procedure, testing).decisions
+        assert_allclose(
+            procedure.about["promise"]["cost"],
+            np.mean([spent[i, decision.tick - 1] for i, decision in enumerate(decisions)]),
+        )
+
+    def test_has_the_messages_that_were_sent_before_an_episode_opened(self):
+        recorded = labelled_streams(n_streams=160, n_ticks=10)
+        recorded.values[::3, :3, 3] = np.nan
+        distance, mild = "mean_absolute_difference(a.level, b.noise)", Promise(0.55, 0.5, 0.2)
+        found = kept(recorded, features=[distance], promise=mild, model="c45")
+        testing = Division.of(recorded, None, 0).testing
+        assert_allclose(found.about["promise"]["cost"], sum(measure_traffic(found, testing).channels.values()))
+
+    def test_is_small_were_the_promise_just_broken(self, procedure):
+        evidence = procedure.about["promise"]
+        n, labelled = evidence["streams"], evidence["labelled"]
+        accurate = naive_promises.accuracy_p_value(labelled, labelled - evidence["right"], 0.8)
+        complete = naive_promises.completeness_p_value(n, labelled, 0.8)
+        assert_allclose([evidence["p_accuracy"], evidence["p_completeness"]], [accurate, complete], rtol=1e-9)
+        assert max(accurate, complete) <= evidence["risk"] == 0.1
+
+    def test_says_how_many_subsets_were_judged(self, streams):
+        assert kept(streams, search="exhaustive").about["promise"]["subsets"] == 7
+
+    def test_of_a_promise_without_completeness_says_so(self, streams):
+        evidence = kept(streams, promise=Promise(0.8, risk=0.1)).about["promise"]
+        assert (evidence["completeness"], evidence["p_completeness"]) == (None, None)
+
+
+class TestTheProcedure:
+    @pytest.mark.parametrize("model", ["c45", "extra-trees"])
+    @pytest.mark.parametrize("channel", ["a.level", "a.level@delta:0.5"])
+    def test_decides_when_it_is_loaded_as_the_trajectories_that_were_tested(self, tmp_path, model, channel):
+        recorded = labelled_streams(n_streams=160, n_ticks=10, gaps=0.1)
+        features = [f"mean({channel})", "min(b.level@every:2)", "mean(b.noise)"]
+        found = kept(recorded, features=features, model=model, max_silence=4.0)
+        assert found.about["classifier"] == model
+        assert isinstance(found.classifier, {"c45": Tree, "extra-trees": Forest}[model])
+        found.save(tmp_path / "kept.streamfs")
+        loaded = Procedure.load(tmp_path / "kept.streamfs")
+        assert loaded.digest == found.digest
+        assert loaded.about == found.about
+        unseen = labelled_streams(n_streams=60, n_ticks=10, gaps=0.2, seed=7)
+        lengths = np.random.default_rng(1).integers(0, 11, 60)
+        unseen = StreamSet(unseen.values, unseen.labels, unseen.columns, lengths=lengths)
+        table = tabulate(unseen, found.features, 4.0)
+        trajectories = Trajectories.of(found.classifier, table, found.time_limit)
+        classes, ticks = trajectories.decide(found.about["promise"]["threshold"])
+        assert 0 < (classes >= 0).sum() < 60
+        for decision, place, tick in zip(evaluate(loaded, unseen).decisions, classes, ticks, strict=True):
+            assert decision.label == (None if place < 0 else found.classes[place])
+            assert decision.tick == tick
+
+    def test_is_the_same_for_any_number_of_threads_and_each_time(self, streams, procedure):
+        for n_jobs in (2, 1, -1):
+            again = kept(streams, n_jobs=n_jobs)
+            assert again.digest == procedure.digest
+            assert again.about == procedure.about
+
+    def test_keeps_its_promise_on_streams_to_come(self, procedure):
+        evaluation = evaluate(procedure, labelled_streams(n_streams=1000, n_ticks=10, seed=5))
+        assert evaluation.accuracy > 0.8
+        assert evaluation.completeness > 0.8
+
+    def test_has_no_feature_that_its_classifier_does_not_test(self, streams):
+        found = kept(streams, model="c45")
+        assert found.classifier.features_tested() == tuple(range(len(found.features)))
+        assert "count()" not in [feature.name for feature in found.features]
+
+    def test_charges_a_channel_that_features_share_once(self, streams):
+        features = ["mean(a.level)", "max(a.level)", "min(a.level)"]
+        found = kept(streams, features=features)
+        assert len(found.features) > 1
+        assert_allclose(found.costs.each.sum(), 1.0)
+
+    def test_knows_all_classes(self, streams):
+        labels = np.where(np.arange(160) % 8 == 3, "aaa", streams.labels)
+        values = streams.values + np.where(labels == "aaa", 9.0, 0.0)[:, np.newaxis, np.newaxis]
+        three = StreamSet(values, labels, streams.columns)
+        found = kept(three)
+        assert found.classes == ("aaa", "busy", "calm")
+        assert evaluate(found, three).accuracy > 0.8
+
+    def test_is_told_of_numbers_of_numpy(self, streams, tmp_path):
+        found = kept(streams, promise=Promise(np.float64(0.8), np.float32(0.75), np.float64(0.1)))
+        found.save(tmp_path / "kept.streamfs")
+        assert Procedure.load(tmp_path / "kept.streamfs").about["promise"]["completeness"] == 0.75
+
+    def test_ends_at_the_horizon(self, streams):
+        one, other = kept(streams, horizon=6), kept(streams, time_limit=6)
+        assert one.time_limit == 6
+        assert one.digest == other.digest
+
+
+class TestTheCheapest:
+    def test_channel_of_two_that_say_the_same_is_taken(self):
+        recorded = waiting(start=3)
+        features = ["last(a.level)", "last(b.load)"]
+        for dear, cheap in (("level", "b.load"), ("load", "a.level")):
+            found = kept(recorded, features=features, prices={dear: 3.0})
+            assert found.channels == (cheap,)
+
+    def test_policy_is_found_where_it_must_be(self):
+        recorded = waiting()
+        plain = kept(recorded, features=["last(a.level)"])
+        found = kept(recorded, features=["last(a.level)"], vary=True)
+        assert plain.channels == ("a.level",)
+        assert all("@" in channel for channel in found.channels)
+        assert found.about["promise"]["cost"] < 0.6 * plain.about["promise"]["cost"]
+        assert found.about["promise"]["accuracy"] == 0.8
+
+    def test_feature_by_costs_of_ones_own_is_taken(self):
+        recorded, features = waiting(start=2), ["last(a.level)", "last(b.load)"]
+        for costs, name in ((Costs([5.0, 1.0], [0.0, 2.0]), "last(b.load)"), (Costs([1.0, 5.0]), "last(a.level)")):
+            found = kept(recorded, features=features, costs=costs, vary=True)
+            paid = [feature.name for feature in found.features if feature.columns]
+            assert paid == [name]
+            evidence = found.about["promise"]
+            once = costs.once[features.index(name)]
+            assert_allclose(evidence["cost"], evidence["ticks"] + once)
+            assert_allclose(found.costs.classification(3), 3 + once)
+
+    def test_of_all_subsets_is_no_dearer_than_what_floats_up(self, plan):
+        floating = plan.maker.search().best
+        assert plan.maker.search("exhaustive").best.score >= floating.score
+
+    @pytest.mark.parametrize("select", ["streamrelief", "literal", "relief"])
+    def test_of_many_features_is_searched_among_those_that_are_proposed(self, streams, select):
+        names = [f"{kind}({column})" for kind in ("mean", "max", "min") for column in streams.columns]
+        found = kept(streams, features=names, select=select, model="c45")
+        assert any(f.name in names for f in found.features)
+        assert found.about["promise"]["subsets"] < 300
+
+
+class TestTheTestIsApart:
+    def test_what_is_searched_learnt_and_walked_does_not_depend_on_the_streams_of_the_test(
+        self, plan, monkeypatch
+    ):
+        walked, search = [], plan.maker.search()
+        frozen = plan.maker.freeze(search.best)
+
+        def spy(curve, promise, thresholds):
+            walked.append((curve, promise, thresholds.tolist()))
+            return certify(curve, promise, thresholds)
+
+        certify = search_and_certify.certify
+        monkeypatch.setattr(search_and_certify, "certify", spy)
+        plan.maker.certify(frozen)
+        testing = plan.maker.division.testing
+        other = StreamSet(-testing.values[::-1], testing.labels, testing.columns)
+        apart = replace(plan.maker, division=plan.maker.division._replace(testing=other))
+        again = apart.search()
+        assert again.judged == search.judged
+        refrozen = apart.freeze(again.best)
+        assert refrozen.classifier.to_json() == frozen.classifier.to_json()
+        with pytest.raises(PromiseError):
+            apart.certify(refrozen)
+        (curve, _, order), (other_curve, _, other_order) = walked
+        assert order == other_order == walk(frozen.held_out, PROMISE, len(testing)).tolist()
+        assert curve.points() != other_curve.points()
+
+    def test_groups_are_never_on_both_sides(self, streams, monkeypatch):
+        groups = np.array([f"room {i // 4}" for i in range(160)])
+        made = []
+        for module in (split, held_out):
+
+            def spy(X, y, sites, cv, seed, make_folds=module.make_folds):
+                made.append((np.asarray(sites), make_folds(X, y, sites, cv, seed)))
+                return made[-1][1]
+
+            monkeypatch.setattr(module, "make_folds", spy)
+        kept(streams, groups=groups.tolist(), model="c45")
+        assert len(made) >= 2
+        assert {len(sites) for sites, _ in made[1:]} == {96}
+        for sites, folds in made:
+            for fold in folds:
+                assert not set(sites[fold.training]) & set(sites[fold.test])
+        learning = set(made[1][0])
+        assert not learning & (set(groups) - learning)
+        assert set(made[0][0]) == set(groups)
+
+    def test_streams_of_a_room_are_tested_together(self, streams):
+        groups = np.arange(160) % 16
+        parts = Division.of(streams, groups, 0)
+        rooms = [{groups[streams.names.index(name)] for name in part.names} for part in parts[:2]]
+        assert not rooms[0] & rooms[1]
+        assert kept(streams, groups=groups).about["promise"]["streams"] == len(parts.testing)
+
+
+class TestRefusals:
+    def test_noise_keeps_no_promise_however_many_there_are(self, streams):
+        with pytest.raises(PromiseError, match="cannot be promised: the best threshold") as refused:
+            kept(streams, features=["mean(a.noise)", "mean(b.noise)"])
+        error = refused.value
+        assert error.streams_needed is None
+        assert error.best.accuracy < 0.8
+        labelled = [point["completeness"] for point in error.curve]
+        assert labelled == sorted(labelled)
+        assert error.best._asdict() in error.curve or len(error.curve) == 12
+
+    def test_a_promise_nearly_kept_says_how_many_streams_would_do(self):
+        few = labelled_streams(n_streams=100, n_ticks=3)
+        names = ["mean(a.noise)", "last(b.level@flag:2)"]
+        with pytest.raises(
+            PromiseError, match=r"about \d+ streams are needed, \d+ more than there are"
+        ) as refused:
+            kept(few, features=names, promise=Promise(0.84, 0.5, 0.02), model="c45")
+        needed = refused.value.streams_needed
+        assert needed > 100
+        assert f"about {needed} streams are needed, {needed - 100} more than there are" in str(refused.value)
+        assert refused.value.best.accuracy > 0.84
+
+    def test_few_streams_are_refused_before_anything_is_learnt(self, streams, monkeypatch):
+        monkeypatch.setattr(HeldOut, "curve", None)
+        with pytest.raises(DataError, match="of 160 streams 64 are left for the test, expected at least 299"):
+            kept(streams, promise=Promise(0.99, risk=0.05))
+
+    def test_constant_features_tell_nothing(self, streams):
+        flat = StreamSet(np.ones_like(streams.values), streams.labels, streams.columns)
+        with pytest.raises(TrainingError, match="tells the classes apart on 96 streams"):
+            kept(flat, model="c45")
+
+    def test_a_class_without_readings_is_named(self, streams):
+        values = streams.values.copy()
+        values[streams.labels == "calm", :, 1] = np.nan
+        with pytest.raises(DataError, match=r"class 'calm' .* b\.level has 0 readings"):
+            kept(StreamSet(values, streams.labels, streams.columns))
+
+
+class TestGoingOn:
+    def counted(self, monkeypatch):
+        """How many curves are computed."""
+        asked = []
+
+        def curve(held, chosen, compute=HeldOut.curve):
+            asked.append(tuple(chosen))
+            return compute(held, chosen)
+
+        monkeypatch.setattr(HeldOut, "curve", curve)
+        return asked
+
+    def test_a_finished_search_is_not_judged_anew(self, streams, tmp_path, monkeypatch):
+        asked, path = self.counted(monkeypatch), tmp_path / "judged.jsonl"
+        first = kept(streams, model="c45", resume=path)
+        n_first, written = len(asked), path.read_bytes()
+        again = kept(streams, model="c45", resume=path, n_jobs=2)
+        assert again.digest == first.digest
+        assert again.about == first.about
+        assert path.read_bytes() == written
+        assert 2 * n_first - len(asked) == first.about["promise"]["subsets"] == written.count(b"\n")
+
+    @pytest.mark.parametrize("n_lines", [0, 1, 3])
+    def test_a_search_that_was_stopped_goes_the_same_way(self, streams, tmp_path, n_lines):
+        path = tmp_path / "judged.jsonl"
+        first = kept(streams, model="c45", resume=path)
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(lines[:n_lines]) + lines[n_lines][:-9])
+        assert kept(streams, model="c45", resume=path).digest == first.digest
+        assert path.read_bytes().splitlines(keepends=True) == lines
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            {"seed": 1},
+            {"promise": Promise(0.8, 0.8, 0.2)},
+            {"time_limit": 9},
+            {"min_leaf": 3},
+            {"prices": {"level": 2.0}},
+            {"energy_profile": "esp32_wifi"},
+            {"groups": np.arange(160) // 2},
+            {"max_silence": 5.0},
+            {"model": "extra-trees"},
+            {"streams": "columns"},
+            {"streams": "period"},
+            {"streams": "lengths"},
+            {"streams": "labels"},
+        ],
+        ids=str,
+    )
+    def test_what_was_judged_of_another_problem_does_not_count(self, streams, tmp_path, other, monkeypatch):
+        path, options = tmp_path / "judged.jsonl", {"model": "c45", **other}
+        kept(streams, model="c45", resume=path)
+        values, labels, columns = streams.values, streams.labels, streams.columns
+        changed = {
+            "columns": (values, labels, [columns[1], columns[0], *columns[2:]]),
+            "period": (values, labels, columns, 2.0),
+            "lengths": (values, labels, columns, 1.0, None, np.full(160, 9)),
+            "labels": (values, np.roll(labels, 1), columns),
+            None: (values, labels, columns),
+        }
+        asked, before = self.counted(monkeypatch), path.read_bytes()
+        kept(StreamSet(*changed[options.pop("streams", None)]), resume=path, **options)
+        assert path.read_bytes().startswith(before)
+        assert path.read_bytes().count(b"\n") - before.count(b"\n") > 3
+        assert len(asked) > 3
+
+    def test_what_was_judged_in_another_way_does_not_count(self, plan, monkeypatch):
+        before = plan._problem()
+        assert plan._problem() == before
+        monkeypatch.setattr("streamfs.training.promises.plan.JUDGED_AS", 0)
+        assert plan._problem() != before
+
+    def test_another_file_is_not_written_over(self, streams, tmp_path):
+        path = tmp_path / "mine.json"
+        path.write_bytes(b'{"my": "data"}')
+        with pytest.raises(DataError, match=r"line 1 of .*mine\.json"):
+            kept(streams, resume=path)
+        assert path.read_bytes() == b'{"my": "data"}'
+
+
+class TestTime:
+    def test_when_it_is_over_what_was_found_works(self, streams, monkeypatch):
+        now = iter(range(1000))
+        monkeypatch.setattr(cheapest.time, "monotonic", lambda: float(next(now)))
+        found = kept(streams, model="c45", seconds=2.5)
+        assert found.about["promise"]["subsets"] == 2
+        assert evaluate(found, streams).accuracy > 0.8
+
+    def test_progress_is_told(self, streams):
+        told = []
+        kept(streams, model="c45", progress=lambda *step: told.append(step))
+        what = list(dict.fromkeys(step[0] for step in told))
+        assert what == ["computing the features", "searching the cheapest features", "building the classifier"]
+        *done, end = [step[1:] for step in told if step[0] == "searching the cheapest features"]
+        assert done == [(n, 0) for n in range(1, len(done) + 1)]
+        assert end == (len(done), len(done))
+
+
+class TestWrongArguments:
+    @pytest.mark.parametrize(
+        ("options", "error", "message"),
+        [
+            ({"promise": 0.9}, TypeError, r"promise is 0.9, expected a Promise, such as Promise\(accuracy=0.9\)"),
+            ({"promise": {"accuracy": 0.9}}, TypeError, "expected a Promise"),
+            ({"confidence": 0.9}, ValueError, "confidence is 0.9, expected none beside a promise"),
+            ({"n_features": 2}, ValueError, "n_features is 2, expected none beside a promise"),
+            ({"positions": [1, 2]}, ValueError, r"positions is \[1, 2\], expected none beside a promise"),
+            ({"model": "qsfs1"}, ValueError, "model is 'qsfs1', expected one of extra-trees, c45"),
+            ({"model": "forest"}, ValueError, "model is 'forest', expected one of extra-trees, c45"),
+            ({"search": "best"}, ValueError, "search is 'best', expected one of floating, exhaustive"),
+            ({"seconds": 0}, ValueError, "seconds is 0, expected a number of more than 0"),
+            ({"seconds": float("nan")}, ValueError, "seconds is nan, expected a number of more than 0"),
+            ({"seconds": "1"}, ValueError, "seconds is '1', expected a number"),
+            ({"seed": -1}, ValueError, "seed is -1, expected a whole number, at least 0"),
+            ({"seed": None}, ValueError, "seed is None, expected a whole number"),
+            ({"n_jobs": 0}, ValueError, "n_jobs is 0, expected a whole number of threads, or -1 for all"),
+            ({"n_jobs": 1.5}, ValueError, "n_jobs is 1.5, expected a whole number"),
+            ({"groups": [1, 2]}, DataError, r"groups have shape \(2,\), expected \(160,\), one a stream"),
+            ({"groups": np.arange(160) % 9}, DataError, "there are 9 groups, expected at least 10"),
+            ({"groups": [None, *range(159)]}, DataError, "the group of stream pair-000 is None"),
+            ({"prices": {"light": 2.0}}, DataError, "there is a price of 'light', expected one of level, noise"),
+            ({"prices": {"level": -1.0}}, ValueError, "price of level is -1.0, expected a finite number"),
+            ({"costs": Costs([1.0])}, ValueError, "there are 1 costs, expected 3, one a feature"),
+            ({"time_limit": 0}, ValueError, "time limit is 0, expected whole ticks, at least 1"),
+            ({"time_limit": 3, "horizon": 3}, ValueError, "horizon is 3 and time_limit 3, expected one of them"),
+            ({"max_silence": 0.5}, ValueError, "max_silence is 0.5 s, expected at least a tick of 1 s"),
+            ({"features": ["count()"]}, TrainingError, r"none of count\(\) is left to search"),
+            ({"features": ["mean(z)"]}, DataError, "column 'z' is not there"),
+            ({"select": "best"}, ValueError, "select is 'best', expected one of streamrelief"),
+            ({"resume": "."}, IsADirectoryError, "Is a directory"),
+            ({"resume": "no/where.jsonl"}, FileNotFoundError, r"no/where\.jsonl"),
+        ],
+        ids=str,
+    )
+    def test_are_named(self, streams, options, error, message):
+        with pytest.raises(error, match=message):
+            kept(streams, **options)
+
+    def test_many_features_are_not_exhausted(self, streams):
+        names = [f"{kind}({column})" for kind in ("mean", "max", "min") for column in streams.columns]
+        with pytest.raises(ValueError, match="there are 12 features to exhaust, expected at most 10"):
+            kept(streams, features=names, search="exhaustive")
+
+    @pytest.mark.parametrize("select", ["streamrelief", None])
+    def test_many_features_of_a_few_channels_are_not_exhausted_either(self, streams, select):
+        channels = ("a.level", "a.level@delta:0.5")
+        names = [f"{kind}({c})" for kind in ("mean", "max", "min", "last", "range", "slope") for c in channels]
+        with pytest.raises(ValueError, match="there are 12 features to exhaust, expected at most 10"):
+            kept(streams, features=names, search="exhaustive", select=select)
+
+
+def test_a_rare_class_that_only_the_test_has_is_refused_before_anything_is_learnt(streams, monkeypatch):
+    monkeypatch.setattr(HeldOut, "curve", None)
+    sites = np.arange(160) % 20
+    labels = np.where(np.isin(sites, [3, 4]), "aaa", np.where(sites % 2, "a", "b"))
+    recorded = StreamSet(streams.values, labels, streams.columns)
+    seeds = [s for s in range(30) if refuses(recorded, sites, s)]
+    assert seeds
+    with pytest.raises(DataError, match=r"of 2 groups of class 'aaa' (none|1) is left to learn from"):
+        kept(recorded, groups=sites, seed=seeds[0])
+
+
+def refuses(recorded, sites, seed):
+    try:
+        Division.of(recorded, sites, seed)
+    except DataError:
+        return True
+    return False
+
+
+def test_the_learner_that_is_cheaper_on_what_was_found_learns(plan):
+    both = {"c45": plan.maker.learners["c45"], "stump": tree_learner(40, 10)}
+    maker = replace(plan.maker, learners=both)
+    found = maker.search().best
+    cheaper = max(both, key=lambda name: maker.judge(found.subset, name).score)
+    assert maker.freeze(found).learner == cheaper == "c45"
+
+
+def test_subsets_are_judged_by_how_likely_they_pass_a_test_of_as_many_streams_as_are_set_apart(plan):
+    maker, subset = plan.maker, plan.maker.candidates.proposed[-1:]
+    curve = maker.scouted.curve([*maker.candidates.free, *subset])
+    by_64, by_96 = (cheapest.judge(curve, PROMISE, n, subset) for n in (64, 96))
+    assert maker.judge(subset) == maker.search("exhaustive").judged[subset] == by_64
+    assert by_64.chance != by_96.chance
+
+
+def test_thresholds_mean_the_same_where_the_calibration_makes_half_of_them(plan, monkeypatch):
+    maker, testing = plan.maker, plan.maker.division.testing
+    found = maker.judge(maker.candidates.proposed)
+    plain = maker.freeze(found)
+    monkeypatch.setattr(Calibration, "fit", lambda *_: Calibration(1.0, -6.0))
+    frozen = maker.freeze(found)
+    assert_allclose(frozen.held_out.thresholds[-3:], 0.5, atol=1e-6)
+    counts, plain_counts = (maker.curve(f, testing).at(f.held_out.thresholds) for f in (frozen, plain))
+    assert_array_equal(counts, plain_counts)
+
+
+def test_a_class_that_no_stream_of_the_test_has_does_not_change_what_the_others_are_called(plan):
+    testing = plan.maker.division.testing
+    calm = testing.take(np.flatnonzero(testing.labels == "calm"))
+    frozen = plan.maker.freeze(plan.maker.judge(plan.maker.candidates.proposed))
+    assert plan.maker.curve(frozen, calm).accuracy[-1] > 0.8
+
+
+def test_values_are_held_as_long_in_what_is_searched_learnt_and_tested(plan, monkeypatch):
+    asked = []
+    monkeypatch.setattr(search_and_certify, "tabulate", lambda *args: asked.append(args[2:]) or tabulate(*args))
+    plan.pricing = replace(plan.pricing, max_silence=2.0)
+    frozen = plan.maker.freeze(plan.maker.judge(plan.maker.candidates.proposed))
+    plan.maker.curve(frozen, plan.maker.division.testing)
+    assert len(asked) >= 3
+    assert set(asked) == {(2.0,)}
+
+
+@pytest.mark.parametrize(("own", "ways"), [(None, 2), (dict.fromkeys(FEATURES, (1.0, 0.0)), 1)])
+def test_features_go_in_together_only_where_they_share_what_is_paid(plan, own, ways):
+    candidates = replace(plan, pricing=replace(plan.pricing, own=own)).maker.candidates
+    assert len(candidates.bundles) == ways
+
+
+@pytest.mark.parametrize(
+    ("n_features", "search", "is_ranked"),
+    [(10, "floating", False), (11, "floating", True), (11, "exhaustive", False)],
+)
+def test_many_features_are_ranked_but_not_a_few_nor_those_to_exhaust(plan, n_features, search, is_ranked):
+    windows = [fx.get(f"mean(a.level; window={n})") for n in range(2, n_features + 2)]
+    asked = replace(plan, features=windows, search=search, make_selector=SELECTORS["relief"])
+    assert (asked._propose(plan.streams) is not None) == is_ranked
+
+
+def test_what_was_found_is_followed_at_every_tick(plan, monkeypatch):
+    monkeypatch.setattr(search_and_certify, "SCOUTED_TICKS", 4)
+    assert len(plan.maker.scouted.ticks) == 4
+    assert plan.maker.held_out("c45").ticks.tolist() == list(range(1, 11))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("groups", ["a"] * 4), ("seconds", 3.0), ("resume", "judged.jsonl")),
+        *(("search", "exhaustive"), ("search", "luck"), ("vary", False)),
+    ],
+)
+def test_what_only_a_promise_needs_is_refused_without_one(name, value):
+    streams = StreamSet(np.arange(8.0).reshape(4, 2, 1), ["off", "on"] * 2, ["t"])
+    with pytest.raises(ValueError, match=f"{name} is .*, expected none without a promise"):
+        train(streams, features=["mean(t)"], **{name: value})
+
+
+def test_all_subsets_of_what_is_offered_are_searched_and_no_variants_beside_them():
+    streams = StreamSet(np.random.default_rng(0).normal(size=(20, 16, 1)), ["off", "on"] * 10, ["t"])
+    found = Candidates.among(streams, [fx.get("mean(t)"), fx.get("max(t)")], None, vary=True)
+    assert [found.features[place].name for place in found.proposed] == ["mean(t)", "max(t)"]
+    assert len(found.features) > 3
+
+
+def test_costs_of_ones_own_are_weighed_as_they_say(streams):
+    alike, weighed = (
+        kept(streams, costs=Costs([1.0, 1.0, 1.0], [5.0, 5.0, 5.0], a=a, b=b)) for a, b in ((1.0, 1.0), (2.0, 3.0))
+    )
+    assert (weighed.costs.a, weighed.costs.b) == (weighed.offered.a, weighed.offered.b) == (2.0, 3.0)
+    assert weighed.about["promise"]["cost"] > 2 * alike.about["promise"]["cost"]
+    assert evaluate(weighed, streams).cost > 2 * evaluate(alike, streams).cost
