@@ -75,7 +75,7 @@ def restart(folder: Path, port: int) -> dict[str, float]:
     from streamfs.gateway.core.options import Options  # noqa: PLC0415
     from streamfs.gateway.service import Gateway  # noqa: PLC0415
     from streamfs.gateway.storage.state import State  # noqa: PLC0415
-    from streamfs.gateway.transport import Transport  # noqa: PLC0415
+    from streamfs.gateway.transport.transport import Transport  # noqa: PLC0415
     from streamfs.procedure.procedure import Decision, Procedure  # noqa: PLC0415
 
     cpu_target.target_context.refresh()  # numba imports half of itself, and scipy, only now

@@ -13,7 +13,7 @@ from gateway_restart import CLIENT, N_NODES, N_ROUNDS, payload, topic
 from gateway_runs import Broker, Way, expect, scratch, started, undecided, write_config
 
 from streamfs.gateway.messages.publication import Publication
-from streamfs.gateway.transport import Transport
+from streamfs.gateway.transport.transport import Transport
 
 PATIENCE = 60.0  # seconds
 

@@ -93,7 +93,7 @@ def bare(told: dict[str, Any]) -> None:
 def gateway(told: dict[str, Any]) -> None:
     """The gateway as ``streamfs run --config`` has it."""
     from streamfs.gateway.host import hosted  # noqa: PLC0415
-    from streamfs.gateway.settings import read_settings  # noqa: PLC0415
+    from streamfs.gateway.settings.settings import read_settings  # noqa: PLC0415
 
     with hosted(read_settings(Path(told["config"]))) as running:
         observed = Observed(running, told["counts"])

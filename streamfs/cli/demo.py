@@ -24,7 +24,7 @@ from streamfs.evaluation.evaluation import Evaluation, evaluate
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.options import Options
 from streamfs.gateway.service import Gateway, Summary
-from streamfs.gateway.transport import Transport
+from streamfs.gateway.transport.transport import Transport
 from streamfs.gateway.warm_up import warm_up
 from streamfs.procedure.procedure import Decision, Procedure
 from streamfs.training.training import train

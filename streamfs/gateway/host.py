@@ -16,9 +16,9 @@ from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.operations.json_log import configure
 from streamfs.gateway.operations.notify import ALIVE, READY, STOPPING, notify, watchdog_seconds
 from streamfs.gateway.service import Gateway
-from streamfs.gateway.settings import Settings
+from streamfs.gateway.settings.settings import Settings
 from streamfs.gateway.storage.state import State
-from streamfs.gateway.transport import Transport
+from streamfs.gateway.transport.transport import Transport
 from streamfs.gateway.warm_up import warm_up
 from streamfs.procedure.procedure import Decision, Procedure
 

@@ -4,7 +4,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 
 from streamfs.gateway.messages.publication import Numbered, Publication
-from streamfs.gateway.transport import Transport
+from streamfs.gateway.transport.transport import Transport
 
 MAX_PASSING = 10_000
 

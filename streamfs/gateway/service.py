@@ -14,7 +14,7 @@ from streamfs.errors import StreamfsError
 from streamfs.gateway.batch import Batch, Grouping
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.core import Core, Effects, clock_record, model_record, start_record
-from streamfs.gateway.core.energy_account import EnergyLog, Spent
+from streamfs.gateway.core.energy_account import Spent
 from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.records import MESSAGE, Record
 from streamfs.gateway.dead_letters import DeadLetters
@@ -26,9 +26,10 @@ from streamfs.gateway.operations.log_notes import Remarks
 from streamfs.gateway.outbox import Outbox
 from streamfs.gateway.recovery import recover
 from streamfs.gateway.storage.committer import Done
+from streamfs.gateway.storage.energy_log import EnergyLog
 from streamfs.gateway.storage.state import State
 from streamfs.gateway.storage.store import Disk, Nowhere, Store
-from streamfs.gateway.transport import Message, Transport
+from streamfs.gateway.transport.transport import Message, Transport
 from streamfs.gateway.wall_clock import WallClock
 from streamfs.procedure.procedure import Decision, Procedure
 

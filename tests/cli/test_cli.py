@@ -27,7 +27,7 @@ from sensors_sim.same_source import SameSource, nodes_of
 from streamfs import Procedure, StreamRelief, StreamSet
 from streamfs.cli import console
 from streamfs.cli.app import NO_CACHE, cli, main
-from streamfs.gateway.transport import Transport
+from streamfs.gateway.transport.transport import Transport
 from streamfs.selection.by_name import SELECTORS
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from streamfs.gateway.storage.journal import Journal
 from streamfs.gateway.storage.log import Log
 from streamfs.gateway.storage.segment import Segment
-from streamfs.gateway.transport import Transport
+from streamfs.gateway.transport.transport import Transport
 
 
 class Point(NamedTuple):

@@ -12,8 +12,8 @@ from wire import Wiretap
 from witness import Publisher, Witness
 
 from streamfs.gateway.host import load_model
-from streamfs.gateway.settings import read_settings
-from streamfs.gateway.transport import Transport
+from streamfs.gateway.settings.settings import read_settings
+from streamfs.gateway.transport.transport import Transport
 
 SLOW = ("sync", 0.03)
 """A disk that is slow enough to kill the gateway from outside while it works."""

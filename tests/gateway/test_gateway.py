@@ -23,7 +23,7 @@ from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.energy_account import Spent
 from streamfs.gateway.core.options import Options
 from streamfs.gateway.service import Gateway
-from streamfs.gateway.transport import Transport
+from streamfs.gateway.transport.transport import Transport
 
 pytestmark = pytest.mark.mqtt
 

@@ -20,12 +20,13 @@ from streamfs.costs.energy import profile
 from streamfs.errors import DataError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings, Source
 from streamfs.gateway.core.control import Control
-from streamfs.gateway.core.energy_account import EnergyLog, Ledger
+from streamfs.gateway.core.energy_account import Ledger
 from streamfs.gateway.core.options import Options
-from streamfs.gateway.core.pairs import read_pairs
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.service import Gateway
-from streamfs.gateway.transport import Transport
+from streamfs.gateway.settings.pairs_file import read_pairs
+from streamfs.gateway.storage.energy_log import EnergyLog
+from streamfs.gateway.transport.transport import Transport
 from streamfs.procedure.procedure import Decision, Procedure
 
 PAIRS = {"p1": {"a": "n1", "b": "n2"}, "p2": {"a": "n2", "b": "n3"}}

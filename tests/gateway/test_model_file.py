@@ -14,7 +14,7 @@ from streamfs.gateway.core.replay_configuration import described
 from streamfs.gateway.host import hosted, options_of
 from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.recovery import last_model
-from streamfs.gateway.settings import read_settings
+from streamfs.gateway.settings.settings import read_settings
 from streamfs.gateway.storage.journal import Entry
 from streamfs.gateway.storage.state import State
 

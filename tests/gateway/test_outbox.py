@@ -10,7 +10,7 @@ from helpers.proxy import Proxy
 from streamfs.gateway import outbox as module
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.outbox import Outbox
-from streamfs.gateway.transport import Transport
+from streamfs.gateway.transport.transport import Transport
 
 pytestmark = pytest.mark.mqtt
 

@@ -36,7 +36,7 @@ HOSTED = """
 import gc
 from pathlib import Path
 from streamfs.gateway.host import hosted
-from streamfs.gateway.settings import read_settings
+from streamfs.gateway.settings.settings import read_settings
 
 with hosted(read_settings(Path(sys.argv[1]))):
     print(gc.get_freeze_count() > 10_000)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from streamfs.gateway.messages.publication import Publication
-from streamfs.gateway.transport import Transport
+from streamfs.gateway.transport.transport import Transport
 
 PATIENCE = 20.0  # seconds for what is to happen
 QUICK = {"backoff": (0.02, 0.1), "seed": 1}

@@ -14,7 +14,7 @@ import pytest
 
 from streamfs.gateway.operations import web
 from streamfs.gateway.operations.health import Health, Statistics
-from streamfs.gateway.settings import read_settings
+from streamfs.gateway.settings.settings import read_settings
 
 ROOT = Path(__file__).parents[2]
 UNIT = ROOT / "deploy" / "streamfs.service"

@@ -29,8 +29,8 @@ def check(settings: Path, as_json: bool) -> None:
     The model, the files that are named and the password are read; nothing is connected to and nothing is written.
     """
     from streamfs.cli import console
-    from streamfs.gateway.settings import read_settings
     from streamfs.gateway.settings.preview import make_plan
+    from streamfs.gateway.settings.settings import read_settings
 
     plan = make_plan(read_settings(settings))
     if as_json:

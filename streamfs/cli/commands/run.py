@@ -26,7 +26,7 @@ from streamfs.cli.parameters import (
 )
 
 if TYPE_CHECKING:
-    from streamfs.gateway.settings import Settings
+    from streamfs.gateway.settings.settings import Settings
 
 PATIENCE = 10.0  # seconds to reach the broker, where a person waits for it
 
@@ -108,7 +108,7 @@ def run(
     """
     from streamfs.cli import console
     from streamfs.gateway.host import hosted, tell_systemd
-    from streamfs.gateway.settings import read_settings
+    from streamfs.gateway.settings.settings import read_settings
     from streamfs.procedure.procedure import Decision
 
     _check_usage(context, config, adhoc)
@@ -193,9 +193,9 @@ def _flag(name: str) -> str:
 
 def _settings(adhoc: dict[str, Any]) -> "Settings":
     """The settings that the options mean; each run is another client, unless there is a state to go on from."""
-    from streamfs.gateway.settings import Settings
     from streamfs.gateway.settings.broker import Broker
     from streamfs.gateway.settings.sections import Logging, Time
+    from streamfs.gateway.settings.settings import Settings
     from streamfs.gateway.settings.streams import Streams
 
     keeps = adhoc["state"] is not None

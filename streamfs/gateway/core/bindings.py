@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, Self
 import orjson
 
 from feature_extractors.report import split_channel
-from streamfs.gateway.core.pairs import MAX_PAIRS, group_pairs, read_pairs
+from streamfs.gateway.core.pairs import MAX_PAIRS, group_pairs
 from streamfs.gateway.messages.codecs import Codec, codec_for
 from streamfs.gateway.messages.topics import Template, check_name
 
-__all__ = ["STANDARD", "Bindings", "Route", "Source", "read_pairs"]
+__all__ = ["STANDARD", "Bindings", "Route", "Source"]
 
 PAIR = ("a", "b")
 """Roles that columns of pairs have unless somebody says otherwise; a model of both is none of single nodes."""

@@ -1,18 +1,13 @@
 """What the nodes have spent: each received message once, however many streams it feeds."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import fsum
-from os import PathLike
-from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy.typing as npt
-import orjson
 
 from streamfs.costs.energy import Account, LoRaProfile, Profile, profile
-from streamfs.errors import StreamfsError
 from streamfs.procedure.procedure import Decision
 
 _MAX_SIZES = 10_000
@@ -133,39 +128,3 @@ class Ledger:
 
     def _line(self, kind: str, **fields: Any) -> dict[str, Any]:
         return {"kind": kind, **fields, "unit": self.profile.unit, "profile": self.profile.name}
-
-
-class EnergyLog:
-    """A file of JSON lines that is appended to.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    """
-
-    def __init__(self, path: str | PathLike[str]) -> None:
-        self._path = Path(path)
-        self._file = self._path.open("ab", buffering=0)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._file.close()
-
-    def write(self, lines: Iterable[dict[str, Any]]) -> None:
-        """Append lines.
-
-        Raises
-        ------
-        StreamfsError
-            If the file cannot be written.
-        """
-        try:
-            for line in lines:
-                self._file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
-        except OSError as error:
-            raise StreamfsError(f"energy log {self._path} cannot be written: {error.strerror}") from error

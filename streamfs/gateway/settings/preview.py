@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from streamfs.errors import MissingExtraError, SettingsError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.messages.topics import Template
-from streamfs.gateway.settings import Settings
+from streamfs.gateway.settings.settings import Settings
 from streamfs.gateway.settings.sources import InputSource
 from streamfs.gateway.transport.broker_address import BrokerAddress
 from streamfs.procedure.procedure import Procedure

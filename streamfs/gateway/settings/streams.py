@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Self
 
 from streamfs.gateway.core.bindings import Bindings, Route
-from streamfs.gateway.core.pairs import group_pairs, read_pairs
+from streamfs.gateway.core.pairs import group_pairs
 from streamfs.gateway.messages.topics import check_name
+from streamfs.gateway.settings.pairs_file import read_pairs
 from streamfs.gateway.settings.toml_section import Section
 
 

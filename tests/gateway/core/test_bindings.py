@@ -7,10 +7,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from streamfs.errors import DataError
-from streamfs.gateway.core.bindings import STANDARD, Bindings, Route, Source, read_pairs
+from streamfs.gateway.core.bindings import STANDARD, Bindings, Route, Source
 from streamfs.gateway.core.pairs import group_pairs
 from streamfs.gateway.messages.codecs import codec_for
 from streamfs.gateway.messages.topics import Template, check_topic
+from streamfs.gateway.settings.pairs_file import read_pairs
 
 PAIRS = {"p1": {"a": "n1", "b": "n2"}, "p2": {"a": "n2", "b": "n3"}}
 CHANNELS = ("a.light@flag:300", "b.light@flag:300", "b.temperature")

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from streamfs.cli.app import cli, main
 from streamfs.errors import DataError, PayloadError, SettingsError, TransportError
 from streamfs.gateway.messages.codecs import Several
-from streamfs.gateway.settings import read_settings
 from streamfs.gateway.settings.broker import Broker
 from streamfs.gateway.settings.preview import make_plan
 from streamfs.gateway.settings.sections import Commit, Drift, HomeAssistant, Http, Limits, Logging, Time
+from streamfs.gateway.settings.settings import read_settings
 from streamfs.gateway.settings.streams import Streams
 from streamfs.gateway.settings.toml_lines import line_of, lines_of
 

@@ -11,10 +11,10 @@ from paho.mqtt.client import CallbackAPIVersion, Client, MQTTv5
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from streamfs.gateway.transport import Message, Transport
 from streamfs.gateway.transport.connection import Connection, LostError
 from streamfs.gateway.transport.inbox import Inbox
 from streamfs.gateway.transport.packets import read_content_type, split_packets
+from streamfs.gateway.transport.transport import Message, Transport
 
 PACKETS = st.lists(
     st.tuples(st.integers(0, 255), st.one_of(st.binary(max_size=5), st.binary(min_size=120, max_size=300)))

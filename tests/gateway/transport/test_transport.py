@@ -34,9 +34,9 @@ from paho.mqtt.properties import Properties
 
 from streamfs.errors import TransportError
 from streamfs.gateway.messages.publication import Publication
-from streamfs.gateway.transport import Transport
 from streamfs.gateway.transport.broker_address import resolve
 from streamfs.gateway.transport.connection import LostError
+from streamfs.gateway.transport.transport import Transport
 
 
 @pytest.fixture

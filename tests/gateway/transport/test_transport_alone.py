@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 from streamfs.errors import TransportError
 from streamfs.gateway.messages.publication import Publication
-from streamfs.gateway.transport import COUNTERS, Transport
 from streamfs.gateway.transport.backoff import Backoff
 from streamfs.gateway.transport.broker_address import BrokerAddress, Tls
+from streamfs.gateway.transport.transport import COUNTERS, Transport
 
 
 @pytest.mark.parametrize(

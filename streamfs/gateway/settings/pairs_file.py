@@ -1,0 +1,62 @@
+"""Which nodes make up which stream: from a file."""
+
+import csv
+from os import PathLike
+
+from streamfs.errors import DataError
+from streamfs.gateway.messages.topics import check_name
+
+
+def read_pairs(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
+    """Read which nodes make up which stream from a CSV file.
+
+    The header is ``stream`` and then the roles, ``stream,a,b``; each line names a stream and its nodes.
+
+    Parameters
+    ----------
+    path : path
+        The file, in UTF-8.
+
+    Returns
+    -------
+    dict of str to dict of str to str
+        Each stream's nodes by role, for `Bindings.pairs`.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read as such, naming the line and the value.
+    """
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:  # noqa: PTH123 - any path-like
+            reader = csv.reader(file, strict=True)
+            roles = _roles(path, next(reader, []))
+            pairs: dict[str, dict[str, str]] = {}
+            for cells in reader:
+                if cells:
+                    _add_pair(pairs, roles, cells, f"{path}, line {reader.line_num}")
+    except (csv.Error, UnicodeDecodeError, OSError) as error:
+        raise DataError(f"{path} cannot be read: {error}") from error
+    return pairs
+
+
+def _roles(path: str | PathLike[str], header: list[str]) -> list[str]:
+    roles = header[1:]
+    if header[:1] != ["stream"] or not roles or not all(roles) or len(set(roles)) < len(roles):
+        raise DataError(f"{path}, line 1: header is {','.join(header)!r}, expected stream and then distinct roles")
+    return roles
+
+
+def _add_pair(pairs: dict[str, dict[str, str]], roles: list[str], cells: list[str], place: str) -> None:
+    if len(cells) != len(roles) + 1:
+        raise DataError(f"{place}: {','.join(cells)!r} has {len(cells)} values, expected {len(roles) + 1}")
+    stream, *nodes = cells
+    try:
+        check_name("stream", stream)
+        for node in nodes:
+            check_name("node", node)
+    except ValueError as error:
+        raise DataError(f"{place}: {error}") from error
+    if stream in pairs:
+        raise DataError(f"{place}: stream {stream!r} is there twice")
+    pairs[stream] = dict(zip(roles, nodes, strict=True))

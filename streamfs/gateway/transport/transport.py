@@ -1,0 +1,468 @@
+"""The connection to the broker, kept up."""
+
+import logging
+import math
+import socket
+import time
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from select import POLLIN, poll
+from typing import TYPE_CHECKING
+
+from streamfs.errors import TransportError
+from streamfs.gateway.messages.message import Message
+from streamfs.gateway.messages.publication import Publication
+from streamfs.gateway.transport.backoff import Backoff
+from streamfs.gateway.transport.broker_address import BrokerAddress, parse_url
+from streamfs.gateway.transport.connection import Connection, LostError, Terms, check_range
+from streamfs.gateway.transport.inbox import Inbox
+
+if TYPE_CHECKING:
+    from paho.mqtt.properties import Properties
+    from paho.mqtt.reasoncodes import ReasonCode
+
+__all__ = ["COUNTERS", "Message", "Transport"]
+
+_log = logging.getLogger(__name__)
+
+COUNTERS = (
+    "connections",
+    "reconnects",
+    "refused_connections",
+    "failed_connections",
+    "lost_connections",
+    "taken_over",
+    "received",
+    "dropped",
+    "malformed_topics",
+    "malformed_properties",
+    "refused_subscriptions",
+    "refused_publications",
+)
+_CHUNK = 1 << 16  # bytes asked of the socket at once
+_TAKEN_OVER = 0x8E  # MQTT 5, 3.14.2.1
+
+
+class Transport:
+    """A connection to an MQTT 5 broker that comes back by itself, used and driven by one thread.
+
+    Everything happens within `poll` (and `connect`, `check_subscribed`, `drain` and `close`, which wait): what is
+    published or acknowledged between two polls leaves with the next one, all in one piece.
+
+    Parameters
+    ----------
+    broker : str or BrokerAddress
+        Where the broker is; a text is read by `parse_url`.
+    client_id : str, optional
+        Name towards the broker; None lets the broker choose one, at each connection anew.
+    qos : int
+        Quality of service of subscriptions: 0 or 1.
+    keepalive : int
+        Seconds of silence after which the broker is probed; it is given up after half as many more.
+    session_expiry : int
+        Seconds for which the broker keeps messages for us while there is no connection; 0 keeps none.
+    receive_maximum : int
+        Number of messages of quality of service 1 that the broker may send before one is acknowledged.
+    max_packet_bytes : int, optional
+        Bytes of the largest message that the broker may send; it keeps larger ones to itself.
+    max_queue : int
+        Number of messages waiting here beyond which the oldest that needs no acknowledgement gives way.
+    will : Publication, optional
+        What the broker publishes if the connection is lost.
+    greeting : Publication, optional
+        What is published at each connection.
+    backoff : tuple of float
+        Seconds before the first attempt to connect again, and most; doubled each time, until a connection stands
+        for longer than the most. Chance takes up to half of them off.
+    connect_timeout : float
+        Seconds within which the broker must have accepted a connection. Only the look-up of its name, which is the
+        system's, may take longer.
+    seed : int, optional
+        Seed of that chance.
+
+    Attributes
+    ----------
+    counters : Counter of str
+        ``connections``, ``reconnects`` (those after the first), ``refused_connections`` (by the broker),
+        ``failed_connections`` (nobody there, no answer, no agreement on TLS), ``lost_connections``, ``taken_over``
+        (lost to another client with our id), ``received``, ``dropped`` (messages that gave way),
+        ``malformed_topics`` (messages skipped: their topic is no text), ``malformed_properties`` (messages whose
+        content type cannot be read), ``refused_subscriptions``, ``refused_publications``.
+
+    Raises
+    ------
+    ValueError
+        If the address is none or a number is out of its bounds.
+
+    Notes
+    -----
+    Messages of quality of service 0 give way oldest first; the broker holds back those of 1, and if it does not,
+    nothing more is read from it. Messages of 1 whose connection was lost before they were taken can give way too:
+    the broker sends them again, unless it has lost the session. Messages of 2, of which a session that was made by
+    others may hold some, are treated like those of 1.
+
+    Examples
+    --------
+    >>> transport = Transport("mqtt://localhost", "gateway", session_expiry=3600)
+    >>> transport.is_connected
+    False
+    >>> transport.close()
+    """
+
+    def __init__(
+        self,
+        broker: str | BrokerAddress,
+        client_id: str | None = None,
+        *,
+        qos: int = 1,
+        keepalive: int = 30,
+        session_expiry: int = 0,
+        receive_maximum: int = 1000,
+        max_packet_bytes: int | None = None,
+        max_queue: int = 10_000,
+        will: Publication | None = None,
+        greeting: Publication | None = None,
+        backoff: tuple[float, float] = (0.5, 60.0),
+        connect_timeout: float = 3.0,
+        seed: int | None = None,
+    ) -> None:
+        check_range("qos", qos, 0, 1)
+        check_range("max_queue", max_queue, 1, math.inf)
+        check_range("backoff[1]", backoff[1], 1e-3, math.inf)
+        check_range("backoff[0]", backoff[0], 1e-3, backoff[1])
+        check_range("connect_timeout", connect_timeout, 1e-3, math.inf)
+        address = parse_url(broker) if isinstance(broker, str) else broker
+        self._terms = Terms(
+            address, client_id or "", keepalive, session_expiry, receive_maximum, max_packet_bytes, will
+        )
+        self.counters: Counter[str] = Counter(dict.fromkeys(COUNTERS, 0))
+        self._qos = qos
+        self._greeting = greeting
+        self._connect_timeout = connect_timeout
+        self._backoff = Backoff(*backoff, seed)
+        self._inbox = Inbox(max_queue, self.counters)
+        self._connection: Connection | None = None
+        self._retry_at = -math.inf
+        self._session_lost = False
+        self._topics: dict[str, None] = {}
+        self._refused: dict[str, str] = {}
+        self._confirmed: list[object] = []
+        self._told: set[str] = set()
+        self._woken, self._waker = socket.socketpair()
+        self._woken.setblocking(False)
+        self._waker.setblocking(False)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the broker has accepted the connection and it stands."""
+        connection = self._connection  # another thread may look on
+        return connection is not None and connection.accepted_at is not None
+
+    @property
+    def is_subscribed(self) -> bool:
+        """Whether the broker has granted every subscription on this connection."""
+        connection = self._connection
+        return self.is_connected and connection is not None and connection.granted >= self._topics.keys()
+
+    @property
+    def session_lost(self) -> bool:
+        """Whether there was a connection at which the broker knew nothing of us, since this was last asked."""
+        lost, self._session_lost = self._session_lost, False
+        return lost
+
+    @property
+    def n_in_flight(self) -> int:
+        """How many publications wait for the broker's confirmation."""
+        connection = self._connection
+        return 0 if connection is None else len(connection.in_flight)
+
+    def connect(self, timeout: float = 10.0) -> None:
+        """Connect, unless connected already; wait for it at most so many seconds.
+
+        Raises
+        ------
+        TransportError
+            If the broker cannot be reached, does not answer in time, or refuses.
+        """
+        try:
+            if self._connection is None:
+                self._open(timeout)
+            while not self.is_connected:
+                self._step(timeout)
+        except LostError as error:
+            raise TransportError(self._drop(error)) from error
+
+    def subscribe(self, topics: Iterable[str]) -> None:
+        """Subscribe, now if there is a connection and at each one to come.
+
+        Raises
+        ------
+        ValueError
+            If a topic filter cannot be.
+        """
+        wanted = list(topics)
+        for topic in wanted:
+            if not Connection.is_filter(topic):
+                raise ValueError(f"topic filter is {topic!r}, expected levels between slashes, or + or at last #")
+        self._topics.update(dict.fromkeys(wanted))
+        if self._connection is not None and self.is_connected:
+            self._connection.ask_for(wanted, self._qos)
+
+    def check_subscribed(self, timeout: float = 10.0) -> None:
+        """Wait until the broker has granted every subscription; messages that come are kept for `poll`.
+
+        Raises
+        ------
+        TransportError
+            If the broker refuses one, or does not answer within the timeout, in seconds.
+        """
+        deadline = time.monotonic() + timeout
+        broker = f"broker at {self._terms.address}"
+        while not self.is_subscribed:
+            if self._refused:
+                topic, reason = next(iter(self._refused.items()))
+                raise TransportError(f"{broker} refuses the subscription to {topic}: {reason}")
+            if time.monotonic() >= deadline:
+                raise TransportError(f"{broker} does not answer the subscription within {timeout:g} s")
+            self._turn(deadline - time.monotonic())
+
+    def poll(self, timeout: float, room: int | None = None) -> list[Message]:
+        """Exchange with the broker what there is; connect if there is no connection and it is time to try.
+
+        Trouble with the network is never raised; it is logged and counted.
+
+        Parameters
+        ----------
+        timeout : float
+            Seconds to wait for something to happen; it may be less.
+        room : int, optional
+            Number of messages to return at most; None means all.
+
+        Returns
+        -------
+        list of Message
+            In the order in which they came.
+        """
+        has_some = bool(self._inbox) and room != 0
+        self._turn(0.0 if has_some else timeout)
+        return self._inbox.take(room)
+
+    def acknowledge(self, n: int) -> None:
+        """Tell the broker that it may forget the n oldest messages that `poll` returned and that are left.
+
+        Those that need no acknowledgement count too.
+
+        Raises
+        ------
+        ValueError
+            If `poll` has not returned so many.
+        """
+        packets = self._inbox.acknowledge(n)
+        if self._connection is not None:
+            self._connection.queue(packets)
+
+    def publish(self, publication: Publication, token: object = None, qos: int = 1) -> bool:
+        """Publish, if that can be done now.
+
+        Parameters
+        ----------
+        publication : Publication
+            What is published. One that no broker could take, or that is larger than this one allows, counts as
+            refused and confirmed.
+        token : object, optional
+            What `confirmed` returns once the broker has it; at quality of service 0 that is at once.
+        qos : int
+            Quality of service: 0 or 1.
+
+        Returns
+        -------
+        bool
+            False if there is no connection or too much under way: nothing has been done. True if it is under way;
+            it is forgotten if the connection is lost before the broker confirms it.
+
+        Raises
+        ------
+        ValueError
+            If the quality of service is neither.
+        """
+        check_range("qos", qos, 0, 1)
+        connection = self._connection
+        if connection is None or not self.is_connected or not connection.has_room:
+            return False
+        objection = connection.objection(publication)
+        if objection:
+            self._conclude(publication.topic, token, objection)
+            return True
+        if not connection.send(publication, token, qos):
+            return False
+        if qos == 0:
+            self._conclude(publication.topic, token)
+        return True
+
+    def confirmed(self) -> list[object]:
+        """Return the tokens of the publications that the broker has confirmed since the last call."""
+        confirmed, self._confirmed = self._confirmed, []
+        return confirmed
+
+    def wake(self) -> None:
+        """Make a `poll` that waits, or else the next one, return; for other threads and signal handlers."""
+        with suppress(OSError):  # it is full, so it wakes already; or it is closed
+            self._waker.send(b"\0")
+
+    def drain(self, timeout: float) -> bool:
+        """Wait until the broker has confirmed all publications, and say whether it has.
+
+        The timeout is in seconds; messages that come are kept for `poll`.
+        """
+        connection = self._connection
+        deadline = time.monotonic() + timeout
+        while self.n_in_flight and self._connection is connection and time.monotonic() < deadline:
+            self._turn(deadline - time.monotonic())
+        return self.n_in_flight == 0 and self._connection is connection
+
+    def close(self, timeout: float = 2.0, farewell: Publication | None = None) -> None:
+        """Publish a farewell, wait until the broker has all, and part from it, all within so many seconds.
+
+        A will is not published then. Messages not acknowledged stay with the broker if it keeps a session.
+        """
+        deadline = time.monotonic() + timeout
+        self._inbox.shut()
+        if self.is_connected:
+            self.drain(timeout)
+            if farewell is not None:
+                self.publish(farewell)
+            if not self.drain(deadline - time.monotonic()):
+                _log.warning("broker at %s has not confirmed all publications", self._terms.address)
+            self._part(deadline)
+        self._hang_up()
+        self._woken.close()
+        self._waker.close()
+
+    def _part(self, deadline: float) -> None:
+        """Say goodbye, and wait until the broker hangs up: it has read all then."""
+        if self._connection is not None:
+            self._connection.disconnect()
+        with suppress(LostError):
+            self._step(0.0)
+            while time.monotonic() < deadline:
+                self._step(deadline - time.monotonic())
+
+    def _turn(self, timeout: float) -> None:
+        """Take a step, and get over the loss of the connection."""
+        try:
+            if self._connection is None and time.monotonic() >= self._retry_at:
+                self._open(self._connect_timeout)
+            self._step(timeout)
+        except LostError as error:
+            self._warn(self._drop(error))
+
+    def _step(self, timeout: float) -> None:
+        """Write, wait for something to happen, read, and write the answers."""
+        connection = self._connection
+        if connection is None:
+            self._wait(min(timeout, self._retry_at - time.monotonic()))
+            return
+        connection.write()
+        self._wait(min(timeout, connection.due - time.monotonic()), connection)
+        connection.read()
+        connection.keep_alive()
+        connection.write()
+
+    def _wait(self, timeout: float, connection: Connection | None = None) -> None:
+        waiting = poll()
+        waiting.register(self._woken, POLLIN)
+        if connection is not None and connection.events:
+            waiting.register(connection.wire, connection.events)
+        if (self._woken.fileno(), POLLIN) in waiting.poll(1000 * max(timeout, 0.0)):
+            self._woken.recv(_CHUNK)
+
+    def _open(self, patience: float) -> None:
+        connection = self._make_connection(patience)
+        connection.open()
+        self._connection = connection
+
+    def _make_connection(self, patience: float) -> Connection:
+        connection = Connection(self._terms, patience, self._inbox, self.counters)
+        connection.on_connect = lambda _client, _data, flags, reason, properties: self._heed_answer(
+            reason, properties, has_session=flags.session_present
+        )
+        connection.on_disconnect = lambda _client, _data, _flags, reason, _properties: self._heed_end(reason)
+        connection.on_subscribe = lambda _client, _data, *grants: self._heed_grants(*grants[:2])
+        connection.on_publish = lambda _client, _data, *receipt: self._heed_receipt(*receipt[:2])
+        return connection
+
+    def _drop(self, error: LostError) -> str:
+        """Let go of the connection, plan the next one, and say what has happened."""
+        stood_for, counter = 0.0, "failed_connections"
+        if self._connection is not None and self._connection.accepted_at is not None:
+            stood_for, counter = time.monotonic() - self._connection.accepted_at, "lost_connections"
+        self._hang_up()
+        self._inbox.forget_connection()
+        counter = error.counter or counter
+        self.counters[counter] += 1
+        self._retry_at = time.monotonic() + self._backoff.next(stood_for, is_taken_over=counter == "taken_over")
+        return f"broker at {self._terms.address} {error}"
+
+    def _hang_up(self) -> None:
+        if self._connection is not None:
+            self._connection.hang_up()
+            self._connection = None
+
+    def _warn(self, what: str) -> None:
+        """Warn of something once, until there is another connection."""
+        if what not in self._told:
+            self._told.add(what)
+            _log.warning("%s (until the next connection further ones are only counted)", what)
+
+    def _conclude(self, topic: str, token: object, refusal: str = "") -> None:
+        """End the care for a publication: the broker has it, or does not want it."""
+        if refusal:
+            self.counters["refused_publications"] += 1
+            self._warn(f"broker at {self._terms.address} refuses a publication to {topic}: {refusal}")
+        if token is not None:
+            self._confirmed.append(token)
+
+    def _heed_answer(self, reason: "ReasonCode", properties: "Properties | None", *, has_session: bool) -> None:
+        connection = self._connection
+        if connection is None or reason.is_failure:
+            raise LostError(f"refuses the connection: {reason}", "refused_connections")
+        _log.info("broker at %s accepts the connection", self._terms.address)
+        connection.accept(properties)
+        self.counters["reconnects"] = self.counters["connections"]
+        self.counters["connections"] += 1
+        self._session_lost |= not has_session
+        self._told.clear()
+        connection.ask_for(list(self._topics), self._qos)
+        if self._greeting is not None:
+            self.publish(self._greeting)
+
+    def _heed_end(self, reason: "ReasonCode") -> None:
+        if reason == _TAKEN_OVER:
+            client_id = self._terms.client_id
+            raise LostError(f"hears another client with our id {client_id!r}; each needs its own", "taken_over")
+        raise LostError(f"ends the connection: {reason}")
+
+    def _heed_grants(self, packet_id: int, reasons: "list[ReasonCode]") -> None:
+        if self._connection is None:
+            return
+        topics = self._connection.asked_for.pop(packet_id, [])
+        for topic, reason in zip(topics, reasons, strict=False):
+            if reason.is_failure:
+                self._refuse(topic, str(reason))
+                continue
+            if reason.value < self._qos:
+                self._warn(f"broker at {self._terms.address} does not acknowledge messages of {topic}: {reason}")
+            self._connection.granted.add(topic)
+            self._refused.pop(topic, None)
+
+    def _refuse(self, topic: str, reason: str) -> None:
+        self.counters["refused_subscriptions"] += 1
+        if self._refused.get(topic) != reason:
+            self._refused[topic] = reason
+            _log.warning("broker at %s refuses the subscription to %s: %s", self._terms.address, topic, reason)
+
+    def _heed_receipt(self, packet_id: int, reason: "ReasonCode") -> None:
+        if self._connection is not None and packet_id in self._connection.in_flight:
+            topic, token = self._connection.in_flight.pop(packet_id)
+            self._conclude(topic, token, str(reason) if reason.is_failure else "")
