@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.signals import ARBITRARY_SIGNALS, SIGNALS, replaced
+from helpers.signals import ARBITRARY_SIGNALS, SIGNALS, on_every_signal, replaced
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -290,7 +290,6 @@ VANISHING = (
 """Kinds that are none while the squares of what they divide by vanish."""
 
 by_feature = pytest.mark.parametrize("feature", FEATURES, ids=str)
-by_signal = pytest.mark.parametrize("signal", SIGNALS.values(), ids=SIGNALS.keys())
 
 
 def key(kind: Kind) -> tuple[str, ...]:
@@ -323,11 +322,10 @@ def test_every_kind_is_tried() -> None:
     assert {key(kind) for kind in KINDS} == set(DEFINITIONS) == {key(feature.kind) for feature in FEATURES}
 
 
-@by_signal
 @pytest.mark.parametrize("feature", ONE_OF_EACH_KIND, ids=str)
 @pytest.mark.parametrize("check", ALL_CHECKS)
-def test_law(check: Check, feature: Feature, signal: Array) -> None:
-    check(feature, read_by(feature, signal))
+def test_law(check: Check, feature: Feature) -> None:
+    on_every_signal(lambda signal: check(feature, read_by(feature, signal)))
 
 
 @given(feature=st.sampled_from(FEATURES), signal=ARBITRARY_SIGNALS)
@@ -341,13 +339,15 @@ def test_all_checks_at_once(feature: Feature) -> None:
     check_feature(feature)
 
 
-@by_signal
 @by_feature
-def test_definition(feature: Feature, signal: Array) -> None:
-    if feature.kind.name in VANISHING and signal is SIGNALS["denormal"]:
-        signal = 1e180 * signal  # see test_a_spread_whose_square_vanishes_is_none
-    values = read_by(feature, signal)
-    check_equals_definition(feature, definition_of(feature), values, scale=scale_of(feature, values))
+def test_definition(feature: Feature) -> None:
+    def law(signal: Array) -> None:
+        if feature.kind.name in VANISHING and signal is SIGNALS["denormal"]:
+            signal = 1e180 * signal  # see test_a_spread_whose_square_vanishes_is_none
+        values = read_by(feature, signal)
+        check_equals_definition(feature, definition_of(feature), values, scale=scale_of(feature, values))
+
+    on_every_signal(law)
 
 
 @by_feature

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.signals import ARBITRARY_SIGNALS, SIGNALS
+from helpers.signals import ARBITRARY_SIGNALS, SIGNALS, on_every_signal
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -51,11 +51,10 @@ def read_by(feature: Feature, signal: Array) -> Array:
     return signal[:, : len(columns_of(feature))]
 
 
-@pytest.mark.parametrize("signal", SIGNALS.values(), ids=SIGNALS.keys())
 @pytest.mark.parametrize("feature", FEATURES[1:], ids=str)  # the first has a state that is long to fill
 @pytest.mark.parametrize("check", ALL_CHECKS)
-def test_law(check: Check, feature: Feature, signal: Array) -> None:
-    check(feature, read_by(feature, signal))
+def test_law(check: Check, feature: Feature) -> None:
+    on_every_signal(lambda signal: check(feature, read_by(feature, signal)))
 
 
 @given(feature=st.sampled_from(FEATURES[1:]), signal=ARBITRARY_SIGNALS)

@@ -1,6 +1,7 @@
 """Named signals of two columns on which a law is tried, and arbitrary ones."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +60,17 @@ def named_signals() -> dict[str, Array]:
 
 
 SIGNALS = named_signals()
+
+
+def on_every_signal(law: Callable[[Array], None]) -> None:
+    """Try a law on each of `SIGNALS`; a failure names its signal."""
+    for name, signal in SIGNALS.items():
+        try:
+            law(signal)
+        except Exception as error:
+            error.add_note(f"signal: {name}")
+            raise
+
 
 READINGS = st.one_of(
     st.floats(-1e6, 1e6).map(lambda x: round(x, 3)),
