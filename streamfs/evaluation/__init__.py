@@ -1,1 +1,5 @@
 """How well a procedure does on recorded streams, and its model card."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

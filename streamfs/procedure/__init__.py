@@ -1,1 +1,5 @@
 """What training returns, a file holds, and an engine runs."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

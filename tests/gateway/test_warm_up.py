@@ -47,7 +47,7 @@ print(gc.get_freeze_count())
 def run(*code, argument=""):
     """What a fresh process prints."""
     command = [sys.executable, "-c", "\n".join(["import sys", *code]), argument]
-    found = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    found = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)
     assert found.stderr == ""
     return found.stdout.split()
 

@@ -64,6 +64,7 @@ class Log:
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
+    >>> from streamfs.gateway.core.records import CLOCK, MESSAGE
     >>> with TemporaryDirectory() as folder:
     ...     log = Log(folder)
     ...     log.append([Record(MESSAGE, 0.0, "sensors/n1/light", b"410"), Record(CLOCK, 0.5, "", b"")])

@@ -1,6 +1,5 @@
 """Promises: the cheapest procedure that is right often enough, and the evidence that it is."""
 
-from streamfs.training.promises.promise import Promise
-from streamfs.training.promises.refusal import PromiseError
+import lazy_loader
 
-__all__ = ["Promise", "PromiseError"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

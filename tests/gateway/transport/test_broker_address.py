@@ -8,8 +8,9 @@ import pytest
 from helpers.transports import PATIENCE
 
 from streamfs.errors import TransportError
+from streamfs.gateway.transport import broker_address
 from streamfs.gateway.transport.broker_address import BrokerAddress, Tls, parse_url, resolve
-from streamfs.gateway.transport.transport import Transport, broker_address
+from streamfs.gateway.transport.transport import Transport
 
 
 @pytest.mark.parametrize(

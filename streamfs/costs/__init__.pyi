@@ -1,0 +1,6 @@
+from .batteries import Duty as Duty
+from .batteries import life as life
+from .costs import Costs as Costs
+from .energy import LoRaProfile as LoRaProfile
+from .energy import Profile as Profile
+from .energy import profile as profile

@@ -1,0 +1,5 @@
+from .default_features import default_features as default_features
+from .feature_table import FeatureTable as FeatureTable
+from .feature_table import tabulate as tabulate
+from .instances import Instances as Instances
+from .streams import StreamSet as StreamSet

@@ -1,0 +1,2 @@
+from .procedure import Decision as Decision
+from .procedure import Procedure as Procedure

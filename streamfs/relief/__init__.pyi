@@ -1,0 +1,10 @@
+from .extrapolation import choose_extrapolation as choose_extrapolation
+from .extrapolation import decision_probability as decision_probability
+from .extrapolation import expected_cost as expected_cost
+from .extrapolation import lower_bound as lower_bound
+from .positions import position_grid as position_grid
+from .prefixes import PrefixRelief as PrefixRelief
+from .probes import Probes as Probes
+from .relief import Relief as Relief
+from .relieff import ReliefF as ReliefF
+from .streamrelief import StreamRelief as StreamRelief
