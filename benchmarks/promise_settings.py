@@ -9,8 +9,8 @@ import numpy as np
 import feature_extractors as fx
 from sensors_sim.same_source import SameSource
 from streamfs.base.progress import quiet
-from streamfs.costs.energy import profile
 from streamfs.costs.pricing import Pricing
+from streamfs.costs.radio_profiles import profile
 from streamfs.data.default_features import default_features
 from streamfs.data.streams import StreamSet
 from streamfs.experiments.figure2 import Motes

@@ -16,8 +16,8 @@ from feature_extractors.base import Feature
 from streamfs import Promise, PromiseError, StreamSet, train
 from streamfs.base.progress import quiet
 from streamfs.cli.console import say
-from streamfs.costs.energy import profile
 from streamfs.costs.pricing import Pricing
+from streamfs.costs.radio_profiles import profile
 from streamfs.data.datasets import load, room_climate_fold
 from streamfs.data.default_features import default_features
 from streamfs.errors import TrainingError

@@ -8,7 +8,7 @@ import sys
 from sensors_sim.same_source import SameSource
 from streamfs import Costs, StreamRelief, StreamSet, tabulate
 from streamfs.cli.console import print_table
-from streamfs.costs.energy import profile
+from streamfs.costs.radio_profiles import profile
 from streamfs.data.default_features import default_features
 from streamfs.errors import StreamfsError
 

@@ -15,8 +15,9 @@ from feature_extractors.report import silent_ticks
 from sensors_sim._connection import Connection
 from sensors_sim.links import Link
 from sensors_sim.nodes import Battery, Node
-from streamfs.costs.energy import EnergyMeter, Profile
-from streamfs.costs.energy import profile as profile_named
+from streamfs.costs.energy import Profile
+from streamfs.costs.energy_meter import EnergyMeter
+from streamfs.costs.radio_profiles import profile as profile_named
 
 Array = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ import orjson
 
 from feature_extractors.report import split_channel
 from sensors_sim.links import Link
-from streamfs.costs.energy import EnergyMeter
+from streamfs.costs.energy_meter import EnergyMeter
 
 Array = npt.NDArray[np.float64]
 
@@ -185,7 +185,7 @@ class Node:
 
     Examples
     --------
-    >>> from streamfs.costs.energy import profile
+    >>> from streamfs.costs.radio_profiles import profile
     >>> meter = EnergyMeter(profile("transmissions"))
     >>> node = Node("n1", {"light": np.array([280.0, 290.0, 310.0])}, meter, Battery(10.0))
     >>> node.obey(["light@flag:300"], tick=0)

@@ -17,7 +17,8 @@ from sensors_sim.fleet import Fleet
 from sensors_sim.nodes import Battery, Node
 from sensors_sim.same_source import SameSource, nodes_of
 from streamfs.cli import console
-from streamfs.costs.energy import EnergyMeter, profile
+from streamfs.costs.energy_meter import EnergyMeter
+from streamfs.costs.radio_profiles import profile
 from streamfs.data.streams import StreamSet
 from streamfs.errors import MissingExtraError
 from streamfs.evaluation.evaluation import Evaluation, evaluate

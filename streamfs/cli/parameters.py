@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from streamfs.costs.energy import PROFILES
+from streamfs.costs.radio_profiles import PROFILES
 
 MAX_THRESHOLDS = 1000
 MAX_TICKS = 1_000_000

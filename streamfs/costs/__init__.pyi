@@ -3,4 +3,4 @@ from .batteries import life as life
 from .costs import Costs as Costs
 from .energy import LoRaProfile as LoRaProfile
 from .energy import Profile as Profile
-from .energy import profile as profile
+from .radio_profiles import profile as profile

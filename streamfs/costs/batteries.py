@@ -1,4 +1,4 @@
-"""How long a node's battery lasts: messages of its episodes, and sleep between them."""
+"""Battery life of a node: the messages of its episodes, and sleep in between."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,28 +12,28 @@ from streamfs.costs.energy import Profile
 DAY = 86400.0  # seconds
 HOUR = 3600.0  # seconds
 TWO_AA_CELLS = 2 * 1.5 * 2.6 * HOUR * 0.75
-"""Joules of two alkaline AA cells. Assumed are 1.5 volts and 2.6 ampere-hours each, of which a node can draw three
-quarters before the voltage is too low for it."""
+"""Joules of two alkaline AA cells, assuming 1.5 volts and 2.6 ampere-hours each, of which a node can draw three
+quarters before the voltage is too low."""
 
 
 @dataclass(frozen=True)
 class Duty:
-    """How often a node's streams are decided, how long its radio is awake, and what its battery holds.
+    """How often a node's streams are decided, how long its radio is awake, and the capacity of its battery.
 
     Parameters
     ----------
     reopen_after : float
         Seconds from a decision to the stream's next episode, as in a gateway's settings; by default an hour.
     awake : float
-        Seconds for which the radio is awake at each tick of an episode beside its messages, to be told of a
-        decision; the whole tick where it is shorter. A tenth is an assumption.
+        Seconds for which the radio is awake at each tick of an episode, besides its messages, to be notified of a
+        decision; the whole tick if that is shorter. The default is an assumption.
     battery : float
-        Joules; by default those of two AA cells.
+        Joules; by default the energy of two AA cells.
 
     Raises
     ------
     ValueError
-        If a number is negative or not finite, or the battery holds nothing.
+        If a number is negative or not finite, or the battery is empty.
     """
 
     reopen_after: float = HOUR
@@ -48,18 +48,18 @@ class Duty:
 
 
 class Life(NamedTuple):
-    """What a node sends and spends in a day, and how long its battery lasts.
+    """Messages and energy of a node per day, and its battery life.
 
     Parameters
     ----------
     messages : float
-        A day.
+        Messages per day.
     joules : float or None
-        A day; None where the radio profile counts transmissions.
+        Joules per day; None if the radio profile counts transmissions.
     sending : float or None
-        How many of these joules are spent on the messages.
+        The part of these joules that the messages take.
     days : float or None
-        Until the battery is empty; infinite where nothing drains it, None where the joules are not known.
+        Days until the battery is empty; infinite if nothing drains it, None if the joules are not known.
     """
 
     messages: float
@@ -69,7 +69,7 @@ class Life(NamedTuple):
 
 
 def role_of(channel: str) -> str:
-    """Name the role of the node that sends a channel; the role of a stream's only node is the empty text.
+    """Return the role of the node that sends a channel; that of a stream's only node is the empty string.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def role_of(channel: str) -> str:
 
 
 def by_role(messages: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """Share out messages of channels among the nodes that send them, by their roles.
+    """Group the messages of channels by the role of the node that sends them.
 
     Examples
     --------
@@ -105,25 +105,25 @@ def life(
     message_bytes: float = MESSAGE_BYTES,
     prices: Mapping[str, float] | None = None,
 ) -> Life:
-    """Return what a node sends and spends in a day, and how long its battery lasts.
+    """Compute the messages and the energy of a node per day, and its battery life.
 
     Parameters
     ----------
     messages : mapping of str to float
-        What the node sends in an episode, on average, of each of its channels.
+        Mean number of messages per episode, by channel of the node.
     ticks : float
-        How long an episode lasts, on average.
+        Mean number of ticks of an episode.
     period : float
-        Seconds a tick.
+        Seconds per tick.
     radio : Profile
-        What a message costs, and the power of the radio while it is idle and while it sleeps.
+        Cost of a message, and power of the radio when idle and asleep.
     duty : Duty, optional
-        How the node is used; by default as `Duty` says.
+        Use of the node; by default ``Duty()``.
     message_bytes : float
         Payload of a message.
     prices : mapping of str to float, optional
-        Factor by which a message of a quantity (``light`` of ``a.light``) is dearer, since its sensor needs energy
-        too; 1 where none is named.
+        Price of a message by quantity (``light`` of ``a.light``), as a multiple of the radio's cost, to account
+        for the sensor's energy; 1 if a quantity is not named.
 
     Raises
     ------
@@ -132,15 +132,14 @@ def life(
 
     Notes
     -----
-    With m messages and t ticks of p seconds an episode, and r seconds after it, a day has 86400 / (t p + r)
+    With m messages and t ticks of p seconds per episode, and r seconds after it, a day has 86400 / (t p + r)
     episodes. Each costs m messages, and idle power for the part of its t ticks for which the radio is awake; the
-    rest of the day the radio sleeps. It sleeps all day if no channel of the node is read. What else drains a node
-    is not counted: its processor, its sensors beyond their prices, what it receives, messages that are sent again,
-    and the ageing of the cells.
+    rest of the day the radio sleeps. It sleeps all day if no channel of the node is read. Other drains are not
+    counted: processor, sensors beyond their prices, reception, retransmissions, and the ageing of the cells.
 
     Examples
     --------
-    >>> from streamfs.costs.energy import profile
+    >>> from streamfs.costs.radio_profiles import profile
     >>> messages, joules, sending, days = life({"light": 12.0}, 60, 1.0, profile("cc2420"))
     >>> round(messages), round(joules, 2), round(sending, 3), round(days)
     (283, 5.38, 0.027, 3912)

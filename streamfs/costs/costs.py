@@ -1,4 +1,4 @@
-"""What features cost: equations 1 and 4 of StreamRelief, and costs had from recorded streams."""
+"""Costs of features: equations 1 and 4 of StreamRelief, and costs estimated from recorded streams."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from streamfs.data.streams import StreamSet
 
 MESSAGE_BYTES = 40
-"""Payload of a message, unless it is said."""
+"""Default payload of a message."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +27,9 @@ class Costs:
     Parameters
     ----------
     each : array_like of shape (n_features,)
-        C_each: cost a tick, in joules or in transmissions.
+        C_each: cost per tick, in joules or in transmissions.
     once : array_like of shape (n_features,), optional
-        C_int: cost of setting the feature up, in the same unit; by default nothing.
+        C_int: cost of setting up the feature, in the same unit; by default 0.
     a, b : float
         Weights of the each-time and the one-time costs in equations 1 and 4.
 
@@ -72,16 +72,16 @@ class Costs:
         return len(self.each)
 
     def take(self, indices: npt.ArrayLike) -> "Costs":
-        """Costs of some of the features."""
+        """Return the costs of some of the features."""
         index = np.asarray(indices, dtype=np.intp)
         return Costs(self.each[index], self.once[index], self.a, self.b)
 
     def classification(self, ticks: float) -> float:
-        """Cost of a classification that ends after some ticks: ``a t sum C_each + b sum C_int`` (equation 1)."""
+        """Return the cost of a classification after t ticks: ``a t sum C_each + b sum C_int`` (equation 1)."""
         return float(self.a * ticks * self.each.sum() + self.b * self.once.sum())
 
     def score(self, expected_each: Array) -> Array:
-        """What each feature adds to the expected cost: ``a C_F + b C_int`` (equation 4), shape (n_features,)."""
+        """Return each feature's expected cost: ``a C_F + b C_int`` (equation 4), shape (n_features,)."""
         return self.a * np.asarray(expected_each) + self.b * self.once
 
     @classmethod
@@ -98,28 +98,28 @@ class Costs:
         a: float = 1.0,
         b: float = 1.0,
     ) -> "Costs":
-        """Take the mean cost a tick of the transmissions of each feature's channels on recorded streams.
+        """Estimate each feature's cost per tick as the mean cost of its channels' messages on recorded streams.
 
         Parameters
         ----------
         streams : StreamSet
             The recorded streams.
         features : sequence of Feature
-            Whose costs; a feature that reads no column is free, and one that reads a channel twice pays it once.
+            The features; one that reads no column is free, and one that reads a channel twice pays for it once.
         profile : Profile
-            What a message costs.
+            The nodes' radio.
         message_bytes : int
-            Payload of a message, bytes.
+            Payload of a message, in bytes.
         max_silence : float, optional
             Seconds after which a channel that sends on change repeats its value; by default never.
         prices : mapping of str to float, optional
-            Factor by which a message of a quantity (``light`` of ``a.light``) is dearer, since its sensor needs
-            energy too; 1 where none is named.
+            Price of a message by quantity (``light`` of ``a.light``), as a multiple of the radio's cost, to
+            account for the sensor's energy; 1 if a quantity is not named.
         shared : bool
-            Whether the features that read a channel pay it together, in equal parts; if not, each pays it all, as
-            if it were alone.
+            Whether the features that read a channel share its cost equally; if not, each pays all of it, as if it
+            were the only one.
         a, b : float
-            Weights, as in the class.
+            Weights of equations 1 and 4.
 
         Returns
         -------
@@ -129,7 +129,7 @@ class Costs:
         Raises
         ------
         DataError
-            If a channel's column is not there, or a price is of a quantity that is not.
+            If the streams have no column of a channel, or no column of a quantity that has a price.
         ValueError
             If a price is negative or not finite.
         """
@@ -142,14 +142,14 @@ class Costs:
 
 
 def price_of(column: str, prices: Mapping[str, float] | None) -> float:
-    """What a message of a column costs, as a multiple of a message's energy: the price of its quantity, or 1."""
+    """Return the price of a message of a column, as a multiple of its energy: that of its quantity, or 1."""
     return 1.0 if prices is None else prices.get(quantity_of(column), 1.0)
 
 
 def _messages_a_tick(
     streams: "StreamSet", channel: str, max_silence: float | None, prices: Mapping[str, float] | None
 ) -> float:
-    """Mean price of the transmissions of a channel in a tick of the streams."""
+    """Return the mean price of a channel's messages per tick of the streams."""
     column, policy = split_channel(channel)
     silence = silent_ticks(max_silence, streams.period)
     n_sent = np.count_nonzero(~np.isnan(policy.sent(streams.column(column), silence)))
@@ -157,14 +157,14 @@ def _messages_a_tick(
 
 
 def check_prices(streams: "StreamSet", prices: Mapping[str, float] | None) -> None:
-    """Refuse a price of a quantity that streams do not have, and one that is no price.
+    """Refuse a price of a quantity that the streams do not have, and a price that is negative or not finite.
 
     Raises
     ------
     DataError
         If no column is of the quantity.
     ValueError
-        If the price is not finite, or below 0.
+        If a price is negative or not finite.
     """
     known = {quantity_of(column) for column in streams.columns}
     for quantity, price in ({} if prices is None else prices).items():

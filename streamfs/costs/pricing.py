@@ -1,4 +1,4 @@
-"""What is paid for features: messages by a radio's profile and prices of quantities, or costs of one's own."""
+"""How features are charged: for messages, by radio profile and prices of quantities, or by given costs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from feature_extractors.base import Feature, channels_of
 from streamfs.costs.costs import MESSAGE_BYTES, Costs, check_prices
 from streamfs.costs.energy import Profile
-from streamfs.costs.spending import Charges, Messages, Spending
+from streamfs.costs.spending import FeatureSpending, MessageSpending, Spending
 from streamfs.data.streams import Integers, StreamSet
 
 
@@ -19,16 +19,16 @@ class Pricing:
     Parameters
     ----------
     profile : Profile
-        What a message costs.
+        The nodes' radio.
     prices : mapping of str to float, optional
-        Factor by which a message of a quantity is dearer.
+        Price of a message by quantity, as a multiple of the radio's cost.
     max_silence : float, optional
         Seconds after which a channel that sends on change repeats its value.
     a, b : float
         Weights of equations 1 and 4.
     own : mapping of str to (each, once), optional
-        Each-time and one-time costs by a feature's name: then features are charged these, and no messages. One
-        that reads no column and is not named costs nothing.
+        Each-time and one-time costs by a feature's name, charged instead of messages. A feature that is not
+        named is free.
     """
 
     profile: Profile
@@ -39,7 +39,7 @@ class Pricing:
     own: Mapping[str, tuple[float, float]] | None = None
 
     def costs(self, streams: StreamSet, features: Sequence[Feature], *, shared: bool = False) -> Costs:
-        """Costs of features as equation 1 charges them; messages of a channel may be shared by its readers."""
+        """Return the costs of features for equation 1; features that read a channel may share its cost."""
         if self.own is not None:
             pairs = np.array([self.own.get(feature.name, (0.0, 0.0)) for feature in features])
             return Costs(pairs[:, 0], pairs[:, 1], self.a, self.b)
@@ -55,7 +55,7 @@ class Pricing:
         )
 
     def spending(self, streams: StreamSet, features: Sequence[Feature], lengths: Integers) -> Spending:
-        """What streams cost whose episodes have these lengths: messages, each once; or costs of one's own.
+        """Return the cumulative cost of streams with episodes of these lengths.
 
         Raises
         ------
@@ -63,14 +63,14 @@ class Pricing:
             If a price is of a quantity that the streams do not have.
         """
         if self.own is not None:
-            return Charges(features, self.costs(streams, features), len(streams), streams.n_ticks)
+            return FeatureSpending(features, self.costs(streams, features), len(streams), streams.n_ticks)
         check_prices(streams, self.prices)
         cost = self.a * self.profile.message_joules(MESSAGE_BYTES)
-        return Messages(streams, channels_of(features), lengths, cost, self.max_silence, self.prices)
+        return MessageSpending(streams, channels_of(features), lengths, cost, self.max_silence, self.prices)
 
 
 def own_costs(features: Sequence[Feature], costs: Costs | None) -> dict[str, tuple[float, float]] | None:
-    """Each-time and one-time costs by a feature's name."""
+    """Return each-time and one-time costs by feature name, as `Pricing` takes them."""
     if costs is None:
         return None
     pairs = zip(costs.each.tolist(), costs.once.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""What recorded streams have cost at each tick, if their nodes send what some features read."""
+"""Cumulative cost of recorded streams at each tick, given the features that are read."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -12,35 +12,35 @@ from streamfs.data.streams import Integers, StreamSet
 
 
 class Spending(Protocol):
-    """What streams have cost up to each tick of their episodes."""
+    """Cumulative cost of streams at each tick of their episodes."""
 
     def until(self, features: Sequence[Feature]) -> Array:
-        """Summed cost up to and including each tick, shape (n_streams, n_ticks), if these features are read."""
+        """Return the cost up to and including each tick if these features are read, shape (n_streams, n_ticks)."""
 
 
-class Messages:
-    """The cost of the messages that nodes really send: each channel once, however many features read it.
+class MessageSpending:
+    """Cost of the messages that nodes send: each channel counts once, however many features read it.
 
     Parameters
     ----------
     streams : StreamSet
         Recorded streams.
     channels : sequence of str
-        All that may be asked for.
+        All channels that features may read.
     lengths : ndarray of int of shape (n_streams,)
-        Ticks of the streams' episodes, which end with the streams; what is sent before they open counts.
+        Ticks of the streams' episodes, which end with the streams; messages sent before they open count too.
     message_cost : float
-        Of a message, in joules or whatever the profile counts.
+        Cost of a message, in the profile's unit.
     max_silence : float, optional
         Seconds after which a channel that sends on change repeats its value; by default never.
     prices : mapping of str to float, optional
-        Factor by which a message of a quantity is dearer; 1 where none is named.
+        Price of a message by quantity, as a multiple of `message_cost`; 1 if a quantity is not named.
 
     Examples
     --------
     >>> import feature_extractors as fx
     >>> streams = StreamSet([[[20.0], [20.1], [20.9]]], ["a"], ["t"])
-    >>> spending = Messages(streams, ["t", "t@delta:0.5"], streams.lengths)
+    >>> spending = MessageSpending(streams, ["t", "t@delta:0.5"], streams.lengths)
     >>> spending.until([fx.get("mean(t)"), fx.get("max(t)")]).tolist()
     [[1.0, 2.0, 3.0]]
     >>> spending.until([fx.get("mean(t@delta:0.5)")]).tolist()
@@ -64,25 +64,15 @@ class Messages:
         }
 
     def until(self, features: Sequence[Feature]) -> Array:
-        """Summed cost of the messages of the features' channels up to and including each tick."""
+        """Return the cost of the messages of the features' channels up to and including each tick."""
         spent = np.zeros(self._ticks.shape)
         for channel in channels_of(features):
             spent += np.take_along_axis(self._sent[channel], self._ticks, axis=1)
         return spent
 
 
-class Charges:
-    """Costs that are charged to each feature, whatever else reads its channels (equation 1).
-
-    Parameters
-    ----------
-    features : sequence of Feature
-        All that may be asked for.
-    costs : Costs
-        Theirs.
-    n_streams, n_ticks : int
-        Shape of what is asked for.
-    """
+class FeatureSpending:
+    """Costs charged to each of `features` on its own (equation 1), shape (n_streams, n_ticks)."""
 
     def __init__(self, features: Sequence[Feature], costs: Costs, n_streams: int, n_ticks: int) -> None:
         self._places = {feature.name: place for place, feature in enumerate(features)}
@@ -90,7 +80,7 @@ class Charges:
         self._shape = n_streams, n_ticks
 
     def until(self, features: Sequence[Feature]) -> Array:
-        """Equation 1 of the features at each tick."""
+        """Return equation 1 of the features at each tick."""
         costs = self._costs.take([self._places[feature.name] for feature in features])
         by_tick = [costs.classification(tick) for tick in range(1, self._shape[1] + 1)]
         return np.broadcast_to(np.array(by_tick), self._shape)
@@ -102,7 +92,7 @@ def messages_sent(
     prices: Mapping[str, float] | None = None,
     max_silence: float | None = None,
 ) -> dict[str, Array]:
-    """Price of the messages of each channel up to and including each tick, shape (n_streams, n_ticks)."""
+    """Return the price of each channel's messages up to and including each tick, shape (n_streams, n_ticks)."""
     sent, silence = {}, silent_ticks(max_silence, streams.period)
     for channel in channels:
         column, policy = split_channel(channel)

@@ -64,7 +64,7 @@ def build_card(
     --------
     >>> import feature_extractors as fx
     >>> from streamfs import train
-    >>> from streamfs.costs.energy import profile
+    >>> from streamfs.costs.radio_profiles import profile
     >>> labels = np.repeat(["calm", "busy"], 30)
     >>> values = np.where(labels == "calm", 0.0, 2.0)[:, None, None] + np.linspace(0, 1, 12)[:, None]
     >>> streams = StreamSet(values, labels, ["noise"])

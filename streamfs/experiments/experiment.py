@@ -12,8 +12,8 @@ from feature_extractors.base import Array, Feature, channels_of
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.classifiers.tree import Tree
 from streamfs.costs.costs import Costs
-from streamfs.costs.energy import profile
 from streamfs.costs.pricing import Pricing
+from streamfs.costs.radio_profiles import profile
 from streamfs.costs.spending import messages_sent
 from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
 from streamfs.data.streams import Integers, StreamSet

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from feature_extractors.base import Feature
 from streamfs.base.progress import Progress, quiet
 from streamfs.costs.costs import Costs
-from streamfs.costs.energy import Profile, profile
+from streamfs.costs.energy import Profile
 from streamfs.costs.pricing import Pricing, own_costs
+from streamfs.costs.radio_profiles import profile
 from streamfs.data.streams import StreamSet, require_streams
 from streamfs.errors import DataError
 from streamfs.evaluation.model_card import build_card

@@ -1,4 +1,4 @@
-"""Battery life against sums worked by hand, and the laws that it obeys."""
+"""Battery life against sums worked by hand, and its laws."""
 
 import math
 
@@ -7,14 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamfs.costs.batteries import DAY, TWO_AA_CELLS, Duty, by_role, life, role_of
-from streamfs.costs.energy import PROFILES, Profile, profile
+from streamfs.costs.energy import Profile
+from streamfs.costs.radio_profiles import PROFILES, profile
 
 RADIOS = st.sampled_from([radio for radio in PROFILES.values() if radio.unit == "joules"])
 TICKS, PERIODS = st.floats(0.0, 1e3), st.floats(1e-3, 1e3)
 MESSAGES = st.dictionaries(st.sampled_from(["a.light", "a.noise@delta:2"]), st.floats(0.0, 1e4), min_size=1)
 
 
-def test_two_aa_cells_hold_three_quarters_of_what_is_printed_on_them():
+def test_two_aa_cells_hold_three_quarters_of_their_nominal_capacity():
     assert pytest.approx(21060.0) == TWO_AA_CELLS
 
 
@@ -49,17 +50,17 @@ def test_a_profile_that_counts_transmissions_knows_messages_only():
     assert life({"x": 3.0}, 0.0, 1.0, profile("transmissions")) == (72.0, None, None, None)
 
 
-def test_a_node_of_which_no_channel_is_read_sleeps_all_day():
+def test_a_node_without_a_channel_that_is_read_sleeps_all_day():
     radio = profile("nrf52840_ble")
     assert life({}, 100.0, 1.0, radio).joules == pytest.approx(86400 * radio.sleep)
     assert life({"x": 0.0}, 100.0, 1.0, radio).joules > 86400 * radio.sleep
 
 
-def test_what_nothing_drains_lasts_for_ever():
+def test_a_battery_that_nothing_drains_lasts_indefinitely():
     assert life({"x": 0.0}, 60.0, 1.0, profile("heinzelman2000")).days == math.inf
 
 
-def test_a_dear_quantity_drains_as_much_as_so_many_messages():
+def test_the_price_of_a_quantity_multiplies_the_cost_of_its_messages():
     radio = profile("heinzelman2000")
     dear = life({"a.light@delta:40": 2.0, "a.noise": 1.0}, 60.0, 1.0, radio, prices={"light": 10.0})
     assert dear.joules == pytest.approx(life({"a.noise": 21.0}, 60.0, 1.0, radio).joules)
@@ -73,7 +74,7 @@ def test_a_message_of_more_bytes_costs_more():
 
 
 @given(messages=MESSAGES, more=st.floats(0.0, 1e3), ticks=TICKS, period=PERIODS, radio=RADIOS)
-def test_more_messages_never_live_longer(messages, more, ticks, period, radio):
+def test_more_messages_never_extend_battery_life(messages, more, ticks, period, radio):
     channel = min(messages)
     chattier = {**messages, channel: messages[channel] + more}
     quiet, loud = (life(sent, ticks, period, radio) for sent in (messages, chattier))
@@ -84,19 +85,19 @@ def test_more_messages_never_live_longer(messages, more, ticks, period, radio):
 @given(
     messages=MESSAGES, ticks=TICKS, period=PERIODS, radio=RADIOS, rest=st.floats(1, DAY), longer=st.floats(1, 9)
 )
-def test_who_is_asked_less_often_lives_at_least_as_long(messages, ticks, period, radio, rest, longer):
+def test_fewer_episodes_never_shorten_battery_life(messages, ticks, period, radio, rest, longer):
     often, rarely = (life(messages, ticks, period, radio, Duty(r)).days for r in (rest, rest * longer))
     assert rarely >= often * (1 - 1e-9)
 
 
 @given(messages=MESSAGES, ticks=TICKS, period=PERIODS, radio=RADIOS, battery=st.floats(1.0, 1e6))
-def test_life_is_in_proportion_to_the_battery(messages, ticks, period, radio, battery):
+def test_battery_life_is_proportional_to_capacity(messages, ticks, period, radio, battery):
     once, twice = (life(messages, ticks, period, radio, Duty(battery=b)).days for b in (battery, 2 * battery))
     assert twice == pytest.approx(2 * once)
 
 
 @given(messages=MESSAGES, ticks=TICKS, period=PERIODS, radio=RADIOS, awake=st.floats(0.0, 1e3))
-def test_a_day_costs_its_messages_and_between_a_day_of_sleep_and_of_idling(messages, ticks, period, radio, awake):
+def test_a_day_costs_its_messages_plus_sleep_and_idling(messages, ticks, period, radio, awake):
     got = life(messages, ticks, period, radio, Duty(awake=awake))
     slack = 1e-9 * got.joules
     assert got.sending + DAY * radio.sleep - slack <= got.joules <= got.sending + DAY * radio.idle + slack
@@ -106,11 +107,11 @@ def test_a_day_costs_its_messages_and_between_a_day_of_sleep_and_of_idling(messa
     ("channel", "role"),
     [("a.light", "a"), ("b.light@delta:0.5", "b"), ("light@delta:0.5", ""), ('"a.inlet @ north"@every:2', "a")],
 )
-def test_a_role_is_what_stands_before_the_columns_dot(channel, role):
+def test_the_role_is_the_part_before_the_dot(channel, role):
     assert role_of(channel) == role
 
 
-def test_messages_are_shared_out_by_role():
+def test_messages_are_grouped_by_role():
     assert by_role({"light": 1.0, "noise@flag:3": 2.0}) == {"": {"light": 1.0, "noise@flag:3": 2.0}}
     assert by_role({"a.x": 1.0, "b.x": 2.0, "a.y": 3.0}) == {"a": {"a.x": 1.0, "a.y": 3.0}, "b": {"b.x": 2.0}}
 

@@ -1,4 +1,4 @@
-"""What streams have cost: each channel's messages once, or costs of one's own, beside plain sums."""
+"""Cumulative cost of streams against plain sums: each channel's messages once, or given costs."""
 
 import numpy as np
 import pytest
@@ -11,9 +11,9 @@ import feature_extractors as fx
 from feature_extractors.base import channels_of
 from feature_extractors.report import split_channel
 from streamfs import Costs, StreamSet, tabulate
-from streamfs.costs.energy import profile
 from streamfs.costs.pricing import Pricing, own_costs
-from streamfs.costs.spending import Charges, Messages, messages_sent
+from streamfs.costs.radio_profiles import profile
+from streamfs.costs.spending import FeatureSpending, MessageSpending, messages_sent
 from streamfs.errors import DataError
 
 NAMES = (
@@ -43,7 +43,7 @@ def recorded(draw):
 
 
 def flags(streams, max_silence=None):
-    """Whether each channel sends, at each tick of each stream."""
+    """Return whether each channel sends, at each tick of each stream."""
     found = {}
     for channel in CHANNELS:
         column, policy = split_channel(channel)
@@ -52,15 +52,15 @@ def flags(streams, max_silence=None):
 
 
 def spent_until(spent, ticks):
-    """The spending of each stream at its own tick, nothing before the first."""
+    """Return the spending of each stream at its own tick, 0 before the first."""
     return [row[tick - 1] if tick else 0.0 for row, tick in zip(spent, ticks, strict=True)]
 
 
-class TestMessages:
+class TestMessageSpending:
     @given(recorded(), st.sets(st.integers(0, len(NAMES) - 1)), st.data(), st.sampled_from([None, 2.0]))
-    def test_of_a_channel_are_paid_once_whoever_reads_it(self, streams, tested, data, max_silence):
+    def test_a_channel_is_paid_for_once_however_many_features_read_it(self, streams, tested, data, max_silence):
         ticks = [data.draw(st.integers(0, length)) for length in streams.lengths.tolist()]
-        spending = Messages(streams, CHANNELS, streams.lengths, 3.0, max_silence, PRICES)
+        spending = MessageSpending(streams, CHANNELS, streams.lengths, 3.0, max_silence, PRICES)
         prices = {c: 3.0 * PRICES[c.partition("@")[0].rpartition(".")[2]] for c in CHANNELS}
         silence = None if max_silence is None else int(max_silence)
         expected = naive_promises.shared_cost(
@@ -71,7 +71,7 @@ class TestMessages:
         assert_allclose(spent_until(found, ticks), expected, rtol=1e-12)
 
     @given(recorded(), st.data())
-    def test_that_are_sent_before_an_episode_opens_count(self, streams, data):
+    def test_messages_before_an_episode_opens_count(self, streams, data):
         lengths = np.array([data.draw(st.integers(0, length)) for length in streams.lengths.tolist()])
         ticks = [data.draw(st.integers(0, length)) for length in lengths.tolist()]
         late = streams.lengths - lengths
@@ -79,43 +79,43 @@ class TestMessages:
         expected = naive_promises.shared_cost(
             flags(streams), dict.fromkeys(CHANNELS, 1.0), [f.columns for f in FEATURES], [1, 3], ends
         )
-        found = Messages(streams, CHANNELS, lengths).until([FEATURES[1], FEATURES[3]])
+        found = MessageSpending(streams, CHANNELS, lengths).until([FEATURES[1], FEATURES[3]])
         assert_allclose(spent_until(found, ticks), expected, rtol=1e-12)
 
-    def test_of_a_channel_without_a_change_are_repeated_after_so_many_seconds(self):
+    def test_an_unchanged_value_is_repeated_after_max_silence_seconds(self):
         streams = StreamSet(np.ones((1, 7, 1)), ["x"], ["t"], period=2.0)
-        spending = Messages(streams, ["t@delta:1"], streams.lengths, max_silence=6.0)
+        spending = MessageSpending(streams, ["t@delta:1"], streams.lengths, max_silence=6.0)
         assert spending.until([fx.get("mean(t@delta:1)")]).tolist() == [[1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0]]
 
-    def test_a_stream_that_opens_late_has_paid_for_its_silence(self):
+    def test_a_stream_that_opens_late_has_paid_for_its_wait(self):
         streams = StreamSet([[[1.0, np.nan], [2.0, np.nan], [3.0, 5.0]]], ["x"], ["t", "u"])
         features = [fx.get("mean(t)"), fx.get("mean(u)")]
         lengths = tabulate(streams, features).lengths
         assert lengths.tolist() == [1]
-        assert Messages(streams, ["t", "u"], lengths).until(features)[0, 0] == 4.0
+        assert MessageSpending(streams, ["t", "u"], lengths).until(features)[0, 0] == 4.0
 
     @given(recorded())
-    def test_cost_nothing_where_no_column_is_read(self, streams):
-        assert not Messages(streams, CHANNELS, streams.lengths).until([FEATURES[0]]).any()
-        assert not Messages(streams, CHANNELS, streams.lengths).until([]).any()
+    def test_is_zero_if_no_column_is_read(self, streams):
+        assert not MessageSpending(streams, CHANNELS, streams.lengths).until([FEATURES[0]]).any()
+        assert not MessageSpending(streams, CHANNELS, streams.lengths).until([]).any()
 
     @given(recorded())
-    def test_are_never_taken_back(self, streams):
+    def test_never_falls(self, streams):
         for cost in messages_sent(streams, CHANNELS, PRICES).values():
             assert (np.diff(cost, axis=1) >= 0).all()
 
 
-class TestCharges:
+class TestFeatureSpending:
     @given(st.lists(st.integers(0, 3), min_size=1, unique=True), st.integers(1, 6))
-    def test_are_equation_1_of_the_features_at_each_tick(self, asked, n_ticks):
+    def test_is_equation_1_of_the_features_at_each_tick(self, asked, n_ticks):
         costs = Costs([1.0, 2.0, 4.0, 8.0], [3.0, 5.0, 7.0, 9.0], a=0.5, b=2.0)
-        found = Charges(FEATURES[:4], costs, 3, n_ticks).until([FEATURES[i] for i in asked])
+        found = FeatureSpending(FEATURES[:4], costs, 3, n_ticks).until([FEATURES[i] for i in asked])
         each, once = sum(costs.each[asked]), sum(costs.once[asked])
         expected = [0.5 * tick * each + 2.0 * once for tick in range(1, n_ticks + 1)]
         assert_allclose(found, np.tile(expected, (3, 1)))
 
-    def test_of_no_features_are_nothing(self):
-        assert Charges(FEATURES[:2], Costs([1.0, 2.0]), 2, 3).until([]).tolist() == [[0.0] * 3] * 2
+    def test_is_zero_for_no_features(self):
+        assert FeatureSpending(FEATURES[:2], Costs([1.0, 2.0]), 2, 3).until([]).tolist() == [[0.0] * 3] * 2
 
 
 class TestPricing:
@@ -129,21 +129,21 @@ class TestPricing:
         assert_allclose(shared * n_ticks, sum(cost[:, -1].sum() for cost in sent.values()), rtol=1e-9, atol=1e-12)
         assert shared <= pricing.costs(streams, features).each.sum() + 1e-12
 
-    def test_a_feature_alone_shares_with_nobody(self):
+    def test_a_single_feature_pays_in_full(self):
         streams = StreamSet(np.arange(12.0).reshape(2, 3, 2), ["x", "y"], ["a.t", "b.t"])
         pricing = Pricing(profile("transmissions"))
         for name in ("mean(a.t)", "correlation(a.t, b.t)"):
             alone = [pricing.costs(streams, [fx.get(name)], shared=shared).each[0] for shared in (False, True)]
             assert alone == [len(fx.get(name).columns)] * 2
 
-    def test_messages_cost_what_the_radio_says_by_the_weight_a(self):
+    def test_messages_cost_the_radios_energy_times_the_weight_a(self):
         streams = StreamSet(np.zeros((1, 4, 1)), ["x"], ["t"])
         radio = profile("nrf52840_ble")
         spending = Pricing(radio, {"t": 3.0}, a=0.5).spending(streams, [fx.get("mean(t)")], streams.lengths)
         expected = 0.5 * 3.0 * radio.message_joules(40) * np.arange(1, 5)
         assert_allclose(spending.until([fx.get("mean(t)")]), [expected])
 
-    def test_costs_of_ones_own_are_charged_and_the_tick_is_free(self):
+    def test_given_costs_are_charged_and_the_tick_is_free(self):
         streams = StreamSet(np.zeros((2, 3, 1)), ["x", "y"], ["t"])
         mean, top, tick = (fx.get(name) for name in ("mean(t)", "max(t)", "count()"))
         own = own_costs([mean, top], Costs([2.0, 5.0], [1.0, 0.0]))
@@ -153,7 +153,7 @@ class TestPricing:
         assert spending.until([top, mean]).tolist() == [[8.0, 15.0, 22.0]] * 2
         assert own_costs([mean], None) is None
 
-    def test_a_price_of_what_is_not_there_is_refused(self):
+    def test_a_price_of_an_unknown_quantity_is_refused(self):
         streams = StreamSet(np.zeros((1, 1, 1)), ["x"], ["a.t"])
         with pytest.raises(DataError, match="there is a price of 'light', expected one of t"):
             Pricing(profile("transmissions"), {"light": 2.0}).spending(streams, [], streams.lengths)

@@ -19,7 +19,8 @@ from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.forest import Forest
 from streamfs.cli.commands.card import card as card_command
 from streamfs.costs.batteries import Duty, by_role, life
-from streamfs.costs.energy import Profile, profile
+from streamfs.costs.energy import Profile
+from streamfs.costs.radio_profiles import profile
 from streamfs.errors import ModelError
 from streamfs.evaluation.model_card import build_card, facts, markdown
 from streamfs.procedure import card_words

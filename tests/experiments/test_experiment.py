@@ -11,7 +11,7 @@ from feature_extractors.report import split_channel
 from streamfs import C45Classifier, Costs, Procedure, StreamRelief, StreamSet, evaluate
 from streamfs.cli import parameters as arguments
 from streamfs.costs.costs import price_of
-from streamfs.costs.energy import profile
+from streamfs.costs.radio_profiles import profile
 from streamfs.costs.spending import messages_sent
 from streamfs.data import datasets
 from streamfs.errors import DataError

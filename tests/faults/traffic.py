@@ -9,7 +9,8 @@ import feature_extractors as fx
 from sensors_sim.nodes import Battery, Node
 from streamfs import Costs, Procedure, StreamSet
 from streamfs.classifiers.tree import Tree
-from streamfs.costs.energy import EnergyMeter, profile
+from streamfs.costs.energy_meter import EnergyMeter
+from streamfs.costs.radio_profiles import profile
 
 N_PAIRS = 8
 N_TICKS = 40  # that a node sends for

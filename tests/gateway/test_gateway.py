@@ -18,7 +18,7 @@ from sensors_sim.fleet import Fleet
 from sensors_sim.links import Link
 from sensors_sim.same_source import SameSource, nodes_of
 from streamfs import StreamSet, evaluate, train
-from streamfs.costs.energy import profile
+from streamfs.costs.radio_profiles import profile
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.energy_account import Spent
 from streamfs.gateway.core.options import Options

@@ -16,7 +16,7 @@ from paho.mqtt.subscribeoptions import SubscribeOptions
 import feature_extractors as fx
 from streamfs.classifiers.tree import Tree
 from streamfs.costs.costs import Costs
-from streamfs.costs.energy import profile
+from streamfs.costs.radio_profiles import profile
 from streamfs.errors import DataError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings, Source
 from streamfs.gateway.core.control import Control

@@ -17,7 +17,7 @@ from feature_extractors.report import Policy
 from sensors_sim.fleet import Fleet
 from sensors_sim.links import Link
 from sensors_sim.same_source import SameSource, nodes_of
-from streamfs.costs.energy import profile
+from streamfs.costs.radio_profiles import profile
 from streamfs.errors import TransportError
 
 pytestmark = pytest.mark.mqtt

@@ -17,7 +17,8 @@ from sensors_sim.links import Link
 from sensors_sim.nodes import Battery, Node, NodeModel
 from sensors_sim.same_source import Quantity, SameSource, nodes_of
 from sensors_sim.sources import Autoregressive, DailyCycle, EventBursts, Sum
-from streamfs.costs.energy import EnergyMeter, profile
+from streamfs.costs.energy_meter import EnergyMeter
+from streamfs.costs.radio_profiles import profile
 
 SOURCES = (
     Autoregressive(deviation=2.0, memory=10.0),

@@ -136,7 +136,7 @@ def test_costs_are_the_transmissions_of_the_channels(streams):
 
 
 def _transmissions():
-    from streamfs.costs.energy import profile  # noqa: PLC0415
+    from streamfs.costs.radio_profiles import profile  # noqa: PLC0415
 
     return profile("transmissions")
 

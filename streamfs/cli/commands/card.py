@@ -6,7 +6,7 @@ import click
 
 from streamfs.cli import parameters as arguments
 from streamfs.cli.parameters import JSON, MODEL, NEW_FILE, NOT_NEGATIVE, POSITIVE, TRUST, examples
-from streamfs.costs.energy import PROFILES
+from streamfs.costs.radio_profiles import PROFILES
 
 
 @click.command(

@@ -61,7 +61,7 @@ def _write_front(
     as_json: bool,
 ) -> None:
     from streamfs.cli import console
-    from streamfs.costs.energy import PROFILES
+    from streamfs.costs.radio_profiles import PROFILES
     from streamfs.training.promises.explore import explore as find_front
 
     unit = PROFILES[options["energy_profile"]].unit

@@ -14,7 +14,7 @@ from typing import Any, Self
 import orjson
 
 from streamfs.base import container
-from streamfs.costs.energy import Account
+from streamfs.costs.energy_meter import Account
 from streamfs.engine.engine import DECIDED, OPEN, WAITING
 from streamfs.errors import ModelError, PayloadError
 from streamfs.gateway.core._grid import NONE

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from streamfs.costs.energy import Account, LoRaProfile, Profile, profile
+from streamfs.costs.energy import LoRaProfile, Profile
+from streamfs.costs.energy_meter import Account
+from streamfs.costs.radio_profiles import profile
 from streamfs.procedure.procedure import Decision
 
 _MAX_SIZES = 10_000
@@ -63,7 +65,7 @@ class Ledger:
     Parameters
     ----------
     profile_name : str
-        The nodes' radio, a key of `streamfs.costs.energy.PROFILES`.
+        The nodes' radio, a key of `streamfs.costs.radio_profiles.PROFILES`.
 
     Raises
     ------

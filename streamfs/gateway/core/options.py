@@ -19,7 +19,7 @@ class Options:
     prefix : str
         First part of the topics that the gateway publishes to.
     profile : str
-        The nodes' radio, a key of `streamfs.costs.energy.PROFILES`.
+        The nodes' radio, a key of `streamfs.costs.radio_profiles.PROFILES`.
     lateness : float, optional
         Seconds that a reading may lag behind the newest; two periods by default.
     grace : float

@@ -8,7 +8,7 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 
-from streamfs.costs.energy import PROFILES
+from streamfs.costs.radio_profiles import PROFILES
 from streamfs.errors import SettingsError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.messages.topics import check_name, check_topic
@@ -44,7 +44,7 @@ class Settings:
     trust : bool
         Whether a pickled River model may be loaded.
     profile : str
-        The nodes' radio, a key of `streamfs.costs.energy.PROFILES`.
+        The nodes' radio, a key of `streamfs.costs.radio_profiles.PROFILES`.
     time : Time
         What time it is for the streams.
     streams : Streams

@@ -8,8 +8,9 @@ import numpy.typing as npt
 from feature_extractors.base import Feature
 from streamfs.base.container import digest
 from streamfs.base.progress import Progress, quiet
-from streamfs.costs.energy import Profile, profile
+from streamfs.costs.energy import Profile
 from streamfs.costs.pricing import Pricing
+from streamfs.costs.radio_profiles import profile
 from streamfs.data.streams import StreamSet, require_streams
 from streamfs.errors import DataError
 from streamfs.selection.by_name import MakeSelector

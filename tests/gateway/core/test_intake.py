@@ -7,7 +7,7 @@ from helpers.records import Models, batch, message, new_core, raw
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamfs.costs.energy import profile
+from streamfs.costs.radio_profiles import profile
 from streamfs.gateway.core import intake
 from streamfs.gateway.core.bindings import Bindings, Route
 from streamfs.gateway.core.records import MESSAGE, Record

@@ -15,7 +15,7 @@ from oracles import promises as naive_promises
 
 import feature_extractors as fx
 from streamfs import tabulate
-from streamfs.costs.spending import Messages
+from streamfs.costs.spending import MessageSpending
 from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.training.learners import forest_learner, tree_learner
@@ -337,7 +337,7 @@ STREAMS = labelled_streams(n_streams=60, n_ticks=6)
 TABLE = tabulate(
     STREAMS, [fx.get(name) for name in ("count()", "mean(a.level)", "mean(b.level)", "mean(a.noise)")]
 )
-SPENDING = Messages(STREAMS, STREAMS.columns, STREAMS.lengths)
+SPENDING = MessageSpending(STREAMS, STREAMS.columns, STREAMS.lengths)
 SITES = np.arange(60) // 2 % 12
 
 

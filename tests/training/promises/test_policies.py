@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import feature_extractors as fx
 from feature_extractors.report import Policy
 from streamfs import StreamSet, tabulate
-from streamfs.costs.energy import profile
 from streamfs.costs.pricing import Pricing
+from streamfs.costs.radio_profiles import profile
 from streamfs.errors import TrainingError
 from streamfs.training.promises import proposals
 from streamfs.training.promises.candidates import Candidates

@@ -14,9 +14,9 @@ from streamfs.base.progress import quiet
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.forest import Forest
 from streamfs.classifiers.tree import Tree
-from streamfs.costs.energy import profile
 from streamfs.costs.pricing import Pricing
-from streamfs.costs.spending import Messages
+from streamfs.costs.radio_profiles import profile
+from streamfs.costs.spending import MessageSpending
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.traffic import measure_traffic
 from streamfs.evaluation.trajectories import Trajectories
@@ -92,7 +92,7 @@ class TestTheEvidence:
 
     def test_is_the_messages_that_were_sent_until_then(self, streams, procedure):
         testing = Division.of(streams, None, 0).testing
-        spent = Messages(testing, procedure.channels, testing.lengths).until(procedure.features)
+        spent = MessageSpending(testing, procedure.channels, testing.lengths).until(procedure.features)
         decisions = evaluate(procedure, testing).decisions
         assert_allclose(
             procedure.about["promise"]["cost"],
