@@ -22,7 +22,7 @@ from streamfs.data.datasets import folder
 from streamfs.data.instances import Instances
 from streamfs.selection.criteria import WrapperAccuracy
 from streamfs.selection.dependency_aware import DependencyAwareRanking
-from streamfs.selection.judges import Criterion, Judge
+from streamfs.selection.evaluators import Criterion, Evaluator
 
 N_PROBES, N_FREE_PROBES, LARGEST = 100, 20_000, 200
 
@@ -40,15 +40,15 @@ class Timed:
         self.taken += process_time() - start
         return done
 
-    def prepare(self, X: Array, y: Any, groups: Any = None) -> Judge:
-        judge: Judge = self._timed(lambda: self._criterion.prepare(X, y, groups))
-        return lambda subset: self._timed(lambda: judge(subset))
+    def prepare(self, X: Array, y: Any, groups: Any = None) -> Evaluator:
+        evaluate: Evaluator = self._timed(lambda: self._criterion.prepare(X, y, groups))
+        return lambda subset: self._timed(lambda: evaluate(subset))
 
 
 class Nothing:
     """A criterion that looks at nothing."""
 
-    def prepare(self, _values: Array, _classes: Any, _groups: Any = None) -> Judge:
+    def prepare(self, _values: Array, _classes: Any, _groups: Any = None) -> Evaluator:
         return len
 
 

@@ -23,9 +23,9 @@ from sklearn.neighbors import KernelDensity
 
 from feature_extractors.base import Array
 from streamfs.classifiers.kernel_density import KernelDensityClassifier
-from streamfs.selection.criteria import EstimatorJudge
+from streamfs.selection.criteria import EstimatorEvaluator
 from streamfs.selection.folds import make_folds
-from streamfs.selection.wrapped_densities import DensityJudge
+from streamfs.selection.wrapped_densities import DensityEvaluator
 
 N_ROWS, N_QUERIES, N_CLASSES = 2000, 1000, 3
 
@@ -81,7 +81,7 @@ def by_wrapper() -> list[Figure]:
     found = []
     for kernel in ("standard", "adaptive"):
         classifier, folds = KernelDensityClassifier(kernel), make_folds(X, y, None, 5, 0)
-        ours, peer = DensityJudge.prepare(classifier, X, y, folds), EstimatorJudge(classifier, X, y, folds)
+        ours, peer = DensityEvaluator.prepare(classifier, X, y, folds), EstimatorEvaluator(classifier, X, y, folds)
         subset = [2, 5, 7, 11, 19]
         if ours(subset) != peer(subset):
             raise RuntimeError(f"the {kernel} kernel is judged {ours(subset)}, expected {peer(subset)}")

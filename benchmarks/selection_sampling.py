@@ -30,7 +30,7 @@ from feature_extractors.base import Array
 from streamfs.errors import DataError
 from streamfs.selection._benefit import Estimate, all_benefits
 from streamfs.selection._sampling import make_pools, open_pools
-from streamfs.selection.candidate import Recorded, sample_recorded
+from streamfs.selection.candidate import RecordedCandidates, sample_recorded
 from streamfs.selection.regions import Regions, benefits, make_regions
 
 SCRIPT = Path(__file__).parents[1] / "examples" / "papers" / "active_sampling.py"
@@ -75,7 +75,7 @@ def steps() -> list[Figure]:
     rng = np.random.default_rng(1)
     values, order = rng.integers(0, N_VALUES, len(all_regions.labels)), rng.permutation(len(all_regions.labels))
     known = all_regions.estimate_of(values, N_VALUES)
-    truth = Recorded.of(all_regions, [values], [N_VALUES]).truths[0]
+    truth = RecordedCandidates.of(all_regions, [values], [N_VALUES]).truths[0]
 
     def sample(n_steps: int) -> Callable[[], object]:
         return lambda: sample_recorded(all_regions, values, truth, order, n_steps, is_active=True)
@@ -130,7 +130,7 @@ def paper() -> list[Figure]:
     took = 0.0
     for previous in script["PRINTED"]:
         others = [feature for feature in range(len(drawn.names)) if feature + 1 not in previous]
-        recorded = Recorded.of(
+        recorded = RecordedCandidates.of(
             script["regions_of"](drawn, previous, 1),
             [drawn.values[:, feature] for feature in others],
             [drawn.n_values[feature] for feature in others],

@@ -26,7 +26,7 @@ from streamfs.cli.console import print_json, print_table, progress
 from streamfs.data.instances import Instances
 from streamfs.data.streams import Integers
 from streamfs.errors import DataError, StreamfsError
-from streamfs.selection.candidate import Recorded, mean_square_error, spearman
+from streamfs.selection.candidate import RecordedCandidates, mean_square_error, spearman
 from streamfs.selection.possible_values import PossibleValues
 from streamfs.selection.regions import Regions, make_regions
 
@@ -71,7 +71,7 @@ class Mushrooms(NamedTuple):
         return self._replace(values=self.values[rows], labels=self.labels[rows])
 
 
-def run(recorded: Recorded, seeds: list[tuple[int, ...]], budget: int) -> Array:
+def run(recorded: RecordedCandidates, seeds: list[tuple[int, ...]], budget: int) -> Array:
     """Follow the error rates of the candidates, in percent: shape (n_seeds, 2 policies, 18, budget + 1)."""
     curves = np.empty((len(seeds), 2, len(recorded.values), budget + 1))
     for place, seed in enumerate(seeds):
@@ -179,7 +179,7 @@ def outcomes(drawn: Mushrooms, options: argparse.Namespace) -> Iterator[Outcome]
     with progress() as report:
         for index, previous in enumerate(PRINTED):
             others = [feature for feature in range(len(drawn.names)) if feature + 1 not in previous]
-            recorded = Recorded.of(
+            recorded = RecordedCandidates.of(
                 regions_of(drawn, previous, options.prior),
                 [drawn.values[:, feature] for feature in others],
                 [drawn.n_values[feature] for feature in others],

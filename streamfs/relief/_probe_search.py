@@ -20,7 +20,7 @@ PATCH = 256
 """Places after which the limit is looked at again."""
 
 
-class Room(NamedTuple):
+class ProbeScratch(NamedTuple):
     """Room to work in.
 
     Parameters
@@ -45,9 +45,9 @@ class Room(NamedTuple):
     nearest: Integers
 
 
-def make_room(n_rows: int, n_probes: int) -> Room:
-    """Make room for so many rows and probes."""
-    return Room(
+def make_probe_scratch(n_rows: int, n_probes: int) -> ProbeScratch:
+    """Make scratch for so many rows and probes."""
+    return ProbeScratch(
         np.empty((TILE, n_rows), np.float32),
         np.empty(PATCH, np.int64),
         np.empty(LANES, np.float32),
@@ -126,13 +126,13 @@ def _search_row(
     field: Field,
     voting: Voting,
     probes: Measured,
-    room: Room,
+    scratch: ProbeScratch,
     i: int,
     near: Singles,
 ) -> None:
     """Find the nearest hit and miss of row i for each probe."""
     n_features = len(field.measured.spans)
-    _, passed, lanes, limits, totals, nearest = room
+    _, passed, lanes, limits, totals, nearest = scratch
     limits[:] = UNLIMITED
     totals[:] = np.inf
     nearest[:] = -1
@@ -150,7 +150,7 @@ def search_probes(
     field: Field,
     voting: Voting,
     probes: Measured,
-    room: Room,
+    scratch: ProbeScratch,
     all_rows: Integers,
     chunk: int,
     step: int,
@@ -163,7 +163,7 @@ def search_probes(
     ----------
     probes : Measured
         Of shape (n_rows, n_probes).
-    room : Room
+    scratch : ProbeScratch
         To work in.
     all_rows : ndarray of int of shape (n_rows,)
         0, 1, and so on.
@@ -175,13 +175,13 @@ def search_probes(
         How many rows count; changed in place.
     """
     power, n_rows, n_probes = field.sieve.power, len(field.sieve.rows), len(probes.spans)
-    nearest = room.nearest
+    nearest = scratch.nearest
     for c in range(chunk, len(gains), step):
         for start in range(c * CHUNK, min(n_rows, (c + 1) * CHUNK), TILE):
             rows = all_rows[start : min(n_rows, start + TILE)]
-            sift_tile(field, rows, room.near)
+            sift_tile(field, rows, scratch.near)
             for r in range(len(rows)):
-                _search_row(field, voting, probes, room, rows[r], room.near[r])
+                _search_row(field, voting, probes, scratch, rows[r], scratch.near[r])
                 if nearest[0, 0] >= 0 and nearest[1, 0] >= 0:  # else no probe has one
                     n_used[c] += 1
                     for p in range(n_probes):

@@ -10,7 +10,7 @@ from feature_extractors.base import Array
 from streamfs.data.streams import Integers
 from streamfs.relief._field import Field, Members
 from streamfs.relief._kernels import Measured
-from streamfs.relief._probe_search import make_room, search_probes
+from streamfs.relief._probe_search import make_probe_scratch, search_probes
 from streamfs.relief._search import CHUNK, Voting, make_lists, search
 from streamfs.relief._sieve import Sieve
 
@@ -96,9 +96,8 @@ def mean_probe_gains(field: Field, voting: Voting, probes: Measured) -> Array:
     gains, n_used = np.zeros((n_chunks, n_probes)), np.zeros(n_chunks, np.int64)
 
     def run(first: int, step: int) -> None:
-        search_probes(
-            field, voting, probes, make_room(n_rows, n_probes), np.arange(n_rows), first, step, gains, n_used
-        )
+        scratch = make_probe_scratch(n_rows, n_probes)
+        search_probes(field, voting, probes, scratch, np.arange(n_rows), first, step, gains, n_used)
 
     in_threads(run, n_rows**2)
     return np.asarray(gains.sum(axis=0) / max(1, n_used.sum()))

@@ -20,7 +20,7 @@ NEIGHBOURS = ("other_streams", "any")
 
 
 @dataclass(frozen=True)
-class Rows:
+class ReliefRows:
     """Instances of Relief.
 
     Parameters
@@ -93,7 +93,7 @@ def make_rows(
     power: int,
     nominal: Sequence[int] | None,
     ranges: npt.ArrayLike | None = None,
-) -> Rows:
+) -> ReliefRows:
     """Make instances ready for the search of neighbours.
 
     Raises
@@ -105,7 +105,7 @@ def make_rows(
         raise ValueError(f"power is {power}, expected 1 or 2")
     measured = measure(values, nominal_features(nominal, values.shape[1]), ranges)
     classes, groups = (np.ascontiguousarray(numbers, np.int64) for numbers in (classes, groups))
-    return Rows(measured, classes, groups, int(power))
+    return ReliefRows(measured, classes, groups, int(power))
 
 
 def group_numbers(groups: npt.ArrayLike | None, n_rows: int) -> Integers:
@@ -163,7 +163,7 @@ def rows_of(
     neighbours: str,
     power: int,
     nominal: Sequence[int] | None,
-) -> Rows:
+) -> ReliefRows:
     """Make the instances of a table at some ticks of some streams, both of shape (n_rows,), ready for the search.
 
     Raises

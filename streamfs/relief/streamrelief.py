@@ -22,7 +22,7 @@ from streamfs.relief.extrapolation import (
 from streamfs.relief.measure import measure
 from streamfs.relief.positions import positions_of
 from streamfs.relief.probes import Probes
-from streamfs.relief.rows import Rows, rows_of
+from streamfs.relief.rows import ReliefRows, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -178,11 +178,11 @@ class StreamRelief(BaseEstimator):
         self._fit_costs()
         return self
 
-    def _rows(self, table: FeatureTable, streams: Integers, ticks: Integers) -> Rows:
+    def _rows(self, table: FeatureTable, streams: Integers, ticks: Integers) -> ReliefRows:
         """Instances at some ticks of some streams."""
         return rows_of(table, streams, ticks, self.neighbours, self.power, self.nominal)
 
-    def _fit_floor(self, table: FeatureTable, rows: Rows, streams: Integers, ticks: Integers) -> None:
+    def _fit_floor(self, table: FeatureTable, rows: ReliefRows, streams: Integers, ticks: Integers) -> None:
         """Compare the weights at the last position with those of probes."""
         self.floor_, self.probe_weights_ = -np.inf, np.zeros(0)
         if self.floor is not None:

@@ -4,8 +4,8 @@ from .criteria import WrapperAccuracy as WrapperAccuracy
 from .dependency_aware import DependencyAwareRanking as DependencyAwareRanking
 from .discretise import EqualWidthDiscretiser as EqualWidthDiscretiser
 from .finco import Finco as Finco
-from .inconsistency import SubsetInconsistency as SubsetInconsistency
-from .inconsistency import inconsistency as inconsistency
+from .inconsistency_rate import SubsetInconsistency as SubsetInconsistency
+from .inconsistency_rate import inconsistency as inconsistency
 from .lvf import LasVegasFilter as LasVegasFilter
 from .query_sensitive import QuerySensitiveNeighbors as QuerySensitiveNeighbors
 from .repeated import RepeatedSelector as RepeatedSelector

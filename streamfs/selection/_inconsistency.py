@@ -28,7 +28,7 @@ class Groups(NamedTuple):
     first_rows: Numbers
 
 
-class Pairs(NamedTuple):
+class GroupClassCounts(NamedTuple):
     """A hash table of the classes in each group: the group, the class and how many rows there are."""
 
     slots: Numbers
@@ -90,7 +90,13 @@ def number(bits: Bits, features: Integers, found: Groups, groups: Integers) -> N
 
 @kernel
 def count(
-    bits: Bits, features: Integers, labels: Integers, at_most: float, found: Groups, pairs: Pairs, largest: Numbers
+    bits: Bits,
+    features: Integers,
+    labels: Integers,
+    at_most: float,
+    found: Groups,
+    pairs: GroupClassCounts,
+    largest: Numbers,
 ) -> int:
     """See `n_inconsistent`."""
     n_groups = n_pairs = n_outside = 0
@@ -142,7 +148,7 @@ def n_inconsistent(bits: Bits, features: Integers, labels: Integers, at_most: fl
     slots, pair_slots = np.zeros(n_slots(n_rows), np.int32), np.zeros(n_slots(n_rows), np.int32)
     first_rows, largest = np.empty(n_rows, np.int32), np.zeros(n_rows, np.int32)
     pair_groups, pair_labels = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
-    pairs = Pairs(pair_slots, pair_groups, pair_labels, np.zeros(n_rows, np.int32))
+    pairs = GroupClassCounts(pair_slots, pair_groups, pair_labels, np.zeros(n_rows, np.int32))
     n_outside: int = count(bits, features, labels, at_most, Groups(slots, first_rows), pairs, largest)
     return n_outside
 

@@ -15,7 +15,7 @@ from streamfs.base._compiled import inlined, kernel
 from streamfs.classifiers._neighbours import difference, insert
 from streamfs.data.streams import Integers
 from streamfs.relief._sieve import UNLIMITED, Singles
-from streamfs.selection._wrapped_sieve import DOUBT, TOO_FAR, Sieve, Single, add
+from streamfs.selection._fold_sieve import DOUBT, TOO_FAR, FoldSieve, Single, add
 
 Integers32 = npt.NDArray[np.int32]
 
@@ -52,7 +52,7 @@ class Wrapped(NamedTuple):
 
     Parameters
     ----------
-    sieve, exact : Sieve, Exact
+    sieve, exact : FoldSieve, Exact
         The values.
     classes : ndarray of int of shape (n_rows,)
         Numbers from 0.
@@ -66,7 +66,7 @@ class Wrapped(NamedTuple):
         How many neighbours vote, and the power of each difference.
     """
 
-    sieve: Sieve
+    sieve: FoldSieve
     exact: Exact
     classes: Integers
     is_training: npt.NDArray[np.bool_]
@@ -77,7 +77,7 @@ class Wrapped(NamedTuple):
     power: int
 
 
-class Room(NamedTuple):
+class NeighbourScratch(NamedTuple):
     """Room for what is worked out on the way.
 
     Parameters
@@ -109,12 +109,12 @@ class Room(NamedTuple):
     votes: Integers
 
 
-def make_room(wrapped: Wrapped) -> Room:
-    """Make room for one thread."""
+def make_neighbour_scratch(wrapped: Wrapped) -> NeighbourScratch:
+    """Make scratch for one thread."""
     n_rows, k = len(wrapped.classes), wrapped.n_neighbors
     n_stretches = -(-n_rows // STRETCH)
     near, minima = np.full(n_stretches * STRETCH, np.inf, np.float32), np.empty(n_stretches, np.float32)
-    return Room(
+    return NeighbourScratch(
         np.empty((TILE, n_rows), np.float32),
         near,
         minima,
@@ -170,66 +170,66 @@ def _fill_minima(bits: Integers32, minima_bits: Integers32) -> None:
 
 
 @inlined
-def _pass_all(wrapped: Wrapped, fold: int, room: Room) -> int:
+def _pass_all(wrapped: Wrapped, fold: int, scratch: NeighbourScratch) -> int:
     """List all rows that may be neighbours, as if all were equally near; return how many they are."""
     n_passed = 0
     for j in range(len(wrapped.classes)):
-        room.near[j] = Single(0.0)
-        room.passed[n_passed] = j
+        scratch.near[j] = Single(0.0)
+        scratch.passed[n_passed] = j
         n_passed += wrapped.is_training[fold, j]
     return n_passed
 
 
 @inlined
-def _let_pass(n_neighbors: int, doubt: Single, room: Room) -> int:
+def _let_pass(n_neighbors: int, doubt: Single, scratch: NeighbourScratch) -> int:
     """List rows among which the nearest are, and hardly more; return how many they are.
 
     There are as many rows as are needed within the distance within which so many stretches have a row.
     """
-    _fill_minima(room.bits, room.minima_bits)
+    _fill_minima(scratch.bits, scratch.minima_bits)
     n_found, limit = 0, UNLIMITED
-    for stretch in range(len(room.minima)):
-        if room.minima[stretch] < limit:
-            n_found = insert(room.minima[stretch], stretch, n_found, room.distances, room.rows)
+    for stretch in range(len(scratch.minima)):
+        if scratch.minima[stretch] < limit:
+            n_found = insert(scratch.minima[stretch], stretch, n_found, scratch.distances, scratch.rows)
             if n_found >= n_neighbors:
-                limit = Single(room.distances[n_neighbors - 1])
+                limit = Single(scratch.distances[n_neighbors - 1])
     limit = min(UNLIMITED, limit + doubt)
     n_passed = 0
-    for stretch in range(len(room.minima)):
-        if room.minima[stretch] <= limit:
+    for stretch in range(len(scratch.minima)):
+        if scratch.minima[stretch] <= limit:
             for j in range(stretch * STRETCH, (stretch + 1) * STRETCH):
-                room.passed[n_passed] = j
-                n_passed += room.near[j] <= limit
+                scratch.passed[n_passed] = j
+                n_passed += scratch.near[j] <= limit
     return n_passed
 
 
 @inlined
-def _find_nearest(wrapped: Wrapped, q: int, features: Integers, most: float, room: Room) -> None:
-    """Find the nearest rows of a query by some features, of which `room.near` has the distances."""
-    fold, k, near = wrapped.folds[q], wrapped.n_neighbors, room.near
+def _find_nearest(wrapped: Wrapped, q: int, features: Integers, most: float, scratch: NeighbourScratch) -> None:
+    """Find the nearest rows of a query by some features, of which `scratch.near` has the distances."""
+    fold, k, near = wrapped.folds[q], wrapped.n_neighbors, scratch.near
     doubt = Single(DOUBT * (11 + len(features)) * most + 1.0 / TOO_FAR)
-    n_passed = _let_pass(k, doubt, room) if most < TOO_FAR else _pass_all(wrapped, fold, room)
+    n_passed = _let_pass(k, doubt, scratch) if most < TOO_FAR else _pass_all(wrapped, fold, scratch)
     n_found = 0
     for place in range(n_passed):
-        j = room.passed[place]
-        n_found = insert(near[j], j, n_found, room.distances, room.rows)
-    if n_found <= k or room.distances[k] > room.distances[k - 1] + doubt:
+        j = scratch.passed[place]
+        n_found = insert(near[j], j, n_found, scratch.distances, scratch.rows)
+    if n_found <= k or scratch.distances[k] > scratch.distances[k - 1] + doubt:
         return
-    limit, n_found = room.distances[k - 1] + doubt, 0
+    limit, n_found = scratch.distances[k - 1] + doubt, 0
     for place in range(n_passed):
-        j = room.passed[place]
+        j = scratch.passed[place]
         if near[j] <= limit:
             exact = _distance(wrapped, fold, wrapped.queries[q], j, features)
-            n_found = insert(exact, j, n_found, room.distances, room.rows)
+            n_found = insert(exact, j, n_found, scratch.distances, scratch.rows)
 
 
 @inlined
-def _is_right(wrapped: Wrapped, q: int, room: Room) -> bool:
+def _is_right(wrapped: Wrapped, q: int, scratch: NeighbourScratch) -> bool:
     """Whether most of the nearest rows of a query are of its class, the first of equally frequent ones."""
-    room.votes[:] = 0
+    scratch.votes[:] = 0
     for place in range(wrapped.n_neighbors):
-        room.votes[wrapped.classes[room.rows[place]]] += 1
-    return bool(room.votes.argmax() == wrapped.classes[wrapped.queries[q]])
+        scratch.votes[wrapped.classes[scratch.rows[place]]] += 1
+    return bool(scratch.votes.argmax() == wrapped.classes[wrapped.queries[q]])
 
 
 @kernel
@@ -241,7 +241,7 @@ def count_right(
     subsets: Integers,
     first_tile: int,
     last_tile: int,
-    room: Room,
+    scratch: NeighbourScratch,
     n_right: Integers,
 ) -> None:
     """Count the queries whose class is told, for a subset with each of some features put in or taken out.
@@ -260,23 +260,23 @@ def count_right(
         What is then chosen, rising.
     first_tile, last_tile : int
         Tiles of queries that are judged; the last is not.
-    room : Room
+    scratch : NeighbourScratch
         Room to work in.
     n_right : ndarray of int of shape (n_tried,)
         Counts, added to.
     """
     for tile in range(first_tile, last_tile):
         first, stop = wrapped.tiles[tile], wrapped.tiles[tile + 1]
-        _fill_base(wrapped, first, stop, subset, room.base)
+        _fill_base(wrapped, first, stop, subset, scratch.base)
         fold = wrapped.folds[first]
         for c in range(len(tried)):
             most = wrapped.sieve.reaches[fold, tried[c]]
             for f in subset:
                 most += wrapped.sieve.reaches[fold, f]
             for q in range(first, stop):
-                near = room.near[: len(wrapped.classes)]
-                _copy(room.base[q - first], near)
+                near = scratch.near[: len(wrapped.classes)]
+                _copy(scratch.base[q - first], near)
                 row = wrapped.queries[q]
                 add(wrapped.sieve, wrapped.power == 2, fold, row, tried[c], Single(sign), 0, near)
-                _find_nearest(wrapped, q, subsets[c], most, room)
-                n_right[c] += _is_right(wrapped, q, room)
+                _find_nearest(wrapped, q, subsets[c], most, scratch)
+                n_right[c] += _is_right(wrapped, q, scratch)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 from feature_extractors.base import Array
 from streamfs.base.estimators import FeatureSelector
 from streamfs.data.streams import Integers
-from streamfs.selection.candidate import Recorded, sample_by
+from streamfs.selection.candidate import RecordedCandidates, sample_by
 from streamfs.selection.possible_values import Extract, PossibleValues
 from streamfs.selection.regions import decisions, make_regions
 
@@ -214,7 +214,7 @@ class ActiveFeatureSampling(FeatureSelector):
     def _rate_by_all(self, values: Array, orders: Sequence[Integers]) -> None:
         """Sample candidates of which all is known, and count errors by all of it."""
         numbers = [possible.require(values[:, possible.feature]) for possible in self._possible]
-        recorded = Recorded.of(self.regions_, numbers, [len(possible) for possible in self._possible])
+        recorded = RecordedCandidates.of(self.regions_, numbers, [len(possible) for possible in self._possible])
         self._sampled, curves = [], []
         for candidate, order in enumerate(orders):
             is_active = self.policy == "active"

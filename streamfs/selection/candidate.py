@@ -94,7 +94,7 @@ def error_rate(regions: Regions, known: Estimate, truth: Array) -> float:
     return float(1.0 - regions.right_elsewhere - right)
 
 
-class Recorded(NamedTuple):
+class RecordedCandidates(NamedTuple):
     """Candidates of which all values are at hand.
 
     Parameters
@@ -115,7 +115,7 @@ class Recorded(NamedTuple):
     true_errors: Array
 
     @classmethod
-    def of(cls, regions: Regions, values: Sequence[Integers], n_values: Sequence[int]) -> "Recorded":
+    def of(cls, regions: Regions, values: Sequence[Integers], n_values: Sequence[int]) -> "RecordedCandidates":
         """Learn all of candidates that can have so many values each."""
         known = [regions.estimate_of(numbers, n) for numbers, n in zip(values, n_values, strict=True)]
         truths = tuple(joint_probabilities(estimate) for estimate in known)

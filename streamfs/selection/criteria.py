@@ -12,19 +12,19 @@ from feature_extractors.base import Array
 from streamfs.classifiers.kernel_density import KernelDensityClassifier
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.selection.discretise import EqualWidthDiscretiser
+from streamfs.selection.evaluators import Criterion, Evaluator, StepEvaluator, in_order
 from streamfs.selection.folds import Fold, make_folds
-from streamfs.selection.inconsistency import SubsetInconsistency
-from streamfs.selection.judges import Criterion, Judge, StepJudge, in_order
-from streamfs.selection.wrapped_densities import DensityJudge
-from streamfs.selection.wrapped_neighbours import NeighborsJudge
+from streamfs.selection.inconsistency_rate import SubsetInconsistency
+from streamfs.selection.wrapped_densities import DensityEvaluator
+from streamfs.selection.wrapped_neighbours import NeighborsEvaluator
 
 __all__ = [
     "Consistency",
-    "ConsistencyJudge",
+    "ConsistencyEvaluator",
     "Criterion",
-    "EstimatorJudge",
-    "Judge",
-    "StepJudge",
+    "EstimatorEvaluator",
+    "Evaluator",
+    "StepEvaluator",
     "WrapperAccuracy",
 ]
 
@@ -56,8 +56,8 @@ class WrapperAccuracy(BaseEstimator):
     --------
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X = np.array([[0.0, 5.0], [0.2, 1.0], [0.1, 3.0], [1.0, 5.0], [1.2, 1.0], [1.1, 3.0]])
-    >>> judge = WrapperAccuracy(GaussianNB(), cv=3).prepare(X, np.array([0, 0, 0, 1, 1, 1]))
-    >>> judge([0])
+    >>> evaluate = WrapperAccuracy(GaussianNB(), cv=3).prepare(X, np.array([0, 0, 0, 1, 1, 1]))
+    >>> evaluate([0])
     1.0
     """
 
@@ -66,7 +66,7 @@ class WrapperAccuracy(BaseEstimator):
         self.cv = cv
         self.random_state = random_state
 
-    def prepare(self, X: Array, y: npt.NDArray[Any], groups: npt.NDArray[Any] | None = None) -> Judge:
+    def prepare(self, X: Array, y: npt.NDArray[Any], groups: npt.NDArray[Any] | None = None) -> Evaluator:
         """Make the folds.
 
         Raises
@@ -76,10 +76,10 @@ class WrapperAccuracy(BaseEstimator):
         """
         folds = make_folds(X, y, groups, self.cv, self.random_state)
         if type(self.estimator) is NeighborsClassifier:
-            return NeighborsJudge.prepare(self.estimator, X, y, folds)
+            return NeighborsEvaluator.prepare(self.estimator, X, y, folds)
         if type(self.estimator) is KernelDensityClassifier:
-            return DensityJudge.prepare(self.estimator, X, y, folds)
-        return EstimatorJudge(self.estimator, X, y, folds)
+            return DensityEvaluator.prepare(self.estimator, X, y, folds)
+        return EstimatorEvaluator(self.estimator, X, y, folds)
 
 
 class Consistency(BaseEstimator):
@@ -93,8 +93,8 @@ class Consistency(BaseEstimator):
     Examples
     --------
     >>> X = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 2.0], [1.0, 2.0]])
-    >>> judge = Consistency("passthrough").prepare(X, np.array([0, 0, 1, 1]))
-    >>> judge([0]), judge([1])
+    >>> evaluate = Consistency("passthrough").prepare(X, np.array([0, 0, 1, 1]))
+    >>> evaluate([0]), evaluate([1])
     (0.75, 1.0)
     """
 
@@ -106,7 +106,7 @@ class Consistency(BaseEstimator):
         X: Array,
         y: npt.NDArray[Any],
         groups: npt.NDArray[Any] | None = None,  # noqa: ARG002 - nothing is held out
-    ) -> Judge:
+    ) -> Evaluator:
         """Discretise the values.
 
         Raises
@@ -117,13 +117,13 @@ class Consistency(BaseEstimator):
         if isinstance(self.discretiser, str):
             if self.discretiser != "passthrough":
                 raise ValueError(f"discretiser is {self.discretiser!r}, expected a transformer or 'passthrough'")
-            return ConsistencyJudge(SubsetInconsistency(X, y))
+            return ConsistencyEvaluator(SubsetInconsistency(X, y))
         discretiser = EqualWidthDiscretiser() if self.discretiser is None else clone(self.discretiser)
-        return ConsistencyJudge(SubsetInconsistency(discretiser.fit_transform(X, y), y))
+        return ConsistencyEvaluator(SubsetInconsistency(discretiser.fit_transform(X, y), y))
 
 
 @dataclass(frozen=True)
-class ConsistencyJudge:
+class ConsistencyEvaluator:
     """One less the inconsistency rate of a subset.
 
     Parameters
@@ -135,20 +135,20 @@ class ConsistencyJudge:
     rates: SubsetInconsistency
 
     def __call__(self, subset: Sequence[int]) -> float:
-        """Judge a subset, which may be empty."""
+        """Evaluate a subset, which may be empty."""
         return 1.0 - self.rates.rate(subset)
 
     def with_each(self, subset: Sequence[int], features: Sequence[int]) -> Array:
-        """Judge the subset with each of some features put in; shape (n_features,)."""
+        """Evaluate the subset with each of some features put in; shape (n_features,)."""
         return np.asarray(1.0 - self.rates.rates_with_each(subset, features))
 
     def without_each(self, subset: Sequence[int], features: Sequence[int]) -> Array:
-        """Judge the subset with each of some features taken out; shape (n_features,)."""
+        """Evaluate the subset with each of some features taken out; shape (n_features,)."""
         return np.array([self([other for other in subset if other != feature]) for feature in features])
 
 
 @dataclass(frozen=True)
-class EstimatorJudge:
+class EstimatorEvaluator:
     """Out-of-fold accuracy of any classifier.
 
     Parameters
@@ -169,7 +169,7 @@ class EstimatorJudge:
     folds: tuple[Fold, ...]
 
     def __call__(self, subset: Sequence[int]) -> float:
-        """Judge a subset.
+        """Evaluate a subset.
 
         Raises
         ------
@@ -178,13 +178,13 @@ class EstimatorJudge:
         """
         features = in_order(subset, self.X.shape[1])
         estimator = _for_features(self.estimator, features)
-        n_right = n_judged = 0
+        n_right = n_tested = 0
         for training, test in self.folds:
             if len(test):
                 learnt = clone(estimator).fit(self.X[np.ix_(training, features)], self.y[training])
                 n_right += int(np.sum(learnt.predict(self.X[np.ix_(test, features)]) == self.y[test]))
-                n_judged += len(test)
-        return n_right / n_judged
+                n_tested += len(test)
+        return n_right / n_tested
 
 
 def _for_features(estimator: Any, features: npt.NDArray[np.int64]) -> Any:

@@ -14,7 +14,7 @@ from feature_extractors.base import Array
 from streamfs.base.estimators import FeatureSelector
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.selection.criteria import WrapperAccuracy
-from streamfs.selection.judges import Criterion
+from streamfs.selection.evaluators import Criterion
 from streamfs.selection.stopping import Check, StoppingRule, order_change, ranked, value_change
 
 Flags = npt.NDArray[np.bool_]
@@ -155,11 +155,11 @@ class DependencyAwareRanking(FeatureSelector):
         check_consistent_length(values, groups)
         self._check_parameters()
         criterion = WrapperAccuracy(NeighborsClassifier()) if self.criterion is None else self.criterion
-        judge = criterion.prepare(values, np.asarray(y), None if groups is None else np.asarray(groups))
+        evaluate = criterion.prepare(values, np.asarray(y), None if groups is None else np.asarray(groups))
         sums, checks, self.stopped_by_ = _Sums(self.n_features_in_), list[Check](), None
         with Parallel(n_jobs=self.n_jobs, prefer="threads") as parallel:
             for probes in self._draw():
-                sums.add(probes, parallel(delayed(judge)(probe) for probe in probes))
+                sums.add(probes, parallel(delayed(evaluate)(probe) for probe in probes))
                 if len(probes) == self.check_every and sums.are_defined:
                     checks.append(_check(sums, checks))
                     if self.stopping is not None and self.stopping(checks):

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from streamfs.selection.inconsistency import Features, SubsetInconsistency
 from streamfs.selection.inconsistency_filter import InconsistencyFilter
+from streamfs.selection.inconsistency_rate import Features, SubsetInconsistency
 
 
 class Finco(InconsistencyFilter):

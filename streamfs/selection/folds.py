@@ -65,7 +65,7 @@ def make_folds(
         pairs = cv.split(X, y, groups) if hasattr(cv, "split") else cv
     folds = tuple(Fold(*(np.sort(np.asarray(rows, np.int64)) for rows in pair)) for pair in pairs)
     if not any(len(fold.test) for fold in folds):
-        raise DataError(f"cv is {cv!r}, which judges no row, expected folds with test rows")
+        raise DataError(f"cv is {cv!r}, which tests no row, expected folds with test rows")
     return folds
 
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from streamfs.base.estimators import FeatureSelector
 from streamfs.selection.discretise import EqualWidthDiscretiser
-from streamfs.selection.inconsistency import Features, SubsetInconsistency
+from streamfs.selection.inconsistency_rate import Features, SubsetInconsistency
 
 if TYPE_CHECKING:
     from feature_extractors.base import Array

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_random_state
 
-from streamfs.selection.inconsistency import Features, SubsetInconsistency
 from streamfs.selection.inconsistency_filter import InconsistencyFilter
+from streamfs.selection.inconsistency_rate import Features, SubsetInconsistency
 
 
 class LasVegasFilter(InconsistencyFilter):

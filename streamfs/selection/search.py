@@ -7,13 +7,13 @@ from numbers import Integral
 from typing import NamedTuple
 
 from feature_extractors.base import Array
-from streamfs.selection.judges import Judge, StepJudge
+from streamfs.selection.evaluators import Evaluator, StepEvaluator
 
 DIRECTIONS = ("forward", "backward")
 """From no feature up, or from all features down."""
 
 
-class Step(NamedTuple):
+class SearchStep(NamedTuple):
     """A subset at which a search stands.
 
     Parameters
@@ -33,8 +33,8 @@ class Scores:
 
     Parameters
     ----------
-    judge : Judge
-        How good a subset is; one with `with_each` and `without_each` (`StepJudge`) is asked for many at once.
+    evaluate : Evaluator
+        How good a subset is; one with `with_each` and `without_each` (`StepEvaluator`) is asked for many at once.
     n_features : int
         How many features there are.
     known : dict from tuple of int to float, optional
@@ -42,33 +42,35 @@ class Scores:
         goes the same way without judging anything twice.
     """
 
-    def __init__(self, judge: Judge, n_features: int, known: dict[tuple[int, ...], float] | None = None) -> None:
-        self.judge = judge
+    def __init__(
+        self, evaluate: Evaluator, n_features: int, known: dict[tuple[int, ...], float] | None = None
+    ) -> None:
+        self.evaluate = evaluate
         self.n_features = n_features
         self.known = {} if known is None else known
 
-    def step(self, subset: Sequence[int]) -> Step:
-        """Judge a subset."""
+    def step(self, subset: Sequence[int]) -> SearchStep:
+        """Evaluate a subset."""
         key = tuple(sorted(subset))
         if key not in self.known:
-            self._keep([key], [self.judge(key)])
-        return Step(tuple(subset), self.known[key])
+            self._keep([key], [self.evaluate(key)])
+        return SearchStep(tuple(subset), self.known[key])
 
-    def best_with(self, subset: tuple[int, ...]) -> Step:
+    def best_with(self, subset: tuple[int, ...]) -> SearchStep:
         """Put in the feature that gives the highest score, the lowest of several."""
         features = [f for f in range(self.n_features) if f not in subset]
         keys = [tuple(sorted((*subset, f))) for f in features]
-        many = self.judge.with_each if isinstance(self.judge, StepJudge) else None
+        many = self.evaluate.with_each if isinstance(self.evaluate, StepEvaluator) else None
         f, score = self._best(subset, features, keys, many)
-        return Step((*subset, f), score)
+        return SearchStep((*subset, f), score)
 
-    def best_without(self, subset: tuple[int, ...]) -> Step:
+    def best_without(self, subset: tuple[int, ...]) -> SearchStep:
         """Take out the feature without which the score is the highest, the lowest of several."""
         features = sorted(subset)
         keys = [tuple(g for g in features if g != f) for f in features]
-        many = self.judge.without_each if isinstance(self.judge, StepJudge) else None
+        many = self.evaluate.without_each if isinstance(self.evaluate, StepEvaluator) else None
         f, score = self._best(subset, features, keys, many)
-        return Step(tuple(g for g in subset if g != f), score)
+        return SearchStep(tuple(g for g in subset if g != f), score)
 
     def _best(
         self,
@@ -80,7 +82,7 @@ class Scores:
         """Return the feature whose change of the subset gives the highest score, and the score."""
         new = [(f, key) for f, key in zip(features, keys, strict=True) if key not in self.known]
         if many is None:
-            self._keep([key for _, key in new], [self.judge(key) for _, key in new])
+            self._keep([key for _, key in new], [self.evaluate(key) for _, key in new])
         elif new:
             self._keep([key for _, key in new], many(subset, [f for f, _ in new]).tolist())
         scores = [self.known[key] for key in keys]
@@ -151,7 +153,7 @@ class SequentialSearch:
         remove = int(not self.is_forward) if self.remove is None else int(self.remove)
         return take, remove
 
-    def steps(self, scores: Scores) -> Iterator[Step]:
+    def steps(self, scores: Scores) -> Iterator[SearchStep]:
         """Search; yields each subset at which the search stands, on the way to the last.
 
         Parameters
@@ -171,24 +173,24 @@ class SequentialSearch:
             raise ValueError(f"take is {take}, expected at most {scores.n_features}, the number of features")
         yield from self._floating(scores) if self.floating else self._rounds(scores)
 
-    def result(self, history: Sequence[Step]) -> Step:
+    def result(self, history: Sequence[SearchStep]) -> SearchStep:
         """Return what a search has found, be it ended or not.
 
         Parameters
         ----------
-        history : sequence of Step
+        history : sequence of SearchStep
             Where it stood; at least one subset.
 
         Returns
         -------
-        Step
+        SearchStep
             The last; where floating, the best, of equally good ones the smallest and then the first. Where there
             are subsets of the size that was asked for, one of these.
         """
         history = [step for step in history if len(step.subset) == self.size] or history
         return min(history, key=lambda step: (-step.score, len(step.subset))) if self.floating else history[-1]
 
-    def _stands(self, before: Step, after: Step) -> bool:
+    def _stands(self, before: SearchStep, after: SearchStep) -> bool:
         """Whether a step on is taken."""
         if self.size is not None:
             return True
@@ -196,11 +198,11 @@ class SequentialSearch:
             return after.score > before.score + self.tolerance
         return after.score >= before.score - self.tolerance
 
-    def _start(self, scores: Scores) -> Step:
+    def _start(self, scores: Scores) -> SearchStep:
         """Return the subset of no feature, worse than any, or that of all."""
-        return Step((), -math.inf) if self.is_forward else scores.step(range(scores.n_features))
+        return SearchStep((), -math.inf) if self.is_forward else scores.step(range(scores.n_features))
 
-    def _rounds(self, scores: Scores) -> Iterator[Step]:
+    def _rounds(self, scores: Scores) -> Iterator[SearchStep]:
         """Take l, remove r, as long as the rounds are whole and the score rises, or does not fall."""
         take, remove = self.round
         present = self._start(scores)
@@ -216,7 +218,7 @@ class SequentialSearch:
             present = trial
             yield present
 
-    def _round(self, scores: Scores, step: Step) -> Step:
+    def _round(self, scores: Scores, step: SearchStep) -> SearchStep:
         """Put features in and take features out, whatever the scores on the way."""
         take, remove = self.round
         put_in, take_out = (scores.best_with, take), (scores.best_without, remove)
@@ -225,7 +227,7 @@ class SequentialSearch:
                 step = change(step.subset)
         return step
 
-    def _floating(self, scores: Scores) -> Iterator[Step]:
+    def _floating(self, scores: Scores) -> Iterator[SearchStep]:
         """Step on; then step back as long as the subset is better than all of its size before."""
         onward, back = scores.best_with, scores.best_without
         last, first = scores.n_features, 1

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 from streamfs.base.estimators import FeatureSelector
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.selection.criteria import Criterion, WrapperAccuracy
-from streamfs.selection.search import Scores, SequentialSearch, Step
+from streamfs.selection.search import Scores, SearchStep, SequentialSearch
 
 if TYPE_CHECKING:
     from feature_extractors.base import Array
@@ -45,8 +45,7 @@ class SequentialSelector(FeatureSelector):
     random_state : int, optional
         Seeds the folds.
     callback : callable, optional
-        Called with each `Step` at which the search stands; if it returns True the search ends there, with the best
-        so far.
+        Called with each `SearchStep`; if it returns True the search ends there, with the best subset so far.
 
     Attributes
     ----------
@@ -56,9 +55,9 @@ class SequentialSelector(FeatureSelector):
         The selected features, forward in the order in which they entered, backward rising.
     score_ : float
         The score of the selected features.
-    history_ : list of Step
+    history_ : list of SearchStep
         Each subset at which the search stood, and its score.
-    n_judged_ : int
+    n_evaluated_ : int
         How many subsets were judged.
     n_features_in_ : int
         Number of features.
@@ -98,7 +97,7 @@ class SequentialSelector(FeatureSelector):
         cv: Any = 5,
         tolerance: float = 0.0,
         random_state: int | None = 0,
-        callback: Callable[[Step], bool | None] | None = None,
+        callback: Callable[[SearchStep], bool | None] | None = None,
     ) -> None:
         self.estimator = estimator
         self.direction = direction
@@ -141,11 +140,11 @@ class SequentialSelector(FeatureSelector):
             groups = np.asarray(groups)
             check_consistent_length(values, groups)
         scores = Scores(criterion.prepare(values, np.asarray(y), groups), values.shape[1])
-        self.history_: list[Step] = []
+        self.history_: list[SearchStep] = []
         self._run(search, scores)
         best = search.result(self.history_)
         self.score_ = best.score
-        self.n_judged_ = len(scores.known)
+        self.n_evaluated_ = len(scores.known)
         self.ranking_ = np.array(best.subset if search.is_forward else sorted(best.subset), np.int64)
         self.support_ = np.zeros(values.shape[1], np.bool_)
         self.support_[self.ranking_] = True

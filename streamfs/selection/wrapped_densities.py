@@ -12,8 +12,8 @@ from streamfs.classifiers.class_densities import MeasuredClasses, Smoothing
 from streamfs.classifiers.kernel_density import KernelDensityClassifier
 from streamfs.classifiers.neighbours import nominal_mask
 from streamfs.data.streams import Integers
+from streamfs.selection.evaluators import in_order
 from streamfs.selection.folds import Fold
-from streamfs.selection.judges import in_order
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class MeasuredFold:
 
 
 @dataclass(frozen=True)
-class DensityJudge:
+class DensityEvaluator:
     """Out-of-fold accuracy of `KernelDensityClassifier`, the same to the bit as if it were fitted to each fold.
 
     Parameters
@@ -80,7 +80,7 @@ class DensityJudge:
         return cls(tuple(measured), smoothing)
 
     def __call__(self, subset: Sequence[int]) -> float:
-        """Judge a subset.
+        """Evaluate a subset.
 
         Raises
         ------

@@ -10,14 +10,14 @@ import numpy.typing as npt
 from feature_extractors.base import Array
 from streamfs.classifiers.neighbours import NeighborsClassifier, check_neighbors, in_threads, measure, nominal_mask
 from streamfs.data.streams import Integers
-from streamfs.selection._wrapped_neighbours import TILE, Exact, Wrapped, count_right, make_room
-from streamfs.selection._wrapped_sieve import Sieve
+from streamfs.selection._fold_sieve import FoldSieve
+from streamfs.selection._wrapped_neighbours import TILE, Exact, Wrapped, count_right, make_neighbour_scratch
+from streamfs.selection.evaluators import in_order
 from streamfs.selection.folds import Fold
-from streamfs.selection.judges import in_order
 
 
 @dataclass(frozen=True)
-class NeighborsJudge:
+class NeighborsEvaluator:
     """Out-of-fold accuracy of `NeighborsClassifier`, the same to the bit as if it were fitted to each fold.
 
     Parameters
@@ -70,7 +70,7 @@ class NeighborsJudge:
         )
 
     def __call__(self, subset: Sequence[int]) -> float:
-        """Judge a subset.
+        """Evaluate a subset.
 
         Raises
         ------
@@ -79,18 +79,18 @@ class NeighborsJudge:
         """
         features = in_order(subset, self._n_features)
         after = features[np.newaxis]
-        return float(self._judge(features[:-1], features[-1:], 1, after, is_shared=False)[0])
+        return float(self._evaluate(features[:-1], features[-1:], 1, after, is_shared=False)[0])
 
     def with_each(self, subset: Sequence[int], features: Sequence[int]) -> Array:
-        """Judge the subset with each of some features put in; shape (n_features,)."""
+        """Evaluate the subset with each of some features put in; shape (n_features,)."""
         before, tried = self._checked(subset, features)
         for feature in tried[np.isin(tried, before)]:
             raise ValueError(f"subset is {before.tolist()}, expected one without {feature}, which is put in")
         after = np.column_stack([np.tile(before, (len(tried), 1)), tried])
-        return self._judge(before, tried, 1, np.sort(after, axis=1))
+        return self._evaluate(before, tried, 1, np.sort(after, axis=1))
 
     def without_each(self, subset: Sequence[int], features: Sequence[int]) -> Array:
-        """Judge the subset with each of some features taken out; shape (n_features,)."""
+        """Evaluate the subset with each of some features taken out; shape (n_features,)."""
         before, tried = self._checked(subset, features)
         for feature in tried[~np.isin(tried, before)]:
             raise ValueError(f"subset is {before.tolist()}, expected one with {feature}, which is taken out")
@@ -98,7 +98,7 @@ class NeighborsJudge:
             raise ValueError(f"subset is {before.tolist()}, of which nothing would be left")
         after = np.tile(before, (len(tried), 1))
         after = after[after != tried[:, np.newaxis]].reshape(len(tried), len(before) - 1)
-        return self._judge(before, tried, -1, after)
+        return self._evaluate(before, tried, -1, after)
 
     @property
     def _n_features(self) -> int:
@@ -109,15 +109,15 @@ class NeighborsJudge:
         in_order(features, self._n_features, 0)
         return in_order(subset, self._n_features, 0), np.asarray(features, np.int64)
 
-    def _judge(
+    def _evaluate(
         self, subset: Integers, tried: Integers, sign: int, subsets: Integers, *, is_shared: bool = True
     ) -> Array:
-        """Judge changes of a subset, and what is then chosen, shared among threads or not."""
+        """Evaluate changes of a subset, and what is then chosen, shared among threads or not."""
         counts: list[Integers] = []
 
         def count(tiles: slice) -> None:
-            n_right, room = np.zeros(len(tried), np.int64), make_room(self.wrapped)
-            count_right(self.wrapped, subset, tried, sign, subsets, tiles.start, tiles.stop, room, n_right)
+            n_right, scratch = np.zeros(len(tried), np.int64), make_neighbour_scratch(self.wrapped)
+            count_right(self.wrapped, subset, tried, sign, subsets, tiles.start, tiles.stop, scratch, n_right)
             counts.append(n_right)
 
         n_tiles, n_queries = len(self.wrapped.tiles) - 1, len(self.wrapped.queries)
@@ -143,7 +143,7 @@ def _exact(X: Array, is_nominal: npt.NDArray[np.bool_], folds: Sequence[Fold], *
     return Exact(np.ascontiguousarray(X, np.float64), is_nominal, lows, divisors, extents)
 
 
-def _sieve(exact: Exact, *, is_scaled: bool, power: int) -> Sieve:
+def _sieve(exact: Exact, *, is_scaled: bool, power: int) -> FoldSieve:
     """Lay out the rows in single precision, in units in which differences are about 1."""
     values, is_nominal = exact.values, exact.is_nominal
     overall = measure(values, is_nominal, is_scaled=False)
@@ -156,7 +156,7 @@ def _sieve(exact: Exact, *, is_scaled: bool, power: int) -> Sieve:
     factors = spans / exact.divisors / unit
     lows = (exact.lows - overall.lows) / np.where(spans > 0.0, spans, 1.0)
     reaches = np.maximum(factors, exact.extents / unit) ** power
-    return Sieve(
+    return FoldSieve(
         np.ascontiguousarray(shares.T, np.float32),
         is_nominal,
         np.asarray(np.isnan(values).any(axis=0)),

@@ -17,9 +17,9 @@ from streamfs.classifiers.c45 import C45Classifier
 from streamfs.classifiers.kernel_density import KernelDensityClassifier
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.errors import DataError
-from streamfs.selection.criteria import Consistency, EstimatorJudge, StepJudge, WrapperAccuracy
+from streamfs.selection.criteria import Consistency, EstimatorEvaluator, StepEvaluator, WrapperAccuracy
 from streamfs.selection.folds import make_folds
-from streamfs.selection.wrapped_neighbours import NeighborsJudge
+from streamfs.selection.wrapped_neighbours import NeighborsEvaluator
 
 KINDS = ("smooth", "coarse", "close", "binary", "wild", "constant")
 
@@ -61,11 +61,11 @@ classifiers = st.builds(
 )
 
 
-def judges(classifier, X, y, groups=None, cv=3):
+def evaluators(classifier, X, y, groups=None, cv=3):
     """The fast judge, and the one that fits the classifier to each fold."""
     fast = WrapperAccuracy(classifier, cv).prepare(X, y, groups)
-    assert isinstance(fast, NeighborsJudge)
-    return fast, EstimatorJudge(classifier, X, y, make_folds(X, y, groups, cv, 0))
+    assert isinstance(fast, NeighborsEvaluator)
+    return fast, EstimatorEvaluator(classifier, X, y, make_folds(X, y, groups, cv, 0))
 
 
 def assert_same(fast, plain, subset, n_features):
@@ -83,7 +83,7 @@ class TestNeighborsAreJudgedAsIfFitted:
     def test_to_the_bit(self, table, classifier, seed):
         X, y = table
         rng = np.random.default_rng(seed)
-        fast, plain = judges(classifier, X, y)
+        fast, plain = evaluators(classifier, X, y)
         for _ in range(2):
             subset = rng.permutation(X.shape[1])[: rng.integers(1, X.shape[1] + 1)].tolist()
             assert_same(fast, plain, subset, X.shape[1])
@@ -93,34 +93,34 @@ class TestNeighborsAreJudgedAsIfFitted:
     )
     def test_in_any_folds(self, cv):
         X, y = make_table(1, 30, ("smooth", "coarse", "binary"), 0.1)
-        fast, plain = judges(NeighborsClassifier(), X, y, cv=cv)
+        fast, plain = evaluators(NeighborsClassifier(), X, y, cv=cv)
         assert_same(fast, plain, [2, 0], 3)
 
     def test_in_folds_given_as_rows_in_any_order(self):
         X, y = make_table(1, 30, ("coarse", "binary"), 0.0)
         rows = np.random.default_rng(0).permutation(30)
-        fast, plain = judges(NeighborsClassifier(), X, y, cv=[(rows[:20], rows[20:]), (rows[12:], [])])
+        fast, plain = evaluators(NeighborsClassifier(), X, y, cv=[(rows[:20], rows[20:]), (rows[12:], [])])
         assert_same(fast, plain, [1], 2)
 
     def test_in_folds_of_groups(self):
         X, y = make_table(2, 40, ("smooth", "coarse"), 0.0)
-        fast, plain = judges(NeighborsClassifier(1), X, y, np.arange(40) // 3)
+        fast, plain = evaluators(NeighborsClassifier(1), X, y, np.arange(40) // 3)
         assert_same(fast, plain, [0], 2)
 
     def test_more_rows_than_a_block_and_more_queries_than_a_tile(self):
         X, y = make_table(3, 1300, ("coarse", "close", "smooth", "coarse"), 0.01)
-        fast, plain = judges(NeighborsClassifier(5, nominal=[3]), X, y, cv=4)
+        fast, plain = evaluators(NeighborsClassifier(5, nominal=[3]), X, y, cv=4)
         assert_same(fast, plain, [3, 1], 4)
 
     def test_where_one_is_farther_from_all_than_single_precision_holds(self):
         X, y = np.arange(12.0)[:, np.newaxis], np.zeros(12, int)
         X[5], y[[0, 5]] = 1e30, 1
-        fast, plain = judges(NeighborsClassifier(1), X, y, cv=LeaveOneOut())
+        fast, plain = evaluators(NeighborsClassifier(1), X, y, cv=LeaveOneOut())
         assert fast([0]) == plain([0]) == 10 / 12
 
     def test_by_any_number_of_threads(self, monkeypatch):
         X, y = make_table(4, 60, ("coarse", "close", "smooth", "coarse"), 0.1)
-        fast, _ = judges(NeighborsClassifier(), X, y)
+        fast, _ = evaluators(NeighborsClassifier(), X, y)
         expected = fast.with_each([1], [0, 2, 3])
         monkeypatch.setattr(neighbours, "MUCH_WORK", 0)
         for n_threads in (2, 3, 50):
@@ -129,7 +129,7 @@ class TestNeighborsAreJudgedAsIfFitted:
 
     def test_nothing_in_is_a_subset_to_add_to(self):
         X, y = make_table(5, 30, ("coarse", "smooth"), 0.0)
-        fast, plain = judges(NeighborsClassifier(), X, y)
+        fast, plain = evaluators(NeighborsClassifier(), X, y)
         assert fast.with_each([], [0, 1]).tolist() == [plain([0]), plain([1])]
 
     @pytest.mark.parametrize(
@@ -143,13 +143,13 @@ class TestNeighborsAreJudgedAsIfFitted:
     )
     def test_a_step_that_cannot_be_is_refused(self, subset, features, error, message):
         X, y = make_table(5, 30, ("coarse", "smooth", "smooth"), 0.0)
-        fast, _ = judges(NeighborsClassifier(), X, y)
+        fast, _ = evaluators(NeighborsClassifier(), X, y)
         with pytest.raises(error, match=message):
             fast.with_each(subset, features)
 
     def test_nor_can_a_feature_be_taken_out_that_is_not_in_or_is_the_last(self):
         X, y = make_table(5, 30, ("coarse", "smooth", "smooth"), 0.0)
-        fast, _ = judges(NeighborsClassifier(), X, y)
+        fast, _ = evaluators(NeighborsClassifier(), X, y)
         with pytest.raises(ValueError, match="expected one with 2, which is taken out"):
             fast.without_each([0, 1], [2])
         with pytest.raises(ValueError, match=r"subset is \[1\], of which nothing would be left"):
@@ -170,23 +170,23 @@ class TestWrapperAccuracy:
 
     def test_wraps_a_pipeline(self):
         X, y = make_table(6, 41, ("smooth", "coarse", "smooth"), 0.0)
-        judge = WrapperAccuracy(make_pipeline(StandardScaler(), GaussianNB())).prepare(X, y)
-        assert not isinstance(judge, StepJudge)
-        assert judge([1]) == WrapperAccuracy(GaussianNB()).prepare(X, y)([1])
+        evaluate = WrapperAccuracy(make_pipeline(StandardScaler(), GaussianNB())).prepare(X, y)
+        assert not isinstance(evaluate, StepEvaluator)
+        assert evaluate([1]) == WrapperAccuracy(GaussianNB()).prepare(X, y)([1])
 
     @pytest.mark.parametrize("kind", [C45Classifier, NeighborsClassifier])
     def test_nominal_features_are_those_of_the_subset(self, kind):
         X, y = make_table(7, 60, ("smooth", "coarse", "coarse"), 0.0)
         folds = make_folds(X, y, None, 3, 0)
-        expected = EstimatorJudge(kind(nominal=[0]), X[:, [1, 2]], y, folds)([0, 1])
-        assert EstimatorJudge(kind(nominal=[1]), X, y, folds)([2, 1]) == expected
+        expected = EstimatorEvaluator(kind(nominal=[0]), X[:, [1, 2]], y, folds)([0, 1])
+        assert EstimatorEvaluator(kind(nominal=[1]), X, y, folds)([2, 1]) == expected
 
     @pytest.mark.parametrize("classifier", [NeighborsClassifier(2), KernelDensityClassifier()])
     def test_has_fast_judges_of_the_same_result(self, classifier):
         X, y = make_table(7, 60, ("smooth", "coarse", "smooth"), 0.1)
         fast = WrapperAccuracy(classifier, 4).prepare(X, y)
-        assert not isinstance(fast, EstimatorJudge)
-        assert fast([0, 1]) == EstimatorJudge(classifier, X, y, make_folds(X, y, None, 4, 0))([0, 1])
+        assert not isinstance(fast, EstimatorEvaluator)
+        assert fast([0, 1]) == EstimatorEvaluator(classifier, X, y, make_folds(X, y, None, 4, 0))([0, 1])
 
     def test_its_classifier_is_left_alone(self):
         X, y = make_table(7, 60, ("smooth", "coarse", "coarse"), 0.0)
@@ -230,7 +230,7 @@ class TestFolds:
             ([0, 0, 1, 1], None, 1, ValueError, "cv is 1, expected 2 to 2 folds"),
             ([0, 0, 1, 1], None, "five", ValueError, "cv is 'five', expected a number of folds"),
             ([0, 0, 1, 1], None, None, ValueError, "cv is None, expected a number of folds"),
-            ([0, 0, 1, 1], None, [], DataError, "which judges no row"),
+            ([0, 0, 1, 1], None, [], DataError, "which tests no row"),
         ],
     )
     def test_what_cannot_be_folded_is_refused(self, y, groups, cv, error, message):
@@ -243,11 +243,11 @@ class TestConsistency:
     @given(table=tables)
     def test_is_one_less_the_inconsistency(self, table):
         X, y = table
-        judge = Consistency("passthrough").prepare(X, y)
+        evaluate = Consistency("passthrough").prepare(X, y)
         everything = list(range(X.shape[1]))
-        assert judge(everything) == 1.0 - inconsistency(X, y)
-        assert judge.with_each(everything[1:], [0])[0] == judge(everything)
-        assert judge.without_each(everything, [0])[0] == 1.0 - inconsistency(X[:, 1:], y)
+        assert evaluate(everything) == 1.0 - inconsistency(X, y)
+        assert evaluate.with_each(everything[1:], [0])[0] == evaluate(everything)
+        assert evaluate.without_each(everything, [0])[0] == 1.0 - inconsistency(X[:, 1:], y)
 
     def test_discretises(self):
         X, y = make_table(9, 200, ("smooth", "smooth"), 0.0)

@@ -40,18 +40,18 @@ EXPERIMENT = Path(__file__).parents[2] / "examples" / "papers" / "dependency_awa
 class Recorded:
     """A criterion that judges by a function of the subset, and keeps what it was asked, in order."""
 
-    def __init__(self, judge):
-        self.judge, self.probes, self.qualities, self.groups = judge, [], [], None
+    def __init__(self, evaluate):
+        self.evaluate, self.probes, self.qualities, self.groups = evaluate, [], [], None
 
     def prepare(self, X, y, groups=None):  # noqa: ARG002 - the protocol
         self.groups = groups
 
-        def judge(subset):
+        def evaluate(subset):
             self.probes.append(tuple(subset))
-            self.qualities.append(self.judge(subset))
+            self.qualities.append(self.evaluate(subset))
             return self.qualities[-1]
 
-        return judge
+        return evaluate
 
 
 def scattered(subset):
@@ -64,8 +64,8 @@ def weighted(subset):
     return sum(0.25 * feature for feature in subset)
 
 
-def fitted(judge, n_columns, **chosen):
-    criterion = Recorded(judge)
+def fitted(evaluate, n_columns, **chosen):
+    criterion = Recorded(evaluate)
     y = np.arange(4) % 2
     ranking = DependencyAwareRanking(criterion, **{"random_state": 0, **chosen})
     return ranking.fit(np.zeros((4, n_columns)), y), criterion

@@ -14,10 +14,10 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.errors import DataError
-from streamfs.selection.criteria import Consistency, EstimatorJudge, WrapperAccuracy
+from streamfs.selection.criteria import Consistency, EstimatorEvaluator, WrapperAccuracy
 from streamfs.selection.folds import make_folds
 from streamfs.selection.repeated import RepeatedSelector
-from streamfs.selection.search import Scores, SequentialSearch, Step
+from streamfs.selection.search import Scores, SearchStep, SequentialSearch
 from streamfs.selection.sequential import SequentialSelector
 
 WAYS = [
@@ -32,7 +32,7 @@ WAYS = [
 ]
 
 
-class Judge:
+class Evaluator:
     """Scores out of a table; keeps what it was asked."""
 
     def __init__(self, table):
@@ -50,10 +50,10 @@ class Told:
         self.table = table
 
     def prepare(self, X, y, groups=None):  # noqa: ARG002
-        return Judge(self.table)
+        return Evaluator(self.table)
 
 
-class SteppingJudge(Judge):
+class SteppingEvaluator(Evaluator):
     """The same, which is asked for many subsets at once."""
 
     def with_each(self, subset, features):
@@ -80,10 +80,10 @@ score_tables = st.builds(
 )
 
 
-def search(judge, n_features, **parameters):
+def search(evaluate, n_features, **parameters):
     """What a search ends with, and where it stood."""
     way = SequentialSearch(**parameters)
-    history = list(way.steps(Scores(judge, n_features)))
+    history = list(way.steps(Scores(evaluate, n_features)))
     return way.result(history), history
 
 
@@ -98,7 +98,7 @@ class TestSearch:
         n = n_features_of(table)
         expected = sequential(table.__getitem__, n, direction, floating, take, remove)
         parameters = {"direction": direction, "floating": floating, "take": take, "remove": remove}
-        for kind in (Judge, SteppingJudge):
+        for kind in (Evaluator, SteppingEvaluator):
             found, _ = search(kind(table), n, **parameters)
             subset = found.subset if direction == "forward" else tuple(sorted(found.subset))
             assert subset == expected
@@ -107,22 +107,22 @@ class TestSearch:
     @pytest.mark.parametrize(("direction", "floating", "take", "remove"), WAYS)
     @given(table=score_tables)
     def test_judges_nothing_twice_and_begun_anew_nothing_at_all(self, direction, floating, take, remove, table):
-        judge, n = SteppingJudge(table), n_features_of(table)
+        evaluate, n = SteppingEvaluator(table), n_features_of(table)
         way, known = SequentialSearch(direction, floating, take, remove), {}
-        history = list(way.steps(Scores(judge, n, known)))
-        keys = [tuple(sorted(subset)) for subset in judge.asked]
+        history = list(way.steps(Scores(evaluate, n, known)))
+        keys = [tuple(sorted(subset)) for subset in evaluate.asked]
         assert len(keys) == len(set(keys))
         assert set(keys) == set(known)
-        judge.asked.clear()
-        assert list(way.steps(Scores(judge, n, known))) == history
-        assert judge.asked == []
+        evaluate.asked.clear()
+        assert list(way.steps(Scores(evaluate, n, known))) == history
+        assert evaluate.asked == []
 
     @pytest.mark.parametrize(("direction", "floating"), [way[:2] for way in WAYS[:4]])
     @given(table=score_tables, data=st.data())
     def test_goes_on_to_the_number_of_features_asked_for(self, direction, floating, table, data):
         n = n_features_of(table)
         size = data.draw(st.integers(1, n))
-        found, history = search(Judge(table), n, direction=direction, floating=floating, size=size)
+        found, history = search(Evaluator(table), n, direction=direction, floating=floating, size=size)
         assert len(found.subset) == size
         assert found.score == max(step.score for step in history if len(step.subset) == size)
         if not floating:
@@ -133,17 +133,20 @@ class TestSearch:
     def test_a_tolerance_is_what_a_step_must_exceed_or_may_lose(self):
         table = {(0,): 1.0, (1,): 0.0, (0, 1): 1.5}
         for tolerance, forward, backward in ((0.25, (0, 1), (0, 1)), (0.5, (0,), (0,))):
-            assert search(Judge(table), 2, tolerance=tolerance)[0].subset == forward
-            assert search(Judge(table), 2, direction="backward", tolerance=tolerance)[0].subset == backward
+            assert search(Evaluator(table), 2, tolerance=tolerance)[0].subset == forward
+            assert search(Evaluator(table), 2, direction="backward", tolerance=tolerance)[0].subset == backward
 
     def test_steps_are_where_it_stood(self):
         table = {(0,): 1.0, (1,): 2.0, (2,): 0.0, (0, 1): 3.0, (1, 2): 2.0, (0, 2): 0.0, (0, 1, 2): 3.0}
-        assert search(Judge(table), 3)[1] == [Step((1,), 2.0), Step((1, 0), 3.0)]
-        assert search(Judge(table), 3, direction="backward")[1] == [Step((0, 1, 2), 3.0), Step((0, 1), 3.0)]
+        assert search(Evaluator(table), 3)[1] == [SearchStep((1,), 2.0), SearchStep((1, 0), 3.0)]
+        assert search(Evaluator(table), 3, direction="backward")[1] == [
+            SearchStep((0, 1, 2), 3.0),
+            SearchStep((0, 1), 3.0),
+        ]
 
     def test_a_score_that_is_no_number_is_refused(self):
         with pytest.raises(ValueError, match=r"the criterion gives nan for features \[1\]"):
-            search(Judge({(0,): 1.0, (1,): np.nan}), 2)
+            search(Evaluator({(0,): 1.0, (1,): np.nan}), 2)
 
     @pytest.mark.parametrize(
         ("parameters", "message"),
@@ -162,7 +165,7 @@ class TestSearch:
     )
     def test_a_way_that_cannot_be_is_refused(self, parameters, message):
         with pytest.raises(ValueError, match=message):
-            search(Judge({(0,): 1.0, (1,): 2.0, (0, 1): 3.0}), 2, **parameters)
+            search(Evaluator({(0,): 1.0, (1,): 2.0, (0, 1): 3.0}), 2, **parameters)
 
 
 def make_rows(seed=0, n_rows=60, n_features=6):
@@ -180,11 +183,11 @@ class TestSelector:
     @pytest.mark.parametrize(("direction", "floating", "take", "remove"), WAYS)
     def test_is_the_naive_one_around_neighbours(self, direction, floating, take, remove):
         X, y = make_rows()
-        judge = EstimatorJudge(NeighborsClassifier(), X, y, make_folds(X, y, None, 5, 0))
+        evaluate = EstimatorEvaluator(NeighborsClassifier(), X, y, make_folds(X, y, None, 5, 0))
         selector = SequentialSelector(direction=direction, floating=floating, take=take, remove=remove).fit(X, y)
-        expected = sequential(judge, 6, direction, floating, take, remove)
+        expected = sequential(evaluate, 6, direction, floating, take, remove)
         assert selector.ranking_.tolist() == list(expected)
-        assert selector.score_ == judge(expected)
+        assert selector.score_ == evaluate(expected)
         assert_array_equal(np.flatnonzero(selector.support_), np.sort(selector.ranking_))
         assert_array_equal(selector.transform(X), X[:, selector.support_])
 
@@ -192,9 +195,9 @@ class TestSelector:
         X, y = make_rows(1)
         X = np.nan_to_num(X)
         wrapped = SequentialSelector(GaussianNB(), cv=4, random_state=3).fit(X, y)
-        judged = SequentialSelector(criterion=WrapperAccuracy(GaussianNB(), 4, 3)).fit(X, y)
-        assert wrapped.ranking_.tolist() == judged.ranking_.tolist() == [2, 0]
-        assert wrapped.score_ == judged.score_
+        by_criterion = SequentialSelector(criterion=WrapperAccuracy(GaussianNB(), 4, 3)).fit(X, y)
+        assert wrapped.ranking_.tolist() == by_criterion.ranking_.tolist() == [2, 0]
+        assert wrapped.score_ == by_criterion.score_
 
     def test_takes_missing_values_where_the_classifier_does(self):
         X, y = make_rows(1)
@@ -243,8 +246,8 @@ class TestSelector:
 
     def test_counts_what_it_judges(self):
         X, y = make_rows()
-        assert SequentialSelector(n_features=2).fit(X, y).n_judged_ == 6 + 5
-        assert SequentialSelector(direction="backward", n_features=5).fit(X, y).n_judged_ == 1 + 6
+        assert SequentialSelector(n_features=2).fit(X, y).n_evaluated_ == 6 + 5
+        assert SequentialSelector(direction="backward", n_features=5).fit(X, y).n_evaluated_ == 1 + 6
 
     @pytest.mark.parametrize(
         ("parameters", "message"),

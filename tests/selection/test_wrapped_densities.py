@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamfs.classifiers.kernel_density import KernelDensityClassifier
-from streamfs.selection.criteria import EstimatorJudge
+from streamfs.selection.criteria import EstimatorEvaluator
 from streamfs.selection.folds import Fold, make_folds
-from streamfs.selection.wrapped_densities import DensityJudge
+from streamfs.selection.wrapped_densities import DensityEvaluator
 
 NOMINAL = [1, 4]
 
@@ -30,8 +30,8 @@ def test_a_subset_is_judged_as_if_the_classifier_were_fitted_to_each_fold(kernel
     X, y = rows(seed)
     classifier = KernelDensityClassifier(kernel, NOMINAL, bandwidth)
     folds = make_folds(X, y, None, 4, seed)
-    fitted = EstimatorJudge(classifier, X, y, folds)
-    assert DensityJudge.prepare(classifier, X, y, folds)(sorted(subset)) == fitted(sorted(subset))
+    fitted = EstimatorEvaluator(classifier, X, y, folds)
+    assert DensityEvaluator.prepare(classifier, X, y, folds)(sorted(subset)) == fitted(sorted(subset))
 
 
 def test_a_class_that_a_fold_does_not_learn_is_never_told():
@@ -41,9 +41,9 @@ def test_a_class_that_a_fold_does_not_learn_is_never_told():
         Fold(np.arange(1, 5), np.array([0])),
         Fold(np.arange(5), np.array([])),
     ]
-    assert DensityJudge.prepare(KernelDensityClassifier(), X, y, folds)([0]) == 0.5
+    assert DensityEvaluator.prepare(KernelDensityClassifier(), X, y, folds)([0]) == 0.5
     y[4] = "0"
-    assert DensityJudge.prepare(KernelDensityClassifier(), X, y, folds[:1])([0]) == 0.0
+    assert DensityEvaluator.prepare(KernelDensityClassifier(), X, y, folds[:1])([0]) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -52,4 +52,4 @@ def test_a_class_that_a_fold_does_not_learn_is_never_told():
 def test_a_wrong_parameter_of_the_classifier_is_named(chosen, message):
     X, y = rows(0)
     with pytest.raises(ValueError, match=message):
-        DensityJudge.prepare(KernelDensityClassifier(**chosen), X, y, make_folds(X, y, None, 3, 0))
+        DensityEvaluator.prepare(KernelDensityClassifier(**chosen), X, y, make_folds(X, y, None, 3, 0))

@@ -9,14 +9,14 @@ import numpy.typing as npt
 from feature_extractors.base import Array
 from streamfs.data.streams import Integers
 
-Judge = Callable[[Sequence[int]], float]
+Evaluator = Callable[[Sequence[int]], float]
 """How good a subset of features is, given by their indices in any order; the larger, the better."""
 
 
 class Criterion(Protocol):
     """What measures subsets of the features of some rows."""
 
-    def prepare(self, X: Array, y: npt.NDArray[Any], groups: npt.NDArray[Any] | None = None) -> Judge:
+    def prepare(self, X: Array, y: npt.NDArray[Any], groups: npt.NDArray[Any] | None = None) -> Evaluator:
         """Look at the rows once, before their features are judged.
 
         Parameters
@@ -32,19 +32,19 @@ class Criterion(Protocol):
 
 
 @runtime_checkable
-class StepJudge(Protocol):
+class StepEvaluator(Protocol):
     """A judge that is faster for all subsets that are one step away from one; a search asks it where it can."""
 
     def __call__(self, subset: Sequence[int]) -> float:
-        """Judge a subset."""
+        """Evaluate a subset."""
         ...
 
     def with_each(self, subset: Sequence[int], features: Sequence[int]) -> Array:
-        """Judge the subset with each of some features put in, as if one by one; shape (n_features,)."""
+        """Evaluate the subset with each of some features put in, as if one by one; shape (n_features,)."""
         ...
 
     def without_each(self, subset: Sequence[int], features: Sequence[int]) -> Array:
-        """Judge the subset with each of some features taken out, as if one by one; shape (n_features,)."""
+        """Evaluate the subset with each of some features taken out, as if one by one; shape (n_features,)."""
         ...
 
 

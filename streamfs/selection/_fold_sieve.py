@@ -12,12 +12,12 @@ from streamfs.relief._sieve import Singles
 Single = np.float32
 
 DOUBT = 2.0**-21
-"""See `Sieve.reaches`."""
+"""See `FoldSieve.reaches`."""
 TOO_FAR = 1e30
 """Distances beyond which single precision is not to be trusted."""
 
 
-class Sieve(NamedTuple):
+class FoldSieve(NamedTuple):
     """Rows and folds in single precision, in a common unit.
 
     Parameters
@@ -89,7 +89,9 @@ def _add_nominal(
 
 
 @inlined
-def add(sieve: Sieve, square: bool, fold: int, row: int, f: int, sign: Single, start: int, near: Singles) -> None:
+def add(
+    sieve: FoldSieve, square: bool, fold: int, row: int, f: int, sign: Single, start: int, near: Singles
+) -> None:
     """Add what a feature tells a row apart from those from `start` on, or take it out where the sign is -1."""
     column, a = sieve.shares[f, start : start + len(near)], sieve.shares[f, row]
     factor, low, extent = sieve.factors[fold, f], sieve.lows[fold, f], sieve.extents[fold, f]
