@@ -63,7 +63,7 @@ def make(folder: Path, tail: int) -> None:
                 position = state.log.append(chunk)
                 state.journal.commit(Entry(position, effects.decisions, [], effects.energy))
             if total != tail:
-                state.journal.commit(Entry(position, snapshot=core.freeze()(), marks=core.marks()))
+                state.journal.commit(Entry(position, snapshot=core.to_state()(), marks=core.marks()))
         state.log.sync()
 
 

@@ -77,7 +77,7 @@ class Batch:
         return max(0.0, self._since + self._grouping.seconds - monotonic())
 
     def commit(
-        self, confirmed: list[int], freeze: Callable[[], Callable[[], bytes]], marks: Callable[[], list[Mark]]
+        self, confirmed: list[int], to_state: Callable[[], Callable[[], bytes]], marks: Callable[[], list[Mark]]
     ) -> Commit:
         """Return what is to be committed, with a snapshot if one is due, and begin anew.
 
@@ -85,7 +85,7 @@ class Batch:
         ----------
         confirmed : list of int
             Numbers of publications that may leave the outbox.
-        freeze, marks : callable
+        to_state, marks : callable
             Give the state and the sequence marks, for a snapshot.
         """
         effects = self._effects
@@ -97,7 +97,7 @@ class Batch:
         )
         self._is_changed = self._is_changed or bool(self._records)
         if self._is_changed and monotonic() >= self._snapshot_due:
-            entry.snapshot, entry.marks = freeze(), marks()
+            entry.snapshot, entry.marks = to_state(), marks()
             self._snapshot_due = monotonic() + self._grouping.snapshot_seconds
             self._is_changed = False
         commit = Commit(self._records, self._n_messages, entry)

@@ -74,7 +74,7 @@ def hosted(
             trust=settings.trust,
             model_file=model_file,
             homeassistant=None if settings.homeassistant is None else settings.homeassistant.prefix,
-            farewell=status(settings, "offline"),
+            goodbye=status(settings, "offline"),
             energy_log=energy_log,
             on_decision=on_decision,
         )
@@ -182,5 +182,5 @@ def _transport(settings: Settings) -> Transport:
         max_queue=max(limits.queue, broker.receive_maximum),
         connect_timeout=_CONNECT_TIMEOUT,
         will=status(settings, "offline"),
-        greeting=status(settings, "online"),
+        birth=status(settings, "online"),
     )

@@ -90,7 +90,7 @@ def recover(
             effects.add(made)
     if core.configuration != described(bindings, options):
         _check_roles(state, core, bindings)
-        core = Core.thaw(core.freeze()(), load, bindings, options)
+        core = Core.from_state(core.to_state()(), load, bindings, options)
     return Recovered(core, effects, state.log.end - position)
 
 
@@ -154,9 +154,9 @@ def _restore(state: State, bindings: Bindings, options: Options, load: Load) -> 
     for position, snapshot in state.journal.snapshots():
         try:
             try:
-                return Core.thaw(snapshot, load), position
+                return Core.from_state(snapshot, load), position
             except UndescribedError:
-                return Core.thaw(snapshot, load, bindings, options), position
+                return Core.from_state(snapshot, load, bindings, options), position
         except ModelError as error:
             _log.warning("the snapshot at record %d cannot be used: %s", position, error)
     return None, 0
@@ -200,7 +200,7 @@ def _configured(core: Core, record: Record, load: Load) -> Core:
     if record.kind != START or record.payload in (b"", core.configuration):
         return core
     bindings, options = understood(record.payload, core.procedure.channels)
-    return Core.thaw(core.freeze()(), load, bindings, options)
+    return Core.from_state(core.to_state()(), load, bindings, options)
 
 
 def _runs(records: Iterator[tuple[int, Record]], known: int) -> Iterator[tuple[int, list[Record]]]:

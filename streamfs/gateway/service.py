@@ -22,7 +22,7 @@ from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.operations.announcer import Announcer
 from streamfs.gateway.operations.health import Health, Statistics
-from streamfs.gateway.operations.log_notes import Remarks
+from streamfs.gateway.operations.log_notes import LogNotes
 from streamfs.gateway.outbox import Outbox
 from streamfs.gateway.recovery import recover
 from streamfs.gateway.storage.committer import Done
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 _ROUND = 0.05  # seconds that the loop waits for a message at most
 _END = 2.8  # seconds for all that is to be done in the end, but for ...
-_FAREWELL = 0.8  # ... a commit that is under way then, and for parting from the broker: seconds for each
+_GOODBYE = 0.8  # ... a commit that is under way then, and for parting from the broker: seconds for each
 _QUIET = 0.5  # seconds without a message after which, in the end, no more are waited for
 _AT_ONCE = Grouping(1, 0.0, inf)  # where nothing is kept
 _STATISTICS = 1.0  # seconds from one to the next
@@ -91,7 +91,7 @@ class Gateway:
         Gives the procedure anew when `request_reload` was called; by default that is the same one.
     homeassistant : str, optional
         Prefix under which streams are announced to Home Assistant.
-    farewell : Publication, optional
+    goodbye : Publication, optional
         What is said last.
     on_decision : callable, optional
         Called with each decision once it is safe.
@@ -125,7 +125,7 @@ class Gateway:
         trust: bool = False,
         model_file: ModelFile | None = None,
         homeassistant: str | None = None,
-        farewell: Publication | None = None,
+        goodbye: Publication | None = None,
         on_decision: Callable[[Decision], None] | None = None,
     ) -> None:
         self.ready = Event()
@@ -134,7 +134,7 @@ class Gateway:
         self._max_queue = max_queue
         self._energy_log = energy_log
         self._model_file = ModelFile(lambda: procedure) if model_file is None else model_file
-        self._farewell = farewell
+        self._farewell = goodbye
         self._on_decision = on_decision
         self._state = state
         self._batch = Batch(_AT_ONCE if state is None else grouping or Grouping())
@@ -160,7 +160,7 @@ class Gateway:
         self._under_way_since: float | None = None
         self._is_committing = False
         self.turned = monotonic()
-        self._remarks = Remarks()
+        self._remarks = LogNotes()
         self._statistics = self._new_statistics()
         self._statistics_due = 0.0
         self._take([start_record(procedure.digest, time(), self._core.configuration)], 0)
@@ -257,8 +257,8 @@ class Gateway:
                     on_turn()  # the stop may have come after it was called in the last round
                 self._end()
             finally:
-                self._store.stop(_FAREWELL)
-                self._transport.close(_FAREWELL, self._farewell)
+                self._store.stop(_GOODBYE)
+                self._transport.close(_GOODBYE, self._farewell)
         return Summary(self._all_counters(), self._core.decided, self._core.spent)
 
     def _follow(
@@ -291,7 +291,7 @@ class Gateway:
             self._change_model()
         if self._transport.session_lost:  # and so, perhaps, all that was retained
             if not self._is_new:
-                self._batch.add([], 0, Effects(publications=self._core.roster.current()))
+                self._batch.add([], 0, Effects(publications=self._core.roster.control_states()))
             self._is_new = False
         self._commit()
         self.turned = monotonic()
@@ -349,7 +349,9 @@ class Gateway:
     def _submit(self) -> None:
         self._under_way_since = self._batch.oldest
         self._is_committing = True
-        self._store.submit(self._batch.commit(self._outbox.take_confirmed(), self._core.freeze, self._core.marks))
+        self._store.submit(
+            self._batch.commit(self._outbox.take_confirmed(), self._core.to_state, self._core.marks)
+        )
 
     def _let_out_done(self) -> None:
         for done in self._store.done():
@@ -462,5 +464,5 @@ class Gateway:
             models=roster.n_open,
             energy=self._core.joules,
             unit=self._core.unit,
-            alerts=dict(self._core.watch.alerts),
+            alerts=dict(self._core.feedback.alerts),
         )

@@ -58,12 +58,12 @@ def take_account(gateway, broker):
 def episodes(core):
     """Where each stream stands: all that its engine knows of it."""
     standing = {}
-    for lane in core.roster.lanes:
-        header, arrays = lane.engine.freeze()
+    for model in core.roster.models:
+        header, arrays = model.engine.freeze()
         for row, stream in enumerate(header["names"]):
             if stream:
                 known = {name: array[row].tobytes() for name, array in arrays.items()}
-                standing[stream] = {"model": lane.procedure.digest, **known}
+                standing[stream] = {"model": model.procedure.digest, **known}
     return standing
 
 

@@ -18,9 +18,9 @@ from streamfs.classifiers.tree import Tree
 from streamfs.costs.costs import Costs
 from streamfs.costs.radio_profiles import profile
 from streamfs.errors import DataError, StreamfsError
-from streamfs.gateway.core.bindings import Bindings, Source
+from streamfs.gateway.core.bindings import Bindings, NodeChannel
 from streamfs.gateway.core.control import Control
-from streamfs.gateway.core.energy_account import Ledger
+from streamfs.gateway.core.energy_account import EnergyAccount
 from streamfs.gateway.core.options import Options
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.service import Gateway
@@ -44,13 +44,13 @@ def test_a_nodes_channels_are_those_of_its_roles():
     assert bindings.channels_of("n2") == ("light@flag:300", "temperature")
     assert bindings.streams_of("n2") == ("p1", "p2")
     assert bindings.topics == ("sensors/+/light@flag:300", "sensors/+/temperature")
-    assert bindings.sources("p1")[2] == Source("n2", "temperature")
+    assert bindings.sources("p1")[2] == NodeChannel("n2", "temperature")
 
 
 def test_a_node_alone_is_a_stream_and_dots_in_its_columns_are_its_own():
     bindings = Bindings.single(["acc.x@delta:0.5", "light"], ["n1", "n2"])
     assert bindings.streams == bindings.nodes == ("n1", "n2")
-    assert bindings.sources("n2") == (Source("n2", "acc.x@delta:0.5"), Source("n2", "light"))
+    assert bindings.sources("n2") == (NodeChannel("n2", "acc.x@delta:0.5"), NodeChannel("n2", "light"))
     assert bindings.streams_of("n3") == bindings.sources("n3") == bindings.channels_of("n3") == ()
 
 
@@ -70,7 +70,7 @@ def test_a_quoted_channel_keeps_its_quotes():
 @pytest.mark.parametrize(
     ("topic", "source"),
     [
-        ("sensors/n1/light@flag:300", Source("n1", "light@flag:300")),
+        ("sensors/n1/light@flag:300", NodeChannel("n1", "light@flag:300")),
         ("sensors/n4/light@flag:300", None),
         ("sensors//light@flag:300", None),
         ("sensors/n1", None),
@@ -80,7 +80,7 @@ def test_a_quoted_channel_keeps_its_quotes():
 )
 def test_a_topic_names_a_node_and_a_channel(topic, source):
     found = Bindings.pairs(PAIR_CHANNELS, PAIRS).route(topic)
-    assert (None if found is None else Source(*found[:2])) == source
+    assert (None if found is None else NodeChannel(*found[:2])) == source
 
 
 @pytest.mark.parametrize(
@@ -147,30 +147,30 @@ def test_nodes_send_until_no_undecided_stream_reads_a_channel():
     control = Control(["light", "sound"])
     control.use([0, 2])  # a pair of the nodes 0 and 1
     control.use_all(np.array([[2, 4], [3, 3]], np.int32))  # a pair of 1 and 2; node 1 alone, by its other channel
-    assert control.untold() == [0, 1, 2]
-    messages = [message for node in control.untold() for message in control.tell(node, f"n{node}")]
+    assert control.outdated() == [0, 1, 2]
+    messages = [message for node in control.outdated() for message in control.update(node, f"n{node}")]
     assert told(messages) == {
         "streamfs/control/n0": ["light"],
         "streamfs/control/n1": ["light", "sound"],
         "streamfs/control/n2": ["light"],
     }
-    assert control.untold() == control.tell(1, "n1") == []
+    assert control.outdated() == control.update(1, "n1") == []
     control.release([0, 2])
-    assert told(control.tell(0, "n0")) == {"streamfs/control/n0": []}
-    assert control.tell(1, "n1") == []
+    assert told(control.update(0, "n0")) == {"streamfs/control/n0": []}
+    assert control.update(1, "n1") == []
     control.release([3, 3])
-    assert told(control.tell(1, "n1")) == {"streamfs/control/n1": ["light"]}
+    assert told(control.update(1, "n1")) == {"streamfs/control/n1": ["light"]}
     assert control.state(1, "n1") == Publication("streamfs/control/n1", b'{"channels":["light"]}')
 
 
 def test_nodes_that_stop_by_themselves_are_told_again_in_time():
     control = Control(["light"], prefix="house", stop_after=10.0)
     control.use([0])
-    (message,) = control.tell(0, "n0")
+    (message,) = control.update(0, "n0")
     assert message == Publication("house/control/n0", b'{"channels":["light"],"stop_after":10.0}')
     assert [control.renewals(now) for now in (100.0, 104.0, 105.0, 109.0, 111.0)] == [[], [], [0], [], [0]]
     control.release([0])
-    assert control.tell(0, "n0") == [Publication("house/control/n0", b'{"channels":[]}')]
+    assert control.update(0, "n0") == [Publication("house/control/n0", b'{"channels":[]}')]
     assert control.renewals(200.0) == control.renewals(300.0) == []
 
 
@@ -179,25 +179,25 @@ def test_when_nodes_are_told_again_does_not_depend_on_a_restart(period):
     kept, restarted = (Control(["light"], stop_after=6 * period) for _ in range(2))
     for control in (kept, restarted):
         control.use([0])
-        control.tell(0, "n0")
+        control.update(0, "n0")
     for tick in range(200):
         now = tick * period
         assert kept.renewals(now) == restarted.renewals(now)
-        restarted.believe(restarted.told_at.copy())
+        restarted.restore(restarted.requested_at.copy())
 
 
 def test_more_channels_leave_what_nodes_know():
     old, new = Control(["light"]), Control(["light", "sound"])
     old.use([0])
-    old.tell(0, "n0")
+    old.update(0, "n0")
     new.take_over(old)
     new.use([0])
-    assert new.tell(0, "n0") == []
+    assert new.update(0, "n0") == []
     new.use([1])
-    assert told(new.tell(0, "n0")) == {"streamfs/control/n0": ["light", "sound"]}
+    assert told(new.update(0, "n0")) == {"streamfs/control/n0": ["light", "sound"]}
 
 
-# Ledger
+# EnergyAccount
 
 
 def accounts(**nodes):
@@ -206,7 +206,7 @@ def accounts(**nodes):
 
 def test_the_ledger_tells_decisions_nodes_and_the_total():
     decision = Decision("p1", 1, None, math.nan, 0, 0.0, "closed", math.nan)
-    ledger = Ledger("cc2420")
+    ledger = EnergyAccount("cc2420")
     four, five = ledger.joules(4), ledger.joules(5)
     assert four == profile("cc2420").message_joules(4) < five
     spent = accounts(n1=(2, 8, 2 * four), n2=(1, 5, five), n3=(0, 0, 0.0))
@@ -220,9 +220,9 @@ def test_the_ledger_tells_decisions_nodes_and_the_total():
 
 
 def test_a_spreading_factor_prices_only_lora():
-    lora = Ledger("sx1276_lora_sf7")
+    lora = EnergyAccount("sx1276_lora_sf7")
     assert lora.joules(20, 12) == profile("sx1276_lora_sf12").message_joules(20) > 5 * lora.joules(20)
-    assert Ledger("cc2420").joules(20, 12) == Ledger("cc2420").joules(20)
+    assert EnergyAccount("cc2420").joules(20, 12) == EnergyAccount("cc2420").joules(20)
 
 
 def test_the_energy_log_is_appended_to(tmp_path):
@@ -243,7 +243,7 @@ def test_a_log_that_cannot_be_written_is_named():
 
 def test_an_unknown_radio_is_refused():
     with pytest.raises(ValueError, match="smoke"):
-        Ledger("smoke")
+        EnergyAccount("smoke")
 
 
 # The loop

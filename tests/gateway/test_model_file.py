@@ -44,7 +44,7 @@ def keep(state, core, records, *, snapshot=False):
     core.take(records)
     position = state.log.append(records)
     state.log.sync()
-    state.journal.commit(Entry(position, snapshot=core.freeze() if snapshot else None))
+    state.journal.commit(Entry(position, snapshot=core.to_state() if snapshot else None))
 
 
 def test_the_last_model_is_that_of_the_newest_record_that_names_one(state):

@@ -42,10 +42,10 @@ def wanted(core):
     """The channels that each node must send: those that an undecided stream asks for, counted anew."""
     roster = core.roster
     channels = {name: set() for name in roster.nodes}
-    for lane in roster.lanes:
-        rows = lane.engine.rows(WAITING, OPEN)
-        for row, asked in zip(rows.tolist(), lane.engine.asked(rows), strict=True):
-            for slot, is_asked in zip(lane.slots_of(row), asked.tolist(), strict=True):
+    for model in roster.models:
+        rows = model.engine.rows(WAITING, OPEN)
+        for row, asked in zip(rows.tolist(), model.engine.asked(rows), strict=True):
+            for slot, is_asked in zip(model.slots_of(row), asked.tolist(), strict=True):
                 if is_asked:
                     node, channel = roster.joiner.place(slot)
                     channels[roster.name(node)].add(channel)
@@ -65,17 +65,17 @@ def test_every_node_is_told_at_once_exactly_what_its_streams_ask_for(case, seed)
         assert sends == wanted(core)
 
 
-@pytest.mark.parametrize("thawing", [False, True], ids=["kept", "thawed"])
+@pytest.mark.parametrize("restoring", [False, True], ids=["kept", "restored"])
 @pytest.mark.parametrize("case", CASES)
 @given(seed=SEEDS, sizes=st.lists(st.integers(1, 30), min_size=1, max_size=5))
 @settings(max_examples=15)
-def test_the_same_records_have_the_same_effects_however_they_are_divided(case, thawing, seed, sizes):
+def test_the_same_records_have_the_same_effects_however_they_are_divided(case, restoring, seed, sizes):
     models, options = CASES[case]
     records = list(story_of(models, seed))
     whole, _ = new_core(models, BINDINGS[models], **options)
     expected = whole.take(records)
     core, _ = new_core(models, BINDINGS[models], **options)
-    core, effects = take_divided(core, records, sizes, models, thawing=thawing)
+    core, effects = take_divided(core, records, sizes, models, restoring=restoring)
     assert outcome(core, effects) == outcome(whole, expected)
     assert content(core) == content(whole)
     assert outcome(core, core.finish()) == outcome(whole, whole.finish())

@@ -71,7 +71,7 @@ class Run:
         made, self.effects = self.effects, Effects()
         entry = Entry(log.append(records), made.decisions, made.publications, made.energy)
         if snapshot:
-            entry.snapshot, entry.marks = self.core.freeze(), self.core.marks()
+            entry.snapshot, entry.marks = self.core.to_state(), self.core.marks()
         yield "appended"
         log.sync()
         yield "synced"
@@ -208,8 +208,8 @@ def test_without_a_good_snapshot_a_log_that_was_released_is_refused(tmp_path):
 
 def with_state_versions(snapshot, change):
     header, arrays, sealed = container.unpack(snapshot, KIND, VERSION, "the snapshot")
-    for lane in header["lanes"]:
-        lane["state_versions"] = [version + change for version in lane["state_versions"]]
+    for model in header["lanes"]:
+        model["state_versions"] = [version + change for version in model["state_versions"]]
     return container.pack(KIND, VERSION, header, arrays, **sealed)
 
 
@@ -262,7 +262,7 @@ def test_models_go_once_nothing_names_them_and_not_before(tmp_path):
             with Run(copy, models, ALONE) as recovered:
                 assert content(recovered.core) == content(run.core)
         left = {path.stem for path in models_folder(tmp_path / "state").iterdir()}
-    assert {lane.procedure.digest for lane in run.core.roster.lanes} <= left < set(models)
+    assert {model.procedure.digest for model in run.core.roster.models} <= left < set(models)
 
 
 def test_bindings_without_a_role_that_open_streams_still_need_are_refused_with_what_to_do(tmp_path):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from helpers.procedures import channels_procedure
-from helpers.records import Models, channels_told, command, content, ids, label, message, new_core, thawed
+from helpers.records import Models, channels_told, command, content, ids, label, message, new_core, restored
 
 from streamfs.errors import ModelError
 from streamfs.gateway.core.bindings import Bindings
@@ -40,16 +40,16 @@ def costs(effects):
     return {f"{d.stream}/{d.episode}": (d.tick, d.cost) for d in effects.decisions}
 
 
-def lanes(core):
-    return {lane.procedure.digest: set(lane.engine.streams) for lane in core.roster.lanes}
+def streams_by_model(core):
+    return {model.procedure.digest: set(model.engine.streams) for model in core.roster.models}
 
 
 def test_open_episodes_end_on_the_model_they_began_with():
     core = begun()
     reload(core, WIDER)
-    assert lanes(core) == {OLD.digest: {"open"}, WIDER.digest: {"decided", "unheard"}}
+    assert streams_by_model(core) == {OLD.digest: {"open"}, WIDER.digest: {"decided", "unheard"}}
     assert costs(core.take(readings("open", range(2, 20)))) == {"open/1": (8, OLD.cost(8))}
-    assert lanes(core) == {WIDER.digest: set(NODES)}
+    assert streams_by_model(core) == {WIDER.digest: set(NODES)}
     assert core.counters["models"] == 1
 
 
@@ -73,19 +73,19 @@ def test_until_they_end_open_episodes_keep_their_channels():
     core = begun()
     reload(core, OTHER)
     assert set(core.topics) >= {"sensors/+/x", "sensors/+/y"}
-    assert channels_told(core.roster.current()) == {"open": ["x"], "decided": [], "unheard": ["y"]}
+    assert channels_told(core.roster.control_states()) == {"open": ["x"], "decided": [], "unheard": ["y"]}
     assert channels_told(core.take(readings("open", range(2, 10))).publications)["open"] == []
     assert channels_told(core.take([command({"reopen": "open"})]).publications) == {"open": ["y"]}
 
 
-@pytest.mark.parametrize("thawing", [False, True])
-def test_what_nodes_still_send_for_a_model_that_has_gone_is_paid(thawing):
+@pytest.mark.parametrize("restoring", [False, True])
+def test_what_nodes_still_send_for_a_model_that_has_gone_is_paid(restoring):
     core = begun()
     reload(core, OTHER)
     core.take(readings("open", range(2, 10)))
-    assert lanes(core) == {OTHER.digest: set(NODES)}
-    if thawing:
-        core = thawed(core, MODELS)
+    assert streams_by_model(core) == {OTHER.digest: set(NODES)}
+    if restoring:
+        core = restored(core, MODELS)
     before = core.spent.messages
     core.take(readings("open", [10, 11]))
     assert core.spent.messages == before + 2
@@ -123,7 +123,7 @@ def test_a_stream_that_leaves_while_its_model_drains_counts_on_when_it_comes_aga
     reload(core, WIDER)
     effects = core.take(readings("n2", [2, 3]))
     assert ids(effects.decisions) == ["n1/1"]
-    assert lanes(core) == {WIDER.digest: {"n2"}}
+    assert streams_by_model(core) == {WIDER.digest: {"n2"}}
     core.take(readings("n1", [4]))
     assert core.roster.newest.engine.episode("n1") == 2
 
@@ -140,10 +140,10 @@ def test_the_model_before_may_come_back_while_it_drains():
     core = begun()
     reload(core, WIDER)
     reload(core, OLD)
-    assert [lane.procedure.digest for lane in core.roster.lanes] == [OLD.digest, OLD.digest]
+    assert [model.procedure.digest for model in core.roster.models] == [OLD.digest, OLD.digest]
     decisions = core.take([command({"reopen": "*"}), *readings("open", range(2, 20), 1.0)]).decisions
     assert ids(decisions) == ["open/1"]
-    assert lanes(core) == {OLD.digest: set(NODES)}
+    assert streams_by_model(core) == {OLD.digest: set(NODES)}
 
 
 def test_open_streams_are_counted_by_their_models():
@@ -152,7 +152,7 @@ def test_open_streams_are_counted_by_their_models():
     for procedure in (WIDER, OTHER, OLD):
         reload(core, procedure)
     core.take([command({"reopen": "decided"}), *readings("decided", [4, 5])])
-    assert len(core.roster.lanes) == 2
+    assert len(core.roster.models) == 2
     assert core.roster.n_open == {OLD.digest: 3}
 
 
@@ -161,7 +161,7 @@ def test_what_a_model_that_has_gone_has_counted_is_kept():
     core.take(readings("open", [0, 1]))
     reload(core, WIDER)
     core.take(readings("open", range(2, 20)))
-    assert lanes(core) == {WIDER.digest: {"open"}}
+    assert streams_by_model(core) == {WIDER.digest: {"open"}}
     assert core.counters["samples"] == OLD.time_limit
 
 

@@ -129,7 +129,7 @@ class Proxy:
     def _run(self) -> None:
         while not self._is_over:
             now = time.monotonic()
-            ways = [way for link in self._links for way in link.ways]
+            ways = [way for link in self._links for way in link.directions]
             dues = [way.waiting[0][0] for way in ways if way.waiting]
             readers = [way.source for way in ways if way.is_open and len(way.waiting) < MAX_WAITING]
             readers += [self._woken, *([] if self._listener is None else [self._listener])]
@@ -163,7 +163,7 @@ class Proxy:
     def _move(self, link: "_Link", readable: list[socket.socket], writable: list[socket.socket]) -> None:
         """Pass on what can be passed on; a link ends as one of its sides does."""
         try:
-            for way in link.ways:
+            for way in link.directions:
                 if way.sink in writable:
                     self._write(way, link)
                 if way.source in readable:
@@ -172,11 +172,11 @@ class Proxy:
             link.reset()
             self._links.remove(link)
             return
-        if not self._is_stalled and any(not way.is_open and not way.waiting for way in link.ways):
+        if not self._is_stalled and any(not way.is_open and not way.waiting for way in link.directions):
             link.close()
             self._links.remove(link)
 
-    def _read(self, way: "_Way", link: "_Link") -> None:
+    def _read(self, way: "_Direction", link: "_Link") -> None:
         chunk = way.source.recv(CHUNK)
         way.is_open = bool(chunk)
         if self._is_stalled:
@@ -189,7 +189,7 @@ class Proxy:
         for index, start in enumerate(range(0, len(chunk), self._n_bytes)):
             way.waiting.append((due + index * PAUSE, chunk[start : start + self._n_bytes]))
 
-    def _write(self, way: "_Way", link: "_Link") -> None:
+    def _write(self, way: "_Direction", link: "_Link") -> None:
         due, piece = way.waiting.popleft()
         n_sent = way.sink.send(piece)
         if n_sent < len(piece):
@@ -218,7 +218,7 @@ class Proxy:
     def _stall(self) -> None:
         self._is_stalled = True
         for link in self._links:
-            for way in link.ways:
+            for way in link.directions:
                 self.n_swallowed += sum(len(piece) for _, piece in way.waiting)
                 link.has_hole |= bool(way.waiting)
                 way.waiting.clear()
@@ -236,7 +236,7 @@ class Proxy:
         self._is_over = True
 
 
-class _Way:
+class _Direction:
     """From one side to the other: pieces, with the times at which they are due."""
 
     def __init__(self, source: socket.socket, sink: socket.socket) -> None:
@@ -252,7 +252,7 @@ class _Link:
     def __init__(self, client: socket.socket, broker: socket.socket) -> None:
         self.client = client
         self.broker = broker
-        self.ways = _Way(client, broker), _Way(broker, client)
+        self.directions = _Direction(client, broker), _Direction(broker, client)
         self.has_hole = False
         for side in (client, broker):
             side.setblocking(False)  # select says when one is ready

@@ -56,24 +56,24 @@ def new_core(models, bindings, **options):
     return core, core.take([start_record(models.first.digest, 0.0)])
 
 
-def thawed(core, models):
+def restored(core, models):
     """Return what goes on from the core's snapshot."""
-    return Core.thaw(core.freeze()(), models)
+    return Core.from_state(core.to_state()(), models)
 
 
-def take_divided(core, records, sizes, models, *, thawing=False):
+def take_divided(core, records, sizes, models, *, restoring=False):
     """Let records have their effects, in pieces of these sizes; return the last core and all effects."""
     effects, rest, pieces = Effects(), iter(records), cycle(sizes)
     while piece := list(islice(rest, next(pieces))):
         effects.add(core.take(piece))
-        if thawing:
-            core = thawed(core, models)
+        if restoring:
+            core = restored(core, models)
     return core, effects
 
 
 def content(core):
     """Everything that a core's snapshot holds, number for number; padding has none."""
-    header, arrays, sealed = container.unpack(core.freeze()(), KIND, VERSION, "the snapshot")
+    header, arrays, sealed = container.unpack(core.to_state()(), KIND, VERSION, "the snapshot")
     numbers = {name: repr(array.tolist()) for name, array in arrays.items()}
     return header, numbers, {name: data for name, data in sealed.items() if not name.startswith("river")}
 
@@ -89,7 +89,7 @@ def outcome(core, effects):
         "decided": dict(core.decided),
         "spent": core.spent,
         "marks": core.marks(),
-        "current": core.roster.current(),
+        "current": core.roster.control_states(),
     }
 
 

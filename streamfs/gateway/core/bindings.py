@@ -12,7 +12,7 @@ from streamfs.gateway.core.pairs import MAX_PAIRS, group_pairs
 from streamfs.gateway.messages.codecs import Codec, codec_for
 from streamfs.gateway.messages.topics import Template, check_name
 
-__all__ = ["STANDARD", "Bindings", "Route", "Source"]
+__all__ = ["STANDARD", "Bindings", "NodeChannel", "Route"]
 
 PAIR = ("a", "b")
 """Roles that columns of pairs have unless somebody says otherwise; a model of both is none of single nodes."""
@@ -21,7 +21,7 @@ _ALONE = ""  # the role of a stream's only node
 _NOT_IN_ROLES = '.@"'
 
 
-class Source(NamedTuple):
+class NodeChannel(NamedTuple):
     """Where a stream's column comes from: a node, and the channel as that node knows it."""
 
     node: str
@@ -89,7 +89,7 @@ class Bindings:
     >>> bindings.topics
     ('sensors/+/light@flag:300',)
     >>> bindings.sources("desk")[1]
-    Source(node='n2', channel='light@flag:300')
+    NodeChannel(node='n2', channel='light@flag:300')
     >>> node, channel, codec = bindings.route("sensors/n1/light@flag:300")
     >>> node, channel
     ('n1', 'light@flag:300')
@@ -184,11 +184,11 @@ class Bindings:
         """Nodes that are bound by name."""
         return tuple(self._streams_of)
 
-    def sources(self, stream: str) -> tuple[Source, ...]:
+    def sources(self, stream: str) -> tuple[NodeChannel, ...]:
         """Return where each column of a stream comes from; nowhere for an unknown one."""
         if stream in self._sources or not self.discovers:
             return self._sources.get(stream, ())
-        return tuple(Source(stream, channel) for channel in self.channels)
+        return tuple(NodeChannel(stream, channel) for channel in self.channels)
 
     def streams_of(self, node: str) -> tuple[str, ...]:
         """Return the streams that a node feeds; none for an unknown node."""
@@ -235,18 +235,19 @@ class Bindings:
         """Say whether a node feeds a stream, on a channel if that is known."""
         if self.discovers and node not in self._streams_of:
             return channel is None or channel in self.channels
-        return node in self._streams_of and (channel is None or Source(node, channel) in self._wanted)
+        return node in self._streams_of and (channel is None or NodeChannel(node, channel) in self._wanted)
 
     @cached_property
-    def _wanted(self) -> frozenset[Source]:
+    def _wanted(self) -> frozenset[NodeChannel]:
         return frozenset(source for sources in self._sources.values() for source in sources)
 
     @cached_property
-    def _sources(self) -> dict[str, tuple[Source, ...]]:
+    def _sources(self) -> dict[str, tuple[NodeChannel, ...]]:
         roles = [split_role(channel) for channel in self.channels]
         return {
             stream: tuple(
-                _source(stream, nodes, channel, role) for channel, role in zip(self.channels, roles, strict=True)
+                _node_channel(stream, nodes, channel, role)
+                for channel, role in zip(self.channels, roles, strict=True)
             )
             for stream, nodes in self.nodes_of.items()
         }
@@ -270,9 +271,9 @@ def split_role(channel: str) -> tuple[str, str]:
     return role, quote + channel.removeprefix(f"{quote}{role}.")
 
 
-def _source(stream: str, nodes: Mapping[str, str], channel: str, role: tuple[str, str]) -> Source:
+def _node_channel(stream: str, nodes: Mapping[str, str], channel: str, role: tuple[str, str]) -> NodeChannel:
     if _ALONE in nodes:
-        return Source(nodes[_ALONE], channel)
+        return NodeChannel(nodes[_ALONE], channel)
     if role[0] not in nodes:
         raise ValueError(f"channel {channel!r} has role {role[0]!r}, stream {stream!r} has {', '.join(nodes)}")
-    return Source(nodes[role[0]], role[1])
+    return NodeChannel(nodes[role[0]], role[1])

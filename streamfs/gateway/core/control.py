@@ -33,12 +33,12 @@ class Control:
     --------
     >>> control = Control(["light", "door@flag:0.5"])
     >>> control.use([0, 1])
-    >>> control.tell(0, "n1")
+    >>> control.update(0, "n1")
     [Publication(topic='streamfs/control/n1', payload=b'{"channels":["light","door@flag:0.5"]}', retain=True)]
     >>> control.release([0, 1])
-    >>> control.tell(0, "n1")
+    >>> control.update(0, "n1")
     [Publication(topic='streamfs/control/n1', payload=b'{"channels":[]}', retain=True)]
-    >>> control.tell(0, "n1")
+    >>> control.update(0, "n1")
     []
     """
 
@@ -47,8 +47,8 @@ class Control:
         self._prefix = prefix
         self._stop_after = stop_after
         self._uses = np.zeros((0, len(self._channels)), dtype=np.int32)
-        self._told = np.zeros((0, len(self._channels)), dtype=np.bool_)
-        self.told_at = np.zeros(0)  # event time, seconds; NaN until the next `renewals`
+        self._requested = np.zeros((0, len(self._channels)), dtype=np.bool_)
+        self.requested_at = np.zeros(0)  # event time, seconds; NaN until the next `renewals`
         self._renew_at = -inf  # event time, seconds, before which no node is to be told again
 
     def use(self, slots: Iterable[int]) -> None:
@@ -82,25 +82,27 @@ class Control:
             if slot >= self._uses.size or not self._uses[divmod(slot, len(self._channels))]
         ]
 
-    def tell(self, node: int, name: str) -> list[Publication]:
+    def update(self, node: int, name: str) -> list[Publication]:
         """Tell a node what to send, if that has changed."""
         self._make_room(node)
         wanted = self._uses[node] > 0
-        if (wanted == self._told[node]).all():
+        if (wanted == self._requested[node]).all():
             return []
-        self._told[node] = wanted
-        self.told_at[node] = np.nan
+        self._requested[node] = wanted
+        self.requested_at[node] = np.nan
         self._renew_at = -inf
         return [self.state(node, name)]
 
-    def untold(self) -> list[int]:
+    def outdated(self) -> list[int]:
         """Nodes that do not know what to send."""
-        nodes: list[int] = ((self._uses > 0) != self._told).any(axis=1).nonzero()[0].tolist()
+        nodes: list[int] = ((self._uses > 0) != self._requested).any(axis=1).nonzero()[0].tolist()
         return nodes
 
     def state(self, node: int, name: str) -> Publication:
         """Tell a node where it stands, for a broker that has forgotten."""
-        channels = [channel for channel, wanted in zip(self._channels, self._told[node], strict=True) if wanted]
+        channels = [
+            channel for channel, wanted in zip(self._channels, self._requested[node], strict=True) if wanted
+        ]
         message: dict[str, object] = {"channels": channels}
         if channels and self._stop_after is not None:
             message["stop_after"] = self._stop_after
@@ -110,32 +112,32 @@ class Control:
         """Nodes that are to be told again at an event time, in seconds, lest they stop by themselves."""
         if self._stop_after is None or now < self._renew_at:
             return []
-        self.told_at[np.isnan(self.told_at)] = now
-        sends = self._told.any(axis=1)
-        due = sends & (self.told_at + self._stop_after / 2 <= now)
-        self.told_at[due] = now
-        self._renew_at = float(self.told_at[sends].min(initial=inf)) + self._stop_after / 2
+        self.requested_at[np.isnan(self.requested_at)] = now
+        sends = self._requested.any(axis=1)
+        due = sends & (self.requested_at + self._stop_after / 2 <= now)
+        self.requested_at[due] = now
+        self._renew_at = float(self.requested_at[sends].min(initial=inf)) + self._stop_after / 2
         nodes: list[int] = due.nonzero()[0].tolist()
         return nodes
 
     def forget(self, node: int) -> None:
         """Forget a node whose number will be another's."""
-        self._told[node] = False
+        self._requested[node] = False
 
     def take_over(self, other: "Control") -> None:
         """Take over what the nodes were told by an account of as many channels, or fewer."""
-        n_nodes, n_channels = other._told.shape  # noqa: SLF001 - another of this class
+        n_nodes, n_channels = other._requested.shape  # noqa: SLF001 - another of this class
         self._make_room(n_nodes - 1)
-        self._told[:n_nodes, :n_channels] = other._told  # noqa: SLF001
+        self._requested[:n_nodes, :n_channels] = other._requested  # noqa: SLF001
         is_same = self._stop_after == other._stop_after  # noqa: SLF001
-        self.told_at[:n_nodes] = other.told_at if is_same else -inf
+        self.requested_at[:n_nodes] = other.requested_at if is_same else -inf
         self._renew_at = -inf
 
-    def believe(self, told_at: Times) -> None:
+    def restore(self, requested_at: Times) -> None:
         """Take every node to have been told what it shall send now, at these event times, in seconds."""
-        self._make_room(len(told_at) - 1)
-        self.told_at[: len(told_at)] = told_at
-        self._told[:] = self._uses > 0
+        self._make_room(len(requested_at) - 1)
+        self.requested_at[: len(requested_at)] = requested_at
+        self._requested[:] = self._uses > 0
         self._renew_at = -inf
 
     def _make_room(self, node: int) -> None:
@@ -143,5 +145,5 @@ class Control:
             more = max(spare(len(self._uses)), node + 1 - len(self._uses))
             shape = (more, len(self._channels))
             self._uses = grown(self._uses, np.zeros(shape, dtype=np.int32))
-            self._told = grown(self._told, np.zeros(shape, dtype=np.bool_))
-            self.told_at = grown(self.told_at, np.full(more, np.nan))
+            self._requested = grown(self._requested, np.zeros(shape, dtype=np.bool_))
+            self.requested_at = grown(self.requested_at, np.full(more, np.nan))

@@ -19,10 +19,10 @@ from streamfs.engine.engine import DECIDED, OPEN, WAITING
 from streamfs.errors import ModelError, PayloadError
 from streamfs.gateway.core._grid import NONE
 from streamfs.gateway.core.bindings import Bindings
-from streamfs.gateway.core.energy_account import NOTHING, Ledger, Spent
-from streamfs.gateway.core.feedback import Watch
+from streamfs.gateway.core.energy_account import NOTHING, EnergyAccount, Spent
+from streamfs.gateway.core.feedback import Feedback
 from streamfs.gateway.core.intake import Intake
-from streamfs.gateway.core.model_streams import Lane
+from streamfs.gateway.core.model_streams import ModelStreams
 from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, START, Mark, Record
 from streamfs.gateway.core.replay_configuration import described, understood
@@ -127,7 +127,7 @@ class Core:
     ----------
     roster : Roster
         The nodes and streams.
-    watch : Watch
+    watch : Feedback
         Labels and drift.
     decided : Counter of (str, str)
         Decisions by reason and label, empty for none.
@@ -147,17 +147,17 @@ class Core:
     ) -> None:
         self.options = Options() if options is None else options
         self.roster = Roster(procedure, bindings, self.options)
-        self.watch = Watch(procedure, self.options)
+        self.feedback = Feedback(procedure, self.options)
         self.decided: Counter[tuple[str, str]] = Counter()
         self._counters = Counter(dict.fromkeys(COUNTERS, 0))
-        self._ledger = Ledger(self.options.profile)
+        self._energy = EnergyAccount(self.options.profile)
         self._gone = NOTHING  # of nodes that were forgotten
         self._load = load
         expires = self.options.expire_after is not None and bindings.discovers
         self._expiry_step = (self.options.expire_after or 0.0) / EXPIRY_CHECKS if expires else inf
         self._expired_at = 0.0  # arrival of the record before which it was last looked
         self._effects = Effects()
-        self._intake = Intake(self.roster, self._ledger, self._meet, self.options.max_payload)
+        self._intake = Intake(self.roster, self._energy, self._meet, self.options.max_payload)
         self._labels = f"{self.options.prefix}/label/"
         self._commands = f"{self.options.prefix}/command/{self.options.name}"
 
@@ -186,7 +186,7 @@ class Core:
     @property
     def unit(self) -> str:
         """What the nodes' energy is counted in."""
-        return self._ledger.profile.unit
+        return self._energy.profile.unit
 
     def marks(self) -> list[Mark]:
         """The highest sequence number of each channel of each node that numbers its messages."""
@@ -200,7 +200,7 @@ class Core:
     @property
     def spent(self) -> Spent:
         """What the nodes have spent."""
-        return self._ledger.spent(self.roster.nodes, self.roster.joiner.nodes, self._gone)
+        return self._energy.spent(self.roster.nodes, self.roster.joiner.nodes, self._gone)
 
     @property
     def joules(self) -> float:
@@ -211,10 +211,15 @@ class Core:
     def counters(self) -> Counter[str]:
         """What was counted, in all parts."""
         counters = Counter(self._counters)
-        of_parts = (self._intake.counters, self.roster.joiner.counters, self.watch.counters, self.roster.retired)
-        for part in (*of_parts, *(lane.engine.counters for lane in self.roster.lanes)):
+        of_parts = (
+            self._intake.counters,
+            self.roster.joiner.counters,
+            self.feedback.counters,
+            self.roster.retired,
+        )
+        for part in (*of_parts, *(model.engine.counters for model in self.roster.models)):
             counters.update(part)
-        classifiers = (lane.procedure.classifier for lane in self.roster.lanes)
+        classifiers = (model.procedure.classifier for model in self.roster.models)
         counters["classifier_failures"] = sum(getattr(c, "n_failures", 0) for c in classifiers)
         return counters
 
@@ -240,31 +245,31 @@ class Core:
         """Emit what waits, and close every stream that is not decided."""
         for tick in self.roster.joiner.flush():
             self._tick(tick)
-        for lane in self.roster.lanes:
-            for row in lane.engine.rows(WAITING, OPEN).tolist():
-                self._close(lane, lane.engine.name(row))
-        self._effects.energy += self._ledger.totals(self.spent)
+        for model in self.roster.models:
+            for row in model.engine.rows(WAITING, OPEN).tolist():
+                self._close(model, model.engine.name(row))
+        self._effects.energy += self._energy.totals(self.spent)
         return self._take_effects()
 
-    def freeze(self) -> Callable[[], bytes]:
+    def to_state(self) -> Callable[[], bytes]:
         """Copy the whole state, and return what packs it, in whatever thread."""
-        header, arrays = self.roster.freeze()
+        header, arrays = self.roster.to_state()
         header |= {
             "counters": dict(self._counters),
             "intake": dict(self._intake.counters),
-            "watch": [dict(self.watch.counters), dict(self.watch.alerts)],
+            "watch": [dict(self.feedback.counters), dict(self.feedback.alerts)],
             "decided": [[*what, n] for what, n in self.decided.items()],
             "expired_at": self._expired_at,
             "gone": list(self._gone),
             "configuration": self.configuration.decode(),
         }
-        classifiers = [lane.procedure.classifier for lane in self.roster.lanes]
+        classifiers = [model.procedure.classifier for model in self.roster.models]
         sealed = {f"river{i}": c.dump() for i, c in enumerate(classifiers) if hasattr(c, "dump")}
-        sealed["drift"] = self.watch.freeze()
+        sealed["drift"] = self.feedback.to_state()
         return lambda: container.pack(KIND, VERSION, header, arrays, **sealed)
 
     @classmethod
-    def thaw(
+    def from_state(
         cls,
         snapshot: bytes,
         load: Callable[[str], Procedure],
@@ -276,7 +281,7 @@ class Core:
         Parameters
         ----------
         snapshot : bytes
-            What `freeze` has packed.
+            What `to_state` has packed.
         load : callable
             Gives the procedure of a digest.
         bindings, options : Bindings and Options, optional
@@ -289,7 +294,7 @@ class Core:
             kept where none are given.
         """
         header, arrays, sealed = container.unpack(snapshot, KIND, VERSION, "the snapshot")
-        procedures = [load(lane["procedure"]) for lane in header["lanes"]]
+        procedures = [load(model["procedure"]) for model in header["lanes"]]
         if bindings is None:
             if not header["configuration"]:
                 raise UndescribedError("the snapshot does not have the bindings that it was taken with")
@@ -298,11 +303,11 @@ class Core:
             if f"river{i}" in sealed:
                 procedure.classifier.restore(sealed[f"river{i}"])  # type: ignore[attr-defined]
         core = cls(procedures[-1], bindings, options, load)
-        core.roster.thaw(procedures, header, arrays)
+        core.roster.restore(procedures, header, arrays)
         core._counters = Counter(header["counters"])
         core._intake.counters = Counter(header["intake"])
-        core.watch.counters, core.watch.alerts = (Counter(part) for part in header["watch"])
-        core.watch.thaw(sealed["drift"])
+        core.feedback.counters, core.feedback.alerts = (Counter(part) for part in header["watch"])
+        core.feedback.restore(sealed["drift"])
         core.decided = Counter({(reason, label): n for reason, label, n in header["decided"]})
         core._expired_at = header["expired_at"]
         core._gone = Account(*header["gone"])
@@ -330,10 +335,10 @@ class Core:
         elif record.kind == START:
             self._follow(record.topic)
             self._counters["unbound_streams"] += self.roster.admit_bound()
-            self._effects.publications += self.roster.tell_all()
+            self._effects.publications += self.roster.update_all()
             if not self.roster.bindings.discovers:
                 self._forget_unused()
-            self._intake.forget_ways()
+            self._intake.forget_targets()
         else:
             raise ValueError(f"record has kind {record.kind}, expected {MESSAGE}, {CLOCK}, {MODEL} or {START}")
 
@@ -344,8 +349,8 @@ class Core:
             raise ModelError(f"there is no model {digest}")
         procedure = self._load(digest)
         self._effects.publications += self.roster.follow(procedure)
-        self.watch.begin(procedure)
-        self._intake.forget_ways()
+        self.feedback.begin(procedure)
+        self._intake.forget_targets()
         self._counters["models"] += 1
 
     def _advance(self, watermark: float | None = None) -> None:
@@ -365,34 +370,34 @@ class Core:
 
     def _let_pass(self, now: float) -> None:
         """Do what depends on time."""
-        for lane in tuple(self.roster.lanes):
-            self._settle(lane, lane.engine.expire(now))
+        for model in tuple(self.roster.models):
+            self._settle(model, model.engine.expire(now))
         if self.options.reopen_after is not None:
             self._reopen(self.roster.newest.due_again(now - self.options.reopen_after))
 
     def _tick(self, tick: int) -> None:
-        for lane in tuple(self.roster.lanes):
-            decisions, released = lane.tick(self.roster.joiner, tick)
+        for model in tuple(self.roster.models):
+            decisions, released = model.tick(self.roster.joiner, tick)
             for slots in released:
                 self.roster.release(slots)
-            self._settle(lane, decisions)
+            self._settle(model, decisions)
             for slots in released:
-                self._effects.publications += self.roster.tell(self.roster.nodes_of(slots))
+                self._effects.publications += self.roster.update(self.roster.nodes_of(slots))
 
-    def _settle(self, lane: Lane, decisions: Sequence[Decision]) -> None:
+    def _settle(self, model: ModelStreams, decisions: Sequence[Decision]) -> None:
         """Announce decisions; their streams' next episodes follow the newest model."""
         for decision in decisions:
             stream = decision.stream
-            row = lane.engine.row(stream)
-            self._announce(decision, lane.slots_of(row), lane.asked_slots_of(row))
-            values = lane.engine.values(stream)
-            self._effects.publications += self.watch.decided(lane.procedure, decision, values)
-            if lane is not self.roster.newest:
-                self.roster.move(stream, lane)
+            row = model.engine.row(stream)
+            self._announce(decision, model.slots_of(row), model.asked_slots_of(row))
+            values = model.engine.values(stream)
+            self._effects.publications += self.feedback.decided(model.procedure, decision, values)
+            if model is not self.roster.newest:
+                self.roster.move(stream, model)
                 self.roster.drop_empty()
 
     def _announce(self, decision: Decision, slots: list[int], asked: set[int]) -> None:
-        """Tell the world, the ledger, and the stream's nodes: what no other stream needs is sent no more.
+        """Tell the world, the energy, and the stream's nodes: what no other stream needs is sent no more.
 
         Of the stream's slots, these were asked for to the end.
         """
@@ -402,9 +407,9 @@ class Core:
         self.decided[decision.reason, decision.label or ""] += 1
         effects.decisions.append(decision)
         effects.publications.append(Publication(topic, encode_decision(decision)))
-        effects.energy.append(self._ledger.decision(decision, roster.joiner.nodes[nodes]))
+        effects.energy.append(self._energy.decision(decision, roster.joiner.nodes[nodes]))
         roster.release(asked)
-        effects.publications += roster.tell(nodes)
+        effects.publications += roster.update(nodes)
 
     def _meet(self, name: str) -> int:
         """The number of a node; a new one, where every node that is heard is a stream."""
@@ -418,7 +423,7 @@ class Core:
                 return NONE
             self._evict()
         self.roster.admit(name)
-        self._effects.publications += self.roster.tell([self.roster.nodes[name]])
+        self._effects.publications += self.roster.update([self.roster.nodes[name]])
         return self.roster.nodes[name]
 
     def _expire(self, arrival: float) -> None:
@@ -445,13 +450,13 @@ class Core:
 
     def _forget(self, stream: str) -> None:
         """Close the stream of a node that nobody has named, and forget both."""
-        lane = self.roster.lane_of(stream)
-        if lane is not None:
-            self._close(lane, stream)
+        model = self.roster.model_of(stream)
+        if model is not None:
+            self._close(model, stream)
             self.roster.drop_empty()
         self._settle_account(stream)
         self.roster.forget_node(stream)
-        self._intake.forget_ways()
+        self._intake.forget_targets()
 
     def _forget_unused(self) -> None:
         """Forget the nodes that feed no stream any more."""
@@ -461,16 +466,16 @@ class Core:
 
     def _settle_account(self, node: str) -> None:
         """Keep what a node has spent that is about to be forgotten."""
-        spent = self._ledger.spent({node: self.roster.nodes[node]}, self.roster.joiner.nodes)
+        spent = self._energy.spent({node: self.roster.nodes[node]}, self.roster.joiner.nodes)
         for account in spent.nodes.values():
             messages, n_bytes, joules = self._gone
             self._gone = Account(messages + account.messages, n_bytes + account.bytes, joules + account.joules)
-            self._effects.energy.append(self._ledger.node(node, account))
+            self._effects.energy.append(self._energy.node(node, account))
 
-    def _close(self, lane: Lane, stream: str) -> None:
-        row, episode = lane.engine.row(stream), lane.engine.episode(stream)
-        slots, asked = lane.slots_of(row), lane.asked_slots_of(row)
-        decision = lane.engine.close(stream)
+    def _close(self, model: ModelStreams, stream: str) -> None:
+        row, episode = model.engine.row(stream), model.engine.episode(stream)
+        slots, asked = model.slots_of(row), model.asked_slots_of(row)
+        decision = model.engine.close(stream)
         self.roster.newest.engine.remember(stream, episode)
         if decision is not None:
             self._announce(decision, slots, asked)
@@ -487,9 +492,9 @@ class Core:
                 self._command(record)
             else:
                 stream = record.topic.removeprefix(self._labels)
-                lane = self.roster.lane_of(stream)
-                engine = None if lane is None else lane.engine
-                self._effects.publications += self.watch.labelled(engine, stream, record)
+                model = self.roster.model_of(stream)
+                engine = None if model is None else model.engine
+                self._effects.publications += self.feedback.labelled(engine, stream, record)
         except PayloadError as error:
             self._intake.reject(record, error)
 

@@ -50,7 +50,7 @@ class Alert(NamedTuple):
         return self._asdict() | {"time": self.time if isfinite(self.time) else None}
 
 
-class DriftWatch:
+class DriftDetectors:
     """Watches the decisions of one procedure with ADWIN, a detector for each thing that could drift.
 
     Watched are the confidence of the decisions, the share of them that have a label (completeness), each
@@ -87,7 +87,7 @@ class DriftWatch:
 
     Examples
     --------
-    >>> watch = DriftWatch(["mean(light)"])
+    >>> watch = DriftDetectors(["mean(light)"])
     >>> for hour in range(400):
     ...     label = "on" if hour < 200 else None
     ...     decision = Decision("desk", hour, label, 0.9, 12, 12.0, "confident", 3600.0 * hour)

@@ -57,7 +57,7 @@ class Spent(NamedTuple):
         return (self.gone, *self.nodes.values())
 
 
-class Ledger:
+class EnergyAccount:
     """Prices messages, and tells what nodes have spent: a line a decision, a line a node, and the total.
 
     ``energy`` is in ``unit``, which is that of the profile.
@@ -74,7 +74,7 @@ class Ledger:
 
     Examples
     --------
-    >>> Ledger("transmissions").joules(4)
+    >>> EnergyAccount("transmissions").joules(4)
     1.0
     """
 

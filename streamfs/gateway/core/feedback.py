@@ -9,7 +9,7 @@ import orjson
 from feature_extractors.base import Array
 from streamfs.engine.engine import DECIDED, Engine
 from streamfs.errors import PayloadError, TrainingError
-from streamfs.gateway.core.drift import Alert, DriftWatch
+from streamfs.gateway.core.drift import Alert, DriftDetectors
 from streamfs.gateway.core.labels import decode_label
 from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.records import Record
@@ -17,7 +17,7 @@ from streamfs.gateway.messages.publication import Publication
 from streamfs.procedure.procedure import Decision, Procedure
 
 
-class Watch:
+class Feedback:
     """Watches the decisions of the newest model for drift, and lets it learn from labels.
 
     Parameters
@@ -46,10 +46,10 @@ class Watch:
         self.begin(procedure)
 
     def begin(self, procedure: Procedure) -> None:
-        """Watch another model."""
+        """Feedback another model."""
         self._digest = procedure.digest
         names = [feature.name for feature in procedure.features]
-        self._drift = None if self._delta is None else DriftWatch(names, self._delta)
+        self._drift = None if self._delta is None else DriftDetectors(names, self._delta)
 
     def decided(self, procedure: Procedure, decision: Decision, values: Array) -> list[Publication]:
         """Take a decision and the features it was made on; return the alerts that it raises."""
@@ -99,12 +99,12 @@ class Watch:
             self.counters["labels_unreadable"] += 1
             raise PayloadError(f"label is {label!r}, and the model cannot learn it: {error}") from error
 
-    def freeze(self) -> bytes:
+    def to_state(self) -> bytes:
         """What drift was seen so far; empty if none is watched for."""
         return b"" if self._drift is None else self._drift.snapshot()
 
-    def thaw(self, frozen: bytes) -> None:
-        """Go on from what `freeze` has given."""
+    def restore(self, frozen: bytes) -> None:
+        """Go on from what `to_state` has given."""
         if self._drift is not None and frozen:
             self._drift.restore(frozen)
 

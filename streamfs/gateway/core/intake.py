@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from streamfs.errors import PayloadError
 from streamfs.gateway.core._grid import NONE
-from streamfs.gateway.core.energy_account import Ledger
-from streamfs.gateway.core.reading_buffer import Readings
+from streamfs.gateway.core.energy_account import EnergyAccount
+from streamfs.gateway.core.reading_buffer import ReadingBuffer
 from streamfs.gateway.core.records import Record
 from streamfs.gateway.core.roster import Roster
 from streamfs.gateway.messages.codecs import Codec, Reported, Several
@@ -17,7 +17,7 @@ MAX_ROUTES = 32_768
 _SHOWN = 200  # bytes of a payload in a dead letter
 
 
-class _Way(NamedTuple):
+class _Target(NamedTuple):
     """Where the messages of a topic go."""
 
     node: int
@@ -33,7 +33,7 @@ class Intake:
     ----------
     roster : Roster
         What the topics mean, and which numbers the slots have.
-    ledger : Ledger
+    energy : EnergyAccount
         What a message costs.
     meet : callable
         Gives the number of a node of that name; NONE for one that is refused.
@@ -52,25 +52,25 @@ class Intake:
     def __init__(
         self,
         roster: Roster,
-        ledger: Ledger,
+        energy: EnergyAccount,
         meet: Callable[[str], int],
         max_payload: int,
     ) -> None:
         self.counters = Counter(messages=0, unbound=0, malformed=0, oversize=0, refused=0)
         self.rejected: list[dict[str, Any]] = []
         self._roster = roster
-        self._ledger = ledger
+        self._energy = energy
         self._meet = meet
         self._max_payload = max_payload
-        self._ways: dict[str, _Way] = {}
-        self._readings = Readings()
+        self._targets: dict[str, _Target] = {}
+        self._readings = ReadingBuffer()
         self._n_messages = 0
 
     def add(self, record: Record) -> None:
         """Take a message."""
         _, arrival, topic, payload, content_type = record
         self.counters["messages"] += 1
-        way = self._ways.get(topic) or self._find(topic)
+        way = self._targets.get(topic) or self._find(topic)
         if way is None:
             return
         node, slot, has_channel, codec = way
@@ -83,7 +83,7 @@ class Intake:
             if isinstance(decoded, Several) or not has_channel:
                 self._add_parts(record, way, decoded)
             else:
-                joules = self._ledger.joules(size)
+                joules = self._energy.joules(size)
                 self._readings.add(decoded, node, slot, self._n_messages, arrival, size, joules)
         except PayloadError as error:
             self.reject(record, error)
@@ -95,17 +95,17 @@ class Intake:
         """Samples of the messages since the last time."""
         return self._readings.n_samples
 
-    def readings(self) -> Readings:
+    def readings(self) -> ReadingBuffer:
         """Return what the messages since the last time report, in order."""
-        readings, self._readings = self._readings, Readings()
+        readings, self._readings = self._readings, ReadingBuffer()
         self._n_messages = 0
         return readings
 
-    def forget_ways(self) -> None:
+    def forget_targets(self) -> None:
         """Look topics up anew, since numbers have changed."""
-        self._ways.clear()
+        self._targets.clear()
 
-    def _find(self, topic: str) -> _Way | None:
+    def _find(self, topic: str) -> _Target | None:
         """Find where a topic goes; None, and counted, if nowhere."""
         route = self._roster.routes.route(topic)
         if route is None:
@@ -121,19 +121,19 @@ class Intake:
             self.counters["refused"] += 1
             return None
         slot = self._roster.joiner.slot(node, channel) if channel is not None else NONE
-        if len(self._ways) >= MAX_ROUTES:
-            self._ways.clear()
-        way = self._ways[topic] = _Way(node, slot, has_channel, codec)
+        if len(self._targets) >= MAX_ROUTES:
+            self._targets.clear()
+        way = self._targets[topic] = _Target(node, slot, has_channel, codec)
         return way
 
-    def _add_parts(self, record: Record, way: _Way, decoded: Reported | Several) -> None:
+    def _add_parts(self, record: Record, way: _Target, decoded: Reported | Several) -> None:
         """Take the readings of a message that names its channels."""
         if not isinstance(decoded, Several):
             raise PayloadError("neither topic nor payload names a channel")
         wanted, joiner = self._roster.routes.node_channels, self._roster.joiner
         slots = [joiner.slot(way.node, name) if name in wanted else NONE for name, _ in decoded.parts]
         size, factor = len(record.payload), decoded.spreading_factor
-        message = self._n_messages, record.arrival, size, self._ledger.joules(size, factor)
+        message = self._n_messages, record.arrival, size, self._energy.joules(size, factor)
         if all(slot == NONE for slot in slots):
             self.counters["unbound"] += 1
             self._readings.add(None, way.node, NONE, *message)
@@ -144,7 +144,7 @@ class Intake:
     def _pay(self, record: Record, node: int) -> None:
         """Let a node pay for a message that brings no reading."""
         size = len(record.payload)
-        self._readings.add(None, node, NONE, self._n_messages, record.arrival, size, self._ledger.joules(size))
+        self._readings.add(None, node, NONE, self._n_messages, record.arrival, size, self._energy.joules(size))
 
     def reject(self, record: Record, error: PayloadError) -> None:
         """Count and tell of a message that cannot be read."""

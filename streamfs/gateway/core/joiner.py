@@ -14,10 +14,10 @@ from feature_extractors.report import split_channel
 from streamfs.base.growable_array import grown, spare
 from streamfs.gateway.core import _grid
 from streamfs.gateway.core._grid import FOREVER, NONE
-from streamfs.gateway.core.reading_buffer import Readings
+from streamfs.gateway.core.reading_buffer import ReadingBuffer
 
-Rows = npt.NDArray[np.int64]
-Table = npt.NDArray[Any]
+RowNumbers = npt.NDArray[np.int64]
+Structured = npt.NDArray[Any]
 """Records of one of the kinds of `streamfs.gateway.core._grid`."""
 
 
@@ -125,7 +125,7 @@ class Joiner:
     >>> joiner = Joiner(["light", "door@flag:0.5"], Timing(period=1.0))
     >>> node = joiner.add_node()
     >>> door = joiner.slot(node, "door@flag:0.5")
-    >>> readings = Readings()
+    >>> readings = ReadingBuffer()
     >>> for second in range(3):
     ...     readings.add(Reading(float(second), 1.0, None), node=node, slot=door, message=second)
     >>> while joiner.take(readings):
@@ -143,11 +143,11 @@ class Joiner:
         self._grid = _new_grid(timing, max_pending)
         self._free_nodes: list[int] = []
         self._n_nodes = 0
-        self.nodes: Table = np.zeros(0, dtype=_grid.NODE)
-        self._slots: Table = np.zeros(0, dtype=_grid.SLOT)
+        self.nodes: Structured = np.zeros(0, dtype=_grid.NODE)
+        self._slots: Structured = np.zeros(0, dtype=_grid.SLOT)
         self._heads = np.zeros(0, dtype=np.int32)
-        self._pages: Table = np.zeros(0, dtype=_grid.PAGE)
-        self._pending: Table = np.zeros(0, dtype=_grid.PENDING)
+        self._pages: Structured = np.zeros(0, dtype=_grid.PAGE)
+        self._pending: Structured = np.zeros(0, dtype=_grid.PENDING)
         self._free = np.zeros(0, dtype=np.int32)
 
     @property
@@ -204,7 +204,7 @@ class Joiner:
         node, number = divmod(slot, len(self.channels))
         return node, self.channels[number]
 
-    def take(self, readings: Readings) -> bool:
+    def take(self, readings: ReadingBuffer) -> bool:
         """Take readings until a tick is due, and say whether one is; else all are taken."""
         parts, values, times, cursor = readings.columns
         while True:
@@ -250,7 +250,9 @@ class Joiner:
         """The tick that a time is nearest to."""
         return int(_grid.tick_of(time, self.timing.period))
 
-    def show(self, tick: int, slots_of_row: npt.NDArray[np.int32], rows: Rows, max_ages: Rows) -> Array:
+    def show(
+        self, tick: int, slots_of_row: npt.NDArray[np.int32], rows: RowNumbers, max_ages: RowNumbers
+    ) -> Array:
         """What the channels show at the tick that was emitted last.
 
         Parameters
@@ -281,7 +283,7 @@ class Joiner:
             node, channel = self.place(slot)
             yield node, channel, int(self._slots["mark"][slot]), float(self._slots["newest"][slot])
 
-    def freeze(self) -> tuple[dict[str, Any], dict[str, Table]]:
+    def to_state(self) -> tuple[dict[str, Any], dict[str, Structured]]:
         """Copy the whole state: a header of what JSON can hold, and arrays."""
         header = {"channels": self.channels, "free_nodes": list(self._free_nodes), "n_nodes": self._n_nodes}
         used = self._n_nodes * len(self.channels)
@@ -300,8 +302,8 @@ class Joiner:
         }
         return header, arrays
 
-    def thaw(self, header: dict[str, Any], arrays: dict[str, Table]) -> None:
-        """Go on from what `freeze` has copied; the timing stays that of this joiner."""
+    def restore(self, header: dict[str, Any], arrays: dict[str, Structured]) -> None:
+        """Go on from what `to_state` has copied; the timing stays that of this joiner."""
         self.channels = tuple(header["channels"])
         self._number_of = {channel: number for number, channel in enumerate(self.channels)}
         self._holds = [split_channel(channel)[1].holds for channel in self.channels]
@@ -369,8 +371,8 @@ class Joiner:
         self._grid["n_free"] = more
 
 
-def _new_grid(timing: Timing, max_pending: int) -> Table:
-    grid: Table = np.zeros(1, dtype=_grid.GRID)
+def _new_grid(timing: Timing, max_pending: int) -> Structured:
+    grid: Structured = np.zeros(1, dtype=_grid.GRID)
     grid["newest"], grid["arrival"] = np.nan, -inf
     grid["next_tick"] = grid["first"] = FOREVER
     grid["max_pending"] = max_pending
@@ -380,7 +382,7 @@ def _new_grid(timing: Timing, max_pending: int) -> Table:
     return grid
 
 
-def _set_timing(grid: Table, timing: Timing) -> None:
+def _set_timing(grid: Structured, timing: Timing) -> None:
     for name, value in vars(timing).items():
         grid[name] = value
     newest, period = float(grid[0]["newest"]), timing.period
@@ -395,8 +397,8 @@ def _new_node() -> Any:
     return np.array((0.0, 0, 0, np.nan, 0.0), dtype=_grid.NODE)
 
 
-def _new_slots(n_nodes: int, holds: Sequence[bool]) -> tuple[Table, npt.NDArray[np.int32]]:
-    slots: Table = np.zeros(n_nodes * len(holds), dtype=_grid.SLOT)
+def _new_slots(n_nodes: int, holds: Sequence[bool]) -> tuple[Structured, npt.NDArray[np.int32]]:
+    slots: Structured = np.zeros(n_nodes * len(holds), dtype=_grid.SLOT)
     for name, value in (("value", np.nan), ("tick", -FOREVER), ("sequence", NONE), ("gap_end", FOREVER)):
         slots[name] = value
     slots["mark"], slots["newest"], slots["tail"] = _grid.UNMARKED, np.nan, NONE

@@ -33,7 +33,7 @@ class Ticked(NamedTuple):
     released: list[set[int]]
 
 
-class Lane:
+class ModelStreams:
     """An engine, and which slots of the joiner feed the columns of its streams.
 
     Parameters
@@ -60,7 +60,7 @@ class Lane:
         return self._place(self.engine.row(stream), slots)
 
     def adopt(self, stream: str, slots: Sequence[int], episode: int, decided_at: float | None) -> int:
-        """Follow a stream that another lane has followed, and return its row."""
+        """Follow a stream that another model has followed, and return its row."""
         return self._place(self.engine.adopt(stream, episode, decided_at=decided_at), slots)
 
     def slots_of(self, row: int) -> list[int]:
@@ -99,18 +99,20 @@ class Lane:
         rows = self.engine.rows(DECIDED)
         return [self.engine.name(row) for row in rows[self.engine.decided_at(rows) <= before].tolist()]
 
-    def freeze(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    def to_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Copy the whole state: a header of what JSON can hold, and arrays."""
         header, arrays = self.engine.freeze()
         return header, {**arrays, "slots": self.slots.copy()}
 
     @classmethod
-    def thaw(cls, procedure: Procedure, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
-        """Go on from what `freeze` has copied."""
-        lane = cls(procedure)
-        lane.engine = Engine.thaw(procedure, header, arrays)
-        lane.slots = arrays["slots"].copy()
-        return lane
+    def from_state(
+        cls, procedure: Procedure, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
+    ) -> Self:
+        """Go on from what `to_state` has copied."""
+        model = cls(procedure)
+        model.engine = Engine.thaw(procedure, header, arrays)
+        model.slots = arrays["slots"].copy()
+        return model
 
     def _place(self, row: int, slots: Sequence[int]) -> int:
         if row >= len(self.slots):

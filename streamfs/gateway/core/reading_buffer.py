@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.gateway.core._grid import NONE, PART
-from streamfs.gateway.messages.codecs import Batch, Reading, Reported, Series
+from streamfs.gateway.messages.codecs import Reading, Reported, Series, TimedSeries
 from streamfs.gateway.messages.codecs.reading import unpacked
 
 _CODES = {"f8": "d", "i8": "q", "i4": "i"}
@@ -20,7 +20,7 @@ _DOUBLE = np.dtype(np.float64)
 Columns = tuple[npt.NDArray[Any], Array, Array, npt.NDArray[np.int64]]
 
 
-class Readings:
+class ReadingBuffer:
     """What some messages report, in their order, taken once.
 
     Attributes
@@ -30,7 +30,7 @@ class Readings:
 
     Examples
     --------
-    >>> readings = Readings()
+    >>> readings = ReadingBuffer()
     >>> readings.add(Reading(12.0, 20.5, None), node=0, slot=0)
     >>> readings.add(Series(12.0, 1.0, np.dtype("<i2"), bytes([2, 0, 3, 0]), None), node=1, slot=1, message=1)
     >>> parts, values, times, _ = readings.columns
@@ -88,7 +88,7 @@ class Readings:
                 self._kind = kind
             self._data.append(data)
             self.n_samples += len(data) // kind.itemsize
-        elif type(reported) is Batch:
+        elif type(reported) is TimedSeries:
             times, values, sequence = reported
             stamp = step = nan
             self._end_piece()

@@ -11,7 +11,7 @@ from streamfs.engine.engine import DECIDED, FREE, OPEN, WAITING
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.control import Control
 from streamfs.gateway.core.joiner import Joiner
-from streamfs.gateway.core.model_streams import Lane
+from streamfs.gateway.core.model_streams import ModelStreams
 from streamfs.gateway.core.options import Options
 from streamfs.gateway.messages.publication import Publication
 from streamfs.procedure.procedure import Procedure
@@ -40,7 +40,7 @@ class Roster:
         The same for the channels of all models that were followed when the newest came.
     joiner : Joiner
         The nodes' readings.
-    lanes : list of Lane
+    models : list of ModelStreams
         The streams by the model that they follow, the newest last.
     nodes : dict of str to int
         The nodes' numbers.
@@ -53,7 +53,7 @@ class Roster:
         self.routes = self.bindings
         timing = options.timing(procedure.period, procedure.time_limit)
         self.joiner = Joiner(self.bindings.node_channels, timing, options.max_pending)
-        self.lanes = [Lane(procedure)]
+        self.models = [ModelStreams(procedure)]
         self.nodes: dict[str, int] = {}
         self.retired: Counter[str] = Counter()
         self._names: list[str] = []
@@ -61,32 +61,32 @@ class Roster:
         self._control = self._new_control()
 
     @property
-    def newest(self) -> Lane:
-        """The lane of new episodes."""
-        return self.lanes[-1]
+    def newest(self) -> ModelStreams:
+        """The model of new episodes."""
+        return self.models[-1]
 
     @property
     def streams(self) -> list[str]:
         """Names of the streams that are known."""
-        return [stream for lane in self.lanes for stream in lane.engine.streams]
+        return [stream for model in self.models for stream in model.engine.streams]
 
     @property
     def n_streams(self) -> int:
         """Streams that are known."""
-        return sum(lane.engine.n_streams for lane in self.lanes)
+        return sum(model.engine.n_streams for model in self.models)
 
     @property
     def n_open(self) -> dict[str, int]:
         """Streams that are followed, by the digests of their models."""
-        n_open = Counter(dict.fromkeys((lane.procedure.digest for lane in self.lanes), 0))
-        for lane in self.lanes:
-            n_open[lane.procedure.digest] += lane.engine.n_open
+        n_open = Counter(dict.fromkeys((model.procedure.digest for model in self.models), 0))
+        for model in self.models:
+            n_open[model.procedure.digest] += model.engine.n_open
         return n_open
 
     @property
     def n_undecided(self) -> int:
         """Streams that are followed, or wait for their first complete sample."""
-        return sum(len(lane.engine.rows(WAITING, OPEN)) for lane in self.lanes)
+        return sum(len(model.engine.rows(WAITING, OPEN)) for model in self.models)
 
     def name(self, node: int) -> str:
         """The name of a node."""
@@ -96,17 +96,17 @@ class Roster:
         """Follow the streams that are bound by name; return how many are let go that are bound otherwise now."""
         n_released = 0
         self._widen(self.bindings.node_channels)
-        for lane in self.lanes:
-            bindings = self.bindings.with_channels(lane.procedure.channels)
-            for stream in lane.engine.streams:
-                row = lane.engine.row(stream)
-                if self._slots_of(stream, bindings) != lane.slots_of(row):
-                    if not lane.engine.is_decided(stream):
-                        self._control.release(lane.asked_slots_of(row))
-                    self.newest.engine.remember(stream, lane.engine.release(stream))
+        for model in self.models:
+            bindings = self.bindings.with_channels(model.procedure.channels)
+            for stream in model.engine.streams:
+                row = model.engine.row(stream)
+                if self._slots_of(stream, bindings) != model.slots_of(row):
+                    if not model.engine.is_decided(stream):
+                        self._control.release(model.asked_slots_of(row))
+                    self.newest.engine.remember(stream, model.engine.release(stream))
                     n_released += 1
         for stream in self.bindings.streams:
-            if self.lane_of(stream) is None:
+            if self.model_of(stream) is None:
                 self.admit(stream)
         return n_released
 
@@ -116,9 +116,9 @@ class Roster:
         self.newest.admit(stream, slots)
         self._ask(slots)
 
-    def lane_of(self, stream: str) -> Lane | None:
-        """The lane that follows a stream; None for an unknown one."""
-        return next((lane for lane in self.lanes if lane.engine.status(stream) != FREE), None)
+    def model_of(self, stream: str) -> ModelStreams | None:
+        """The model that follows a stream; None for an unknown one."""
+        return next((model for model in self.models if model.engine.status(stream) != FREE), None)
 
     def nodes_of(self, slots: Iterable[int]) -> list[int]:
         """The nodes of some slots, each once."""
@@ -128,15 +128,15 @@ class Roster:
         """Note that one undecided stream less asks for these slots."""
         self._control.release(slots)
 
-    def tell(self, nodes: Iterable[int]) -> list[Publication]:
+    def update(self, nodes: Iterable[int]) -> list[Publication]:
         """Tell nodes what to send, those for which that has changed."""
-        return [message for node in nodes for message in self._control.tell(node, self._names[node])]
+        return [message for node in nodes for message in self._control.update(node, self._names[node])]
 
-    def tell_all(self) -> list[Publication]:
+    def update_all(self) -> list[Publication]:
         """Tell all nodes what to send, those for which that has changed."""
-        return self.tell(self._control.untold())
+        return self.update(self._control.outdated())
 
-    def current(self) -> list[Publication]:
+    def control_states(self) -> list[Publication]:
         """Tell every node where it stands, for a broker that has forgotten."""
         return [self._control.state(node, name) for name, node in self.nodes.items()]
 
@@ -146,11 +146,11 @@ class Roster:
 
     def reopen(self, stream: str) -> list[Publication]:
         """Let a decided stream begin its next episode; tell its nodes to send again."""
-        lane = self.newest
-        lane.engine.reopen(stream)
-        slots = lane.slots_of(lane.engine.row(stream))
+        model = self.newest
+        model.engine.reopen(stream)
+        slots = model.slots_of(model.engine.row(stream))
         self._ask(slots)
-        return self.tell(self.nodes_of(slots))
+        return self.update(self.nodes_of(slots))
 
     def _ask(self, slots: Sequence[int]) -> None:
         """Note that a stream's episode is to begin that reads these slots.
@@ -164,7 +164,7 @@ class Roster:
 
     def unused(self) -> list[str]:
         """Nodes that feed no stream any more, after others were bound."""
-        slots = [lane.slots[lane.engine.rows(WAITING, OPEN, DECIDED)].ravel() for lane in self.lanes]
+        slots = [model.slots[model.engine.rows(WAITING, OPEN, DECIDED)].ravel() for model in self.models]
         used = set(np.unique(np.concatenate(slots) // len(self.joiner.channels)).tolist())
         return [name for name, node in self.nodes.items() if node not in used]
 
@@ -189,7 +189,7 @@ class Roster:
                 f"expected {self.newest.procedure.period:g} s, that of the model before"
             )
         old, bindings = self.newest, self.bindings.with_channels(procedure.channels)
-        self.lanes.append(Lane(procedure))
+        self.models.append(ModelStreams(procedure))
         self.joiner.allow_gap(procedure.time_limit)
         self._widen(bindings.node_channels)
         self.bindings = bindings
@@ -199,10 +199,10 @@ class Roster:
                 self.move(old.engine.name(row), old)
         self.drop_empty()
         self._find_routes()
-        return self.tell_all()
+        return self.update_all()
 
-    def move(self, stream: str, old: Lane) -> None:
-        """Let a stream that is not open go on in the newest lane."""
+    def move(self, stream: str, old: ModelStreams) -> None:
+        """Let a stream that is not open go on in the newest model."""
         row, decided_at = old.engine.row(stream), None
         slots = self._slots_of(stream, self.bindings)
         if old.engine.is_decided(stream):
@@ -214,38 +214,38 @@ class Roster:
 
     def drop_empty(self) -> None:
         """Let go of the older models that follow no stream any more."""
-        for lane in self.lanes[:-1]:
-            if not lane.engine.n_streams:
-                self.lanes.remove(lane)
-                self.retired.update(lane.engine.counters)
+        for model in self.models[:-1]:
+            if not model.engine.n_streams:
+                self.models.remove(model)
+                self.retired.update(model.engine.counters)
 
-    def freeze(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    def to_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Copy the whole state: a header of what JSON can hold, and arrays."""
-        joiner, arrays = self.joiner.freeze()
+        joiner, arrays = self.joiner.to_state()
         arrays = {f"joiner.{name}": array for name, array in arrays.items()}
-        arrays["told_at"] = self._control.told_at.copy()
-        lanes = []
-        for i, lane in enumerate(self.lanes):
-            header, part = lane.freeze()
-            lanes.append(header)
+        arrays["told_at"] = self._control.requested_at.copy()
+        models = []
+        for i, model in enumerate(self.models):
+            header, part = model.to_state()
+            models.append(header)
             arrays |= {f"lane{i}.{name}": array for name, array in part.items()}
         header = {
             "joiner": joiner,
-            "lanes": lanes,
+            "lanes": models,
             "nodes": self.nodes.copy(),
             "retired": dict(self.retired),
             "channels": self.routes.channels,
         }
         return header, arrays
 
-    def thaw(
+    def restore(
         self, procedures: Sequence[Procedure], header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]
     ) -> None:
-        """Go on from what `freeze` has copied, with the procedures of its lanes."""
-        self.joiner.thaw(header["joiner"], _part(arrays, "joiner"))
-        self.lanes = [
-            Lane.thaw(procedure, lane, _part(arrays, f"lane{i}"))
-            for i, (procedure, lane) in enumerate(zip(procedures, header["lanes"], strict=True))
+        """Go on from what `to_state` has copied, with the procedures of its models."""
+        self.joiner.restore(header["joiner"], _part(arrays, "joiner"))
+        self.models = [
+            ModelStreams.from_state(procedure, model, _part(arrays, f"lane{i}"))
+            for i, (procedure, model) in enumerate(zip(procedures, header["lanes"], strict=True))
         ]
         self.nodes = dict(header["nodes"])
         names = {node: name for name, node in self.nodes.items()}
@@ -253,7 +253,7 @@ class Roster:
         self.retired = Counter(header["retired"])
         self.routes = self.bindings.with_channels(tuple(header["channels"]))
         self._recount()
-        self._control.believe(arrays["told_at"])
+        self._control.restore(arrays["told_at"])
 
     def _slots_of(self, stream: str, bindings: Bindings) -> list[int]:
         slots = []
@@ -264,7 +264,7 @@ class Roster:
         return slots
 
     def _find_routes(self) -> None:
-        channels = (channel for lane in self.lanes for channel in lane.procedure.channels)
+        channels = (channel for model in self.models for channel in model.procedure.channels)
         self.routes = self.bindings.with_channels(tuple(dict.fromkeys(channels)))
 
     def _add_node(self, name: str) -> None:
@@ -284,16 +284,16 @@ class Roster:
         told = self._control
         self._control = self._new_control()
         self._control.take_over(told)
-        for lane in self.lanes:
-            self._control.use_all(lane.asked_slots(lane.engine.rows(WAITING, OPEN)))
+        for model in self.models:
+            self._control.use_all(model.asked_slots(model.engine.rows(WAITING, OPEN)))
 
     def _widen(self, channels: Sequence[str]) -> None:
         """Make room for channels that no model has read so far; the numbers of slots change."""
         before = len(self.joiner.channels)
         self.joiner.widen(channels)
         after = len(self.joiner.channels)
-        for lane in self.lanes:
-            lane.slots = (lane.slots // before * after + lane.slots % before).astype(np.int32)
+        for model in self.models:
+            model.slots = (model.slots // before * after + model.slots % before).astype(np.int32)
         self._recount()
 
 

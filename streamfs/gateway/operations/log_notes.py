@@ -16,8 +16,8 @@ REMARKS = {
 """What to say of a counter that has risen."""
 
 
-class Remarks:
-    """Remarks on each counter that has risen, once."""
+class LogNotes:
+    """LogNotes on each counter that has risen, once."""
 
     def __init__(self) -> None:
         self._made: set[str] = set()

@@ -118,7 +118,7 @@ class Committer:
         self._waiting: SimpleQueue[Commit | None] = SimpleQueue()
         self._done: deque[Done] = deque()
         self._error: Exception | None = None
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
         self._gives_up = Event()
         self._is_stopped = False
         self._thread = Thread(target=self._run, name="committer", daemon=True)
@@ -228,6 +228,6 @@ class Committer:
     def _count(self, what: str, error: StorageError) -> None:
         self.counters[what] += 1
         text = str(error)
-        if text not in self._told:
-            self._told.add(text)
+        if text not in self._logged:
+            self._logged.add(text)
             _log.error("%s (tried again until it succeeds; further times are only counted)", text)

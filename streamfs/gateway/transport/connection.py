@@ -39,7 +39,7 @@ class LostError(Exception):
 
 
 @dataclass(frozen=True)
-class Terms:
+class ConnectOptions:
     """Where and how to connect."""
 
     address: BrokerAddress
@@ -73,39 +73,39 @@ class Terms:
         return properties
 
 
-class Connection(Client):
+class BrokerConnection(Client):
     """One connection to a broker, from its opening to its loss, which is raised.
 
     paho builds what is sent and understands the answers; a buffer stands between it and the socket on either way.
     Messages, of which there are many, are read here.
     """
 
-    def __init__(self, terms: Terms, patience: float, inbox: Inbox, counters: Counter[str]) -> None:
-        super().__init__(CallbackAPIVersion.VERSION2, terms.client_id, protocol=MQTTProtocolVersion.MQTTv5)
-        self.username, self.password = terms.address.user, terms.address.password
+    def __init__(self, options: ConnectOptions, patience: float, inbox: Inbox, counters: Counter[str]) -> None:
+        super().__init__(CallbackAPIVersion.VERSION2, options.client_id, protocol=MQTTProtocolVersion.MQTTv5)
+        self.username, self.password = options.address.user, options.address.password
         self.max_inflight_messages = 0  # paho holds nothing back: see `objection`
-        if terms.will is not None:
-            self.will_set(terms.will.topic, terms.will.payload, 1, terms.will.retain)
+        if options.will is not None:
+            self.will_set(options.will.topic, options.will.payload, 1, options.will.retain)
         self.accepted_at: float | None = None
         self.in_flight: dict[int, tuple[str, object]] = {}  # topics and tokens of publications, by packet id
         self.asked_for: dict[int, list[str]] = {}  # topics of subscriptions, by packet id
         self.granted: set[str] = set()
         self.wire: socket.socket
-        self._terms = terms
+        self._options = options
         self._patience = patience
         self._inbox = inbox
         self._counters = counters
         self._incoming, self._outgoing = bytearray(), bytearray()
         self._may_have_more = False
         self._opened = self._heard = self._said = time.monotonic()
-        self._interval = float(terms.keepalive)
+        self._interval = float(options.keepalive)
         self._max_in_flight = _MAX_IN_FLIGHT
         self._max_bytes: float = math.inf
 
     def open(self) -> None:
         """Begin; the broker's answer is still to come."""
-        address, keepalive = self._terms.address, self._terms.keepalive
-        clean, properties = not self._terms.session_expiry, self._terms.properties()
+        address, keepalive = self._options.address, self._options.keepalive
+        clean, properties = not self._options.session_expiry, self._options.properties()
         try:
             self.connect(address.host, address.port, keepalive, clean_start=clean, properties=properties)
         except (OSError, TransportError) as error:
@@ -118,7 +118,7 @@ class Connection(Client):
         self._max_in_flight = min(_MAX_IN_FLIGHT, getattr(properties, "ReceiveMaximum", _MAX_IN_FLIGHT))
         self._max_bytes = getattr(properties, "MaximumPacketSize", math.inf)
 
-    def hang_up(self) -> None:
+    def close_socket(self) -> None:
         """Close the socket, if it is open."""
         self._sock_close()
 
@@ -235,7 +235,7 @@ class Connection(Client):
         except OSError as error:
             raise LostError(f"has closed the connection: {error}") from error
         if not chunk:
-            name = "" if self.accepted_at is None else self._terms.client_id
+            name = "" if self.accepted_at is None else self._options.client_id
             why = f": it stops, or another client has our id {name!r}" if name else ""  # not every broker says so
             raise LostError(f"has closed the connection{why}")
         self._heard = time.monotonic()
@@ -281,7 +281,7 @@ class Connection(Client):
             raise PacketError(f"a packet of {len(body)} bytes that begins with {command:#04x}")
 
     def _create_socket(self) -> socket.socket:
-        self.wire = self._terms.address.open(self._patience)
+        self.wire = self._options.address.open(self._patience)
         return self.wire
 
     def _packet_queue(

@@ -15,7 +15,7 @@ from streamfs.gateway.messages.message import Message
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.transport.backoff import Backoff
 from streamfs.gateway.transport.broker_address import BrokerAddress, parse_url
-from streamfs.gateway.transport.connection import Connection, LostError, Terms, check_range
+from streamfs.gateway.transport.connection import BrokerConnection, ConnectOptions, LostError, check_range
 from streamfs.gateway.transport.inbox import Inbox
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Transport:
         Number of messages waiting here beyond which the oldest that needs no acknowledgement gives way.
     will : Publication, optional
         What the broker publishes if the connection is lost.
-    greeting : Publication, optional
+    birth : Publication, optional
         What is published at each connection.
     backoff : tuple of float
         Seconds before the first attempt to connect again, and most; doubled each time, until a connection stands
@@ -122,7 +122,7 @@ class Transport:
         max_packet_bytes: int | None = None,
         max_queue: int = 10_000,
         will: Publication | None = None,
-        greeting: Publication | None = None,
+        birth: Publication | None = None,
         backoff: tuple[float, float] = (0.5, 60.0),
         connect_timeout: float = 3.0,
         seed: int | None = None,
@@ -133,22 +133,22 @@ class Transport:
         check_range("backoff[0]", backoff[0], 1e-3, backoff[1])
         check_range("connect_timeout", connect_timeout, 1e-3, math.inf)
         address = parse_url(broker) if isinstance(broker, str) else broker
-        self._terms = Terms(
+        self._options = ConnectOptions(
             address, client_id or "", keepalive, session_expiry, receive_maximum, max_packet_bytes, will
         )
         self.counters: Counter[str] = Counter(dict.fromkeys(COUNTERS, 0))
         self._qos = qos
-        self._greeting = greeting
+        self._greeting = birth
         self._connect_timeout = connect_timeout
         self._backoff = Backoff(*backoff, seed)
         self._inbox = Inbox(max_queue, self.counters)
-        self._connection: Connection | None = None
+        self._connection: BrokerConnection | None = None
         self._retry_at = -math.inf
         self._session_lost = False
         self._topics: dict[str, None] = {}
         self._refused: dict[str, str] = {}
         self._confirmed: list[object] = []
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
         self._woken, self._waker = socket.socketpair()
         self._woken.setblocking(False)
         self._waker.setblocking(False)
@@ -203,7 +203,7 @@ class Transport:
         """
         wanted = list(topics)
         for topic in wanted:
-            if not Connection.is_filter(topic):
+            if not BrokerConnection.is_filter(topic):
                 raise ValueError(f"topic filter is {topic!r}, expected levels between slashes, or + or at last #")
         self._topics.update(dict.fromkeys(wanted))
         if self._connection is not None and self.is_connected:
@@ -218,7 +218,7 @@ class Transport:
             If the broker refuses one, or does not answer within the timeout, in seconds.
         """
         deadline = time.monotonic() + timeout
-        broker = f"broker at {self._terms.address}"
+        broker = f"broker at {self._options.address}"
         while not self.is_subscribed:
             if self._refused:
                 topic, reason = next(iter(self._refused.items()))
@@ -321,8 +321,8 @@ class Transport:
             self._turn(deadline - time.monotonic())
         return self.n_in_flight == 0 and self._connection is connection
 
-    def close(self, timeout: float = 2.0, farewell: Publication | None = None) -> None:
-        """Publish a farewell, wait until the broker has all, and part from it, all within so many seconds.
+    def close(self, timeout: float = 2.0, goodbye: Publication | None = None) -> None:
+        """Publish a goodbye, wait until the broker has all, and part from it, all within so many seconds.
 
         A will is not published then. Messages not acknowledged stay with the broker if it keeps a session.
         """
@@ -330,16 +330,16 @@ class Transport:
         self._inbox.shut()
         if self.is_connected:
             self.drain(timeout)
-            if farewell is not None:
-                self.publish(farewell)
+            if goodbye is not None:
+                self.publish(goodbye)
             if not self.drain(deadline - time.monotonic()):
-                _log.warning("broker at %s has not confirmed all publications", self._terms.address)
-            self._part(deadline)
-        self._hang_up()
+                _log.warning("broker at %s has not confirmed all publications", self._options.address)
+            self._disconnect(deadline)
+        self._close_connection()
         self._woken.close()
         self._waker.close()
 
-    def _part(self, deadline: float) -> None:
+    def _disconnect(self, deadline: float) -> None:
         """Say goodbye, and wait until the broker hangs up: it has read all then."""
         if self._connection is not None:
             self._connection.disconnect()
@@ -369,7 +369,7 @@ class Transport:
         connection.keep_alive()
         connection.write()
 
-    def _wait(self, timeout: float, connection: Connection | None = None) -> None:
+    def _wait(self, timeout: float, connection: BrokerConnection | None = None) -> None:
         waiting = poll()
         waiting.register(self._woken, POLLIN)
         if connection is not None and connection.events:
@@ -382,14 +382,14 @@ class Transport:
         connection.open()
         self._connection = connection
 
-    def _make_connection(self, patience: float) -> Connection:
-        connection = Connection(self._terms, patience, self._inbox, self.counters)
-        connection.on_connect = lambda _client, _data, flags, reason, properties: self._heed_answer(
+    def _make_connection(self, patience: float) -> BrokerConnection:
+        connection = BrokerConnection(self._options, patience, self._inbox, self.counters)
+        connection.on_connect = lambda _client, _data, flags, reason, properties: self._on_connack(
             reason, properties, has_session=flags.session_present
         )
-        connection.on_disconnect = lambda _client, _data, _flags, reason, _properties: self._heed_end(reason)
-        connection.on_subscribe = lambda _client, _data, *grants: self._heed_grants(*grants[:2])
-        connection.on_publish = lambda _client, _data, *receipt: self._heed_receipt(*receipt[:2])
+        connection.on_disconnect = lambda _client, _data, _flags, reason, _properties: self._on_disconnect(reason)
+        connection.on_subscribe = lambda _client, _data, *grants: self._on_suback(*grants[:2])
+        connection.on_publish = lambda _client, _data, *receipt: self._on_puback(*receipt[:2])
         return connection
 
     def _drop(self, error: LostError) -> str:
@@ -397,53 +397,53 @@ class Transport:
         stood_for, counter = 0.0, "failed_connections"
         if self._connection is not None and self._connection.accepted_at is not None:
             stood_for, counter = time.monotonic() - self._connection.accepted_at, "lost_connections"
-        self._hang_up()
+        self._close_connection()
         self._inbox.forget_connection()
         counter = error.counter or counter
         self.counters[counter] += 1
         self._retry_at = time.monotonic() + self._backoff.next(stood_for, is_taken_over=counter == "taken_over")
-        return f"broker at {self._terms.address} {error}"
+        return f"broker at {self._options.address} {error}"
 
-    def _hang_up(self) -> None:
+    def _close_connection(self) -> None:
         if self._connection is not None:
-            self._connection.hang_up()
+            self._connection.close_socket()
             self._connection = None
 
     def _warn(self, what: str) -> None:
         """Warn of something once, until there is another connection."""
-        if what not in self._told:
-            self._told.add(what)
+        if what not in self._warned:
+            self._warned.add(what)
             _log.warning("%s (until the next connection further ones are only counted)", what)
 
     def _conclude(self, topic: str, token: object, refusal: str = "") -> None:
         """End the care for a publication: the broker has it, or does not want it."""
         if refusal:
             self.counters["refused_publications"] += 1
-            self._warn(f"broker at {self._terms.address} refuses a publication to {topic}: {refusal}")
+            self._warn(f"broker at {self._options.address} refuses a publication to {topic}: {refusal}")
         if token is not None:
             self._confirmed.append(token)
 
-    def _heed_answer(self, reason: "ReasonCode", properties: "Properties | None", *, has_session: bool) -> None:
+    def _on_connack(self, reason: "ReasonCode", properties: "Properties | None", *, has_session: bool) -> None:
         connection = self._connection
         if connection is None or reason.is_failure:
             raise LostError(f"refuses the connection: {reason}", "refused_connections")
-        _log.info("broker at %s accepts the connection", self._terms.address)
+        _log.info("broker at %s accepts the connection", self._options.address)
         connection.accept(properties)
         self.counters["reconnects"] = self.counters["connections"]
         self.counters["connections"] += 1
         self._session_lost |= not has_session
-        self._told.clear()
+        self._warned.clear()
         connection.ask_for(list(self._topics), self._qos)
         if self._greeting is not None:
             self.publish(self._greeting)
 
-    def _heed_end(self, reason: "ReasonCode") -> None:
+    def _on_disconnect(self, reason: "ReasonCode") -> None:
         if reason == _TAKEN_OVER:
-            client_id = self._terms.client_id
+            client_id = self._options.client_id
             raise LostError(f"hears another client with our id {client_id!r}; each needs its own", "taken_over")
         raise LostError(f"ends the connection: {reason}")
 
-    def _heed_grants(self, packet_id: int, reasons: "list[ReasonCode]") -> None:
+    def _on_suback(self, packet_id: int, reasons: "list[ReasonCode]") -> None:
         if self._connection is None:
             return
         topics = self._connection.asked_for.pop(packet_id, [])
@@ -452,7 +452,7 @@ class Transport:
                 self._refuse(topic, str(reason))
                 continue
             if reason.value < self._qos:
-                self._warn(f"broker at {self._terms.address} does not acknowledge messages of {topic}: {reason}")
+                self._warn(f"broker at {self._options.address} does not acknowledge messages of {topic}: {reason}")
             self._connection.granted.add(topic)
             self._refused.pop(topic, None)
 
@@ -460,9 +460,9 @@ class Transport:
         self.counters["refused_subscriptions"] += 1
         if self._refused.get(topic) != reason:
             self._refused[topic] = reason
-            _log.warning("broker at %s refuses the subscription to %s: %s", self._terms.address, topic, reason)
+            _log.warning("broker at %s refuses the subscription to %s: %s", self._options.address, topic, reason)
 
-    def _heed_receipt(self, packet_id: int, reason: "ReasonCode") -> None:
+    def _on_puback(self, packet_id: int, reason: "ReasonCode") -> None:
         if self._connection is not None and packet_id in self._connection.in_flight:
             topic, token = self._connection.in_flight.pop(packet_id)
             self._conclude(topic, token, str(reason) if reason.is_failure else "")

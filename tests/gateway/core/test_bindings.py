@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from streamfs.errors import DataError
-from streamfs.gateway.core.bindings import STANDARD, Bindings, Route, Source
+from streamfs.gateway.core.bindings import STANDARD, Bindings, NodeChannel, Route
 from streamfs.gateway.core.pairs import group_pairs
 from streamfs.gateway.messages.codecs import codec_for
 from streamfs.gateway.messages.topics import Template, check_topic
@@ -189,7 +189,7 @@ def test_the_same_nodes_are_bound_for_another_models_channels():
     assert changed.channels == ("b.humidity",)
     assert changed.nodes_of == bindings.nodes_of
     assert changed.routes == bindings.routes
-    assert changed.sources("p1") == (Source("n2", "humidity"),)
+    assert changed.sources("p1") == (NodeChannel("n2", "humidity"),)
     assert changed.route("sensors/n2/light@flag:300") is None
     assert bindings.route("sensors/n2/light@flag:300") is not None
     assert Bindings.single(["light"]).with_channels(["door"]).discovers

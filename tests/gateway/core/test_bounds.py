@@ -13,13 +13,13 @@ from helpers.records import (
     new_core,
     outcome,
     raw,
-    thawed,
+    restored,
 )
 
 from streamfs.gateway.core.bindings import Bindings, Route
 from streamfs.gateway.core.core import Core, clock_record, model_record, start_record
 from streamfs.gateway.core.options import Options
-from streamfs.gateway.core.reading_buffer import Readings
+from streamfs.gateway.core.reading_buffer import ReadingBuffer
 from streamfs.gateway.core.records import MESSAGE, Record
 
 MODELS = Models(channels_procedure("x", time_limit=15))
@@ -115,7 +115,7 @@ def test_what_nodes_have_spent_stays_in_the_account_when_they_are_forgotten(opti
     assert total["messages"] == core.spent.messages == 6
     assert total["bytes"] == sum(len(record.payload) for record in records)
     assert total["energy"] == core.spent.joules == pytest.approx(core.joules) == sum(n["energy"] for n in nodes)
-    assert thawed(core, MODELS).spent == core.spent
+    assert restored(core, MODELS).spent == core.spent
 
 
 def test_streams_expire_by_the_clock_while_nobody_sends():
@@ -198,7 +198,7 @@ def test_readings_beyond_what_may_wait_are_dropped_and_counted():
 def test_samples_are_unpacked_in_portions(monkeypatch):
     portions = []
 
-    class Watched(Readings):
+    class Watched(ReadingBuffer):
         @property
         def columns(self):
             portions.append(self.n_samples)
@@ -208,7 +208,7 @@ def test_samples_are_unpacked_in_portions(monkeypatch):
     core = begun()
     whole = outcome(core, core.take(records))
     monkeypatch.setattr("streamfs.gateway.core.core.FED_AT_ONCE", 12)
-    monkeypatch.setattr("streamfs.gateway.core.intake.Readings", Watched)
+    monkeypatch.setattr("streamfs.gateway.core.intake.ReadingBuffer", Watched)
     core = begun()
     assert outcome(core, core.take(records)) == whole
     assert max(portions) == 15

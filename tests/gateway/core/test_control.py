@@ -26,10 +26,10 @@ def channels_of(node, publication):
 def wanted(core):
     """What each node's undecided streams read, by the bindings."""
     channels = defaultdict(set)
-    for lane in core.roster.lanes:
-        bindings = core.roster.bindings.with_channels(lane.procedure.channels)
-        for stream in lane.engine.streams:
-            if not lane.engine.is_decided(stream):
+    for model in core.roster.models:
+        bindings = core.roster.bindings.with_channels(model.procedure.channels)
+        for stream in model.engine.streams:
+            if not model.engine.is_decided(stream):
                 for node, channel in bindings.sources(stream):
                     channels[node].add(channel)
     return dict(channels)
@@ -46,7 +46,7 @@ def test_each_node_is_told_exactly_what_its_undecided_streams_read(case, seed):
         publications = core.take([record]).publications
         last |= channels_told(publications)
         assert {node: set(channels) for node, channels in last.items() if channels} == wanted(core)
-        current = channels_told(core.roster.current())
+        current = channels_told(core.roster.control_states())
         assert {node: last.get(node, []) for node in current} == current
         assert {node for node, channels in last.items() if channels} <= current.keys()
         assert all(("stop_after" in said) == bool(said["channels"]) for said in told(publications).values())
@@ -62,7 +62,7 @@ def test_in_whatever_order_streams_are_decided_and_reopened_each_node_is_told_wh
         (control.release if stream in undecided else control.use)(streams[stream])
         undecided ^= {stream}
         for node in {slot // 2 for slot in streams[stream]}:
-            for publication in control.tell(node, f"{node}"):
+            for publication in control.update(node, f"{node}"):
                 last |= channels_of(node, publication)
         read = {slot for s in undecided for slot in streams[s]}
         assert last == {
@@ -121,14 +121,14 @@ def test_a_model_of_longer_episodes_lets_no_node_stop_early():
 def test_a_broker_that_forgot_is_told_again():
     core, _ = new_core(LIGHT, Bindings.single(["light"], ["n1", "n2"]), lateness=0.0)
     core.take([message("n1", time, 1.0, channel="light") for time in (0.0, 1.0)])
-    assert channels_told(core.roster.current()) == {"n1": [], "n2": ["light"]}
-    assert all(publication.retain for publication in core.roster.current())
+    assert channels_told(core.roster.control_states()) == {"n1": [], "n2": ["light"]}
+    assert all(publication.retain for publication in core.roster.control_states())
 
 
 def test_a_node_without_a_limit_is_told_none():
     control = Control(["light"])
     control.use([0])
-    (said,) = control.tell(0, "n1")
+    (said,) = control.update(0, "n1")
     assert orjson.loads(said.payload) == {"channels": ["light"]}
     assert control.renewals(1e9) == []
 

@@ -14,17 +14,17 @@ from oracles.gateway import NaiveGateway
 from streamfs.gateway.core.bindings import Bindings
 
 
-@pytest.mark.parametrize("thawing", [False, True], ids=["kept", "thawed"])
+@pytest.mark.parametrize("restoring", [False, True], ids=["kept", "restored"])
 @pytest.mark.parametrize("case", CASES)
 @given(seed=st.integers(0, 2**32), sizes=st.lists(st.integers(1, 30), min_size=1, max_size=5))
 @settings(max_examples=20)
-def test_the_same_records_have_the_same_effects_however_they_are_divided(case, thawing, seed, sizes):
+def test_the_same_records_have_the_same_effects_however_they_are_divided(case, restoring, seed, sizes):
     models, options = CASES[case]
     records = list(story_of(models, seed))
     whole, _ = new_core(models, BINDINGS[models], **options)
     expected = whole.take(records)
     core, _ = new_core(models, BINDINGS[models], **options)
-    core, effects = take_divided(core, records, sizes, models, thawing=thawing)
+    core, effects = take_divided(core, records, sizes, models, restoring=restoring)
     assert outcome(core, effects) == outcome(whole, expected)
     assert content(core) == content(whole)
     assert outcome(core, core.finish()) == outcome(whole, whole.finish())

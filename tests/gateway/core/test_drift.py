@@ -17,7 +17,7 @@ from streamfs.base import container
 from streamfs.classifiers.online import OnlineClassifier
 from streamfs.errors import ModelError, PayloadError, TrainingError
 from streamfs.gateway.core import drift
-from streamfs.gateway.core.drift import DriftWatch
+from streamfs.gateway.core.drift import DriftDetectors
 from streamfs.gateway.core.labels import Label, decode_label
 
 N_TICKS = 10
@@ -41,7 +41,7 @@ def decisions_on(values):
 def watched(values, features=("mean(light)", "variance(light)")):
     """All alerts while a procedure decides on streams."""
     extracted = fx.scan(tuple(fx.get(name) for name in features), values[:, :, np.newaxis])
-    watch = DriftWatch(features)
+    watch = DriftDetectors(features)
     return [
         (i, alert)
         for i, decided in enumerate(decisions_on(values))
@@ -85,7 +85,7 @@ def test_a_feature_is_watched_by_the_rank_of_its_value_among_the_first():
 def test_neither_unit_nor_outliers_of_a_feature_matter(seed):
     rng = np.random.default_rng(seed)
     values = rng.normal(size=600) + np.where(np.arange(600) < 300, 0.0, 1.5)
-    plain, bent = DriftWatch(["mean(x)"]), DriftWatch(["mean(x)"])
+    plain, bent = DriftDetectors(["mean(x)"]), DriftDetectors(["mean(x)"])
     for value in values:
         alerts, others = (
             watch.decided(decision(), np.array([seen]))
@@ -97,7 +97,7 @@ def test_neither_unit_nor_outliers_of_a_feature_matter(seed):
 def test_an_alert_tells_the_means_before_and_after_in_the_features_own_unit():
     rng = np.random.default_rng(0)
     values = np.r_[rng.normal(2e-6, 1e-7, 1000), rng.normal(5e-6, 1e-7, 1000)]
-    watch = DriftWatch(["mean(x)"])
+    watch = DriftDetectors(["mean(x)"])
     (alert,) = (alert for i, value in enumerate(values) for alert in watch.decided(decision(i), np.array([value])))
     assert alert.what == "feature mean(x)"
     assert alert.before == pytest.approx(2e-6, rel=0.05)
@@ -106,7 +106,7 @@ def test_an_alert_tells_the_means_before_and_after_in_the_features_own_unit():
 
 
 def test_drifts_are_numbered_and_a_time_that_is_not_known_is_null():
-    watch = DriftWatch([])
+    watch = DriftDetectors([])
     alerts = [
         alert
         for i in range(1500)
@@ -118,21 +118,21 @@ def test_drifts_are_numbered_and_a_time_that_is_not_known_is_null():
 
 
 def test_labels_that_turn_out_wrong_raise_an_alert():
-    watch = DriftWatch([])
+    watch = DriftDetectors([])
     alerts = [alert for i in range(1000) for alert in watch.labelled("on", "on" if i < 500 else "off", float(i))]
     assert [alert.what for alert in alerts] == ["accuracy"]
     assert (alerts[0].before, alerts[0].time >= 500) == (1.0, True)
 
 
 def test_a_decision_without_label_is_neither_right_nor_wrong():
-    watch = DriftWatch([])
+    watch = DriftDetectors([])
     before = watch.snapshot()
     assert watch.labelled(None, "on", 1.0) == []
     assert watch.snapshot() == before
 
 
 def test_what_is_not_a_number_is_left_out():
-    watch = DriftWatch(["mean(x)"])
+    watch = DriftDetectors(["mean(x)"])
     before = watch.snapshot()
     watch.decided(decision(confidence=np.nan), NOTHING)
     watch.decided(decision(confidence=np.nan), np.array([np.inf]))
@@ -143,13 +143,13 @@ def test_what_is_not_a_number_is_left_out():
 
 def test_one_value_a_feature_is_demanded():
     with pytest.raises(ValueError, match="argument"):
-        DriftWatch(["mean(x)", "variance(x)"]).decided(decision(), NOTHING)
+        DriftDetectors(["mean(x)", "variance(x)"]).decided(decision(), NOTHING)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, np.nan])
 def test_a_delta_that_is_no_probability_is_refused(delta):
     with pytest.raises(ValueError, match="delta is"):
-        DriftWatch([], delta)
+        DriftDetectors([], delta)
 
 
 def shifting(seed, n):
@@ -177,21 +177,21 @@ def test_whoever_goes_on_from_a_snapshot_sees_the_same_alerts(seed, cut, kept):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(drift, "_KEPT", kept)
         events = list(shifting(seed, 600))
-        straight, broken = DriftWatch(["mean(x)"]), DriftWatch(["mean(x)"])
+        straight, broken = DriftDetectors(["mean(x)"]), DriftDetectors(["mean(x)"])
         expected = follow(straight, events)
         first = follow(broken, events[:cut])
-        restored = DriftWatch(["mean(x)"])
+        restored = DriftDetectors(["mean(x)"])
         restored.restore(broken.snapshot())
         assert first + follow(restored, events[cut:]) == expected
         assert restored.snapshot() == straight.snapshot()
 
 
 def test_the_alerts_that_a_restored_watch_must_repeat_are_there():
-    assert {alert.what for alert in follow(DriftWatch(["mean(x)"]), shifting(0, 600))} >= {"confidence"}
+    assert {alert.what for alert in follow(DriftDetectors(["mean(x)"]), shifting(0, 600))} >= {"confidence"}
 
 
 def test_memory_is_bounded():
-    watch = DriftWatch(["mean(x)"])
+    watch = DriftDetectors(["mean(x)"])
     for _ in range(3):
         follow(watch, shifting(1, 2500))
     _, arrays, _ = container.unpack(watch.snapshot(), drift.KIND, drift.VERSION, "it")
@@ -200,12 +200,12 @@ def test_memory_is_bounded():
 
 def test_a_snapshot_of_other_features_is_refused():
     with pytest.raises(ModelError, match=r"the snapshot watches .*mean\(x\).*expected .*variance\(x\)"):
-        DriftWatch(["variance(x)"]).restore(DriftWatch(["mean(x)"]).snapshot())
+        DriftDetectors(["variance(x)"]).restore(DriftDetectors(["mean(x)"]).snapshot())
 
 
 def test_a_damaged_snapshot_is_refused():
     with pytest.raises(ModelError, match="the snapshot of the drift watch is damaged"):
-        DriftWatch([]).restore(DriftWatch([]).snapshot()[:-1])
+        DriftDetectors([]).restore(DriftDetectors([]).snapshot()[:-1])
 
 
 # Labels

@@ -16,8 +16,8 @@ from helpers.records import (
     new_core,
     outcome,
     raw,
+    restored,
     take_divided,
-    thawed,
 )
 from river.base import Classifier
 from river.naive_bayes import GaussianNB
@@ -87,7 +87,7 @@ def test_what_a_river_model_has_learnt_survives(river):
     untaught = chances(core)
     for i in range(5):
         core.take([*episodes([0.5], i), label("n0", "on")])
-    other = thawed(core, river)
+    other = restored(core, river)
     assert (chances(core) != untaught).any()
     for i in range(5, 10):
         more = [*episodes([0.5], i), label("n0", "off")]
@@ -95,8 +95,8 @@ def test_what_a_river_model_has_learnt_survives(river):
         np.testing.assert_array_equal(chances(other), chances(core))
 
 
-@pytest.mark.parametrize("thawing", [False, True])
-def test_with_labels_and_drift_the_effects_do_not_depend_on_how_records_are_divided(tmp_path, thawing):
+@pytest.mark.parametrize("restoring", [False, True])
+def test_with_labels_and_drift_the_effects_do_not_depend_on_how_records_are_divided(tmp_path, restoring):
     procedure = river_procedure(GaussianNB())
     models = [Files(tmp_path, procedure), Files(tmp_path, procedure)]
     values = [0.3, 1.2, 2.5, 0.9] * 25 + [2.5] * 40
@@ -107,7 +107,7 @@ def test_with_labels_and_drift_the_effects_do_not_depend_on_how_records_are_divi
     ]
     whole = begun(models[0], drift=0.2)
     expected = whole.take(records)
-    core, effects = take_divided(begun(models[1], drift=0.2), records, [97, 31], models[1], thawing=thawing)
+    core, effects = take_divided(begun(models[1], drift=0.2), records, [97, 31], models[1], restoring=restoring)
     assert outcome(core, effects) == outcome(whole, expected)
     assert content(core) == content(whole)
     assert whole.counters["alerts"] > 0
@@ -189,17 +189,17 @@ def alerts(effects):
     return [orjson.loads(p.payload) for p in effects.publications if p.topic == "streamfs/alert/gateway"]
 
 
-@pytest.mark.parametrize("thawing", [False, True])
-def test_drift_of_the_decisions_is_told_once(thawing):
+@pytest.mark.parametrize("restoring", [False, True])
+def test_drift_of_the_decisions_is_told_once(restoring):
     models = Models(TREE)
     core, effects = take_divided(
-        begun(models, drift=0.01), episodes([1.0] * 150 + [0.0] * 100), [300], models, thawing=thawing
+        begun(models, drift=0.01), episodes([1.0] * 150 + [0.0] * 100), [300], models, restoring=restoring
     )
     told = {alert["what"]: alert for alert in alerts(effects)}
     assert set(told) == {"completeness", "confidence", "feature mean(x)"}
     assert told["completeness"]["gateway"] == "gateway"
     assert told["completeness"]["before"] == 1.0 > told["completeness"]["now"]
-    assert core.counters["alerts"] == core.watch.alerts.total() == len(alerts(effects))
+    assert core.counters["alerts"] == core.feedback.alerts.total() == len(alerts(effects))
     assert not any(p.retain for p in effects.publications if p.topic == "streamfs/alert/gateway")
 
 
@@ -214,4 +214,4 @@ def test_drift_of_the_accuracy_is_told_by_labels():
 def test_where_drift_is_not_watched_for_nothing_is_told():
     core = begun(Models(TREE))
     assert alerts(core.take(episodes([1.0] * 150 + [0.0] * 100))) == []
-    assert core.watch.freeze() == b""
+    assert core.feedback.to_state() == b""

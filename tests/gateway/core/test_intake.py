@@ -79,7 +79,7 @@ def test_what_feeds_no_stream_is_counted_and_keeps_nothing(topic):
     assert core.take([raw(topic, b"1"), raw(topic, b"?")]).rejected == []
     assert counts(core) == {"messages": 2, "unbound": 2}
     assert core.spent.messages == 0
-    assert core._intake._ways == {}
+    assert core._intake._targets == {}
 
 
 def test_readings_go_on_where_others_were_rejected():
@@ -167,6 +167,6 @@ def test_of_the_topics_only_so_many_are_remembered(monkeypatch):
     monkeypatch.setattr(intake, "MAX_ROUTES", 8)
     core = begun(Bindings.single(["x", "y"]), lateness=0.0)
     core.take([message(f"n{i}", t, 1.0, channel=c) for t in (0.0, 1.0) for i in range(20) for c in "xy"])
-    assert len(core._intake._ways) <= 8
+    assert len(core._intake._targets) <= 8
     assert core.roster.n_streams == 20
     assert core.decided == {("confident", "on"): 20}

@@ -12,8 +12,8 @@ from numpy.testing import assert_array_equal
 from feature_extractors.report import Policy, split_channel
 from streamfs.gateway.core._grid import FOREVER
 from streamfs.gateway.core.joiner import Joiner, Timing
-from streamfs.gateway.core.reading_buffer import Readings
-from streamfs.gateway.messages.codecs import Batch, Reading
+from streamfs.gateway.core.reading_buffer import ReadingBuffer
+from streamfs.gateway.messages.codecs import Reading, TimedSeries
 
 POLICIES = ("", "every:3", "mean:4", "flag:0.5", "delta:0.25", "quantised:0.5")
 CHANNELS = tuple(f"c{i}@{policy}".removesuffix("@") for i, policy in enumerate(POLICIES))
@@ -49,7 +49,7 @@ class Follower:
         self.ticks = []
 
     def row(self, node, channel, reported, message=0, arrival=None, slot=None):
-        """What `Readings.add` takes."""
+        """What `ReadingBuffer.add` takes."""
         number = self.node_of[node]
         slot = self.joiner.slot(number, channel) if slot is None else slot
         arrival = getattr(reported, "time", None) if arrival is None else arrival
@@ -57,7 +57,7 @@ class Follower:
 
     def feed(self, rows):
         """Take readings; keep the ticks that they let happen."""
-        readings = Readings()
+        readings = ReadingBuffer()
         for row in rows:
             readings.add(*row)
         while self.joiner.take(readings):
@@ -376,7 +376,7 @@ def test_a_stamp_too_far_ahead_is_refused_until_nothing_else_comes():
 
 def test_the_samples_of_a_message_do_not_carry_each_other_ahead():
     def add(times, arrival):
-        joiner.add("n1", "door@flag:0.5", Batch(times, np.zeros(len(times)), None), arrival=arrival)
+        joiner.add("n1", "door@flag:0.5", TimedSeries(times, np.zeros(len(times)), None), arrival=arrival)
         return joiner.newest, joiner.counters["future"]
 
     joiner = make_door(ahead=100.0, patience=10.0)
@@ -457,7 +457,7 @@ def test_a_thawed_joiner_goes_on_as_if_nothing_had_happened(sent, n_before):
         for i, (node, channel, quarters, sequence) in enumerate(sent)
     ]
     one.feed(rows[:n_before])
-    other.joiner.thaw(*one.joiner.freeze())
+    other.joiner.restore(*one.joiner.to_state())
     other.ticks = list(one.ticks)
     for joiner in (one, other):
         joiner.feed(rows[n_before:])

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from streamfs.errors import MissingExtraError, PayloadError
 from streamfs.gateway.messages.codecs import (
-    Batch,
     Reading,
     Series,
     Several,
+    TimedSeries,
     codec_for,
     decode,
     encode_array,
@@ -139,7 +139,7 @@ def same(one, other):
             and all(same(mine, theirs) for (_, mine), (_, theirs) in zip(one.parts, other.parts, strict=True))
             and one.spreading_factor == other.spreading_factor
         )
-    if isinstance(one, Batch | Series) and isinstance(other, Batch | Series):
+    if isinstance(one, TimedSeries | Series) and isinstance(other, TimedSeries | Series):
         columns = zip(one.arrays(), other.arrays(), strict=True)
         return one.sequence == other.sequence and all(np.array_equal(*pair, equal_nan=True) for pair in columns)
     return type(one) is type(other) and one == other
@@ -154,7 +154,7 @@ def check_decoded(decoded):
             check_decoded(part)
         return
     assert decoded.sequence is None or (type(decoded.sequence) is int and 0 <= decoded.sequence < 2**63)
-    if isinstance(decoded, Batch | Series):
+    if isinstance(decoded, TimedSeries | Series):
         times, values = decoded.arrays()
         assert times.dtype == values.dtype == np.float64
         assert times.shape == values.shape == (max(1, len(values)),)
@@ -231,15 +231,15 @@ OUTCOMES = {
     "array_header_alone.bin": "payload has 0 samples",
     "array_in_array.json": "v has [1, 2] in it",
     "array_of_unknown_type.bin": "type is 9",
-    "array_signalling_nan.bin": Batch(np.array([1.7e9, 1.7e9 + 1]), np.array([1.0, np.nan]), None),
+    "array_signalling_nan.bin": TimedSeries(np.array([1.7e9, 1.7e9 + 1]), np.array([1.0, np.nan]), None),
     "array_step_nan.bin": "dt is nan",
     "array_that_stands_still.json": "dt is 0.0",
     "array_version_2.bin": "version is 2",
-    "array_with_gaps.json": Batch(1.7e9 + np.arange(3.0), np.array([np.nan, 1.0, 3.0]), None),
-    "array_with_infinity.bin": Batch(np.array([1.7e9, 1.7e9 + 1]), np.array([np.nan, 5.0]), None),
+    "array_with_gaps.json": TimedSeries(1.7e9 + np.arange(3.0), np.array([np.nan, 1.0, 3.0]), None),
+    "array_with_infinity.bin": TimedSeries(np.array([1.7e9, 1.7e9 + 1]), np.array([np.nan, 5.0]), None),
     "array_without_end.json": "dt is 1e+300",
     "array_without_samples.json": "v has 0 samples",
-    "array_year_2554.bin": Batch(np.array([(2**64 - 1) / 1e9]), np.array([0.0]), None),
+    "array_year_2554.bin": TimedSeries(np.array([(2**64 - 1) / 1e9]), np.array([0.0]), None),
     "beyond_a_double.json": "payload is",
     "byte_order_mark.json": "payload is",
     "chirpstack_join.json": Several(()),
@@ -385,7 +385,7 @@ def test_what_is_not_where_the_source_says_is_refused_by_name(options, payload, 
 )
 def test_an_array_is_a_batch_in_which_null_is_missing(unit, payload):
     batch = codec_for("json", time_unit=unit).decode(payload, ARRIVAL)
-    assert same(batch, Batch(1000 + 0.5 * np.arange(4), np.array([1.0, np.nan, 1.0, 2.5]), 9))
+    assert same(batch, TimedSeries(1000 + 0.5 * np.arange(4), np.array([1.0, np.nan, 1.0, 2.5]), 9))
 
 
 def test_fields_report_on_channels_and_null_on_none():
@@ -535,7 +535,7 @@ def test_fields_are_whole_names_or_those_without_the_base_name_and_whole_ones_co
 STAMPS = st.floats(2**28, 1e10)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 BATCHES = st.lists(st.tuples(STAMPS, FINITE), min_size=2, max_size=5).map(
-    lambda samples: Batch(*np.array(samples).T, None)
+    lambda samples: TimedSeries(*np.array(samples).T, None)
 )
 READINGS = st.builds(Reading, st.none() | STAMPS, FINITE, st.none())
 REPORTED = st.dictionaries(
@@ -551,7 +551,7 @@ def test_what_is_written_as_senml_is_read_unchanged(reported, base_name, is_bina
 
 
 def test_missing_samples_are_not_written_as_senml():
-    batch = Batch(np.array([1.7e9, 1.7e9 + 1]), np.array([np.nan, 2.0]), 5)
+    batch = TimedSeries(np.array([1.7e9, 1.7e9 + 1]), np.array([np.nan, 2.0]), 5)
     assert orjson.loads(encode_senml(Several((("x", batch),)))) == [{"n": "x", "t": 1.7e9 + 1, "v": 2.0}]
 
 
@@ -559,9 +559,9 @@ def test_missing_samples_are_not_written_as_senml():
     ("reported", "message"),
     [
         ((), "nothing is reported"),
-        ((("x", Batch(np.array([1.7e9]), np.array([np.nan]), None)),), "nothing is reported"),
+        ((("x", TimedSeries(np.array([1.7e9]), np.array([np.nan]), None)),), "nothing is reported"),
         ((("x", Reading(None, math.nan, None)),), "value is nan"),
-        ((("x", Batch(np.array([1.7e9]), np.array([np.inf]), None)),), "nothing is reported"),
+        ((("x", TimedSeries(np.array([1.7e9]), np.array([np.inf]), None)),), "nothing is reported"),
         ((("x", Reading(None, math.inf, None)),), "value is inf"),
         ((("x", Reading(12.0, 1.0, None)),), "time is 12.0"),
         ((("x", Reading(math.nan, 1.0, None)),), "time is nan"),
@@ -675,7 +675,11 @@ def test_a_field_of_an_uplink_that_is_no_number_is_refused():
         ("application/json", b'{"v": 1}', Reading(None, 1.0, None)),
         ("Application/SenML+JSON", b'[{"n": "x", "v": 1}]', Several((("x", Reading(None, 1.0, None)),))),
         ("application/senml+cbor", cbor2.dumps([{0: "x", 2: 1}]), Several((("x", Reading(None, 1.0, None)),))),
-        ("application/octet-stream", encode_array(5.0, 1.0, [2.0]), Batch(np.array([5.0]), np.array([2.0]), None)),
+        (
+            "application/octet-stream",
+            encode_array(5.0, 1.0, [2.0]),
+            TimedSeries(np.array([5.0]), np.array([2.0]), None),
+        ),
     ],
 )
 def test_the_content_type_tells_the_format(content_type, payload, decoded):

@@ -22,7 +22,7 @@ from streamfs.gateway.core.core import Core
 from streamfs.gateway.operations import notify, web
 from streamfs.gateway.operations.health import Health, Limits, Statistics
 from streamfs.gateway.operations.json_log import configure
-from streamfs.gateway.operations.log_notes import REMARKS, Remarks
+from streamfs.gateway.operations.log_notes import REMARKS, LogNotes
 from streamfs.gateway.operations.metrics import HELP, Metrics
 
 HOST = "127.0.0.1"
@@ -437,7 +437,7 @@ def test_a_watchdog_that_is_no_number_is_an_error(monkeypatch, text):
 
 
 def test_a_counter_that_rises_is_remarked_on_once(caplog):
-    remarks = Remarks()
+    remarks = LogNotes()
     remarks.look({"late": 0, "messages": 3})
     assert caplog.text == ""
     remarks.look({"late": 51, "messages": 4})

@@ -11,7 +11,7 @@ from paho.mqtt.client import CallbackAPIVersion, Client, MQTTv5
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from streamfs.gateway.transport.connection import Connection, LostError
+from streamfs.gateway.transport.connection import BrokerConnection, LostError
 from streamfs.gateway.transport.inbox import Inbox
 from streamfs.gateway.transport.packets import read_content_type, split_packets
 from streamfs.gateway.transport.transport import Message, Transport
@@ -160,8 +160,8 @@ def test_nothing_that_a_broker_can_say_is_more_than_a_lost_connection(said):
 
 def test_nothing_of_paho_is_overwritten_by_chance():
     of_paho = set(dir(Client(CallbackAPIVersion.VERSION2, protocol=MQTTv5)))
-    methods = {name for name in vars(Connection) if not name.startswith("__")}
-    stored = dis.get_instructions(Connection.__init__)
+    methods = {name for name in vars(BrokerConnection) if not name.startswith("__")}
+    stored = dis.get_instructions(BrokerConnection.__init__)
     attributes = {instruction.argval for instruction in stored if instruction.opname == "STORE_ATTR"}
     meant = {"_create_socket", "_packet_queue", "username", "password", "max_inflight_messages"}
     assert (methods | attributes) & of_paho == meant

@@ -228,9 +228,9 @@ def test_what_the_broker_forbids_to_publish_is_counted_and_confirmed(tmp_path, c
 @mqtt
 def test_a_farewell_takes_the_place_of_the_will(broker):
     with connected(broker.url, topics=["status"]) as watcher:
-        gateway = listen(broker.url, will=Publication("status", b"0"), greeting=Publication("status", b"1"))
+        gateway = listen(broker.url, will=Publication("status", b"0"), birth=Publication("status", b"1"))
         assert numbers(receive(watcher, 1)) == [1]
-        gateway.close(farewell=Publication("status", b"2"))
+        gateway.close(goodbye=Publication("status", b"2"))
         assert numbers(receive(watcher, 1)) == [2]
         send(broker, [b"3"], "status")
         assert numbers(receive(watcher, 1)) == [3]  # and no will
@@ -310,7 +310,7 @@ def test_an_exception_within_is_not_lost(monkeypatch):
     def fail(*_, **__):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(Transport, "_heed_answer", fail)
+    monkeypatch.setattr(Transport, "_on_connack", fail)
     with (
         Actor(ACCEPTS) as actor,
         ending(Transport(actor.url)) as transport,
@@ -325,7 +325,7 @@ def test_an_exception_within_is_not_lost(monkeypatch):
 @mqtt
 def test_a_broker_that_comes_later_is_found(broker):
     broker.stop()
-    with ending(Transport(broker.url, greeting=Publication("status", b"1"), **QUICK)) as transport:
+    with ending(Transport(broker.url, birth=Publication("status", b"1"), **QUICK)) as transport:
         transport.subscribe(["status"])
         until(transport, lambda _: transport.counters["failed_connections"] >= 2)
         broker.start()
@@ -492,7 +492,7 @@ def test_a_network_that_refuses_is_tried_until_it_accepts(broker):
 
 @mqtt
 def test_the_will_is_published_when_the_connection_is_lost_and_the_greeting_when_it_is_back(broker):
-    status = {"will": Publication("status", b"0"), "greeting": Publication("status", b"1")}
+    status = {"will": Publication("status", b"0"), "birth": Publication("status", b"1")}
     with Proxy(broker.port) as proxy, connected(broker.url, topics=["status"]) as watcher:
         with connected(proxy.url, "gateway", session_expiry=60, **status) as gateway:
             assert numbers(receive(watcher, 1)) == [1]

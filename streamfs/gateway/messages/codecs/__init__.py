@@ -5,7 +5,15 @@ from streamfs.gateway.messages.codecs.chirpstack import ChirpStackCodec
 from streamfs.gateway.messages.codecs.decisions import encode_decision
 from streamfs.gateway.messages.codecs.named import FORMATS, AutoCodec, codec_for, codec_of_content_type
 from streamfs.gateway.messages.codecs.plain import FieldsCodec, PlainCodec
-from streamfs.gateway.messages.codecs.reading import MAX_SAMPLES, Batch, Codec, Reading, Reported, Series, Several
+from streamfs.gateway.messages.codecs.reading import (
+    MAX_SAMPLES,
+    Codec,
+    Reading,
+    Reported,
+    Series,
+    Several,
+    TimedSeries,
+)
 from streamfs.gateway.messages.codecs.senml import SenmlCodec, encode_senml
 
 __all__ = [
@@ -13,7 +21,6 @@ __all__ = [
     "MAX_SAMPLES",
     "ArrayCodec",
     "AutoCodec",
-    "Batch",
     "ChirpStackCodec",
     "Codec",
     "FieldsCodec",
@@ -23,6 +30,7 @@ __all__ = [
     "SenmlCodec",
     "Series",
     "Several",
+    "TimedSeries",
     "codec_for",
     "codec_of_content_type",
     "decode",

@@ -59,7 +59,7 @@ class Series(NamedTuple):
         return self.start + self.step * np.arange(len(values), dtype=np.float64), values
 
 
-class Batch(NamedTuple):
+class TimedSeries(NamedTuple):
     """Samples of one channel, each with its time, that a node reports in one message.
 
     Parameters
@@ -81,7 +81,7 @@ class Batch(NamedTuple):
         return self.times, known(self.values)
 
 
-Reported = Reading | Series | Batch
+Reported = Reading | Series | TimedSeries
 """What a message reports on one channel."""
 
 

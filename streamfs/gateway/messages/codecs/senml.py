@@ -10,8 +10,8 @@ from streamfs.errors import PayloadError
 from streamfs.gateway.messages.codecs.cbor import cbor_reader, dump_cbor
 from streamfs.gateway.messages.codecs.checks import LATEST, shown
 from streamfs.gateway.messages.codecs.paths import checked_fields, load_json
-from streamfs.gateway.messages.codecs.reading import MAX_SAMPLES, Batch, Reading, Reported, Several
-from streamfs.gateway.messages.codecs.senml_pack import CBOR, JSON, Column, Pack, Record
+from streamfs.gateway.messages.codecs.reading import MAX_SAMPLES, Reading, Reported, Several, TimedSeries
+from streamfs.gateway.messages.codecs.senml_pack import CBOR, JSON, Column, Pack, SenmlRecord
 
 _RELATIVE = 2**28  # seconds; smaller times are relative to now
 
@@ -106,7 +106,7 @@ def encode_senml(several: Several, base_name: str = "", *, is_binary: bool = Fal
     b'[{"bn":"urn:dev:n1:","n":"light","t":1700000000.0,"v":300.0}]'
     """
     labels = CBOR if is_binary else JSON
-    records: list[Record] = []
+    records: list[SenmlRecord] = []
     for channel, reported in several.parts:
         for time, value in _samples(reported):
             when = {} if time is None else {labels.time: _absolute_time(time)}
@@ -118,14 +118,14 @@ def encode_senml(several: Several, base_name: str = "", *, is_binary: bool = Fal
     return dump_cbor(records) if is_binary else orjson.dumps(records)
 
 
-def _reported(column: Column, arrival: float) -> Reading | Batch:
+def _reported(column: Column, arrival: float) -> Reading | TimedSeries:
     """Return what a column holds, in absolute times."""
     if len(column.times) > 1:
         times, values = np.array(column.times), np.array(column.values)
         times[times < _RELATIVE] += arrival
         if not ((np.abs(times) < LATEST) & np.isfinite(values)).all():
             raise PayloadError(f"name {shown(column.name)} has a time or a value that is not finite or too large")
-        return Batch(times, values, None)
+        return TimedSeries(times, values, None)
     (time,), (value,) = column.times, column.values
     stamp = arrival + time if time < _RELATIVE else time
     if not (abs(stamp) < LATEST and isfinite(value)):

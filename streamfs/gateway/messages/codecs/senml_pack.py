@@ -8,7 +8,7 @@ from streamfs.gateway.messages.codecs.checks import number, shown
 
 _VERSION = 10
 
-Record = dict[Any, Any]
+SenmlRecord = dict[Any, Any]
 
 
 class Labels(NamedTuple):
@@ -108,7 +108,7 @@ class Pack:
             self._base_value + value if is_plain and type(value) is float else self._value(record)
         )
 
-    def _hand_down(self, record: Record) -> None:
+    def _hand_down(self, record: SenmlRecord) -> None:
         """Let a record's bases hold from here on."""
         labels = self._labels
         unknown = next((key for key in record if type(key) is str and key.endswith("_")), None)
@@ -143,7 +143,7 @@ class Pack:
         self._named[own_name] = column
         return column
 
-    def _value(self, record: Record) -> float:
+    def _value(self, record: SenmlRecord) -> float:
         """Return the number of a record, or that of its flag."""
         labels = self._labels
         held = [label for label in (labels.value, labels.flag, labels.text, labels.data) if label in record]
