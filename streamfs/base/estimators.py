@@ -1,4 +1,4 @@
-"""What estimators of scikit-learn's conventions share here: missing values are welcome, and targets needed."""
+"""What estimators of scikit-learn's conventions share here: missing values are allowed, targets required."""
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 if TYPE_CHECKING:
     from feature_extractors.base import Array
@@ -50,3 +51,30 @@ class ProbableClassifier(ClassifierMixin, BaseEstimator, ABC):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def training_rows(
+    estimator: BaseEstimator, X: npt.ArrayLike, y: npt.ArrayLike
+) -> "tuple[Array, npt.NDArray[Any]]":
+    """Validate what `fit` is given, and note the features: rows as floats, NaN allowed, and class labels."""
+    rows, labels = validate_data(estimator, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+    check_classification_targets(labels)
+    return rows, labels
+
+
+def query_rows(estimator: BaseEstimator, X: npt.ArrayLike) -> "Array":
+    """Validate rows for a fitted estimator: floats, NaN allowed, with the features that it was fitted to."""
+    check_is_fitted(estimator)
+    rows: Array = validate_data(estimator, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+    return rows
+
+
+def training_weights(sample_weight: npt.ArrayLike | None, rows: "Array") -> "Array":
+    """Validate the weights of training rows: all 1 by default, not negative, with a positive, finite sum."""
+    weights: Array = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row, expected a positive weight")
+    with np.errstate(over="ignore"):
+        if np.isinf(weights.sum()):
+            raise ValueError(f"sample_weight is up to {weights.max()}, expected weights with a finite sum")
+    return weights

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from streamfs.base.estimators import ProbableClassifier
+from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows, training_weights
 from streamfs.classifiers._columns import sort_columns
 from streamfs.classifiers._evaluate import Array, Flags, Indices
 from streamfs.classifiers._grow import grow
@@ -110,19 +109,11 @@ class C45Classifier(ProbableClassifier):
         ValueError
             If a parameter is out of its range, X is infinite, or no row has a weight.
         """
-        rows: Array
-        targets: npt.NDArray[Any]
-        rows, targets = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
-        check_classification_targets(targets)
+        rows, targets = training_rows(self, X, y)
         self._check_parameters()
         nominal, costs = self._nominal_features(), self._costs()
-        weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        weights = training_weights(sample_weight, rows)
         kept = weights > 0.0
-        if not kept.any():
-            raise ValueError("sample_weight is zero for every row, expected a positive weight")
-        with np.errstate(over="ignore"):
-            if np.isinf(weights.sum()):
-                raise ValueError(f"sample_weight is up to {weights.max()}, expected weights with a finite sum")
         self.classes_, labels = np.unique(targets[kept], return_inverse=True)
         self.tree_ = self._tree(np.ascontiguousarray(rows[kept].T), labels, weights[kept], nominal, costs)
         self.n_leaves_ = self.tree_.n_leaves
@@ -130,8 +121,7 @@ class C45Classifier(ProbableClassifier):
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
         """Return the probability of each class, mixed over leaves where values are missing."""
-        check_is_fitted(self)
-        rows: Array = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        rows = query_rows(self, X)
         return self.tree_.probabilities(rows)
 
     def export_text(self, feature_names: Sequence[str] | None = None) -> str:

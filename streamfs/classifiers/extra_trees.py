@@ -7,10 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from streamfs.base.estimators import ProbableClassifier
+from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows, training_weights
 from streamfs.classifiers._evaluate import Array
 from streamfs.classifiers._extra_trees import Grown, Rows, grow
 from streamfs.classifiers.forest import Forest
@@ -118,13 +116,9 @@ class ExtraTreesClassifier(ProbableClassifier):
             If a parameter is out of its range, X is infinite or a feature spans more than a number can hold, or no
             row has a weight.
         """
-        rows: Array
-        targets: npt.NDArray[Any]
-        rows, targets = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
-        check_classification_targets(targets)
+        rows, targets = training_rows(self, X, y)
         self._check_parameters()
-        weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
-        _check_weights(weights)
+        weights = training_weights(sample_weight, rows)
         _check_spans(rows)
         table = self._table(rows, targets, weights)
         random = check_random_state(self.random_state)
@@ -136,8 +130,7 @@ class ExtraTreesClassifier(ProbableClassifier):
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
         """Return the probability of each class: the mean over the trees."""
-        check_is_fitted(self)
-        rows: Array = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        rows = query_rows(self, X)
         return self.forest_.probabilities(rows)
 
     def _table(self, rows: Array, targets: npt.NDArray[Any], weights: Array) -> Rows:
@@ -167,14 +160,6 @@ class ExtraTreesClassifier(ProbableClassifier):
 
 def _is_count(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
-
-
-def _check_weights(weights: Array) -> None:
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every row, expected a positive weight")
-    with np.errstate(over="ignore"):
-        if np.isinf(weights.sum()):
-            raise ValueError(f"sample_weight is up to {weights.max()}, expected weights with a finite sum")
 
 
 def _check_spans(rows: Array) -> None:

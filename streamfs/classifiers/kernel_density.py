@@ -5,11 +5,9 @@ from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from feature_extractors.base import Array
-from streamfs.base.estimators import ProbableClassifier
+from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows
 from streamfs.classifiers.class_densities import MeasuredClasses, Smoothing
 from streamfs.classifiers.neighbours import nominal_mask
 
@@ -103,9 +101,7 @@ class KernelDensityClassifier(ProbableClassifier):
             If a parameter is out of its range, or a value infinite, or the values of a feature too far apart for a
             number.
         """
-        values: Array
-        values, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
-        check_classification_targets(y)
+        values, y = training_rows(self, X, y)
         smoothing = Smoothing(self.kernel, self.bandwidth)
         is_nominal = nominal_mask(self.nominal, values.shape[1])
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -117,6 +113,5 @@ class KernelDensityClassifier(ProbableClassifier):
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
         """Return the probability of each class, shape (n_rows, n_classes)."""
-        check_is_fitted(self)
-        queries: Array = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        queries = query_rows(self, X)
         return self.densities_.probabilities(queries)

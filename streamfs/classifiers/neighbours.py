@@ -9,11 +9,9 @@ from typing import Self
 import numba
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from feature_extractors.base import Array
-from streamfs.base.estimators import ProbableClassifier
+from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows
 from streamfs.classifiers._neighbours import Integers, Scales, find_nearest
 
 MUCH_WORK = 2**24
@@ -88,9 +86,7 @@ class NeighborsClassifier(ProbableClassifier):
         ValueError
             If a parameter is out of its range, X is infinite, or a feature spans more than a number can hold.
         """
-        values: Array
-        values, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
-        check_classification_targets(y)
+        values, y = training_rows(self, X, y)
         check_neighbors(self.n_neighbors, self.power, len(values))
         self.classes_, self._codes = np.unique(y, return_inverse=True)
         self._scales = measure(values, nominal_mask(self.nominal, values.shape[1]), is_scaled=bool(self.scale))
@@ -112,8 +108,7 @@ class NeighborsClassifier(ProbableClassifier):
         rows : ndarray of int of shape (n, n_neighbors)
             Indices of the training rows.
         """
-        check_is_fitted(self)
-        queries: Array = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        queries = query_rows(self, X)
         distances = np.empty((len(queries), int(self.n_neighbors)))
         rows = np.empty(distances.shape, np.int64)
 
