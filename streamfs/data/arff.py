@@ -1,10 +1,10 @@
-"""The ARFF format, in which many public sets of instances are kept."""
+"""The ARFF format of many public data sets."""
 
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from streamfs.data.text_table import Categories, Cells, Table
+from streamfs.data.text_table import Categories, Cells, TextTable
 from streamfs.errors import DataError
 
 _NUMERIC = ("numeric", "real", "integer")
@@ -15,30 +15,30 @@ _KIND = re.compile(r"(\w+)\s*(?:%.*)?$")
 _CELL = re.compile(rf"""({_QUOTED}|[^\s{{}}'"%,][^\s{{}},]*)(?:\s*,\s*(?!$)|\s+|$)""")
 
 
-def read_arff(lines: Sequence[tuple[int, str]], path: Path) -> Table:
+def read_arff(lines: Sequence[tuple[int, str]], path: Path) -> TextTable:
     """Read the lines of an ARFF file.
 
-    A `%` after white space starts a comment, a bare `?` is missing and a quoted one is a value, values stand
-    apart by commas or white space, and a backslash in quotes stands for the character behind it.
+    A `%` after white space starts a comment, an unquoted `?` is missing and a quoted one is a value, values are
+    separated by commas or white space, and a backslash in quotes escapes the next character.
 
     Parameters
     ----------
     lines : sequence of tuple of int and str
-        The number and the text of each line that is neither blank nor a comment.
+        Number and text of each line that is neither blank nor a comment.
     path : Path
-        What the messages call the file.
+        The file, for messages.
 
     Raises
     ------
     DataError
-        If the lines are no ARFF, or have dates, texts, relations, sparse rows or weights.
+        If the lines are not ARFF, or have dates, strings, relations, sparse rows or weights.
     """
     attributes: list[tuple[str, Categories | None]] = []
     for index, (number, text) in enumerate(lines):
         keyword = text.split()[0].lower()
         if keyword == "@data":
             names, categories = tuple(name for name, _ in attributes), tuple(kind for _, kind in attributes)
-            return Table(names, categories, [_row(*line, path) for line in lines[index + 1 :]])
+            return TextTable(names, categories, [_row(*line, path) for line in lines[index + 1 :]])
         if keyword == "@attribute":
             attributes.append(_attribute(number, text, path))
         elif keyword != "@relation":
@@ -47,7 +47,7 @@ def read_arff(lines: Sequence[tuple[int, str]], path: Path) -> Table:
 
 
 def _attribute(number: int, text: str, path: Path) -> tuple[str, Categories | None]:
-    """The name of an attribute and, where it is nominal, its declared values."""
+    """Return the name of an attribute and, if it is nominal, its declared values."""
     declaration = text[len("@attribute") :].strip()
     name = _NAME.match(declaration)
     if name is None:
@@ -64,7 +64,7 @@ def _attribute(number: int, text: str, path: Path) -> tuple[str, Categories | No
 
 
 def _categories(text: str, number: int, path: Path) -> Categories:
-    """The values between the braces of a nominal attribute."""
+    """Return the values between the braces of a nominal attribute."""
     values = tuple(map(_bare, _cells(text, number, path)))
     if len(set(values)) < len(values):
         repeated = next(value for index, value in enumerate(values) if value in values[:index])
@@ -73,14 +73,14 @@ def _categories(text: str, number: int, path: Path) -> Categories:
 
 
 def _row(number: int, text: str, path: Path) -> tuple[int, Cells]:
-    """An instance."""
+    """Return line number and cells of an instance."""
     if text.lstrip().startswith("{"):
-        raise DataError(f"line {number} of {path} is the sparse row {text!r}, expected one value an attribute")
+        raise DataError(f"line {number} of {path} is the sparse row {text!r}, expected one value per attribute")
     return number, [None if cell == "?" else _bare(cell) for cell in _cells(text, number, path)]
 
 
 def _cells(text: str, number: int, path: Path) -> list[str]:
-    """Cut a text into values, still in their quotes."""
+    """Split a text into values, still in their quotes."""
     text, start, cells = text.strip(), 0, []
     while start < len(text) and text[start] != "%":
         cell = _CELL.match(text, start)
@@ -92,5 +92,5 @@ def _cells(text: str, number: int, path: Path) -> list[str]:
 
 
 def _bare(text: str) -> str:
-    """A name or value without its quotes."""
+    """Return a name or value without its quotes."""
     return re.sub(r"\\(.)", r"\1", text[1:-1]) if text[0] in "'\"" else text

@@ -1,7 +1,7 @@
-"""Real recordings for same-source detection: labelled pairs of nodes, to learn from and to test on.
+"""Real recordings for same-source detection: labelled pairs of nodes, for training and testing.
 
-A stream is "same" where its two nodes were in one place at one time, and "different" otherwise. The files are no
-part of streamfs; the environment variable ``STREAMFS_DATA`` names the folder where they are.
+The label of a stream is "same" if its two nodes were in one place at one time, else "different". The files are not
+part of streamfs; the environment variable ``STREAMFS_DATA`` names their folder.
 
 ============  ======================================================  ==============================  =======
 recording     the two nodes of a stream                               is split into                   streams
@@ -16,157 +16,64 @@ uncg_wsn      two motes, each of temperature and humidity; indoors    143 blocks
               and outdoors                                            60 ticks of 5 s
 ============  ======================================================  ==============================  =======
 
-The last column is the number of streams for training, and as many for testing. Blocks are long enough for a
-climate to move, and short enough that hundreds of streams come out. A block that misses a reading is left out.
+The last column is the number of training streams and of test streams. Blocks are long enough for the climate to
+change, and short enough to yield hundreds of streams. A block with a missing reading is left out.
 
-What could give the answer away:
+Possible leaks of the label, and what is done about them:
 
-- *Time.* Training and testing share no measurement and no block. A block of the one may follow on a block of the
-  other, as in use today follows on yesterday.
-- *One node.* "Different" streams are "same" ones whose second nodes have been handed on in a circle. So what a
-  node has recorded at one time is in as many streams of either class, and a column alone tells nothing.
-- *Folds.* A node's recording is in several streams, of either class. Where the training streams are cut into
-  folds, to choose how many features to take, both sides share readings: that choice is optimistic. The testing
-  streams share none with them.
-- *Levels.* Training and testing share the few places of the last three recordings. There levels would name the
-  places, which is not to tell whether two of them are one. So every column is the deviation from its block's first
-  value: a node can send that, and how two columns move together does not change. How far a quantity moves still
-  differs between places, and a tree that reads single columns may learn that; to divide it out would take the
-  block's future. The places of room_climate are measurements, none of which is in both sets: there levels stay.
-- *Order.* Of the pairs that come with room_climate (`room_climate_fold`), those of one place name the mote of the
-  lower number first, others come in either order. As sensors have offsets, there the sign of a difference tells
-  much that it would not tell elsewhere. The pairs of `load` have their motes in one order in both classes.
+- *Time.* Training and test streams share no measurement and no block. A test block may directly follow a
+  training block, as in deployment.
+- *Single nodes.* "Different" streams are "same" streams whose second nodes have been rotated. So each node's
+  recording occurs equally often in both classes, and a single column says nothing about the label.
+- *Folds.* A node's recording is in several streams, of either class. If the training streams are cut into folds,
+  to choose the number of features, both sides share readings, and that choice is optimistic. The test streams
+  share none with them.
+- *Levels.* Training and test streams share the few places of the last three recordings, whose levels would
+  identify the places rather than show whether two of them are the same. So every column is the deviation from
+  its block's first value: a node can compute that, and it keeps how two columns vary together. The amplitude of
+  a quantity still differs between places, and a tree that reads single columns may exploit that; normalising it
+  would need the block's future. The places of room_climate are measurements, none of which is in both sets, so
+  its levels stay.
+- *Order.* Among the pairs that come with room_climate (`room_climate_fold`), those of one place name the mote of
+  the lower number first, others are in either order. As sensors have offsets, the sign of a difference is then
+  more informative than elsewhere. The pairs of `load` have their motes in the same order in both classes.
 """
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from feature_extractors.base import Array
-from streamfs.data.recordings import numbers_of, read_table, texts_of
+from streamfs.data.node_pairs import Pair, Recording
+from streamfs.data.stream_files import numbers_of, read_table, texts_of
 from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
 
 NAMES = ("room_climate", "sml2010", "appliances", "uncg_wsn")
 
 QUANTITIES = ("temp", "rh", "light1", "light2")
-"""What a mote of room_climate senses: degrees Celsius, per cent of humidity, and lux by two sensors."""
+"""Columns of a mote of room_climate: degrees Celsius, per cent of humidity, and lux of two sensors."""
 
 MOTE_COLUMNS = tuple(f"{role}.{quantity}" for role in "ab" for quantity in QUANTITIES)
 MOTE_PERIOD, MOTE_TICKS = 10.0, 120
 
 ROOMS = ("kitchen", "living", "laundry", "office", "bathroom", "outside", "ironing", "teenager", "parents")
-"""Where the nodes of appliances are, in the order of their numbers."""
+"""Places of the nodes of appliances, in the order of their numbers."""
 
-_Rooms = dict[str, tuple[list[str], list[str]]]  # the columns of the two nodes of each room
-
-
-class Pair(NamedTuple):
-    """What two nodes in one place have recorded at one time.
-
-    ``readings`` are those of the first node and of the second, each of shape (n_ticks, n_columns). Where two pairs
-    of one ``pool`` exchange their second nodes, neither is in one place at one time any more.
-    """
-
-    time: str
-    nodes: tuple[str, str]
-    readings: tuple[Array, Array]
-    pool: str
-
-
-@dataclass(frozen=True, eq=False)
-class Recording:
-    """Pairs of nodes, recorded at many times.
-
-    Parameters
-    ----------
-    pairs : tuple of Pair
-        Of one number of ticks.
-    columns : tuple of str
-        Those of the first node, then those of the second.
-    period : float
-        Seconds a tick.
-    n_drawn : int, optional
-        How many pairs of each pool to take, at random; by default all.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> readings = np.zeros((3, 1)), np.ones((3, 1))
-    >>> days, rooms = ("mon", "tue"), ("hall", "attic")
-    >>> pairs = tuple(Pair(day, (room, room), readings, day) for day in days for room in rooms)
-    >>> training, testing = Recording(pairs, ("temperature", "humidity"), 60.0).split(seed=0)
-    >>> training.names[:2], training.labels[:2].tolist()
-    (('mon.hall-mon.hall', 'mon.hall-mon.attic'), ['same', 'different'])
-    """
-
-    pairs: tuple[Pair, ...]
-    columns: tuple[str, ...]
-    period: float
-    n_drawn: int | None = None
-
-    def split(self, seed: int) -> tuple[StreamSet, StreamSet]:
-        """Make streams to learn from, of a random half of the times, and streams to test on, of the others.
-
-        Each pair is a "same" stream; its first node with the second of the next pair of its pool, in random order,
-        is a "different" one.
-
-        Parameters
-        ----------
-        seed : int
-            Decides the halves, the pairs that are drawn, and their order.
-
-        Returns
-        -------
-        training, testing : StreamSet
-            Named by time and node, such as ``017.kitchen-017.office``.
-
-        Raises
-        ------
-        DataError
-            If a half holds no two pairs of one pool.
-        """
-        rng = np.random.default_rng(seed)
-        times = rng.permutation(sorted({pair.time for pair in self.pairs})).tolist()
-        half = len(times) // 2
-        return self._streams(times[:half], rng), self._streams(times[half:], rng)
-
-    def _streams(self, times: Sequence[str], rng: np.random.Generator) -> StreamSet:
-        inside = set(times)
-        pools: dict[str, list[Pair]] = {}
-        for pair in self.pairs:
-            if pair.time in inside:
-                pools.setdefault(pair.pool, []).append(pair)
-        streams: list[tuple[Pair, Pair]] = []
-        for pool in pools.values():
-            drawn = [pool[index] for index in rng.permutation(len(pool))[: self.n_drawn]]
-            if len(drawn) > 1:  # alone, a pair would be exchanged with itself
-                for pair, other in zip(drawn, drawn[1:] + drawn[:1], strict=True):
-                    streams += [(pair, pair), (pair, other)]
-        if not streams:
-            raise DataError(f"there is nothing to exchange in {len(inside)} times, expected two pairs of one pool")
-        return StreamSet(
-            [np.concatenate([a.readings[0], b.readings[1]], axis=1) for a, b in streams],
-            ["same" if a is b else "different" for a, b in streams],
-            self.columns,
-            self.period,
-            [f"{a.time}.{a.nodes[0]}-{b.time}.{b.nodes[1]}" for a, b in streams],
-        )
+_Rooms = dict[str, tuple[list[str], list[str]]]  # columns of the two nodes of each room
 
 
 def folder() -> Path:
-    """Return the folder of the data sets, which the environment variable ``STREAMFS_DATA`` names.
+    """Return the folder of the data sets, named by the environment variable ``STREAMFS_DATA``.
 
     Raises
     ------
     DataError
-        If it is not set.
+        If the variable is not set.
     """
     named = os.environ.get("STREAMFS_DATA")
     if not named:
@@ -189,18 +96,18 @@ def load(name: str, folder: str | Path | None = None) -> Recording:
     Raises
     ------
     ValueError
-        If there is no recording of that name.
+        If the name is unknown.
     DataError
         If the file is missing or cannot be read.
     """
     loaders = dict(zip(NAMES, (_room_climate, _sml2010, _appliances, _uncg_wsn), strict=True))
     if name not in loaders:
-        raise ValueError(f"there is no recording {name!r}, expected one of {', '.join(NAMES)}")
+        raise ValueError(f"recording is {name!r}, expected one of {', '.join(NAMES)}")
     return loaders[name](folder)
 
 
 def room_climate_fold(fold: str, folder: str | Path | None = None, every: int = 1) -> StreamSet:
-    """Read the pairs of motes of room_climate that come with the data, labelled and in two folds.
+    """Read the labelled pairs of motes that come with room_climate, in two folds.
 
     Parameters
     ----------
@@ -209,14 +116,14 @@ def room_climate_fold(fold: str, folder: str | Path | None = None, every: int = 
     folder : path, optional
         Where the data sets are; by default the folder that ``STREAMFS_DATA`` names.
     every : int
-        Take each so-many-th pair only.
+        Take only every `every`-th pair.
 
     Raises
     ------
     ValueError
         If `every` is below 1.
     DataError
-        If a file is missing or cannot be read, it has no such fold, or a pair has no readings.
+        If a file is missing or cannot be read, the fold is unknown, or a pair has no readings.
     """
     if every < 1:
         raise ValueError(f"every is {every}, expected at least 1")
@@ -248,7 +155,7 @@ def _room_climate(given: str | Path | None) -> Recording:
 
 
 def _motes(given: str | Path | None) -> dict[tuple[str, str], Array]:
-    """Mean readings a tick of each mote in each measurement, since the measurement's first row."""
+    """Return mean readings per tick of each mote and measurement, from the measurement's first row on."""
     path = _path("room_climate/room_climate_A.csv.gz", given)
     rows = _read(path, ("measurement", "node"), ("abs_ms", *QUANTITIES))
     elapsed = pl.col("abs_ms") - pl.col("abs_ms").min().over("measurement")
@@ -288,10 +195,10 @@ def _appliances(given: str | Path | None) -> Recording:
 
 
 def _uncg_wsn(given: str | Path | None) -> Recording:
-    """Pairs of the two motes of each place, in the blocks that all motes of a hop have.
+    """Pair the two motes of each place, in the blocks that all motes of a hop have.
 
-    The number of a reading is the only clock. Left out are blocks with an injected event: steam that reached one
-    mote and not the one beside it.
+    The number of a reading is the only clock. Blocks with an injected event are left out: steam that reached one
+    mote and not the other.
     """
     path = _path("uncg_wsn/uncg_hops.csv.gz", given)
     rows = _read(path, ("hop", "place", "mote"), ("reading", "label", "temperature", "humidity"))
@@ -315,7 +222,7 @@ def _columns_of(rooms: _Rooms) -> list[str]:
 
 
 def _pairs(ticks: pl.DataFrame, n_ticks: int, rooms: _Rooms) -> tuple[Pair, ...]:
-    """Pairs of the two nodes of each room, in each block of time."""
+    """Pair the two nodes of each room, in each block of time."""
     return tuple(
         _pair(time, (room, room), block.select(first), block.select(second))
         for time, block in _blocks(ticks, n_ticks)
@@ -324,14 +231,14 @@ def _pairs(ticks: pl.DataFrame, n_ticks: int, rooms: _Rooms) -> tuple[Pair, ...]
 
 
 def _pair(time: str, nodes: tuple[str, str], first: pl.DataFrame, second: pl.DataFrame) -> Pair:
-    """A pair of one place; nodes are exchanged with the other places of the same block of time."""
+    """Make a pair of one place, whose pool is its block of time."""
     return Pair(time, nodes, (first.to_numpy(), second.to_numpy()), pool=time)
 
 
 def _blocks(ticks: pl.DataFrame, n_ticks: int) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Blocks of consecutive ticks by name, each column as its deviation from the block's first value.
+    """Iterate over named blocks of consecutive ticks; each column is its deviation from the block's first value.
 
-    A block that misses a reading, or has two rows at one tick, is left out.
+    A block with a missing reading, or with two rows at one tick, is left out.
     """
     whole = (
         ticks.drop_nulls()
@@ -348,12 +255,12 @@ def _blocks(ticks: pl.DataFrame, n_ticks: int) -> Iterator[tuple[str, pl.DataFra
 def _path(file: str, given: str | Path | None) -> Path:
     path = (folder() if given is None else Path(given)) / "sensors" / file
     if not path.is_file():
-        raise DataError(f"{path} is not there: STREAMFS_DATA, or the folder given, is to be the one that has it")
+        raise DataError(f"{path} does not exist: STREAMFS_DATA, or the given folder, must be the one that has it")
     return path
 
 
 def _read(path: Path, texts: Sequence[str], numbers: Sequence[str] = ()) -> pl.DataFrame:
-    """Some columns of a file; an empty number is null."""
+    """Read some columns of a file; an empty number is null."""
     table = read_table(path)
     for column in (*texts, *numbers):
         if column not in table.columns:

@@ -1,4 +1,4 @@
-"""Tables of feature values: one row a stream and tick, the form from which everything offline learns."""
+"""Tables of feature values by stream and tick, from which selectors and classifiers are trained."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from feature_extractors.report import split_channel
 from streamfs.data.streams import Integers, Labels, StreamSet
 from streamfs.errors import DataError
 
-LEAST_OF_A_CLASS = 20
-"""Instances that are drawn of the rarest class at least, so that it is learnt, and in every fold."""
+MIN_OF_A_CLASS = 20
+"""Instances sampled of each class at least, if it has as many, so that every fold has some."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +27,9 @@ class FeatureTable:
     labels : ndarray of shape (n_streams,)
         The class of each stream, as text.
     features : tuple of Feature
-        What the last axis holds.
+        Features of the last axis.
     lengths : ndarray of shape (n_streams,)
-        Ticks of each stream's episode.
+        Number of ticks of each stream's episode.
     period : float
         Seconds from one tick to the next.
     """
@@ -42,57 +42,57 @@ class FeatureTable:
 
     @property
     def n_ticks(self) -> int:
-        """Ticks of the longest episode that the table can hold."""
+        """Number of ticks of the array of values; episodes may be shorter."""
         return int(self.values.shape[1])
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Text names of the features."""
+        """Names of the features."""
         return tuple(feature.name for feature in self.features)
 
     def take(self, indices: npt.ArrayLike) -> "FeatureTable":
-        """The table of some of the streams."""
+        """Return the table of some of the streams."""
         index = np.asarray(indices, dtype=np.intp)
         return FeatureTable(
             self.values[index], self.labels[index], self.features, self.lengths[index], self.period
         )
 
     def with_features(self, indices: Sequence[int]) -> "FeatureTable":
-        """The table of some of the features; all streams, with their ticks, stay."""
+        """Return the table of some of the features, with all streams and ticks."""
         features = tuple(self.features[i] for i in indices) if self.features else ()
         return FeatureTable(self.values[:, :, list(indices)], self.labels, features, self.lengths, self.period)
 
     def instances(self, time_limit: int) -> tuple[Array, Labels, Integers]:
-        """What a classifier learns from: one row a stream and tick up to the time limit.
+        """Return the training instances of a classifier: one row per stream and tick up to the time limit.
 
         Returns
         -------
         values : ndarray of shape (n_rows, n_features)
             Feature values.
         labels, streams : ndarray of shape (n_rows,)
-            Class, and index of the stream, of each row.
+            Class and stream index of each row.
         """
         streams, ticks = self.rows(np.arange(1, min(self.n_ticks, time_limit) + 1))
         return self.values[streams, ticks - 1], self.labels[streams], streams
 
-    def drawn_rows(self, positions: npt.ArrayLike, most: int, seed: int) -> tuple[Integers, Integers]:
-        """Streams and ticks of the instances at some positions; of more than `most`, about as many are drawn.
+    def sample_rows(self, positions: npt.ArrayLike, most: int, seed: int) -> tuple[Integers, Integers]:
+        """Return `rows` at some positions, sampling about `most` if there are more.
 
-        Each class keeps its share, but no fewer than `LEAST_OF_A_CLASS` instances, where it has as many.
+        Sampling is stratified by class, with at least `MIN_OF_A_CLASS` instances of a class that has as many.
 
         Parameters
         ----------
         positions : array_like of int
-            Which ticks, counted from 1.
+            Ticks, counted from 1.
         most : int
-            How many rows at most.
+            Approximate maximum number of rows.
         seed : int
-            Seeds the draw.
+            Seed of the sampling.
 
         Returns
         -------
         streams, positions : ndarray of shape (n_rows,)
-            As of `rows`.
+            As those of `rows`.
         """
         streams, ticks = self.rows(positions)
         if len(streams) <= most:
@@ -100,18 +100,18 @@ class FeatureTable:
         rng, labels, drawn = np.random.default_rng(seed), self.labels[streams], []
         for label in np.unique(labels):
             members = np.flatnonzero(labels == label)
-            n_drawn = min(len(members), max(LEAST_OF_A_CLASS, round(most * len(members) / len(labels))))
+            n_drawn = min(len(members), max(MIN_OF_A_CLASS, round(most * len(members) / len(labels))))
             drawn.append(rng.choice(members, n_drawn, replace=False))
         kept = np.sort(np.concatenate(drawn))
         return streams[kept], ticks[kept]
 
     def rows(self, positions: npt.ArrayLike | None = None) -> tuple[Integers, Integers]:
-        """Streams and ticks of the table's instances, by position, then by stream.
+        """Return streams and ticks of the table's instances, ordered by position, then by stream.
 
         Parameters
         ----------
         positions : array_like of int, optional
-            Which ticks, counted from 1; by default all.
+            Ticks, counted from 1; by default all.
 
         Returns
         -------
@@ -124,19 +124,12 @@ class FeatureTable:
 
 
 def require_episodes(table: FeatureTable, streams: StreamSet) -> None:
-    """Refuse streams of which some class never has all its readings at once.
-
-    Parameters
-    ----------
-    table : FeatureTable
-        Of the streams.
-    streams : StreamSet
-        As they were recorded.
+    """Refuse recorded streams, tabulated in `table`, if no stream of some class has an episode.
 
     Raises
     ------
     DataError
-        Naming the class, and the column that has the fewest readings.
+        Naming the class and the column with the fewest readings.
     """
     read = {split_channel(channel)[0] for channel in channels_of(table.features)}
     for label in streams.classes:
@@ -157,14 +150,14 @@ def tabulate(streams: StreamSet, features: Sequence[Feature], max_silence: float
     streams : StreamSet
         The recorded streams.
     features : sequence of Feature
-        What to compute; their columns may carry report policies.
+        Features to compute; their columns may have report policies.
     max_silence : float, optional
-        Seconds for which a value sent on change is held; by default for ever.
+        Seconds for which a value sent on change is held; by default indefinitely.
 
     Returns
     -------
     FeatureTable
-        Tick 1 of a stream is the first at which every channel of the features has a value.
+        Tick 1 of a stream is its first tick at which all channels of the features have a value.
 
     Raises
     ------
@@ -188,7 +181,7 @@ def tabulate(streams: StreamSet, features: Sequence[Feature], max_silence: float
 
 
 def plain_table(values: npt.ArrayLike, labels: npt.ArrayLike | None) -> FeatureTable:
-    """Make a table of nameless features; a stream's length is its ticks up to the last with a value.
+    """Make a table of unnamed features; a stream ends at its last tick with a value.
 
     Parameters
     ----------
@@ -200,7 +193,7 @@ def plain_table(values: npt.ArrayLike, labels: npt.ArrayLike | None) -> FeatureT
     Raises
     ------
     ValueError
-        If the shapes do not fit.
+        If the shapes do not match.
     DataError
         If there are no ticks.
 

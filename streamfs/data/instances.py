@@ -1,4 +1,4 @@
-"""Instances with numeric and nominal features, each instance with its label."""
+"""Labelled instances with numeric and nominal features."""
 
 import json
 import math
@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from streamfs.data.arff import read_arff
-from streamfs.data.recordings import check_names
-from streamfs.data.text_table import Categories, Table, read_lines, read_text
+from streamfs.data.stream_files import check_names
+from streamfs.data.text_table import Categories, TextTable, read_lines, read_text
 from streamfs.errors import DataError
 
 Array = npt.NDArray[np.float64]
@@ -22,24 +22,24 @@ Labels = npt.NDArray[np.str_]
 
 @dataclass(frozen=True, eq=False)
 class Instances:
-    """Labelled instances, ready for a selector or a classifier.
+    """Labelled instances for selectors and classifiers.
 
     Parameters
     ----------
     values : ndarray of shape (n_instances, n_features)
-        Numbers, and codes of categories; NaN is missing.
+        Numbers and category codes; NaN is missing.
     labels : ndarray of shape (n_instances,)
         The class of each instance, as text.
     names : tuple of str
         Names of the features.
     categories : tuple of tuple of str, or None
-        What the codes 0, 1, ... of each nominal feature stand for, be they in use or not; None for a numeric
+        Meaning of the codes 0, 1, ... of each nominal feature, whether they occur or not; None for a numeric
         feature.
 
     Raises
     ------
     DataError
-        If shapes do not fit, a name is empty or repeats, a value is infinite, or a code has no category.
+        If shapes do not match, a name is empty or repeated, a value is infinite, or a code has no category.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Instances:
             shape = self.values.shape
             raise DataError(f"values have shape {shape}, expected {len(self.labels)} labels, {n_features} names")
         if len(self.categories) != n_features:
-            raise DataError(f"categories are {len(self.categories)}, expected {n_features}, one a feature")
+            raise DataError(f"categories are {len(self.categories)}, expected {n_features}, one per feature")
         check_names("feature", self.names)
         for name, kind, column in zip(self.names, self.categories, self.values.T, strict=True):
             known = column[~np.isnan(column)]
@@ -71,7 +71,7 @@ class Instances:
 
     @property
     def nominal(self) -> tuple[int, ...]:
-        """The indices of the nominal features."""
+        """Indices of the nominal features."""
         return tuple(index for index, kind in enumerate(self.categories) if kind is not None)
 
     @classmethod
@@ -82,38 +82,38 @@ class Instances:
         nominal: Sequence[str] = (),
         names: Sequence[str] | None = None,
     ) -> Self:
-        """Read a file: ARFF where its name ends in ``.arff`` or ``.arff.gz``, else text with one instance a line.
+        """Read an ARFF file (``.arff``, ``.arff.gz``), or any other as text with one instance per line.
 
-        Lines of text have cells between commas, tabs or semicolons, whichever the first line has most of; a cell
-        may stand in double quotes. An empty cell and `?`, also in quotes, are missing. A line that starts with
-        `%` is a comment. A feature is numeric where all its known cells are numbers (``nan`` is a missing one);
-        else it is nominal, and its categories are those that occur, sorted.
+        The cells of a line of text are separated by commas, tabs or semicolons, whichever is most frequent in the
+        first line, and may be in double quotes. An empty cell and `?`, even in quotes, are missing. A line that
+        starts with `%` is a comment. A feature is numeric if all its known cells are numbers (``nan`` is missing);
+        else it is nominal, and its categories are the values that occur, sorted.
 
         In ARFF, names, types and categories are as declared, and a `?` in quotes is a category.
 
         Parameters
         ----------
         path : str or Path
-            The file, in UTF-8, as it is or packed by gzip.
+            The file, in UTF-8, plain or compressed by gzip.
         label : str, optional
-            The column of the labels, by default the last; they are taken as they are written.
+            Column of the labels, which are kept as written; by default the last column.
         nominal : sequence of str
             Features of a text file that are nominal although all their cells are numbers.
         names : sequence of str, optional
-            Names of all columns of a text file whose first line is an instance.
+            Names of all columns of a text file without a header.
 
         Raises
         ------
         DataError
-            If the file cannot be read as such; with the line and what is wrong with it.
+            If the file cannot be read; the message names the line and the error.
         ValueError
-            If `nominal` or `names` are given for an ARFF file.
+            If `nominal` or `names` is given for an ARFF file.
         """
         path = Path(path)
         lines = read_lines(path)
         if re.search(r"\.arff(\.gz)?$", path.name, re.IGNORECASE):
             if nominal or names:
-                raise ValueError(f"nominal or names are given, expected none: {path} declares its own")
+                raise ValueError(f"nominal or names is given, expected neither: {path} declares its own")
             table = read_arff(lines, path)
         else:
             table = read_text(lines, path, names)
@@ -123,20 +123,20 @@ class Instances:
 
 
 def read_described(path: str | Path) -> Instances:
-    """Read a text file whose label, kinds and declared categories are in a JSON file beside it.
+    """Read a text file described by a JSON file next to it: its label, kinds and declared categories.
 
     The JSON has ``class_attribute`` and ``features``, each with a ``name``, a ``kind``, which is ``numeric`` or
-    ``nominal``, and if nominal ``values``. It may have ``class_values_declared``; the rest is not looked at.
+    ``nominal``, and, if nominal, ``values``. It may have ``class_values_declared``; other keys are ignored.
 
     Parameters
     ----------
     path : str or Path
-        The file; ``iris.csv`` is described by ``iris.json``. Its text is as `Instances.read` says.
+        A text file as `Instances.read` reads it; ``iris.csv`` is described by ``iris.json``.
 
     Raises
     ------
     DataError
-        If a file cannot be read, or holds what is not described.
+        If a file cannot be read, or the two do not match.
     """
     path = Path(path)
     description = path.with_name(re.sub(r"\.[^.]+(\.gz)?$", ".json", path.name))
@@ -144,19 +144,19 @@ def read_described(path: str | Path) -> Instances:
     table = read_text(read_lines(path), path, None)
     if set(table.names) != {*kinds, label}:
         odd = min(set(table.names) ^ {*kinds, label})
-        raise DataError(f"column {odd!r} is in one of {path} and {description} only, expected it in both")
+        raise DataError(f"column {odd!r} is in only one of {path} and {description}, expected it in both")
     table = table._replace(categories=tuple({**kinds, label: classes}[name] for name in table.names))
     return Instances(*_parts(table, label, path))
 
 
 def _described(path: Path) -> tuple[str, Categories | None, dict[str, Categories | None]]:
-    """The label, its declared values, and the categories of each feature."""
+    """Return the label, its declared values, and the categories of each feature."""
     try:
         description: Any = json.loads(path.read_bytes())
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path} is no JSON: {error}") from error
+        raise DataError(f"{path} is not JSON: {error}") from error
     try:
         declared = description.get("class_values_declared")
         classes = None if declared is None else tuple(map(str, declared))
@@ -167,14 +167,14 @@ def _described(path: Path) -> tuple[str, Categories | None, dict[str, Categories
 
 
 def _kind(feature: Any) -> Categories | None:
-    """The categories of a feature that a JSON file describes."""
+    """Return the categories of a feature that a JSON file describes."""
     if feature["kind"] not in ("numeric", "nominal"):
         raise KeyError(feature["kind"])
     return tuple(map(str, feature["values"])) if feature["kind"] == "nominal" else None
 
 
-def _infer(table: Table, nominal: set[int]) -> Table:
-    """Give categories to the columns that are to be nominal, and to those that have other cells than numbers."""
+def _infer(table: TextTable, nominal: set[int]) -> TextTable:
+    """Give categories to the `nominal` columns, and to those with cells that are not numbers."""
     categories = list(table.categories)
     for index in range(len(categories)):
         known = {cells[index] for _, cells in table.rows if len(cells) > index} - {None}
@@ -183,8 +183,8 @@ def _infer(table: Table, nominal: set[int]) -> Table:
     return table._replace(categories=tuple(categories))
 
 
-def _column(table: Table, name: str | None, path: Path) -> int:
-    """The index of a column, the last where no name is given."""
+def _column(table: TextTable, name: str | None, path: Path) -> int:
+    """Return the index of a column, of the last if no name is given."""
     if name is None:
         return len(table.names) - 1
     if name not in table.names:
@@ -192,8 +192,8 @@ def _column(table: Table, name: str | None, path: Path) -> int:
     return table.names.index(name)
 
 
-def _parts(table: Table, label: str | None, path: Path) -> tuple[Array, Labels, tuple[str, ...], Any]:
-    """The parameters of `Instances`."""
+def _parts(table: TextTable, label: str | None, path: Path) -> tuple[Array, Labels, tuple[str, ...], Any]:
+    """Return the arguments of `Instances`."""
     try:
         check_names("column", table.names)
     except DataError as error:
@@ -213,7 +213,7 @@ def _parts(table: Table, label: str | None, path: Path) -> tuple[Array, Labels, 
         if cells[label_index] is None:
             raise DataError(f"line {number} of {path} has no {table.names[label_index]}, expected a label")
     if table.categories[label_index] is not None:
-        _codes(table, label_index, path)  # no label but the declared
+        _codes(table, label_index, path)  # refuses labels that are not declared
     features = [index for index in range(n_columns) if index != label_index]
     return (
         np.stack([_codes(table, index, path) for index in features], axis=1),
@@ -223,8 +223,8 @@ def _parts(table: Table, label: str | None, path: Path) -> tuple[Array, Labels, 
     )
 
 
-def _codes(table: Table, index: int, path: Path) -> Array:
-    """The numbers or the codes of a column."""
+def _codes(table: TextTable, index: int, path: Path) -> Array:
+    """Return the numbers or the category codes of a column."""
     texts = [cells[index] for _, cells in table.rows]
     categories = table.categories[index]
     codes: dict[str | None, float]
@@ -243,7 +243,7 @@ def _codes(table: Table, index: int, path: Path) -> Array:
 
 
 def _number(text: str | None) -> float | None:
-    """What a text says, if it is a number."""
+    """Return the number that a text represents, or None."""
     try:
         return None if text is None or "_" in text else float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Recorded, labelled streams on one grid of ticks."""
+"""Recorded, labelled streams on a common grid of ticks."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from feature_extractors.base import LARGEST, Array
 from feature_extractors.report import silent_ticks, split_channel
-from streamfs.data.recordings import Recorded, check_names, check_period, read_recorded, write_recorded
+from streamfs.data.stream_files import StreamArrays, check_names, check_period, read_streams, write_streams
 from streamfs.errors import DataError
 
 Integers = npt.NDArray[np.int64]
@@ -17,12 +17,12 @@ Labels = npt.NDArray[np.str_]
 
 
 class StreamSet:
-    """Recorded streams on one grid of ticks, each with its label.
+    """Recorded streams on a common grid of ticks, each with its label.
 
     Parameters
     ----------
     values : array_like of shape (n_streams, n_ticks, n_columns)
-        The samples; NaN is a missing reading.
+        Readings; NaN is missing.
     labels : array_like of shape (n_streams,)
         The class of each stream, as text.
     columns : sequence of str
@@ -32,12 +32,12 @@ class StreamSet:
     names : sequence of str, optional
         Names of the streams; by default ``stream-0`` and so on.
     lengths : array_like of shape (n_streams,), optional
-        Ticks of each stream; by default all. Values beyond are ignored.
+        Number of ticks of each stream; by default `n_ticks`. Values beyond are ignored.
 
     Raises
     ------
     DataError
-        If shapes do not fit, a name is empty or repeats, or a value is infinite.
+        If shapes do not match, a name is empty or repeated, or a value is infinite.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class StreamSet:
 
     @property
     def n_ticks(self) -> int:
-        """Ticks of the longest stream that the arrays can hold."""
+        """Number of ticks of the array of values; streams may be shorter."""
         return int(self.values.shape[1])
 
     @property
@@ -104,7 +104,7 @@ class StreamSet:
         return tuple(str(c) for c in np.unique(self.labels))
 
     def take(self, indices: npt.ArrayLike) -> "StreamSet":
-        """Some of the streams, in the order asked for; `indices` may be a mask."""
+        """Return some of the streams, in the given order; `indices` may be a mask."""
         index = np.arange(len(self))[np.asarray(indices, dtype=None if np.size(indices) else np.intp)]
         names = [self.names[i] for i in index]
         return StreamSet(
@@ -112,12 +112,12 @@ class StreamSet:
         )
 
     def split(self, share: float, seed: int) -> tuple["StreamSet", "StreamSet"]:
-        """Cut in two, class by class, at random: the first part holds that share of each class.
+        """Split at random, stratified by class; the first part has the given share of each class.
 
         Raises
         ------
         ValueError
-            If the share is not within 0 and 1.
+            If the share is not between 0 and 1.
 
         Examples
         --------
@@ -136,15 +136,15 @@ class StreamSet:
         return self.take(np.flatnonzero(first)), self.take(np.flatnonzero(~first))
 
     def seen_through(self, channels: Sequence[str], max_silence: float | None = None) -> "StreamSet":
-        """The streams as a gateway sees them: each channel is a column under its report policy.
+        """Return the streams as a gateway sees them: each channel is a column under its report policy.
 
         Parameters
         ----------
         channels : sequence of str
-            Columns, optionally with a report policy after ``@``.
+            Columns, each optionally with a report policy after ``@``.
         max_silence : float, optional
-            Seconds after which a channel that sends on change repeats its value, and beyond which a value is held
-            no more; by default for ever.
+            Seconds after which a channel that sends on change repeats its value, and after which a value is no
+            longer held; by default, values are held indefinitely.
 
         Returns
         -------
@@ -154,9 +154,9 @@ class StreamSet:
         Raises
         ------
         DataError
-            If a channel's column is not there.
+            If the streams have no column of a channel.
         ValueError
-            If the silence is shorter than a tick.
+            If `max_silence` is shorter than a tick.
 
         Examples
         --------
@@ -172,7 +172,7 @@ class StreamSet:
         return StreamSet(seen, self.labels, channels, self.period, self.names, self.lengths)
 
     def episodes(self) -> "StreamSet":
-        """Each stream from its first complete tick, at which its episode opens; one without keeps no tick.
+        """Return each stream from its first complete tick on, when its episode opens; if none is, it has no ticks.
 
         Examples
         --------
@@ -192,7 +192,7 @@ class StreamSet:
         return StreamSet(moved, self.labels, self.columns, self.period, self.names, self.lengths - first)
 
     def column(self, name: str) -> Array:
-        """Readings of one column, shape (n_streams, n_ticks); NaN beyond a stream's length.
+        """Return the readings of a column, shape (n_streams, n_ticks); NaN beyond a stream's length.
 
         Raises
         ------
@@ -200,50 +200,52 @@ class StreamSet:
             If there is no such column.
         """
         if name not in self.columns:
-            raise DataError(f"column {name!r} is not there, expected one of {', '.join(self.columns)}")
+            raise DataError(f"column {name!r} does not exist, expected one of {', '.join(self.columns)}")
         return self.values[:, :, self.columns.index(name)]
 
     @classmethod
     def read(cls, path: str | Path, period: float | None = None, *, labelled: bool = True) -> Self:
-        """Read streams from a CSV or Parquet file of the columns ``stream, time, label`` and the readings.
+        """Read streams from a CSV or Parquet file with the columns ``stream, time, label`` and the readings.
 
         Parameters
         ----------
         path : path
-            The file; ``.csv``, ``.csv.gz`` or ``.parquet``. Rows of a stream are its ticks, in any order; times
-            are in seconds, from any start.
+            The file; ``.csv``, ``.csv.gz`` or ``.parquet``. The rows of a stream are its ticks, in any order;
+            times are in seconds, from any origin.
         period : float, optional
-            Seconds a tick; by default the smallest step of time in the file.
+            Seconds per tick; by default the smallest time step in the file.
         labelled : bool
-            Whether every stream must have a label; if not, one without has the empty text.
+            Whether every stream must have a label; if not, a missing label is the empty string.
 
         Raises
         ------
         DataError
-            If the file cannot be read, a column is missing, a reading is no number, a stream has two labels, two
-            rows of one stream fall on one tick, or the ticks would need more than 2 GiB. Rows are counted
+            If the file cannot be read, a column is missing, a reading is not a number, a stream has two labels,
+            two rows of a stream fall on the same tick, or the ticks would need more than 2 GiB. Rows are counted
             from 1, after the header.
 
         Notes
         -----
         A stream begins at its first row. A tick without a row is a missing sample. An empty cell is a missing
-        reading. A row without time and readings is a stream that has no ticks.
+        reading. A row without time and readings stands for a stream without ticks.
         """
-        return cls(*read_recorded(Path(path), period, labelled=labelled))
+        return cls(*read_streams(Path(path), period, labelled=labelled))
 
     def write(self, path: str | Path) -> None:
-        """Write streams to a CSV or Parquet file, as `read` reads them.
+        """Write the streams to a CSV or Parquet file that `read` reads.
 
         Raises
         ------
         DataError
-            If the file's ending is neither ``.csv`` nor ``.parquet``, or a column has a name that means
-            something else there.
+            If the file's ending is neither ``.csv`` nor ``.parquet``, or a column is named ``stream``, ``time`` or
+            ``label``.
         OSError
             If the file cannot be written.
         """
-        recorded = Recorded(self.values, self.labels.tolist(), self.columns, self.period, self.names, self.lengths)
-        write_recorded(recorded, Path(path))
+        labels = self.labels.tolist()
+        write_streams(
+            StreamArrays(self.values, labels, self.columns, self.period, self.names, self.lengths), Path(path)
+        )
 
 
 def _expect(what: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
@@ -260,12 +262,6 @@ def _whole(lengths: npt.ArrayLike) -> Integers:
 
 
 def require_streams(streams: object) -> None:
-    """Refuse what is no set of streams.
-
-    Raises
-    ------
-    TypeError
-        Saying how to get one.
-    """
+    """Raise a TypeError unless `streams` is a `StreamSet`."""
     if not isinstance(streams, StreamSet):
         raise TypeError(f"streams is {streams!r}, expected a StreamSet, such as StreamSet.read('streams.csv')")

@@ -1,4 +1,4 @@
-"""Tables of text: files with one instance a line."""
+"""Tables of text: files with one instance per line."""
 
 import csv
 import gzip
@@ -14,17 +14,17 @@ Categories = tuple[str, ...]
 Cells = list[str | None]
 
 
-class Table(NamedTuple):
-    """What a file of instances says, as text.
+class TextTable(NamedTuple):
+    """Contents of a file of instances, as text.
 
     Parameters
     ----------
     names : tuple of str
-        Those of the columns.
+        Names of the columns.
     categories : tuple of tuple of str, or None
-        The values of each nominal column; None for a numeric one.
+        Values of each nominal column; None for a numeric one.
     rows : list of tuple of int and list of str or None
-        The number of the line and the cells of each instance, None where a cell is missing.
+        Line number and cells of each instance; None is a missing cell.
     """
 
     names: tuple[str, ...]
@@ -33,7 +33,7 @@ class Table(NamedTuple):
 
 
 def read_lines(path: Path) -> list[tuple[int, str]]:
-    """The number and the text of each line that is neither blank nor a comment."""
+    """Return number and text of each line that is neither blank nor a comment."""
     try:
         content = path.read_bytes()
         if content.startswith(b"\x1f\x8b"):
@@ -57,14 +57,14 @@ def read_lines(path: Path) -> list[tuple[int, str]]:
     return lines
 
 
-def read_text(lines: list[tuple[int, str]], path: Path, names: Sequence[str] | None) -> Table:
-    """Read lines of cells; all columns are numeric as yet."""
+def read_text(lines: list[tuple[int, str]], path: Path, names: Sequence[str] | None) -> TextTable:
+    """Read lines of cells into a table whose columns all count as numeric."""
     unquoted = re.sub(r'"[^"]*"', "", lines[0][1])
     separator = max(",\t;", key=unquoted.count)
     rows = [(number, _cells(number, text, separator, path)) for number, text in lines]
     if names is None:
         names = ["" if cell is None else cell for cell in rows.pop(0)[1]]
-    return Table(tuple(names), (None,) * len(names), rows)
+    return TextTable(tuple(names), (None,) * len(names), rows)
 
 
 def _cells(number: int, text: str, separator: str, path: Path) -> Cells:

@@ -89,7 +89,7 @@ class OnRows:
         TrainingError
             If no feature is selected.
         """
-        streams, ticks = table.drawn_rows(self.positions, self.most_rows, self.random_state)
+        streams, ticks = table.sample_rows(self.positions, self.most_rows, self.random_state)
         values = table.values[streams, ticks - 1]
         self.estimator.fit(np.where(np.isfinite(values), values, np.nan), table.labels[streams], groups=streams)
         self.ranking_: Integers = self.estimator.ranking_

@@ -53,7 +53,7 @@ class NeighborsLearner:
         TrainingError
             If there are fewer rows than neighbours, or no feature is selected.
         """
-        streams, ticks = table.drawn_rows(self.positions, MOST_INSTANCES, self.seed)
+        streams, ticks = table.sample_rows(self.positions, MOST_INSTANCES, self.seed)
         if len(streams) < self.model.n_neighbors:
             raise TrainingError(
                 f"there are {len(streams)} instances, expected at least the {self.model.n_neighbors} neighbours "

@@ -9,8 +9,6 @@ from helpers.procedures import channels_procedure, labelled_streams
 from streamfs import Procedure, evaluate, train
 from streamfs.base import container
 from streamfs.cli.demo import run_demo
-from streamfs.data import quality_checks as oddities
-from streamfs.data.streams import StreamSet
 from streamfs.errors import MissingExtraError, ModelError
 from streamfs.evaluation.evaluation import replay
 from streamfs.procedure.procedure import KIND, VERSION
@@ -117,15 +115,6 @@ def test_relief_refuses_numbers_that_are_no_classes(relief):
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         relief().fit(rng.normal(size=(20, 2)), rng.normal(size=20))
-
-
-def test_a_step_or_a_column_that_is_odd_is_noticed():
-    nan = np.nan
-    assert oddities.empty_columns(StreamSet([[[1.0, nan]], [[2.0, nan]]], ["a", "b"], ["x", "y"])) == ["y"]
-    values = [[[1.0], [nan], [nan], [2.0], [nan], [nan], [3.0], [4.0]]]
-    assert oddities.usual_step(StreamSet(values, ["a"], ["x"], 0.5)) == 1.5
-    assert oddities.usual_step(StreamSet([[[1.0], [2.0], [nan], [3.0], [4.0]]], ["a"], ["x"])) is None
-    assert oddities.usual_step(StreamSet([[[1.0]]], ["a"], ["x"])) is None
 
 
 @pytest.mark.parametrize("package", ["iotcore", "matplotlib"])

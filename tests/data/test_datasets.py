@@ -1,4 +1,4 @@
-"""Real recordings: each stream is of the nodes and times that its label says, and nothing gives the label away."""
+"""Real recordings: labels match nodes and times, and nothing else reveals the label."""
 
 import gzip
 import os
@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamfs.data import datasets
-from streamfs.data.datasets import NAMES, Pair, Recording, load, room_climate_fold
+from streamfs.data.datasets import NAMES, load, room_climate_fold
+from streamfs.data.node_pairs import Pair, Recording
 from streamfs.errors import DataError
 
 PLACE = 10**6
@@ -19,12 +20,12 @@ BLOCKS = {"sml2010": 40, "appliances": 120, "uncg_wsn": 60}
 
 
 def reading(place, row):
-    """A reading whose change from one row to the next tells both the place and the row."""
+    """Return a reading whose change to the next row encodes both place and row."""
     return row * row + PLACE * place * row
 
 
 def marks(column):
-    """Of blocks of such readings: their places, and their first rows."""
+    """Return the places and first rows of blocks of such readings."""
     places, twice = np.divmod(column[:, 1], PLACE)
     return places, (twice - 1) / 2
 
@@ -36,7 +37,7 @@ def write(path, header, rows):
 
 
 def write_room_climate(folder, n_measurements=6):
-    """Temperature is 100 times the measurement, and the mote; a row each 4 s, for 21 minutes."""
+    """Write temperatures of 100 times the measurement plus the mote, a row every 4 s, for 21 minutes."""
     rows = [
         (f"{m:02d}", 1_458_031_648_545 + 10**8 * m + 4000 * i, mote, 100 * m + mote, i, 0, 1, 0, 0, 0, 0)
         for m in range(n_measurements)
@@ -84,7 +85,7 @@ WRITERS = dict(zip(NAMES, (write_room_climate, write_sml2010, write_appliances, 
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    """A folder of small recordings whose readings say where and when they are from."""
+    """Return a folder of small recordings whose readings encode place and time."""
     folder = tmp_path_factory.mktemp("recordings")
     for writer in WRITERS.values():
         writer(folder)
@@ -92,13 +93,13 @@ def tiny(tmp_path_factory):
 
 
 def halves(streams):
-    """The readings of the first nodes, and of the second."""
+    """Return the readings of the first nodes and of the second nodes."""
     middle = len(streams.columns) // 2
     return streams.values[..., :middle], streams.values[..., middle:]
 
 
 @pytest.mark.parametrize("name", BLOCKS)
-def test_a_stream_is_of_one_block_and_of_the_places_that_its_label_says(tiny, name):
+def test_a_stream_is_of_one_block_and_its_label_matches_its_places(tiny, name):
     for streams in load(name, tiny).split(seed=1):
         (places, starts), (other_places, other_starts) = (marks(node[..., 0]) for node in halves(streams))
         assert (starts == other_starts).all()
@@ -106,7 +107,7 @@ def test_a_stream_is_of_one_block_and_of_the_places_that_its_label_says(tiny, na
         np.testing.assert_array_equal(places == other_places, streams.labels == "same")
 
 
-def test_a_stream_of_room_climate_is_of_two_motes_and_of_the_measurements_that_its_label_says(tiny):
+def test_a_stream_of_room_climate_is_of_two_motes_and_its_label_matches_their_measurements(tiny):
     for streams in load("room_climate", tiny).split(seed=1):
         (measurements, motes), (others, other_motes) = (divmod(node[:, 0, 0], 100) for node in halves(streams))
         assert (motes < other_motes).all()
@@ -115,7 +116,7 @@ def test_a_stream_of_room_climate_is_of_two_motes_and_of_the_measurements_that_i
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("name", NAMES)
-def test_training_and_testing_share_no_time(tiny, name, seed):
+def test_training_and_test_streams_share_no_time(tiny, name, seed):
     def times(streams):
         if name == "room_climate":
             return {float(mark) // 100 for node in halves(streams) for mark in node[:, 0, 0]}
@@ -129,7 +130,7 @@ def test_training_and_testing_share_no_time(tiny, name, seed):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_a_node_has_recorded_is_in_as_many_streams_of_either_class(tiny, name):
+def test_each_recording_of_a_node_is_equally_frequent_in_both_classes(tiny, name):
     for streams in load(name, tiny).split(seed=3):
         for node in halves(streams):
             same, different = (
@@ -139,7 +140,7 @@ def test_what_a_node_has_recorded_is_in_as_many_streams_of_either_class(tiny, na
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_seed_decides_the_split(tiny, name):
+def test_the_seed_determines_the_split(tiny, name):
     recording = load(name, tiny)
     first, again, other = ([s.names for s in recording.split(seed)] for seed in (4, 4, 5))
     assert first == again
@@ -156,7 +157,7 @@ def test_a_seed_decides_the_split(tiny, name):
         ("uncg_wsn", ("a.temperature", "a.humidity", "b.temperature", "b.humidity"), 60, 5.0, 4 * 6),
     ],
 )
-def test_streams_have_the_shape_that_is_said(tiny, name, columns, n_ticks, period, n_streams):
+def test_streams_have_the_documented_shape(tiny, name, columns, n_ticks, period, n_streams):
     for streams in load(name, tiny).split(seed=0):
         assert streams.columns == columns
         assert streams.values.shape == (n_streams, n_ticks, len(columns))
@@ -181,7 +182,7 @@ def test_any_recording_is_split_by_time_and_balanced(seed, n_times, n_places, n_
         assert (streams.labels == "same").sum() * 2 == len(streams)
 
 
-def test_a_block_that_misses_a_reading_is_left_out(tmp_path):
+def test_a_block_with_a_missing_reading_is_left_out(tmp_path):
     write_sml2010(tmp_path, left_out=(41,))
     starts = {start for part in load("sml2010", tmp_path).split(0) for start in marks(part.column("humidity"))[1]}
     assert starts == {0, 80, 120, 160, 200}
@@ -195,7 +196,7 @@ def test_a_block_with_an_event_is_left_out(tmp_path):
     assert starts == {0, 120, 180, 240, 300}
 
 
-def test_two_rows_at_one_tick_make_no_block(tmp_path):
+def test_a_block_with_two_rows_at_one_tick_is_left_out(tmp_path):
     write_appliances(tmp_path, n_rows=600)
     path = tmp_path / "sensors/appliances/appliances.csv.gz"
     header, *rows = gzip.decompress(path.read_bytes()).decode().split()
@@ -227,25 +228,25 @@ def test_a_fold_of_room_climate_has_the_pairs_of_its_file(tiny):
     assert room_climate_fold("train", tiny, every=2).names == ("pair-0",)
 
 
-def test_a_fold_that_is_not_there_is_refused(tiny):
+def test_an_unknown_fold_is_refused(tiny):
     with pytest.raises(DataError, match="no fold 'third', expected one of test, train"):
         room_climate_fold("third", tiny)
     with pytest.raises(ValueError, match="every is 0, expected at least 1"):
         room_climate_fold("train", tiny, every=0)
 
 
-def test_a_pair_that_was_not_recorded_is_refused(tmp_path):
+def test_a_pair_without_readings_is_refused(tmp_path):
     write_room_climate(tmp_path, n_measurements=2)
     with pytest.raises(DataError, match=r"mote '1' of .* has no readings in measurement '02'"):
         room_climate_fold("test", tmp_path)
 
 
 def test_an_unknown_name_is_refused(tiny):
-    with pytest.raises(ValueError, match="no recording 'kitchen', expected one of room_climate, sml2010"):
+    with pytest.raises(ValueError, match="recording is 'kitchen', expected one of room_climate, sml2010"):
         load("kitchen", tiny)
 
 
-def test_where_the_data_is_has_to_be_said(monkeypatch, tiny):
+def test_the_folder_of_the_data_is_required(monkeypatch, tiny):
     monkeypatch.setenv("STREAMFS_DATA", str(tiny))
     assert datasets.folder() == tiny
     assert len(load("sml2010").pairs) == 12
@@ -256,7 +257,7 @@ def test_where_the_data_is_has_to_be_said(monkeypatch, tiny):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_missing_file_is_refused(tmp_path, name):
-    with pytest.raises(DataError, match="is not there: STREAMFS_DATA, or the folder given"):
+    with pytest.raises(DataError, match="does not exist: STREAMFS_DATA, or the given folder"):
         load(name, tmp_path)
 
 
@@ -276,7 +277,7 @@ def test_a_broken_file_is_refused(tmp_path, name):
         load(name, tmp_path)
 
 
-def test_a_date_that_is_none_is_refused(tmp_path):
+def test_an_invalid_date_is_refused(tmp_path):
     write_sml2010(tmp_path)
     path = tmp_path / "sensors/sml2010/sml2010.csv.gz"
     path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).replace(b"13/03/2012", b"31/02/2012")))
@@ -294,9 +295,9 @@ def test_a_recording_too_short_to_split_is_refused(tmp_path):
     ("name", "n_training", "n_testing"),
     [("room_climate", 360, 360), ("sml2010", 204, 204), ("appliances", 328, 328), ("uncg_wsn", 284, 288)],
 )
-def test_the_real_recordings_have_as_many_streams_as_is_said(name, n_training, n_testing):
+def test_the_real_recordings_have_the_documented_number_of_streams(name, n_training, n_testing):
     if "STREAMFS_DATA" not in os.environ:
-        pytest.skip(f"STREAMFS_DATA is not set: {name} is not there")
+        pytest.skip(f"STREAMFS_DATA is not set: {name} is missing")
     parts = load(name).split(seed=0)
     assert [len(streams) for streams in parts] == [n_training, n_testing]
     for streams in parts:

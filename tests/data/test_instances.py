@@ -1,4 +1,4 @@
-"""Instances: what makes them, and the files that hold them."""
+"""Instances, and the files that hold them."""
 
 import gzip
 import json
@@ -77,14 +77,14 @@ class TestText:
             '% people, "their\n' + CSV + " % that's all",
         ],
     )  # fmt: skip
-    def test_written_in_another_way(self, file, text):
+    def test_other_spellings_of_the_same_file(self, file, text):
         instances, plain = read(file, text, "other.csv"), read(file, CSV)
         assert instances.names == plain.names
         assert instances.categories == plain.categories
         assert_array_equal(instances.values, plain.values)
         assert_array_equal(instances.labels, plain.labels)
 
-    def test_packed(self, file):
+    def test_compressed_by_gzip(self, file):
         assert_array_equal(read(file, gzip.compress(CSV.encode(), mtime=0)).values, read(file, CSV).values)
 
     def test_a_cell_in_quotes_holds_separators(self, file):
@@ -97,7 +97,7 @@ class TestText:
         assert instances.names == ("age", "class")
         assert instances.labels.tolist() == ["blue", "brown", "7"]
 
-    def test_labels_are_taken_as_they_are_written(self, file):
+    def test_labels_are_kept_as_written(self, file):
         assert read(file, "x,class\n1,01\n2,1\n").labels.tolist() == ["01", "1"]
 
     def test_numbers_as_categories(self, file):
@@ -105,7 +105,7 @@ class TestText:
         assert instances.categories == (("10", "9"),)
         assert_array_equal(instances.values[:, 0], [0, 1, NAN])
 
-    def test_names_for_a_file_that_has_none(self, file):
+    def test_names_for_a_file_without_a_header(self, file):
         instances = read(file, "1,2,a\n3,4,b\n", names=["x", "y", "class"])
         assert instances.names == ("x", "y")
         assert_array_equal(instances.values, [[1, 2], [3, 4]])
@@ -118,7 +118,7 @@ class TestText:
         assert instances.categories == (None, ("b", "nan"))
         assert_array_equal(instances.values, [[1, 1], [NAN, 0]])
 
-    def test_underscores_make_no_number(self, file):
+    def test_a_text_with_underscores_is_not_a_number(self, file):
         assert read(file, "x,class\n1_000,a\n2,b\n").categories == (("1_000", "2"),)
 
     @pytest.mark.parametrize(
@@ -146,16 +146,16 @@ class TestText:
             (b"\x1f\x8b\x00", r"people.csv cannot be read: "),
         ],
     )
-    def test_what_is_wrong_is_named(self, file, text, message):
+    def test_a_damaged_file_is_refused_by_line(self, file, text, message):
         with pytest.raises(DataError, match=message):
             read(file, text)
 
-    def test_a_column_that_is_not_there(self, file):
+    def test_an_unknown_column_is_refused(self, file):
         for options in ({"label": "size"}, {"nominal": ["size"]}):
             with pytest.raises(DataError, match=r"people.csv has no column 'size', only age, eyes, class"):
                 read(file, CSV, **options)
 
-    def test_no_file(self, tmp_path):
+    def test_a_missing_file_is_refused(self, tmp_path):
         with pytest.raises(DataError, match=r"none.csv cannot be read: No such file"):
             Instances.read(tmp_path / "none.csv")
         with pytest.raises(DataError, match=r"cannot be read: Is a directory"):
@@ -163,7 +163,7 @@ class TestText:
 
 
 class TestArff:
-    def test_as_it_is_found(self, file):
+    def test_names_and_values_are_as_declared(self, file):
         for name, text in (("people.arff", ARFF), ("PEOPLE.ARFF.gz", gzip.compress(ARFF.encode()))):
             instances = read(file, text, name)
             assert instances.names == ("age", "colour of eyes")
@@ -180,7 +180,7 @@ class TestArff:
         text = "@relation r\n@attribute x{a}\n@attribute y integer\n@data\na,1\n?,2\n"
         assert read(file, text, "people.arff").labels.tolist() == ["1", "2"]
 
-    def test_spaces_in_quotes_stay(self, file):
+    def test_spaces_in_quotes_are_kept(self, file):
         text = "@relation r\n@attribute ' x ' numeric\n@attribute y {' a','a '}\n@data\n1,'a '\n2,' a'\n"
         instances = read(file, text, "people.arff")
         assert instances.names == (" x ",)
@@ -223,14 +223,14 @@ class TestArff:
             ("age", "class", r"people.arff: column 'class' occurs twice"),
         ],
     )
-    def test_what_is_wrong_is_named(self, file, old, new, message):
+    def test_a_damaged_file_is_refused_by_line(self, file, old, new, message):
         assert old in ARFF
         with pytest.raises(DataError, match=message):
             read(file, ARFF.replace(old, new, 1), "people.arff")
 
     def test_it_declares_its_own_names_and_kinds(self, file):
         for options in ({"nominal": ["age"]}, {"names": ["a", "b", "c"]}):
-            with pytest.raises(ValueError, match="nominal or names are given, expected none"):
+            with pytest.raises(ValueError, match="nominal or names is given, expected none"):
                 read(file, ARFF, "people.arff", **options)
 
 
@@ -268,29 +268,32 @@ class TestDescribed:
         [
             ({"class_values_declared": ["yes"]}, r"class is 'no' on line 3 of .*people.csv, expected one of yes"),
             ({"class_values_declared": 3}, r"people.json does not describe a label and features"),
-            ({"class_attribute": "kind"}, r"column 'class' is in one of .*people.csv and .*people.json only"),
-            ({"features": DESCRIPTION["features"][:1]}, r"column 'eyes' is in one of"),
+            (
+                {"class_attribute": "kind"},
+                r"column 'class' is in only one of .*people.csv and .*people.json",
+            ),
+            ({"features": DESCRIPTION["features"][:1]}, r"column 'eyes' is in only one of"),
             ({"features": [{"kind": "numeric"}]}, r"people.json does not describe a label and features: .*name"),
             ({"features": [{"name": "age", "kind": "date"}]}, r"people.json does not describe .*date"),
             ({"features": [{"name": "age", "kind": "nominal"}]}, r"people.json does not describe .*values"),
             ({"features": None}, r"people.json does not describe a label and features"),
         ],
     )
-    def test_what_is_wrong_is_named(self, file, change, message):
+    def test_a_damaged_file_is_refused_by_line(self, file, change, message):
         with pytest.raises(DataError, match=message):
             self.read(file, CSV, DESCRIPTION | change)
 
     @pytest.mark.parametrize("text", ["", "{", "\ud800".encode("utf-8", "surrogatepass"), b"\xff", "[" * 10**5])
-    def test_no_json(self, file, text):
+    def test_a_description_that_is_not_json_is_refused(self, file, text):
         file(text, "people.json")
-        with pytest.raises(DataError, match=r"people.json is no JSON"):
+        with pytest.raises(DataError, match=r"people.json is not JSON"):
             read_described(file(CSV))
 
-    def test_a_list_describes_nothing(self, file):
+    def test_a_description_that_is_a_list_is_refused(self, file):
         with pytest.raises(DataError, match=r"people.json does not describe a label and features"):
             self.read(file, CSV, "[1]")
 
-    def test_no_description(self, file):
+    def test_a_missing_description_is_refused(self, file):
         with pytest.raises(DataError, match=r"people.json cannot be read: No such file"):
             read_described(file(CSV))
 
@@ -307,7 +310,7 @@ class TestPublicSets:
         labels, counts = np.unique(instances.labels, return_counts=True)
         assert dict(zip(labels.tolist(), counts.tolist(), strict=True)) == expected["class_counts"]
 
-    def test_the_text_alone_says_the_same(self, path):
+    def test_the_text_alone_gives_the_same_instances(self, path):
         described, plain = read_described(path), Instances.read(path)
         assert_array_equal(plain.labels, described.labels)
         for one, other, kind, declared in zip(
@@ -321,7 +324,7 @@ class TestPublicSets:
 
 
 class TestDamage:
-    """Whatever is done to a file, it is read, or refused with what is wrong."""
+    """Any damage to a file leaves it readable or leads to a DataError."""
 
     @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
     @given(
@@ -350,13 +353,13 @@ class TestDamage:
             assert instances.values.shape == (len(instances.labels), len(instances.names))
 
 
-class TestWhatMakesThem:
+class TestArguments:
     @pytest.mark.parametrize(
         ("values", "names", "categories", "message"),
         [
             ([[1.0]], ("x", "y"), (None,) * 2, r"values have shape \(1, 1\), expected 1 labels, 2 names"),
             ([[1.0], [2.0]], ("x",), (None,), r"values have shape \(2, 1\), expected 1 labels, 1 names"),
-            ([[1.0]], ("x",), (), "categories are 0, expected 1, one a feature"),
+            ([[1.0]], ("x",), (), "categories are 0, expected 1, one per feature"),
             ([[1.0, 2.0]], ("x", "x"), (None,) * 2, "feature 'x' occurs twice"),
             ([[np.inf]], ("x",), (None,), "feature 'x' is inf, expected a finite number"),
             ([[2.0]], ("x",), (("a", "b"),), "feature 'x' is 2, expected a code below 2"),
@@ -364,6 +367,6 @@ class TestWhatMakesThem:
             ([[-1.0]], ("x",), (("a", "b"),), "feature 'x' is -1, expected a code below 2"),
         ],
     )
-    def test_what_does_not_fit(self, values, names, categories, message):
+    def test_arguments_that_do_not_match_are_refused(self, values, names, categories, message):
         with pytest.raises(DataError, match=message):
             Instances(np.array(values), np.array(["a"]), names, categories)

@@ -1,4 +1,4 @@
-"""Recorded streams: what makes a set, what is done with one, and the files that hold them."""
+"""Stream sets: construction, selection, splitting, and files."""
 
 import gzip
 import io
@@ -24,7 +24,7 @@ readings = st.floats(-1e100, 1e100) | st.just(NAN)
 
 @st.composite
 def stream_sets(draw, *, max_streams=4):
-    """Small sets with odd names, gaps, and streams of any length from no tick on."""
+    """Draw small sets with odd names, gaps, and streams of any length, including 0."""
     columns = draw(
         st.lists(texts.filter(lambda c: c not in ("stream", "time", "label")), min_size=1, max_size=3, unique=True)
     )
@@ -88,23 +88,23 @@ def assert_same(found, expected):
         ({"period": float("inf")}, "period is inf, expected"),
     ],
 )
-def test_a_set_that_does_not_fit_is_refused(given, message):
+def test_arguments_that_do_not_match_are_refused(given, message):
     fitting = {"values": np.zeros((2, 3, 1)), "labels": ["a", "b"], "columns": ["x"]}
     with pytest.raises(DataError, match=message):
         StreamSet(**(fitting | given))
 
 
-def test_an_infinite_reading_is_refused_and_found():
+def test_an_infinite_reading_is_refused_with_its_place():
     with pytest.raises(DataError, match="x of stream two is -inf at tick 3"):
         StreamSet([[[0.0]] * 3, [[0.0], [0.0], [-np.inf]]], ["a", "b"], ["x"], names=["one", "two"])
 
 
-def test_what_lies_beyond_a_stream_is_ignored():
+def test_values_beyond_a_streams_length_are_ignored():
     streams = StreamSet([[[1.0], [np.inf]]], ["a"], ["x"], lengths=[1])
     assert_array_equal(streams.values, [[[1.0], [NAN]]])
 
 
-def test_a_set_keeps_its_own_copy_of_the_values():
+def test_a_set_copies_its_values():
     values, lengths = np.zeros((1, 2, 1)), np.array([2])
     streams = StreamSet(values, ["a"], ["x"], lengths=lengths)
     values[:], lengths[:] = 7.0, 1
@@ -112,14 +112,14 @@ def test_a_set_keeps_its_own_copy_of_the_values():
     assert streams.lengths.tolist() == [2]
 
 
-def test_an_unknown_column_is_named_with_the_known_ones():
-    with pytest.raises(DataError, match=r"column 'a.lihgt' is not there, expected one of a.level, b.level"):
+def test_an_unknown_column_is_refused_listing_the_known_ones():
+    with pytest.raises(DataError, match=r"column 'a.lihgt' does not exist, expected one of a.level, b.level"):
         labelled_streams().column("a.lihgt")
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @given(streams=stream_sets())
-def test_what_is_written_is_read_again(tmp_path_factory, ending, streams):
+def test_a_written_set_is_read_back(tmp_path_factory, ending, streams):
     path = tmp_path_factory.mktemp("round") / f"streams.{ending}"
     streams.write(path)
     assert_same(StreamSet.read(path, streams.period), streams)
@@ -195,11 +195,11 @@ def test_an_empty_cell_is_a_missing_reading(file, cell):
 
 
 @pytest.mark.parametrize(("cell", "number"), [("1e3", 1000.0), (" 2.5 ", 2.5), ("+1", 1.0), ("-0.5", -0.5)])
-def test_numbers_are_read_as_people_write_them(file, cell, number):
+def test_common_spellings_of_numbers_are_read(file, cell, number):
     assert read(file, f"stream,time,label,x\na,0,calm,{cell}\n").values.item() == number
 
 
-def test_a_stream_whose_only_row_is_empty_stays(file):
+def test_a_stream_whose_only_row_is_empty_is_kept(file):
     streams = read(file, "stream,time,label,x\na,0,calm,1\nb,0,busy,\nc,,busy,\n")
     assert streams.names == ("a", "b", "c")
     assert streams.labels.tolist() == ["calm", "busy", "busy"]
@@ -223,7 +223,7 @@ def test_a_file_may_hold_only_streams_without_ticks(file):
     ],
     ids=["blank lines", "carriage returns", "byte order mark", "quotes", "blank line within", "no last newline"],
 )
-def test_files_are_read_as_spreadsheets_write_them(file, text):
+def test_files_of_spreadsheets_are_read(file, text):
     assert_same(read(file, text), read(file, TWO))
 
 
@@ -231,7 +231,7 @@ def test_a_compressed_file_is_read(file):
     assert_same(StreamSet.read(file(gzip.compress(TWO.encode()), "streams.csv.gz")), read(file, TWO))
 
 
-def test_a_path_is_no_pattern(file):
+def test_a_path_is_not_a_pattern(file):
     assert_same(StreamSet.read(file(TWO, "run[1]*.csv")), read(file, TWO))
 
 
@@ -265,24 +265,24 @@ def test_a_path_is_no_pattern(file):
         (b"\x00\x01\x02\x03", "has no column 'stream'"),
     ],
 )
-def test_a_file_that_does_not_fit_is_refused(file, text, message):
+def test_a_damaged_table_is_refused(file, text, message):
     with pytest.raises(DataError, match=message):
         read(file, text)
 
 
-def test_rows_too_near_for_the_period_are_refused(file):
-    with pytest.raises(DataError, match=r"has 2 rows at tick 2 of 1 s: keep one .* or take a shorter period"):
+def test_rows_closer_than_the_period_are_refused(file):
+    with pytest.raises(DataError, match=r"has 2 rows at tick 2 of 1 s: keep one .* or use a shorter period"):
         read(file, "stream,time,label,x\na,0,calm,1\na,0.5,calm,2\na,1,calm,3\n", period=1.0)
 
 
 @pytest.mark.parametrize("period", [0.0, -1.0, NAN, float("inf")])
-def test_a_period_that_is_none_is_refused(file, period):
+def test_an_invalid_period_is_refused(file, period):
     with pytest.raises(DataError, match=f"period is {period}, expected a positive number"):
         read(file, TWO, period=period)
 
 
 @pytest.mark.parametrize(("time", "period"), [("1e12", None), ("1e12", 1.0), ("1e4", 1e-8)])
-def test_a_mistaken_time_does_not_fill_the_memory(file, time, period):
+def test_a_wrong_time_does_not_exhaust_memory(file, time, period):
     text = f"stream,time,label,x\na,0,calm,1\na,1,calm,1\nb,0,busy,1\nb,{time},busy,1\n"
     message = "stream b of .* spans 1,000,000,000,001 ticks of .* in 2 GiB: correct its times"
     with pytest.raises(DataError, match=message):
@@ -297,7 +297,7 @@ def test_unlabelled_streams_may_have_some_labels(file):
         read(file, "stream,time,x\n,0,1\n", labelled=False)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
+def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(DataError, match=r"none.csv cannot be read: No such file"):
         StreamSet.read(tmp_path / "none.csv")
     (tmp_path / "folder.csv").mkdir()
@@ -314,7 +314,7 @@ def test_a_wrong_ending_is_refused(file, name):
 
 
 @pytest.mark.parametrize("column", ["stream", "time", "label"])
-def test_a_column_that_would_not_come_back_is_not_written(tmp_path, column):
+def test_a_column_with_a_reserved_name_is_not_written(tmp_path, column):
     with pytest.raises(DataError, match=f"column '{column}' cannot be written"):
         StreamSet([[[1.0]]], ["a"], [column]).write(tmp_path / "streams.csv")
     assert not list(tmp_path.iterdir())
@@ -332,7 +332,7 @@ def test_a_damaged_file_is_refused(file, name, damage):
         StreamSet.read(file(damage(whole), name))
 
 
-def test_a_parser_that_panics_is_no_reason_to(file):
+def test_a_panic_of_the_parser_is_a_data_error(file):
     buffer = io.BytesIO()
     pl.read_csv(TWO.encode()).write_parquet(buffer)
     n_refused = 0
@@ -364,7 +364,7 @@ def test_a_column_of_another_type_is_refused(tmp_path, column, cells, message):
         StreamSet.read(path)
 
 
-def test_columns_of_kindred_types_are_read(tmp_path):
+def test_columns_of_related_types_are_read(tmp_path):
     path = tmp_path / "streams.parquet"
     table = {"stream": [7, 7], "time": [0, 1], "label": [True, True], "on": [True, None], "none": [None, None]}
     pl.DataFrame(table).write_parquet(path)
@@ -374,7 +374,7 @@ def test_columns_of_kindred_types_are_read(tmp_path):
 
 
 @given(streams=stream_sets(), data=st.data())
-def test_taken_streams_are_those_asked_for(streams, data):
+def test_take_returns_the_chosen_streams(streams, data):
     order = data.draw(st.permutations(range(len(streams))))
     taken = streams.take(order)
     assert taken.names == tuple(streams.names[i] for i in order)
@@ -407,13 +407,13 @@ def test_a_split_is_stratified_disjoint_and_seeded(counts, share, seed):
     assert again.names == first.names
 
 
-def test_another_seed_splits_otherwise():
+def test_different_seeds_give_different_splits():
     streams = labelled_streams(40)
     assert len({streams.split(0.5, seed)[0].names for seed in range(5)}) == 5
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, NAN])
-def test_a_share_beyond_the_whole_is_refused(share):
+def test_a_share_outside_0_to_1_is_refused(share):
     with pytest.raises(ValueError, match=f"share is {share}, expected 0 to 1"):
         labelled_streams().split(share, 0)
 
@@ -428,7 +428,7 @@ def test_columns_at_every_tick_are_seen_as_they_are(streams):
 
 
 @given(streams=stream_sets(max_streams=3), policy=st.sampled_from(["delta:1", "flag:0", "every:2", "mean:2"]))
-def test_what_is_seen_of_a_stream_depends_on_that_stream_alone(streams, policy):
+def test_the_view_of_a_stream_depends_on_that_stream_alone(streams, policy):
     column = '"' + streams.columns[0].replace('"', '""') + '"'
     seen = streams.seen_through([f"{column}@{policy}"])
     for index in range(len(streams)):
@@ -436,13 +436,13 @@ def test_what_is_seen_of_a_stream_depends_on_that_stream_alone(streams, policy):
         assert_array_equal(seen.values[index], alone.values[0])
 
 
-def test_what_is_held_ends_with_the_stream():
+def test_held_values_end_with_the_stream():
     streams = StreamSet([[[1.0], [NAN], [5.0]]], ["a"], ["t"], lengths=[2])
     assert_array_equal(streams.seen_through(["t@delta:1"]).values.ravel(), [1, 1, NAN])
 
 
-def test_a_channel_of_no_column_is_refused():
-    with pytest.raises(DataError, match="column 'light' is not there"):
+def test_a_channel_of_an_unknown_column_is_refused():
+    with pytest.raises(DataError, match="column 'light' does not exist"):
         labelled_streams().seen_through(["light@delta:3"])
 
 
@@ -467,7 +467,7 @@ def test_the_episodes_of_episodes_are_the_same(streams):
     assert_array_equal(once.episodes().lengths, once.lengths)
 
 
-def test_a_set_tells_what_it_is():
+def test_repr():
     assert repr(labelled_streams(4, 3)) == (
         "StreamSet(4 streams of up to 3 ticks of 1 s, columns a.level, b.level, a.noise, b.noise, "
         "labels busy 2, calm 2)"
@@ -478,5 +478,5 @@ def test_a_file_on_a_coarser_grid_is_refused(tmp_path):
     path = tmp_path / "streams.csv"
     path.write_text("stream,time,label,x\na,0,calm,1\na,2,calm,1\na,6,calm,2\n", encoding="utf-8")
     assert StreamSet.read(path, 2.0).lengths.tolist() == [4]
-    with pytest.raises(DataError, match="are 2 s apart at least, expected a tick of 1 s"):
+    with pytest.raises(DataError, match="are at least 2 s apart, expected a tick of 1 s"):
         StreamSet.read(path, 1.0)

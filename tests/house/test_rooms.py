@@ -28,7 +28,7 @@ ONLY_HERE = {
         "streamfs.gateway.transport.transport",
     },
     "matplotlib": {"streamfs.experiments.plots", "streamfs.relief.figure_1", "streamfs.relief.streamrelief"},
-    "polars": {"streamfs.data.datasets", "streamfs.data.recordings"},
+    "polars": {"streamfs.data.datasets", "streamfs.data.stream_files"},
     "river": {
         "streamfs.classifiers.online",
         "streamfs.gateway.core.drift",

@@ -103,7 +103,7 @@ def test_a_rare_class_is_among_the_rows_that_are_drawn():
     labels = np.repeat(["common", "rare"], [400, 6])
     table = plain_table(np.arange(406 * 12.0).reshape(406, 12, 1), labels)
     for seed in range(5):
-        streams, ticks = table.drawn_rows(np.arange(1, 13), 100, seed)
+        streams, ticks = table.sample_rows(np.arange(1, 13), 100, seed)
         assert (labels[streams] == "rare").sum() == 20
         assert (labels[streams] == "common").sum() == round(100 * 400 / 406)
         assert len(set(zip(streams.tolist(), ticks.tolist(), strict=True))) == len(streams)

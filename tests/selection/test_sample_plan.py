@@ -126,8 +126,8 @@ def test_a_cheap_column_of_one_reading_parts_nothing():
 @pytest.mark.parametrize(
     ("error", "options", "message"),
     [
-        (DataError, {"sensor": "wind"}, "column 'wind' is not there, expected one of air, rain, soil"),
-        (DataError, {"columns": ["wind"]}, "column 'wind' is not there"),
+        (DataError, {"sensor": "wind"}, "column 'wind' does not exist, expected one of air, rain, soil"),
+        (DataError, {"columns": ["wind"]}, "column 'wind' does not exist"),
         (DataError, {"sensor": "air"}, "all 80 streams carry air, expected some that do not"),
         (ValueError, {"columns": ["air", "soil"]}, "columns hold 'soil', the sensor"),
         (ValueError, {"n_streams": 0}, "n_streams is 0, expected a whole number, at least 1"),
@@ -197,7 +197,7 @@ class TestCommand:
             ("none.csv --sensor soil", 1, "none.csv cannot be read: No such file or directory"),
             ("fields.txt --sensor soil", 1, "fields.txt ends in '.txt', expected .csv"),
             ("broken.csv --sensor soil", 1, "broken.csv"),
-            ("fields.csv --sensor wind", 1, "column 'wind' is not there, expected one of air, rain, soil"),
+            ("fields.csv --sensor wind", 1, "column 'wind' does not exist, expected one of air, rain, soil"),
             ("fields.csv --sensor air", 1, "all 80 streams carry air"),
         ],
     )

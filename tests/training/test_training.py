@@ -215,7 +215,7 @@ def test_the_cheapest_of_the_good_is_taken():
 def test_bad_training_data_is_named(streams):
     with pytest.raises(DataError, match="one class only"):
         train(streams.take(np.flatnonzero(streams.labels == "calm")))
-    with pytest.raises(DataError, match="column 'z' is not there"):
+    with pytest.raises(DataError, match="column 'z' does not exist"):
         train(streams, features=[fx.get("mean(z)")])
     noise = [fx.get("mean(a.noise)"), fx.get("last(b.noise)")]
     with pytest.raises(TrainingError, match=r"confidence 0\.9"):

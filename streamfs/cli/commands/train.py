@@ -259,11 +259,11 @@ def _train(
 
 def _remarks(recorded: "StreamSet", path: Path, period: float | None) -> "Iterator[str]":
     """What the person should know of the file before trusting what is learnt from it."""
-    from streamfs.data.quality_checks import empty_columns, usual_step
+    from streamfs.data.quality_checks import empty_columns, median_gap
 
     for column in empty_columns(recorded):
         yield f"{column} of {path} has no reading in any of {len(recorded)} streams, and is left out"
-    usual = usual_step(recorded)
+    usual = median_gap(recorded)
     if period is None and usual is not None:
         yield (
             f"a tick is {recorded.period:g} s, the smallest step of time in {path}, but the usual step is "

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from feature_extractors.base import Feature
 from feature_extractors.report import Policy, channel_name, split_channel
-from streamfs.data.default_features import flags, on_changes, readings_alike
+from streamfs.data.default_features import delta_policies, flag_policies, readings_of_quantity
 from streamfs.data.streams import StreamSet
 
 TICKS = (2, 4, 8, 16)
@@ -19,9 +19,9 @@ def policies_of(streams: StreamSet, column: str) -> tuple[Policy, ...]:
 
     Columns that are the same quantity of two roles share them.
     """
-    readings = readings_alike(streams, column)
+    readings = readings_of_quantity(streams, column)
     in_ticks = [Policy("every", k) for k in TICKS if 4 * k <= streams.n_ticks]
-    return (Policy(), *in_ticks, *on_changes(readings, DEVIATIONS), *flags(readings))
+    return (Policy(), *in_ticks, *delta_policies(readings, DEVIATIONS), *flag_policies(readings))
 
 
 def with_policies(

@@ -364,7 +364,7 @@ def test_a_decision_of_a_loaded_point_is_that_of_its_trajectories(middle):
         ({"features": [3]}, TypeError, "features holds 3"),
         ({"features": []}, ValueError, "there are no features"),
         ({"features": ["mean(loud)", "mean(loud)"]}, ValueError, r"feature 'mean\(loud\)' is there twice"),
-        ({"features": ["mean(quiet)"]}, DataError, "column 'quiet' is not there, expected one of loud, soft"),
+        ({"features": ["mean(quiet)"]}, DataError, "column 'quiet' does not exist, expected one of loud, soft"),
         ({"completenesses": (0.9999,), "accuracies": (0.5,)}, DataError, "record .* more"),
     ],
 )

@@ -451,7 +451,7 @@ class TestWrongArguments:
             ({"time_limit": 3, "horizon": 3}, ValueError, "horizon is 3 and time_limit 3, expected one of them"),
             ({"max_silence": 0.5}, ValueError, "max_silence is 0.5 s, expected at least a tick of 1 s"),
             ({"features": ["count()"]}, TrainingError, r"none of count\(\) is left to search"),
-            ({"features": ["mean(z)"]}, DataError, "column 'z' is not there"),
+            ({"features": ["mean(z)"]}, DataError, "column 'z' does not exist"),
             ({"select": "best"}, ValueError, "select is 'best', expected one of streamrelief"),
             ({"resume": "."}, IsADirectoryError, "Is a directory"),
             ({"resume": "no/where.jsonl"}, FileNotFoundError, r"no/where\.jsonl"),

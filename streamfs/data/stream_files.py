@@ -1,4 +1,4 @@
-"""The files that hold recorded streams: CSV and Parquet tables of one row a stream and tick."""
+"""Files of recorded streams: CSV and Parquet tables with one row per stream and tick."""
 
 import csv
 import gzip
@@ -20,13 +20,13 @@ STREAM, TIME, LABEL = "stream", "time", "label"
 """The columns of a file that are not readings."""
 
 MAX_BYTES = 2**31
-"""How large the values of a file may be on the grid of ticks: one mistaken time must not fill the memory."""
+"""Limit on the size of a file's values on the grid of ticks: one wrong time must not exhaust memory."""
 
-_MAX_TIME = 2.0**53  # seconds; from there on a float has no room for a single one
+_MAX_TIME = 2.0**53  # seconds; beyond it, floats are more than one second apart
 
 
-class Recorded(NamedTuple):
-    """What a file holds: the parameters of a `StreamSet`, in its order."""
+class StreamArrays(NamedTuple):
+    """Contents of a file: the arguments of `StreamSet`, in order."""
 
     values: Array
     labels: Sequence[str]
@@ -36,8 +36,8 @@ class Recorded(NamedTuple):
     lengths: Integers
 
 
-def read_recorded(path: Path, period: float | None, *, labelled: bool) -> Recorded:
-    """Read a file; `StreamSet.read` says how."""
+def read_streams(path: Path, period: float | None, *, labelled: bool) -> StreamArrays:
+    """Read a file, as `StreamSet.read` documents."""
     if period is not None:
         check_period(period)
     table = read_table(path)
@@ -52,21 +52,23 @@ def read_recorded(path: Path, period: float | None, *, labelled: bool) -> Record
         period = 1.0 if step is None else step
     ticks, lengths = _grid(names, stream_of, times, period, len(columns), path)
     if step is not None and step > 1.5 * period:
-        raise DataError(f"rows of {path} are {step:g} s apart at least, expected a tick of {period:g} s")
+        raise DataError(f"rows of {path} are at least {step:g} s apart, expected a tick of {period:g} s")
     values = np.full((len(names), int(lengths.max()), len(columns)), np.nan)
     values[stream_of, ticks] = readings[timed]
-    return Recorded(values, labels, columns, period, names, lengths)
+    return StreamArrays(values, labels, columns, period, names, lengths)
 
 
-def write_recorded(recorded: Recorded, path: Path) -> None:
-    """Write a file; `StreamSet.write` says how."""
-    values, labels, columns, period, names, lengths = recorded
+def write_streams(arrays: StreamArrays, path: Path) -> None:
+    """Write a file, as `StreamSet.write` documents."""
+    values, labels, columns, period, names, lengths = arrays
     if path.suffix not in (".csv", ".parquet"):
         raise DataError(f"{path} ends in {path.suffix!r}, expected .csv or .parquet")
     for column in columns:
         if column in (STREAM, TIME, LABEL):
-            raise DataError(f"column {column!r} cannot be written: in a file it is no reading; rename it")
-    n_rows = np.maximum(lengths, 1)  # a stream without ticks has a row too, without a time
+            raise DataError(
+                f"column {column!r} cannot be written: the name has another meaning in a file; rename it"
+            )
+    n_rows = np.maximum(lengths, 1)  # a stream without ticks has one row, without a time
     stream_of, ticks = np.nonzero(np.arange(values.shape[1] + 1) < n_rows[:, np.newaxis])
     readings = np.pad(values, ((0, 0), (0, 1), (0, 0)), constant_values=np.nan)[stream_of, ticks]
     table = pl.DataFrame(
@@ -85,7 +87,7 @@ def write_recorded(recorded: Recorded, path: Path) -> None:
 
 
 def check_names(what: str, names: Sequence[str]) -> None:
-    """Refuse an empty name, and one that occurs twice."""
+    """Refuse empty and repeated names."""
     if "" in names:
         raise DataError(f"{what} {names.index('') + 1} has the name '', expected a text that is not empty")
     if len(set(names)) < len(names):
@@ -100,11 +102,11 @@ def check_period(period: float) -> None:
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """Read a CSV or Parquet file as it is."""
+    """Read a CSV or Parquet file; the cells of a CSV file stay text."""
     if not path.name.endswith((".csv", ".csv.gz", ".parquet")):
         raise DataError(f"{path} ends in {path.suffix!r}, expected .csv, .csv.gz or .parquet")
     try:
-        with path.open("rb") as file:  # not polars: it takes some characters in a path for a pattern
+        with path.open("rb") as file:  # polars would read some characters of a path as a pattern
             if path.suffix == ".parquet":
                 return pl.read_parquet(file)
             table = pl.read_csv(file, has_header=False, infer_schema=False)
@@ -115,7 +117,7 @@ def read_table(path: Path) -> pl.DataFrame:
         raise DataError(f"{path} cannot be read: {reason}") from error
     except pl.exceptions.PanicException as error:
         raise DataError(f"{path} cannot be read: it is damaged") from error
-    header = ["" if name is None else name for name in table.row(0)]  # polars would rename one that repeats
+    header = ["" if name is None else name for name in table.row(0)]  # polars would rename repeated names
     try:
         check_names("column", header)
     except DataError as error:
@@ -125,7 +127,7 @@ def read_table(path: Path) -> pl.DataFrame:
 
 
 def _too_long_row(path: Path) -> str | None:
-    """What is wrong with the first row that has more cells than the header, if one has; polars does not say."""
+    """Describe the first row that has more cells than the header, if any; polars does not."""
     if path.suffix == ".parquet":
         return None
     with path.open("rb") as raw:
@@ -139,7 +141,7 @@ def _too_long_row(path: Path) -> str | None:
                 if len(row) > n_columns:
                     return f"row {number} has {len(row)} cells, expected {n_columns} as in the header"
     except (csv.Error, OSError, EOFError, zlib.error):
-        pass  # damaged in another way, of which polars has spoken
+        pass  # damaged in another way, which polars has reported
     return None
 
 
@@ -154,7 +156,7 @@ def _reading_columns(table: pl.DataFrame, path: Path, *, labelled: bool) -> list
 
 
 def _streams(table: pl.DataFrame, path: Path, *, labelled: bool) -> tuple[list[str], list[str], Integers]:
-    """Names and labels of the streams, in the order of the file, and which of them each row is of."""
+    """Return names and labels of the streams, in the order of the file, and the index of each row's stream."""
     names = texts_of(table, STREAM, path)
     labels = texts_of(table, LABEL, path) if LABEL in table.columns else pl.repeat("", len(table), eager=True)
     for what, texts in (("stream", names), ("label", labels)):
@@ -175,7 +177,7 @@ def _streams(table: pl.DataFrame, path: Path, *, labelled: bool) -> tuple[list[s
 
 
 def texts_of(table: pl.DataFrame, column: str, path: Path) -> pl.Series:
-    """A column of the table as texts, empty where a cell is."""
+    """Return a column of a table as text; empty cells are empty strings."""
     try:
         return table[column].cast(pl.String).fill_null("")
     except pl.exceptions.PolarsError as error:
@@ -183,7 +185,7 @@ def texts_of(table: pl.DataFrame, column: str, path: Path) -> pl.Series:
 
 
 def numbers_of(table: pl.DataFrame, column: str, path: Path) -> Array:
-    """A column of the table as floats, NaN where a cell is empty."""
+    """Return a column of a table as floats; empty cells are NaN."""
     cells = table[column]
     if cells.dtype == pl.String:
         cells = cells.str.strip_chars().replace("", None)
@@ -198,7 +200,7 @@ def numbers_of(table: pl.DataFrame, column: str, path: Path) -> Array:
 
 
 def _times(table: pl.DataFrame, readings: Array, path: Path) -> Array:
-    """The rows' times; NaN for streams without ticks."""
+    """Return the rows' times; NaN for streams without ticks."""
     times = numbers_of(table, TIME, path)
     timeless = np.isnan(times) & ~np.isnan(readings).all(axis=1)
     if timeless.any():
@@ -210,9 +212,9 @@ def _times(table: pl.DataFrame, readings: Array, path: Path) -> Array:
 
 
 def _smallest_step(stream_of: Integers, times: Array) -> float | None:
-    """The smallest positive step of time within a stream; None where no stream has two times.
+    """Return the smallest positive time step within a stream, or None if no stream has two times.
 
-    It is taken as the shortest decimal that the times can stand for: 0.1, and not 0.09999990463.
+    The step is the shortest decimal within the precision of the times: 0.1 rather than 0.09999990463.
     """
     order = np.lexsort((times, stream_of))
     steps = np.diff(times[order])[np.diff(stream_of[order]) == 0]
@@ -227,7 +229,7 @@ def _smallest_step(stream_of: Integers, times: Array) -> float | None:
 def _grid(
     names: Sequence[str], stream_of: Integers, times: Array, period: float, n_columns: int, path: Path
 ) -> tuple[Integers, Integers]:
-    """The tick of each row, from 0, and the length of each stream."""
+    """Return the tick of each row, from 0, and the length of each stream."""
     lengths = np.zeros(len(names), dtype=np.int64)
     if not len(times):
         return np.zeros(0, dtype=np.int64), lengths
@@ -248,6 +250,6 @@ def _grid(
         stream, tick = divmod(int(cells[n_rows.argmax()]), int(lengths.max()))
         raise DataError(
             f"stream {names[stream]} of {path} has {n_rows.max()} rows at tick {tick + 1} of {period:g} s: "
-            "keep one of them, or take a shorter period; a model keeps that of its training"
+            "keep one of them, or use a shorter period; a model keeps the period of its training"
         )
     return ticks, lengths

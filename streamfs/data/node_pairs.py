@@ -1,0 +1,104 @@
+"""Pairs of nodes recorded in one place, and the labelled streams made from them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from feature_extractors.base import Array
+from streamfs.data.streams import StreamSet
+from streamfs.errors import DataError
+
+
+class Pair(NamedTuple):
+    """Recordings of two nodes in one place at one time.
+
+    ``readings`` are those of the first and of the second node, each of shape (n_ticks, n_columns). If two pairs of
+    one ``pool`` exchange their second nodes, neither is of one place at one time any more.
+    """
+
+    time: str
+    nodes: tuple[str, str]
+    readings: tuple[Array, Array]
+    pool: str
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """Pairs of nodes, recorded at many times.
+
+    Parameters
+    ----------
+    pairs : tuple of Pair
+        Pairs with the same number of ticks.
+    columns : tuple of str
+        Columns of the first node, then those of the second.
+    period : float
+        Seconds per tick.
+    n_drawn : int, optional
+        Number of pairs to draw at random from each pool; by default all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> readings = np.zeros((3, 1)), np.ones((3, 1))
+    >>> days, rooms = ("mon", "tue"), ("hall", "attic")
+    >>> pairs = tuple(Pair(day, (room, room), readings, day) for day in days for room in rooms)
+    >>> training, testing = Recording(pairs, ("temperature", "humidity"), 60.0).split(seed=0)
+    >>> training.names[:2], training.labels[:2].tolist()
+    (('mon.hall-mon.hall', 'mon.hall-mon.attic'), ['same', 'different'])
+    """
+
+    pairs: tuple[Pair, ...]
+    columns: tuple[str, ...]
+    period: float
+    n_drawn: int | None = None
+
+    def split(self, seed: int) -> tuple[StreamSet, StreamSet]:
+        """Make training streams of a random half of the times, and test streams of the others.
+
+        Each pair is a "same" stream; its first node and the second node of the next pair of its pool, in random
+        order, are a "different" one.
+
+        Parameters
+        ----------
+        seed : int
+            Determines the halves, the pairs that are drawn, and their order.
+
+        Returns
+        -------
+        training, testing : StreamSet
+            Streams named by time and node, such as ``017.kitchen-017.office``.
+
+        Raises
+        ------
+        DataError
+            If a half has no two pairs of one pool.
+        """
+        rng = np.random.default_rng(seed)
+        times = rng.permutation(sorted({pair.time for pair in self.pairs})).tolist()
+        half = len(times) // 2
+        return self._streams(times[:half], rng), self._streams(times[half:], rng)
+
+    def _streams(self, times: Sequence[str], rng: np.random.Generator) -> StreamSet:
+        inside = set(times)
+        pools: dict[str, list[Pair]] = {}
+        for pair in self.pairs:
+            if pair.time in inside:
+                pools.setdefault(pair.pool, []).append(pair)
+        streams: list[tuple[Pair, Pair]] = []
+        for pool in pools.values():
+            drawn = [pool[index] for index in rng.permutation(len(pool))[: self.n_drawn]]
+            if len(drawn) > 1:  # alone, a pair would be exchanged with itself
+                for pair, other in zip(drawn, drawn[1:] + drawn[:1], strict=True):
+                    streams += [(pair, pair), (pair, other)]
+        if not streams:
+            raise DataError(f"there is nothing to exchange in {len(inside)} times, expected two pairs of one pool")
+        return StreamSet(
+            [np.concatenate([a.readings[0], b.readings[1]], axis=1) for a, b in streams],
+            ["same" if a is b else "different" for a, b in streams],
+            self.columns,
+            self.period,
+            [f"{a.time}.{a.nodes[0]}-{b.time}.{b.nodes[1]}" for a, b in streams],
+        )
