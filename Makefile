@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+INSTALL ?= $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test check bench soak clean
+.PHONY: demo test check docs release-check bench soak clean
 
 demo: $(VENV)/demo
 	$(BIN)/streamfs demo
@@ -17,6 +18,18 @@ check: $(VENV)/dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+docs: $(VENV)/docs
+	$(BIN)/mkdocs build
+
+# Build the wheel, install it into an empty environment as a stranger would, and run the demo from there.
+release-check: $(VENV)/dev
+	rm -rf dist
+	$(BIN)/python -m pip install --quiet build
+	$(BIN)/python -m build --outdir dist
+	$(PYTHON) -m venv dist/stranger
+	dist/stranger/bin/python -m pip install --quiet "$$(ls dist/*.whl)[demo]"
+	cd dist && stranger/bin/streamfs --version && stranger/bin/streamfs demo
+
 bench: $(VENV)/bench
 	$(BIN)/python benchmarks/results.py
 
@@ -25,7 +38,7 @@ soak: $(VENV)/dev
 	$(BIN)/python benchmarks/soak.py
 
 clean:
-	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist streamfs-demo *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "streamfs needs Python 3.11 or newer")'
@@ -33,13 +46,17 @@ $(VENV)/python:
 	touch $@
 
 $(VENV)/demo: $(VENV)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[demo]'
+	$(INSTALL) --editable '.[demo]'
 	touch $@
 
 $(VENV)/bench: $(VENV)/dev
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(INSTALL) --editable '.[bench]'
+	touch $@
+
+$(VENV)/docs: $(VENV)/python pyproject.toml
+	$(INSTALL) --editable '.[docs]'
 	touch $@
 
 $(VENV)/dev: $(VENV)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(INSTALL) --editable '.[dev]'
 	touch $@ $(VENV)/demo
