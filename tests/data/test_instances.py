@@ -230,7 +230,7 @@ class TestArff:
 
     def test_it_declares_its_own_names_and_kinds(self, file):
         for options in ({"nominal": ["age"]}, {"names": ["a", "b", "c"]}):
-            with pytest.raises(ValueError, match="nominal or names is given, expected none"):
+            with pytest.raises(ValueError, match="nominal or names is given, expected neither"):
                 read(file, ARFF, "people.arff", **options)
 
 
