@@ -7,8 +7,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
 if TYPE_CHECKING:
     from feature_extractors.base import Array
@@ -17,7 +18,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 class FeatureSelector(SelectorMixin, BaseEstimator):
-    """A selector that knows what it has selected as `support_`, a mask."""
+    """A selector whose selected features are in the mask `support_`."""
 
     support_: Flags
 
@@ -33,7 +34,7 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
 
 
 class ProbableClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """A classifier whose `predict_proba` says all; it has `classes_`."""
+    """A classifier that predicts the most probable of its `classes_`."""
 
     classes_: npt.NDArray[Any]
 
@@ -54,11 +55,19 @@ class ProbableClassifier(ClassifierMixin, BaseEstimator, ABC):
 
 
 def training_rows(
-    estimator: BaseEstimator, X: npt.ArrayLike, y: npt.ArrayLike
+    estimator: BaseEstimator,
+    X: npt.ArrayLike,
+    y: npt.ArrayLike | None,
+    groups: npt.ArrayLike | None = None,
+    ensure_min_samples: int = 1,
 ) -> "tuple[Array, npt.NDArray[Any]]":
-    """Validate what `fit` is given, and note the features: rows as floats, NaN allowed, and class labels."""
-    rows, labels = validate_data(estimator, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+    """Validate what `fit` is given, and note the features: rows as floats, NaN as the tags allow, and labels."""
+    finite = "allow-nan" if get_tags(estimator).input_tags.allow_nan else True
+    rows, labels = validate_data(
+        estimator, X, y, dtype=np.float64, ensure_all_finite=finite, ensure_min_samples=ensure_min_samples
+    )
     check_classification_targets(labels)
+    check_consistent_length(rows, groups)
     return rows, labels
 
 

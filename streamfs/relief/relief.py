@@ -1,21 +1,17 @@
 """Relief on a plain table of instances."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_random_state, validate_data
+from sklearn.utils.validation import check_random_state
 
-from streamfs.base.estimators import FeatureSelector
+from streamfs.base.estimators import FeatureSelector, training_rows
 from streamfs.data.streams import Integers
 from streamfs.relief._search import Voting
 from streamfs.relief.neighbours import relief_voting
 from streamfs.relief.rows import group_numbers, make_rows, require_classes
-
-if TYPE_CHECKING:
-    from feature_extractors.base import Array
 
 
 class Relief(FeatureSelector):
@@ -105,10 +101,8 @@ class Relief(FeatureSelector):
             If y is continuous, there are not as many groups as instances, there is one class only, a parameter is
             out of range, or a value is infinite or outside its range.
         """
-        values: Array
-        values, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
-        check_classification_targets(y)
-        classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+        values, labels = training_rows(self, X, y)
+        classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
         require_classes(classes, counts, 1)
         rows = make_rows(values, codes, group_numbers(groups, len(values)), self.power, self.nominal, self.ranges)
         gains = rows.mean_gains(self._voting(counts), [len(values)], self._choose(len(values)))

@@ -7,11 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import check_random_state
 
 from feature_extractors.base import Array
-from streamfs.base.estimators import FeatureSelector
+from streamfs.base.estimators import FeatureSelector, query_rows, training_rows
 from streamfs.data.streams import Integers
 from streamfs.selection.candidate import RecordedCandidates, sample_by
 from streamfs.selection.possible_values import Extract, PossibleValues
@@ -161,9 +160,8 @@ class ActiveFeatureSampling(FeatureSelector):
             If a parameter is out of range, there is one class only, or a candidate's value is none of those that
             it can have.
         """
-        values, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
-        check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
+        values, targets = training_rows(self, X, y)
+        self.classes_, labels = np.unique(targets, return_inverse=True)
         if len(self.classes_) == 1:
             raise ValueError("y holds one class, expected at least 2")
         self._check(*values.shape, asks=extract is not None)
@@ -195,8 +193,7 @@ class ActiveFeatureSampling(FeatureSelector):
             The most probable class by what was extracted: without the candidate, where its value is none of those
             that it can have, and of all instances, where the joint value of the previous features did not occur.
         """
-        check_is_fitted(self)
-        values = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        values = query_rows(self, X)
         best = int(np.argmin(self.error_rates_.round(12)))
         said = np.column_stack([decisions(self._sampled[best].known), self.regions_.weights.argmax(axis=0)])
         said = np.vstack([said, np.full(said.shape[1], np.bincount(self.regions_.labels).argmax())])

@@ -7,11 +7,10 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_random_state, validate_data
+from sklearn.utils.validation import check_random_state
 
 from feature_extractors.base import Array
-from streamfs.base.estimators import FeatureSelector
+from streamfs.base.estimators import FeatureSelector, training_rows
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.selection.criteria import WrapperAccuracy
 from streamfs.selection.evaluators import Criterion
@@ -147,15 +146,10 @@ class DependencyAwareRanking(FeatureSelector):
             If there is one feature only, a parameter is out of range, the criterion gives a number that is not
             finite, or a feature was in none of the probes or in all of them.
         """
-        values: Array
-        values, y = validate_data(
-            self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2
-        )
-        check_classification_targets(y)
-        check_consistent_length(values, groups)
+        values, labels = training_rows(self, X, y, groups, ensure_min_samples=2)
         self._check_parameters()
         criterion = WrapperAccuracy(NeighborsClassifier()) if self.criterion is None else self.criterion
-        evaluate = criterion.prepare(values, np.asarray(y), None if groups is None else np.asarray(groups))
+        evaluate = criterion.prepare(values, labels, None if groups is None else np.asarray(groups))
         sums, checks, self.stopped_by_ = _Sums(self.n_features_in_), list[Check](), None
         with Parallel(n_jobs=self.n_jobs, prefer="threads") as parallel:
             for probes in self._draw():

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
+from streamfs.base.estimators import query_rows, training_rows
 from streamfs.relief.rows import nominal_features
 
 if TYPE_CHECKING:
@@ -89,11 +89,9 @@ class EqualWidthDiscretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         ValueError
             If a parameter is out of range, or X holds an infinite value or a range that is not finite.
         """
-        values: Array
         if self.supervised:
-            values, targets = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
-            check_classification_targets(targets)
-            classes = np.unique(targets, return_inverse=True)[1]
+            values, labels = training_rows(self, X, y)
+            classes = np.unique(labels, return_inverse=True)[1]
         else:
             values = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
             classes = np.zeros(len(values), np.int64)
@@ -114,9 +112,7 @@ class EqualWidthDiscretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         X : array_like of shape (n_rows, n_features)
             Values; NaN is missing.
         """
-        check_is_fitted(self)
-        values: Array
-        values = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        values = query_rows(self, X)
         widths = np.where(self.highs_ > self.lows_, self.highs_ - self.lows_, 1.0)
         with np.errstate(over="ignore"):  # far outside the range
             bins = np.floor((values - self.lows_) / widths * self.n_bins_)

@@ -8,10 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from streamfs.base.estimators import FeatureSelector
+from streamfs.base.estimators import FeatureSelector, training_rows
 from streamfs.selection.discretise import EqualWidthDiscretiser
 from streamfs.selection.inconsistency_rate import Features, SubsetInconsistency
 
@@ -43,12 +41,9 @@ class InconsistencyFilter(FeatureSelector, ABC):
             If a parameter is out of range, y is continuous, a value is infinite, or the discretiser does not make
             one feature of each.
         """
-        values: Array
-        targets: npt.NDArray[Any]
-        values, targets = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
-        check_classification_targets(targets)
+        values, labels = training_rows(self, X, y)
         self._check_parameters()
-        rates = SubsetInconsistency(self._discretised(values, targets), targets)
+        rates = SubsetInconsistency(self._discretised(values, labels), labels)
         self.ranking_ = np.array(self._search(rates), np.int64)
         self.support_ = np.isin(np.arange(self.n_features_in_), self.ranking_)
         self.inconsistency_ = rates.rate(self.ranking_)

@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.model_selection import LeaveOneGroupOut, LeaveOneOut
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import has_fit_parameter
 
 from feature_extractors.base import Array
-from streamfs.base.estimators import ProbableClassifier
+from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows
 from streamfs.classifiers.lazy import LazyNeighbors, ranges_of, shares_of
 from streamfs.classifiers.neighbours import NeighborsClassifier, check_neighbors, nominal_mask
 from streamfs.data.streams import Integers
@@ -144,12 +143,8 @@ class QuerySensitiveNeighbors(ProbableClassifier):
         DataError
             As the selector raises it.
         """
-        values: Array
-        labels: npt.NDArray[Any]
-        values, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
-        check_classification_targets(labels)
+        values, labels = training_rows(self, X, y, groups)
         self._check_parameters(len(values))
-        check_consistent_length(values, groups)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         self.selector_ = self._fit_selector(values, labels, groups)
         support: Flags = np.array(self.selector_.get_support())
@@ -163,7 +158,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
 
     def unusual(self, X: npt.ArrayLike) -> Flags:
         """Say which features join the subset for each query, bool of shape (n_queries, n_features)."""
-        queries = self._queries(X)
+        queries = query_rows(self, X)
         return self.lazy_.unusual(queries)
 
     def query_subset(self, X: npt.ArrayLike) -> Flags:
@@ -173,13 +168,8 @@ class QuerySensitiveNeighbors(ProbableClassifier):
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
         """Return the probability of each class for each query."""
-        queries = self._queries(X)
+        queries = query_rows(self, X)
         return self.lazy_.probabilities(queries)
-
-    def _queries(self, X: npt.ArrayLike) -> Array:
-        check_is_fitted(self)
-        queries: Array = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
-        return queries
 
     def _fit_selector(self, values: Array, labels: npt.NDArray[Any], groups: npt.ArrayLike | None) -> Any:
         """Fit a copy of the selector; it need not know of groups."""

@@ -6,10 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.validation import check_consistent_length, validate_data
 
 from feature_extractors.base import Array
-from streamfs.base.estimators import FeatureSelector
+from streamfs.base.estimators import FeatureSelector, training_rows
 from streamfs.data.streams import Integers
 
 
@@ -91,14 +90,10 @@ class RepeatedSelector(FeatureSelector):
         ValueError
             If `n_repetitions` is below 1, or as the selector raises.
         """
-        values: Array
-        finite = "allow-nan" if get_tags(self).input_tags.allow_nan else True
-        values, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=finite)
-        labels: npt.NDArray[Any] = np.asarray(y)
+        values, labels = training_rows(self, X, y, groups)
         if not self.n_repetitions >= 1:
             raise ValueError(f"n_repetitions is {self.n_repetitions}, expected at least 1")
         groups = None if groups is None else np.asarray(groups)
-        check_consistent_length(values, groups)
         random = check_random_state(self.random_state)
         self.rankings_ = [self._repetition(values, labels, groups, random) for _ in range(self.n_repetitions)]
         self._vote(values.shape[1])

@@ -1,21 +1,16 @@
 """Sequential selection: features put in or taken out one by one, as a criterion says."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import get_tags
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, validate_data
 
-from streamfs.base.estimators import FeatureSelector
+from streamfs.base.estimators import FeatureSelector, training_rows
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.selection.criteria import Criterion, WrapperAccuracy
 from streamfs.selection.search import Scores, SearchStep, SequentialSearch
-
-if TYPE_CHECKING:
-    from feature_extractors.base import Array
 
 
 class SequentialSelector(FeatureSelector):
@@ -132,14 +127,9 @@ class SequentialSelector(FeatureSelector):
             If there is one class only, or a class has a single row, or group.
         """
         search, criterion = self._search(), self._criterion()
-        values: Array
-        finite = "allow-nan" if get_tags(self).input_tags.allow_nan else True
-        values, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=finite)
-        check_classification_targets(y)
-        if groups is not None:
-            groups = np.asarray(groups)
-            check_consistent_length(values, groups)
-        scores = Scores(criterion.prepare(values, np.asarray(y), groups), values.shape[1])
+        values, labels = training_rows(self, X, y, groups)
+        groups = None if groups is None else np.asarray(groups)
+        scores = Scores(criterion.prepare(values, labels, groups), values.shape[1])
         self.history_: list[SearchStep] = []
         self._run(search, scores)
         best = search.result(self.history_)
