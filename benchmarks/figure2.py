@@ -13,7 +13,8 @@ import numpy as np
 from streamfs.cli.console import progress, say
 from streamfs.data.datasets import NAMES
 from streamfs.evaluation.evaluation import write_csv
-from streamfs.experiments.experiment import (
+from streamfs.experiments.figure2 import N_SEEDS, THRESHOLDS, compare
+from streamfs.experiments.outcome import (
     COST_BASED,
     LITERAL,
     METHODS,
@@ -24,18 +25,10 @@ from streamfs.experiments.experiment import (
     RELIEF,
     STREAM_RELIEF,
     Outcome,
-    summarise,
-)
-from streamfs.experiments.figure2 import (
-    N_SEEDS,
-    THRESHOLDS,
-    Motes,
-    Recorded,
-    against_the_cheapest,
-    compare,
-    with_interval,
 )
 from streamfs.experiments.plots import figure_2, save
+from streamfs.experiments.sources import Motes, RecordedPairs, SplitSource
+from streamfs.experiments.summary import compare_with_cheapest, summarise, with_interval
 
 HERE = Path(__file__).parent
 SHOWN = (0.80, 0.85, 0.88, 0.90, 0.92, 0.95, 0.99)
@@ -44,7 +37,7 @@ FEW_SEEDS = 5
 N_JOBS = os.cpu_count() or 1
 
 
-def run(what: str, source: Any, **parameters: Any) -> list[Outcome]:
+def run(what: str, source: SplitSource, **parameters: Any) -> list[Outcome]:
     say(what)
     with progress() as report:
         return compare(source, n_jobs=N_JOBS, progress=report, **parameters)
@@ -81,7 +74,7 @@ def aim(outcomes: Sequence[Outcome], thresholds: Sequence[float] = AIM) -> str:
     for confidence in thresholds:
         at = [row for row in rows if row["confidence"] == confidence]
         for what, others in (("any", at), ("as good", _as_good(at))):
-            for found in against_the_cheapest(others):
+            for found in compare_with_cheapest(others):
                 gaps = [f"{found[name]:+.3f}" for name in ("completeness_gap", "accuracy_gap")]
                 ratios = [f"{found[name]:.2f}" for name in ("cost_ratio", "sent_ratio")]
                 cells.append(
@@ -116,7 +109,7 @@ def simulated() -> str:
 ## Figure 2 of the paper, simulated
 
 `streamfs figure2`: {N_SEEDS} seeds, {Motes().n_training} pairs to learn from and {Motes().n_testing} to test on, {Motes().n_ticks} ticks of {Motes().period:g} s; the motes of
-`streamfs.experiments.figure2.Motes`, which were fixed, with their reasons, before StreamRelief was run on them. Means over seeds, ± half
+`streamfs.experiments.sources.Motes`, which were fixed, with their reasons, before StreamRelief was run on them. Means over seeds, ± half
 the 95 % confidence interval (`figure2.csv` has every threshold). *cost* is equation 1 over the features that the tree tests;
 *sent* are the messages that the nodes really send until the decision, each channel once, the first message of channels that
 report on change included, which C_each, a mean over the stream, hardly counts. *promise* is the cheapest forest that promises
@@ -176,7 +169,7 @@ def grid() -> str:
                 methods=[NAIVE, COST_BASED, RELIEF, STREAM_RELIEF],
             )
             rows = summarise(outcomes)
-            for found in against_the_cheapest(rows):
+            for found in compare_with_cheapest(rows):
                 at = {row["method"]: row for row in rows if row["confidence"] == found["confidence"]}
                 costs = [f"{at[m]['cost']:.3g} ({at[m]['accuracy']:.3f})" for m in METHODS if m in at]
                 ratio = f"{found['cost_ratio']:.2f}"
@@ -201,7 +194,7 @@ recorded time to learn from and to test on, features of two columns each. Folds 
 number of features is chosen optimistically.
 """
     for name in NAMES:
-        outcomes = run(name, Recorded(name), thresholds=SHOWN, n_seeds=FEW_SEEDS)
+        outcomes = run(name, RecordedPairs(name), thresholds=SHOWN, n_seeds=FEW_SEEDS)
         text += f"\n### {name}\n\n{results(outcomes, (0.85, 0.90, 0.95))}\n{aim(outcomes)}"
     return text
 

@@ -13,7 +13,7 @@ from streamfs.costs.pricing import Pricing
 from streamfs.costs.radio_profiles import profile
 from streamfs.data.default_features import default_features
 from streamfs.data.streams import StreamSet
-from streamfs.experiments.figure2 import Motes
+from streamfs.experiments.sources import Motes
 from streamfs.training.learners import LEARNERS
 from streamfs.training.promises import Promise
 from streamfs.training.promises.plan import Plan
@@ -46,7 +46,7 @@ class Nodes(NamedTuple):
     Parameters
     ----------
     noise, offsets : float
-        Factors on the noise and on the offsets of the motes of `streamfs.experiments.figure2.Motes`.
+        Factors on the noise and on the offsets of the motes of `streamfs.experiments.sources.Motes`.
     common : float
         Share of the variance that all places have in common.
     """

@@ -21,7 +21,7 @@ from streamfs.costs.radio_profiles import profile
 from streamfs.data.datasets import load, room_climate_fold
 from streamfs.data.default_features import default_features
 from streamfs.errors import TrainingError
-from streamfs.experiments.figure2 import Motes
+from streamfs.experiments.sources import Motes
 from streamfs.selection.by_name import SELECTORS
 from streamfs.training.learners import LEARNERS
 from streamfs.training.promises.cheapest import Judged

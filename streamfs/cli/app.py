@@ -16,15 +16,15 @@ from streamfs.cli.commands.run import run
 from streamfs.cli.commands.sample_plan import sample_plan
 from streamfs.cli.commands.simulate import simulate
 from streamfs.cli.commands.train import train
-from streamfs.cli.parameters import examples
+from streamfs.cli.parameters import example_text
 from streamfs.errors import StreamfsError
 
-NO_CACHE = "there is no folder for compiled code: set NUMBA_CACHE_DIR to one that can be written to"
+NO_CACHE = "there is no folder for compiled code: set NUMBA_CACHE_DIR to a writable one"
 
 
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog=examples(
+    epilog=example_text(
         "streamfs simulate pairs.csv --pairs 300",
         "streamfs train pairs.csv -o pairs.streamfs",
         "streamfs simulate new.csv --pairs 100 --seed 1",
@@ -42,12 +42,12 @@ for command in (simulate, train, evaluate, card, replay, run, check, journal, sa
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run the command line: exit 0 if all went well, 1 on an error, 2 on wrong usage.
+    """Run the command line; exit with 0 on success, 1 on an error and 2 on wrong usage.
 
     Parameters
     ----------
     args : sequence of str, optional
-        By default those of the process.
+        Arguments; by default those of the process.
     """
     try:
         cli(args, standalone_mode=False)
@@ -60,7 +60,7 @@ def main(args: Sequence[str] | None = None) -> None:
         click.echo(f"streamfs: {_reason(error)}", err=True)
         sys.exit(1)
     except RuntimeError as error:
-        if "no locator available" not in str(error):  # numba's words, and it has no class for them
+        if "no locator available" not in str(error):  # numba has no class for this error
             raise
         click.echo(f"streamfs: {NO_CACHE}", err=True)
         sys.exit(1)

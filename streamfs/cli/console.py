@@ -1,4 +1,4 @@
-"""What a person sees at the terminal: progress and tables on standard error, results on standard output."""
+"""Terminal output: progress and messages on standard error, results on standard output."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,50 +23,49 @@ if TYPE_CHECKING:
 
 COMPILING = "compiling for this machine, which takes some seconds; later starts are quick"
 
-talk = Console(stderr=True)
-"""Where progress and messages go."""
+_stderr = Console(stderr=True)
 
 
 def say(text: str) -> None:
-    """Tell the person something that is no result; its lines stay as they are."""
-    talk.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    """Print a message that is not a result, without wrapping its lines."""
+    _stderr.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 class _Compiling(event.Listener):
-    """Says once that something is compiled; what comes from the cache is no event."""
+    """A listener that says once that code is compiled; loading code from the cache is not an event."""
 
     def __init__(self) -> None:
         self._has_said = False
 
     def on_start(self, event: object) -> None:  # noqa: ARG002 - numba's signature
-        """Say it at the first."""
+        """Print the message at the first event."""
         if not self._has_said:
             self._has_said = True
             say(COMPILING)
 
     def on_end(self, event: object) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @cache
-def tell_of_compiling() -> None:
-    """Have the person told, once in this process, as soon as something has to be compiled."""
+def announce_compiling() -> None:
+    """Print a message, once in this process, as soon as code has to be compiled."""
     event.register("numba:compile", _Compiling())
 
 
-def tell_if_nothing_is_compiled(kernel: Any) -> None:
-    """Tell the person that others will compile, where the cache of a kernel's folder is empty."""
+def announce_empty_cache(kernel: Any) -> None:
+    """Print a message if a kernel's cache folder is empty, so that worker processes will compile."""
     if not any(Path(kernel.stats.cache_path).glob("*.nbi")):
         say(COMPILING)
 
 
 def print_json(result: object) -> None:
-    """Print a result for machines: one line of JSON; what is not a number is null."""
+    """Print a result as one line of JSON; NaN becomes null."""
     click.echo(orjson.dumps(result, option=orjson.OPT_SERIALIZE_NUMPY))
 
 
 def print_decision(decision: Decision, *, as_json: bool) -> None:
-    """Print a decision, on one line."""
+    """Print a decision on one line."""
     if as_json:
         print_json(decision.to_json())
         return
@@ -79,7 +78,7 @@ def print_decision(decision: Decision, *, as_json: bool) -> None:
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
-    """Print a result as a table, one row a mapping, within 80 columns for some ten figures."""
+    """Print a table with a row for each mapping; some ten figures fit into 80 columns."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     for name in rows[0]:
         justify: JustifyMethod = "left" if isinstance(rows[0][name], str) else "right"
@@ -91,9 +90,9 @@ def print_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
 
 @contextmanager
 def progress() -> Iterator["Report"]:
-    """Show bars on standard error for the work that is reported inside; a total of 0 is not known."""
+    """Yield a progress callback that shows bars on standard error; a total of 0 means unknown."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    bars = Progress(*columns, console=talk)
+    bars = Progress(*columns, console=_stderr)
     tasks: dict[str, Any] = {}
 
     def report(what: str, done: int, total: int) -> None:

@@ -1,4 +1,4 @@
-"""The whole road in a minute: simulate, train, follow a fleet of nodes over MQTT, and account for the energy."""
+"""A demo of one minute: simulate, train, follow a fleet of nodes over MQTT, and account for the energy."""
 
 import socket
 import threading
@@ -32,10 +32,10 @@ from streamfs.training.training import train
 
 N_TRAINING_PAIRS = 240
 N_TICKS = 60
-TICK_SECONDS = 0.2  # a simulated second passes in this many
+TICK_SECONDS = 0.2  # that a simulated second takes
 CONFIDENCE = 0.9
 
-_NODES_TIME = "seconds of the nodes' time"
+_DECIDED, _NODES_TIME = "streams decided", "seconds of the nodes' time"
 
 _BROKER = """
 id = 0
@@ -59,35 +59,22 @@ max_inflight_count = 100
 def run_demo(
     out: Path, n_pairs: int, profile_name: str, seed: int, n_training_pairs: int = N_TRAINING_PAIRS
 ) -> dict[str, Any]:
-    """Train, serve and measure, with everything on this machine.
-
-    Parameters
-    ----------
-    out : path
-        Folder for the model, the energy log and the plots; made where it is not there.
-    n_pairs : int
-        Pairs of nodes that are followed.
-    profile_name : str
-        Radio of the nodes.
-    seed : int
-        Seeds everything random.
-    n_training_pairs : int
-        Pairs that are learnt from.
+    """Train, serve and measure on this machine; write the model, the energy log and the plots to a folder.
 
     Returns
     -------
     dict
-        Completeness, accuracy, ticks, and the energy spent beside that of sending every column at every tick.
+        Completeness, accuracy, ticks, and the energy spent against that of sending every column at every tick.
 
     Raises
     ------
     MissingExtraError
         If the packages of the extra ``demo`` are not installed.
     """
-    _broker_class()  # fails before the work where the extra is missing, and so does the next line
+    _broker_class()  # this and the next line fail before any work if the extra is missing
     from streamfs.experiments import plots  # noqa: PLC0415
 
-    console.tell_of_compiling()
+    console.announce_compiling()
     out.mkdir(parents=True, exist_ok=True)
     radio = profile(profile_name)
     recorded = StreamSet(*SameSource().sample(n_training_pairs, N_TICKS, seed=seed))
@@ -110,27 +97,28 @@ def run_demo(
     )
     everything = energy_of_everything(nodes_of(live), live.period, profile_name)
     plots.save(plots.demo_figure(online, spent, everything, radio.unit), out / "demo.png")
-    console.say(f"the model, the energy log and the plot are in {out}")
+    console.say(f"wrote the model, the energy log and the plot to {out}")
+    same = sum(a == b for a, b in zip(online.decisions, offline.decisions, strict=True))
+    return _figures(online, summary, float(everything[-1]), radio.unit) | {"same_decisions_offline": same}
+
+
+def _figures(online: Evaluation, summary: Summary, everything: float, unit: str) -> dict[str, Any]:
     return {
-        "pairs": n_pairs,
+        "pairs": len(online.decisions),
         "completeness": online.completeness,
         "accuracy": online.accuracy,
         "mean_ticks": online.ticks,
         "messages": summary.spent.messages,
-        f"{radio.unit}_spent": summary.spent.joules,
-        f"{radio.unit}_of_all_features_all_the_time": float(everything[-1]),
-        "share_spent": summary.spent.joules / float(everything[-1]),
-        "same_decisions_offline": sum(a == b for a, b in zip(online.decisions, offline.decisions, strict=True)),
+        f"{unit}_spent": summary.spent.joules,
+        f"{unit}_of_all_features_all_the_time": everything,
+        "share_spent": summary.spent.joules / everything,
     }
 
 
 def follow(
     procedure: Procedure, fleet: Fleet, pairs: tuple[str, ...], profile_name: str, log: Path, spent: Array
 ) -> tuple[list[Decision], Summary]:
-    """Run a gateway and a fleet against a broker of their own, showing how far they are.
-
-    `spent` is filled with the fleet's energy after each tick.
-    """
+    """Run a gateway and a fleet on an embedded broker with progress bars; fill `spent` with the energy by tick."""
     bindings = Bindings.pairs(procedure.channels, {pair: {"a": f"{pair}-a", "b": f"{pair}-b"} for pair in pairs})
     log.unlink(missing_ok=True)
     warm_up(procedure)
@@ -140,7 +128,7 @@ def follow(
 
         def count(decision: Decision) -> None:
             decisions.append(decision)
-            report("streams decided", len(decisions), len(pairs))
+            report(_DECIDED, len(decisions), len(pairs))
 
         def tick(index: int) -> None:
             spent[index] = fleet.meter.joules
@@ -155,7 +143,7 @@ def follow(
             energy_log=log,
             on_decision=count,
         )
-        report("streams decided", 0, len(pairs))
+        report(_DECIDED, 0, len(pairs))
         stop = threading.Event()
         running = pool.submit(gateway.run, stop, until_decided=True)
         try:
@@ -165,14 +153,14 @@ def follow(
                 fleet.run("127.0.0.1", port, TICK_SECONDS, on_tick=tick)
             summary = running.result(timeout=60)
             report(_NODES_TIME, len(ticks), len(ticks))
-            console.say(f"every pair is decided, and no node is asked for more, after {len(ticks)} seconds")
+            console.say(f"after {len(ticks)} seconds every pair is decided, and all nodes are silent")
             return decisions, summary
         finally:
             stop.set()
 
 
 def energy_of_everything(readings: Any, period: float, profile_name: str) -> Array:
-    """Energy up to each tick if every node sent every column at every tick: what all features would need."""
+    """Return the energy up to each tick if every node sent every column at every tick."""
     meter = EnergyMeter(profile(profile_name))
     nodes = [Node(name, columns, meter, Battery(inf)) for name, columns in readings.items()]
     for node in nodes:
@@ -186,7 +174,6 @@ def energy_of_everything(readings: Any, period: float, profile_name: str) -> Arr
 
 
 def _broker_class() -> Any:
-    """The broker, which is an extra."""
     try:
         from iotcore import Broker  # noqa: PLC0415
     except ImportError as error:
@@ -196,13 +183,7 @@ def _broker_class() -> Any:
 
 @contextmanager
 def embedded_broker() -> Iterator[int]:
-    """Run an MQTT broker on this machine only, and tell its port.
-
-    Raises
-    ------
-    MissingExtraError
-        If iotcore is not installed.
-    """
+    """Run an MQTT broker that only this machine can reach, and yield its port."""
     broker_class = _broker_class()
     with socket.socket() as free, TemporaryDirectory() as folder:
         free.bind(("127.0.0.1", 0))

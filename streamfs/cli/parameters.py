@@ -1,4 +1,4 @@
-"""How the command line reads its arguments: what is wrong with one is said before any work is done."""
+"""Types and options of the command line; a wrong argument is reported before any work is done."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
@@ -34,22 +34,14 @@ LAZY = ("qsfs1", "qsfs2")
 
 
 class Parsed(click.ParamType[Any]):
-    """An argument that a function reads; its ValueError is wrong usage.
-
-    Parameters
-    ----------
-    name : str
-        What the help calls it.
-    parse : callable
-        From text.
-    """
+    """A type that is parsed by a function, whose ValueError is reported as wrong usage."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
         self.name = name
         self._parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read a text."""
+        """Parse a text."""
         try:
             return self._parse(value)
         except ValueError as error:
@@ -70,31 +62,25 @@ class Number(click.FloatRange):
 
 
 class NewFile(click.Path):
-    """A file that is to be written, in a folder that is there.
+    """A file to write, in an existing folder and, if suffixes are given, with one of them."""
 
-    Parameters
-    ----------
-    endings : sequence of str
-        What its name may end in; by default in anything.
-    """
-
-    def __init__(self, endings: Sequence[str] = ()) -> None:
+    def __init__(self, *suffixes: str) -> None:
         super().__init__(dir_okay=False, writable=True, path_type=Path)
-        self._endings = endings
+        self._suffixes = suffixes
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Check the folder and the ending."""
+        """Check the folder and the suffix."""
         path = Path(str(super().convert(value, param, ctx)))
         if not path.parent.is_dir():
             self.fail(f"{path} cannot be written: there is no folder {path.parent}", param, ctx)
-        if self._endings and path.suffix not in self._endings:
-            wanted = f"one of {', '.join(self._endings)}" if len(self._endings) > 1 else self._endings[0]
-            self.fail(f"{path} ends in {path.suffix!r}, expected {wanted}", param, ctx)
+        if self._suffixes and path.suffix not in self._suffixes:
+            expected = f"one of {', '.join(self._suffixes)}" if len(self._suffixes) > 1 else self._suffixes[0]
+            self.fail(f"{path} ends in {path.suffix!r}, expected {expected}", param, ctx)
         return path
 
 
 def time_limit(text: str) -> int | timedelta:
-    """Read a time limit: whole ticks (40), or seconds with an s behind them (600s)."""
+    """Parse a time limit: whole ticks (40), or seconds with the suffix s (600s)."""
     try:
         if text.endswith("s"):
             time = timedelta(seconds=float(text.removesuffix("s")))
@@ -108,7 +94,7 @@ def time_limit(text: str) -> int | timedelta:
 
 
 def thresholds(text: str) -> list[float]:
-    """Read thresholds: numbers between commas, or first:last:step."""
+    """Parse thresholds: numbers separated by commas, or first:last:step."""
     try:
         if ":" in text:
             first, last, step = (float(part) for part in text.split(":"))
@@ -126,7 +112,7 @@ def thresholds(text: str) -> list[float]:
 
 
 def data(text: str) -> str | Path:
-    """Read what recorded streams are meant: one of `RECORDINGS`, or a file."""
+    """Parse a source of recorded streams: one of `RECORDINGS`, or a file."""
     if text in RECORDINGS:
         return text
     if not text.endswith((".csv", ".csv.gz", ".parquet")):
@@ -135,45 +121,45 @@ def data(text: str) -> str | Path:
 
 
 def price(text: str) -> tuple[str, float]:
-    """Read what a message of a quantity costs: light=10."""
+    """Parse the cost of a message of a quantity: light=10."""
     quantity, _, factor = text.rpartition("=")
     try:
         value = float(factor)
     except ValueError:
         value = -1.0
     if not quantity or not (isfinite(value) and value >= 0):
-        raise ValueError(f"{text!r}, expected a quantity and a number not below 0: light=10")
+        raise ValueError(f"{text!r}, expected a quantity and a number of at least 0: light=10")
     return quantity, value
 
 
 def prices(
     _context: click.Context, option: click.Parameter, named: Sequence[tuple[str, float]]
 ) -> dict[str, float]:
-    """Put prices together; each quantity has one."""
-    together = dict(named)
-    for quantity in together:
+    """Collect prices into a mapping; refuse two prices of one quantity."""
+    collected = dict(named)
+    for quantity in collected:
         factors = [f"{factor:g}" for other, factor in named if other == quantity]
         if len(factors) > 1:
             raise click.UsageError(f"{option.opts[-1]} names {quantity} twice: {' and '.join(factors)}")
-    return together
+    return collected
 
 
 def feature(text: str) -> Any:
-    """Read a feature's name."""
+    """Parse the name of a feature."""
     import feature_extractors as fx  # noqa: PLC0415 - help shall not wait for numba
 
     return fx.get(text)
 
 
 def channel(text: str) -> str:
-    """Read a channel, into its canonical form."""
+    """Parse a channel into its canonical form."""
     from feature_extractors.catalogue import canonical  # noqa: PLC0415
 
     return canonical(text)
 
 
 def broker(text: str) -> str:
-    """Read a broker's address, and hand it on as it is."""
+    """Check the address of a broker, and return it unchanged."""
     from streamfs.gateway.transport.broker_address import parse_url  # noqa: PLC0415
 
     parse_url(text)
@@ -181,7 +167,7 @@ def broker(text: str) -> str:
 
 
 def topic(text: str) -> str:
-    """Read the first part of topics."""
+    """Parse the first part of topics."""
     if not text or any(character in text for character in "+#\0") or text.startswith("$") or "" in text.split("/"):
         raise ValueError(f"{text!r}, expected a topic without + and #")
     return text
@@ -199,13 +185,13 @@ def river_classifier(text: str) -> Any:
         raise ValueError(f"{text!r}: {error}; expected a name such as naive_bayes.GaussianNB") from error
 
 
-def keep_inputs(inputs: Mapping[str, Path | None], outputs: Mapping[str, Path | None]) -> None:
-    """Refuse to write over a file that is read, or two outputs to one file, also where links lead there."""
+def protect_inputs(inputs: Mapping[str, Path | None], outputs: Mapping[str, Path | None]) -> None:
+    """Refuse to overwrite an input, or to write two outputs to one file, even through links."""
     taken = dict(inputs)
     for option, path in outputs.items():
         for name, other in taken.items():
             if path is not None and other is not None and _is_same_file(path, other):
-                raise click.UsageError(f"{option} {path} is the file of {name}, and would be written over it")
+                raise click.UsageError(f"{option} {path} is the file of {name}, which it would overwrite")
         taken[option] = path
 
 
@@ -213,8 +199,8 @@ def _is_same_file(path: Path, other: Path) -> bool:
     return realpath(path) == realpath(other) or (path.exists() and other.exists() and path.samefile(other))
 
 
-def examples(*commands: str) -> str:
-    """Write the end of a command's help; click does not wrap what stands behind the backspace."""
+def example_text(*commands: str) -> str:
+    """Return the examples at the end of a command's help; click does not wrap what follows the backspace."""
     lines = "\n".join(f"  {command}" for command in commands)
     return f"\b\n{'Examples' if len(commands) > 1 else 'Example'}:\n{lines}"
 
@@ -222,8 +208,8 @@ def examples(*commands: str) -> str:
 OLD_FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 NEW_FILE = NewFile()
-PICTURE = NewFile(PICTURES)
-TABLE = NewFile((".csv",))
+PICTURE = NewFile(*PICTURES)
+TABLE = NewFile(".csv")
 POSITIVE = Number(0, min_open=True)
 NOT_NEGATIVE = Number(0)
 PROBABILITY = Number(0, 1, min_open=True)
@@ -233,15 +219,15 @@ STREAMS = click.argument("streams", type=OLD_FILE)
 MODEL = click.argument("model", type=OLD_FILE)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 TRUST = click.option(
-    "--trust", is_flag=True, help="Load a pickled River model: only from a source that you trust."
+    "--trust", is_flag=True, help="Load a pickled River model; only from a source that you trust."
 )
 SEED = click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(0), help="Seeds everything random."
+    "--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of everything random."
 )
 
 
 def profile_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make the option of the radio."""
+    """Return the option that names a radio."""
     return click.option(
         "--profile",
         default=default,

@@ -22,20 +22,7 @@ if TYPE_CHECKING:
     from streamfs.evaluation.reliability import Bin, Reliability
     from streamfs.training.promises.front import FrontPoint
 
-__all__ = [
-    "BLUE",
-    "GREEN",
-    "GREY",
-    "ORANGE",
-    "Figure",
-    "demo_figure",
-    "figure_2",
-    "finish",
-    "front_figure",
-    "reliability_figure",
-    "save",
-    "sweep_figure",
-]
+__all__ = ["Figure", "demo_figure", "figure_2", "front_figure", "reliability_figure", "save", "sweep_figure"]
 
 OTHER_COLORS = ("#7b4ea3", "#b03a5b", "#2a9d9d", "#8a6d1f", "#c77fb0", "#4b5320")
 
@@ -52,10 +39,12 @@ def sweep_figure(evaluations: Sequence[Evaluation]) -> Figure:
     """Draw completeness, accuracy and cost over confidence thresholds."""
     figure = Figure(figsize=(12, 3.6), layout="constrained")
     thresholds = [evaluation.confidence for evaluation in evaluations]
-    for axes, what in zip(figure.subplots(1, 3, sharex=True), ("completeness", "accuracy", "cost"), strict=True):
-        axes.plot(thresholds, [getattr(e, what) for e in evaluations], "o-", color=BLUE, markersize=4)
-        axes.set(title=what, xlabel="confidence threshold")
-        if what == "cost":
+    for axes, measure in zip(
+        figure.subplots(1, 3, sharex=True), ("completeness", "accuracy", "cost"), strict=True
+    ):
+        axes.plot(thresholds, [getattr(e, measure) for e in evaluations], "o-", color=BLUE, markersize=4)
+        axes.set(title=measure, xlabel="confidence threshold")
+        if measure == "cost":
             axes.set_ylim(bottom=0)
         else:
             axes.set_ylim(-0.02, 1.02)
@@ -66,32 +55,26 @@ def sweep_figure(evaluations: Sequence[Evaluation]) -> Figure:
 def figure_2(rows: Sequence[Mapping[str, Any]]) -> Figure:
     """Draw Figure 2 of the paper: completeness, accuracy and cost of every method over confidence thresholds.
 
-    The paper's cost charges a channel to every feature that reads it; what nodes really send stands beside it.
+    The paper's cost charges a channel to every feature that reads it; a fourth panel has what nodes really send.
 
     Parameters
     ----------
     rows : sequence of mapping
-        Of `streamfs.experiments.experiment.summarise`; the bands are the 95 % confidence intervals.
+        Rows of `streamfs.experiments.summary.summarise`; the bands are their 95 % confidence intervals.
     """
     figure = Figure(figsize=(15, 4.4), layout="constrained")
     panels = figure.subplots(1, 4, sharex=True)
-    others = [method for method in dict.fromkeys(row["method"] for row in rows) if method not in METHOD_STYLES]
-    for axes, letter, what in zip(panels, "abcd", ("completeness", "accuracy", "cost", "sent"), strict=True):
-        for method in dict.fromkeys(row["method"] for row in rows):
-            curve = sorted((row for row in rows if row["method"] == method), key=lambda row: row["confidence"])
-            thresholds, means, halves = (
-                np.array([row[key] for row in curve]) for key in ("confidence", what, f"{what}_ci")
-            )
+    methods = dict.fromkeys(row["method"] for row in rows)
+    others = [method for method in methods if method not in METHOD_STYLES]
+    for axes, letter, measure in zip(panels, "abcd", ("completeness", "accuracy", "cost", "sent"), strict=True):
+        for method in methods:
             style = METHOD_STYLES.get(method) or {"color": OTHER_COLORS[others.index(method) % len(OTHER_COLORS)]}
-            axes.plot(thresholds, means, marker="o", markersize=3, label=method, **style)
-            axes.fill_between(
-                thresholds, means - halves, means + halves, color=style.get("color"), alpha=0.12, linewidth=0
-            )
-        axes.set(title=f"({letter}) {what}", xlabel="confidence threshold")
-        if what in ("cost", "sent"):
+            _draw_curve(axes, [row for row in rows if row["method"] == method], method, measure, style)
+        axes.set(title=f"({letter}) {measure}", xlabel="confidence threshold")
+        if measure in ("cost", "sent"):
             axes.set_ylim(bottom=0)
         else:
-            axes.set_ylim(max(0.0, min(row[what] for row in rows) - 0.05), 1.01)
+            axes.set_ylim(max(0.0, min(row[measure] for row in rows) - 0.05), 1.01)
         axes.grid(visible=True, alpha=0.25)
         axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.spines[["top", "right"]].set_visible(False)
@@ -100,8 +83,19 @@ def figure_2(rows: Sequence[Mapping[str, Any]]) -> Figure:
     return figure
 
 
+def _draw_curve(
+    axes: Axes, rows: Sequence[Mapping[str, Any]], method: str, measure: str, style: Mapping[str, Any]
+) -> None:
+    curve = sorted(rows, key=lambda row: float(row["confidence"]))
+    thresholds, means, halves = (
+        np.array([row[key] for row in curve]) for key in ("confidence", measure, f"{measure}_ci")
+    )
+    axes.plot(thresholds, means, marker="o", markersize=3, label=method, **style)
+    axes.fill_between(thresholds, means - halves, means + halves, color=style["color"], alpha=0.12, linewidth=0)
+
+
 def demo_figure(evaluation: Evaluation, spent: Array, all_the_time: Array, unit: str) -> Figure:
-    """Draw when streams were decided, and the energy spent beside that of sending everything.
+    """Draw when streams were decided, and the energy spent against that of sending everything.
 
     Parameters
     ----------
@@ -115,20 +109,19 @@ def demo_figure(evaluation: Evaluation, spent: Array, all_the_time: Array, unit:
     figure = Figure(figsize=(11, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2)
     ticks = np.arange(1, len(spent) + 1)
-    right_ones = [
-        d.tick for d, truth in zip(evaluation.decisions, evaluation.labels, strict=True) if d.label == truth
+    decided = [
+        (decision.tick, decision.label == truth)
+        for decision, truth in zip(evaluation.decisions, evaluation.labels, strict=True)
+        if decision.label is not None
     ]
-    wrong = [
-        d.tick
-        for d, truth in zip(evaluation.decisions, evaluation.labels, strict=True)
-        if d.label not in (None, truth)
-    ]
-    shares = [
-        np.searchsorted(np.sort(t), ticks, side="right") / len(evaluation.decisions) for t in (right_ones, wrong)
-    ]
-    left.step(ticks, shares[0] + shares[1], where="post", color=GREY, label="decided")
-    left.step(ticks, shares[0], where="post", color=BLUE, linewidth=2, label="rightly")
-    left.step(ticks, shares[1], where="post", color=ORANGE, linewidth=2, label="wrongly")
+    correct, wrong = (
+        np.searchsorted(np.sort([tick for tick, is_correct in decided if is_correct == kind]), ticks, side="right")
+        / len(evaluation.decisions)
+        for kind in (True, False)
+    )
+    left.step(ticks, correct + wrong, where="post", color=GREY, label="decided")
+    left.step(ticks, correct, where="post", color=BLUE, linewidth=2, label="correctly")
+    left.step(ticks, wrong, where="post", color=ORANGE, linewidth=2, label="wrongly")
     left.set(title="streams decided", xlabel="tick", ylabel="share of streams", ylim=(0, 1.02))
     right.plot(ticks, all_the_time, color=GREY, label="every column at every tick")
     right.plot(ticks, spent, color=BLUE, linewidth=2, label="spent")
@@ -140,12 +133,12 @@ def demo_figure(evaluation: Evaluation, spent: Array, all_the_time: Array, unit:
 
 
 def front_figure(points: "Sequence[FrontPoint]", unit: str) -> Figure:
-    """Draw what accuracy costs: cost and ticks over accuracy, completeness by colour, with the points' numbers.
+    """Draw what accuracy costs: cost and ticks over accuracy, completeness as colour, each point with its number.
 
     Parameters
     ----------
     points : sequence of FrontPoint
-        Of a front, numbered from 1 as they come.
+        Points of a front, numbered from 1 in their order.
     unit : str
         Unit of the cost.
     """
@@ -171,39 +164,47 @@ def front_figure(points: "Sequence[FrontPoint]", unit: str) -> Figure:
 
 
 def reliability_figure(found: "Sequence[Reliability]") -> Figure:
-    """Draw how often a classifier is right over how sure it is, at all ticks and at those that may decide.
+    """Draw the share of correct labels over confidence, at all ticks and at those that may decide.
 
     Parameters
     ----------
     found : sequence of Reliability
-        The bars are two standard errors of as many streams as a bin counts for.
+        Reliability before and after calibration; the bars are two standard errors.
     """
     figure = Figure(figsize=(10, 4.8), layout="constrained")
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
-    titles = ("all ticks", "ticks at which a stream is surer than before")
+    titles = ("all ticks", "ticks at which a stream's confidence is its highest so far")
     least = min((min(each[:2]) for one in found for each in one.bins), default=0.0)
     for axes, title, is_record in zip(panels, titles, (False, True), strict=True):
-        axes.plot([0, 1], [0, 1], color=GREY, linestyle=":", label="as sure as right")
+        axes.plot([0, 1], [0, 1], color=GREY, linestyle=":", label="perfectly calibrated")
         for one in found:
             if one.is_record == is_record:
-                word, color = ("calibrated", BLUE) if one.is_calibrated else ("as learnt", ORANGE)
+                word, color = ("calibrated", BLUE) if one.is_calibrated else ("uncalibrated", ORANGE)
                 _draw_bins(axes, one.bins, f"{word} (off by {one.error:.3f})", color)
         low = max(0.0, least - 0.05)
         axes.set(title=title, xlabel="confidence", xlim=(low, 1.01), ylim=(low, 1.01))
         finish(axes)
         axes.legend(frameon=False, fontsize="small", loc="lower right")
-    panels[0].set_ylabel("share right")
+    panels[0].set_ylabel("share correct")
     return figure
 
 
 def _draw_bins(axes: Axes, bins: "Sequence[Bin]", label: str, color: str) -> None:
-    said, right, weight = (np.array([each[i] for each in bins]) for i in range(3))
-    errors = 2.0 * np.sqrt(right * (1.0 - right) / np.maximum(weight, 1.0))
+    confidence, correct, weight = (np.array([each[i] for each in bins]) for i in range(3))
+    errors = 2.0 * np.sqrt(correct * (1.0 - correct) / np.maximum(weight, 1.0))
     axes.errorbar(
-        said, right, errors, fmt="o-", color=color, markersize=4, linewidth=1.2, elinewidth=0.8, label=label
+        confidence,
+        correct,
+        errors,
+        fmt="o-",
+        color=color,
+        markersize=4,
+        linewidth=1.2,
+        elinewidth=0.8,
+        label=label,
     )
 
 
 def save(figure: Figure, path: str | Path) -> None:
-    """Write a figure as an image; the ending names the format."""
+    """Write a figure as an image, in the format of the file name's suffix."""
     figure.savefig(path, dpi=120)

@@ -1,4 +1,4 @@
-"""Figures of the experiments with selections of features."""
+"""Figures of the experiments with other feature selectors."""
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle, product
@@ -22,13 +22,13 @@ SELECTION_STYLES: dict[str, dict[str, Any]] = {
 
 
 def selection_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """Draw how many features wrappers and filters select, and what becomes of the error, on each data set.
+    """Draw how many features wrappers and filters select, and how the error changes, on each data set.
 
     Parameters
     ----------
     rows : sequence of mapping
-        One a ``set``, ``method`` and ``kernel``: how many of the ``features`` are ``selected``, and the error
-        ``before`` and ``after``. Where the error was 0 before there is no ratio, and none is drawn.
+        A row for each ``set``, ``method`` and ``kernel``: how many of the ``features`` are ``selected``, and the
+        error ``before`` and ``after``. No ratio is drawn if the error was 0 before.
     """
     kernels, sets = (list(dict.fromkeys(row[key] for row in rows)) for key in ("kernel", "set"))
     figure = Figure(figsize=(12, 3.8 * len(kernels)), layout="constrained")
@@ -54,16 +54,16 @@ def probes_figure(
     panels: Mapping[str, npt.ArrayLike],
     stops: Mapping[str, int | None],
 ) -> Figure:
-    """Draw what changes as probes are drawn in dependency-aware ranking, and where stopping rules stop.
+    """Draw curves over the number of probes in dependency-aware ranking, and where stopping rules stop.
 
     Parameters
     ----------
     checked_at : array_like of shape (n_checks,)
         Number of probes at each check.
     panels : mapping of str to array_like of shape (n_checks,)
-        What to draw over it, a panel each: the accuracy, C, C^2.
+        The curves, one in each panel: the accuracy, C, C^2.
     stops : mapping of str to int or None
-        The number of probes at which each rule stops, None where it does not; two thresholds a condition.
+        The number of probes at which each rule stops, None if it does not; two thresholds for each condition.
     """
     figure = Figure(figsize=(4.4 * len(panels), 4.2), layout="constrained")
     all_axes = figure.subplots(1, len(panels), squeeze=False)[0]
@@ -87,15 +87,15 @@ POLICY_STYLES: dict[str, dict[str, Any]] = {
 }
 
 
-def policies_figure(panels: Mapping[str, Mapping[str, Array]], what: str) -> Figure:
-    """Draw what active and random sampling of a candidate's values come to, over the size of the sample.
+def policies_figure(panels: Mapping[str, Mapping[str, Array]], measure: str) -> Figure:
+    """Draw the results of active and of random sampling of a candidate's values over the sample size.
 
     Parameters
     ----------
     panels : mapping of str to mapping of str to ndarray
-        By the title of the panel, then by policy: what it came to after each value, from none on.
-    what : str
-        What it is.
+        By panel title, then by policy: the measure after each value, from 0 values on.
+    measure : str
+        Name of the measure.
     """
     n_columns = min(4, len(panels))
     n_rows = -(-len(panels) // n_columns)
@@ -107,7 +107,7 @@ def policies_figure(panels: Mapping[str, Mapping[str, Array]], what: str) -> Fig
         axes.set(title=title, xlabel="values extracted")
         finish(axes)
     for axes in grid[:, 0]:
-        axes.set_ylabel(what)
+        axes.set_ylabel(measure)
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
     return figure
@@ -116,12 +116,12 @@ def policies_figure(panels: Mapping[str, Mapping[str, Array]], what: str) -> Fig
 def query_sensitive_figure(
     ours: Mapping[str, Mapping[str, float]], printed: Mapping[str, Mapping[str, float]]
 ) -> Figure:
-    """Draw what query-sensitive selection adds to a subset's accuracy on each data set, ours and as printed.
+    """Draw the accuracy that query-sensitive selection adds on each data set, measured and as printed.
 
     Parameters
     ----------
     ours, printed : mapping of str to mapping of str to float
-        Per cent right, by data set and by method: ``FSS``, ``FSS+QSFS1``, ``FSS+QSFS2``, and the same of Relief.
+        Accuracy in per cent, by data set and by method: ``FSS``, ``FSS+QSFS1``, ``FSS+QSFS2``, and with Relief.
     """
     figure = Figure(figsize=(11, 4.4), layout="constrained")
     places = np.arange(len(ours))

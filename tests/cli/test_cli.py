@@ -240,7 +240,7 @@ def test_the_experiment_is_printed_written_and_drawn(command, variant):
     assert image.shape[:2] == (528, 1800)
     assert image[..., :3].std() > 0.05
     table = command(*words, "--price", "light=2")
-    assert "StreamRelief beside the cheapest other method" in table.out
+    assert "StreamRelief against the cheapest other method" in table.out
     assert max(map(len, table.out.splitlines())) <= 80
 
 
@@ -294,10 +294,10 @@ def test_who_waits_for_compiled_code_is_told_once_and_then_never(first_steps, tm
 
 def test_a_kernel_without_a_cache_is_told_of_before_others_compile_it(capfd, tmp_path):
     kernel = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path)))
-    console.tell_if_nothing_is_compiled(kernel)
+    console.announce_empty_cache(kernel)
     assert capfd.readouterr().err == f"{console.COMPILING}\n"
     (tmp_path / "search-1.py311.nbi").touch()
-    console.tell_if_nothing_is_compiled(kernel)
+    console.announce_empty_cache(kernel)
     assert capfd.readouterr().err == ""
 
 
@@ -390,19 +390,19 @@ USAGE = {
     "evaluate pairs.streamfs new.parquet --png none/x.png": "there is no folder none",
     "evaluate pairs.streamfs new.parquet --png x.bogus": "x.bogus ends in '.bogus', expected one of .png, .svg",
     "figure2 --data rooms": "'rooms', expected one of room_climate, sml2010, appliances, uncg_wsn, or a CSV or",
-    "figure2 --data pairs.csv --noise 2": "--noise is of simulated sensors, and --data names recorded ones",
+    "figure2 --data pairs.csv --noise 2": "--noise is for simulated sensors, and --data names recorded streams",
     "figure2 --seeds 0": "0 is not in the range",
     "figure2 --thresholds 0.8,1.2": "'0.8,1.2', expected at most 1000 numbers above 0 and up to 1",
     "figure2 --noise -1": "-1.0 is not in the range x>=0",
-    "figure2 --price light": "'light', expected a quantity and a number not below 0: light=10",
+    "figure2 --price light": "'light', expected a quantity and a number of at least 0: light=10",
     "figure2 --price light=-1": "'light=-1', expected a quantity and a number",
     "figure2 --price light=nan": "'light=nan', expected a quantity and a number",
     "figure2 --price =2": "'=2', expected a quantity and a number",
     "figure2 --features 0": "0 is not in the range x>=1",
     "figure2 --jobs 0": "0 is not in the range",
     "figure2 --csv none/x.csv": "there is no folder none",
-    "train pairs.csv -o pairs.csv": "--out pairs.csv is the file of STREAMS, and would be written over it",
-    "train pairs.csv -o linked.csv": "--out linked.csv is the file of STREAMS, and would be",
+    "train pairs.csv -o pairs.csv": "--out pairs.csv is the file of STREAMS, which it would overwrite",
+    "train pairs.csv -o linked.csv": "--out linked.csv is the file of STREAMS",
     "evaluate pairs.streamfs pairs.csv --csv linked.csv": "--csv linked.csv is the file of STREAMS",
     "evaluate pairs.streamfs new.parquet --csv model.csv": "--csv model.csv is the file of MODEL",
     "evaluate pairs.streamfs new.parquet --csv linked.csv --png linked.png": "linked.png is the file of --csv",
@@ -469,8 +469,8 @@ ERRORS = {
     "run bayes.streamfs --broker mqtt://127.0.0.1:1": "--trust",
     "run pairs.streamfs --broker mqtt://127.0.0.1:1": "channels have the roles a and b",
     "run pairs.streamfs --broker mqtt://127.0.0.1:1 --pairs two.csv": "broker at 127.0.0.1:1 cannot be reached: ",
-    "run pairs.streamfs --broker mqtt://127.0.0.1:1 --energy-log pairs.streamfs": "pairs.streamfs is no energy",
-    "run pairs.streamfs --broker mqtt://127.0.0.1:1 --energy-log pairs.csv": "pairs.csv is no energy log",
+    "run pairs.streamfs --broker mqtt://127.0.0.1:1 --energy-log pairs.streamfs": "pairs.streamfs is not an",
+    "run pairs.streamfs --broker mqtt://127.0.0.1:1 --energy-log pairs.csv": "pairs.csv is not an energy log",
     "run pairs.streamfs --broker mqtt://127.0.0.1:1 --node a/b": "stream is 'a/b', expected a name without",
     "train pairs.csv -o m.streamfs --max-silence 0.1": "max_silence is 0.1 s, expected at least a tick of 1 s",
     "run pairs.streamfs --broker mqtt://127.0.0.1:1 --pairs none.csv": "none.csv cannot be read",
@@ -806,11 +806,11 @@ def test_run_ends_when_nothing_is_heard(tmp_path, broker):
     idle = ["--idle", "0.1"]
     result = process(tmp_path, "run", "x.streamfs", "--broker", broker.url, *idle, "--prefix", "cli-idle")
     assert (result.code, result.out) == (0, "")
-    assert "every node that is heard is a stream, unless --pairs or --node names them" in result.err
+    assert "every node that sends is a stream, unless --pairs or --node names them" in result.err
     settings = f'model = "x.streamfs"\n[broker]\nurl = "{broker.url}"\n'
     (tmp_path / "gateway.toml").write_text(settings, encoding="utf-8")
     result = process(tmp_path, "run", "--config", "gateway.toml", *idle)
-    assert "every node that is heard is a stream, unless [streams] of gateway.toml names them" in result.err
+    assert "every node that sends is a stream, unless [streams] of gateway.toml names them" in result.err
 
 
 def test_systemd_is_told_how_a_gateway_is_even_without_a_broker(first_steps, tmp_path, monkeypatch):

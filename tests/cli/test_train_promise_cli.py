@@ -275,7 +275,7 @@ WRONG = {
     "--promise 0.9 -o m --risk 0": "0.0 is not in the range 0<x<1",
     "--promise 0.9 -o m --search best": "'best' is not one of",
     "--promise 0.9 -o m --seconds 0": "0.0 is not in the range x>0",
-    "--promise 0.9 -o m --price light": "'light', expected a quantity and a number not below 0: light=10",
+    "--promise 0.9 -o m --price light": "'light', expected a quantity and a number of at least 0: light=10",
     "--promise 0.9 -o m --search exhaustive": "of at most 10 features, and there are",
     "--promise 0.9 -o m --png m.txt": "m.txt ends in '.txt'",
     "--promise 0.9 -o m --resume m": "--resume m is the file of --out",

@@ -9,14 +9,17 @@ from helpers.procedures import labelled_streams
 import feature_extractors as fx
 from feature_extractors.report import split_channel
 from streamfs import C45Classifier, Costs, Procedure, StreamRelief, StreamSet, evaluate
-from streamfs.cli import parameters as arguments
+from streamfs.cli import parameters
 from streamfs.costs.costs import price_of
 from streamfs.costs.radio_profiles import profile
 from streamfs.costs.spending import messages_sent
 from streamfs.data import datasets
 from streamfs.errors import DataError
-from streamfs.experiments.experiment import MEASURES, METHODS, Experiment, Outcome, mean_and_interval, summarise
-from streamfs.experiments.figure2 import File, Motes, Recorded, against_the_cheapest, compare, shown
+from streamfs.experiments.experiment import Experiment
+from streamfs.experiments.figure2 import compare
+from streamfs.experiments.outcome import MEASURES, METHODS, Outcome
+from streamfs.experiments.sources import LabelledFile, Motes, RecordedPairs
+from streamfs.experiments.summary import compare_with_cheapest, mean_and_interval, shorten, summarise
 from streamfs.relief import position_grid
 from streamfs.selection.by_name import SELECTORS
 from streamfs.training.query_sensitive import NAMED
@@ -145,7 +148,7 @@ def test_features_are_ranked_for_the_threshold_that_is_tried(experiment):
     assert set(experiment._trees) == expected
 
 
-@pytest.mark.parametrize(("n_training", "what"), [(0, "learn from"), (8, "test on")])
+@pytest.mark.parametrize(("n_training", "what"), [(0, "train on"), (8, "test on")])
 def test_streams_that_are_not_there_are_refused(n_training, what):
     streams = labelled_streams(8, 4)
     with pytest.raises(DataError, match=f"there are no streams to {what}"):
@@ -163,11 +166,11 @@ def test_streams_that_never_open_are_refused():
 def test_a_number_of_features_is_kept(experiment):
     experiment, _ = experiment
     assert [outcome.n_offered for outcome in experiment.run("literal", THRESHOLDS, n_features=2)] == [2, 2, 2]
-    with pytest.raises(ValueError, match="there is no method 'best'"):
+    with pytest.raises(ValueError, match="method is 'best', expected one of naive"):
         list(experiment.run("best", THRESHOLDS))
     with pytest.raises(ValueError, match="n_features is 7, expected 1 to 6"):
         list(experiment.run("Relief", THRESHOLDS, n_features=7))
-    with pytest.raises(ValueError, match="there is no method 'best'"):
+    with pytest.raises(ValueError, match="method is 'best', expected one of naive"):
         compare(Small(), methods=["naive", "best"])
 
 
@@ -204,7 +207,7 @@ def test_stream_relief_is_laid_beside_the_cheapest_other():
     costs = {"naive": 9.0, "Relief": 4.0, "literal": 1.0, "StreamRelief": 2.0}
     rows = summarise([outcome_of(method, cost=cost) for method, cost in costs.items()])
     rows[-1]["accuracy"] = 0.85
-    (found,) = against_the_cheapest(rows)
+    (found,) = compare_with_cheapest(rows)
     assert found["cheapest_other"] == "Relief"
     assert found["cost_ratio"] == 0.5
     assert found["sent_ratio"] == 1.0
@@ -212,10 +215,10 @@ def test_stream_relief_is_laid_beside_the_cheapest_other():
     assert found["completeness_gap"] == 0
 
 
-def test_few_thresholds_are_shown():
+def test_few_thresholds_are_shorten():
     rows = summarise([outcome_of(confidence=c, seed=s) for c in np.linspace(0.8, 0.99, 20) for s in (0, 1)])
-    assert [row["confidence"] for row in shown(rows, 3)] == ["0.8", "0.9", "0.99"]
-    assert shown(rows)[0]["cost"] == "1 ±0"
+    assert [row["confidence"] for row in shorten(rows, 3)] == ["0.8", "0.9", "0.99"]
+    assert shorten(rows)[0]["cost"] == "1 ±0"
 
 
 @dataclass(frozen=True)
@@ -253,7 +256,7 @@ def test_motes_are_off_by_what_the_setting_says():
 def test_a_file_is_split_by_the_seed(tmp_path):
     streams = labelled_streams(20, 4)
     streams.write(tmp_path / "streams.csv")
-    source = File(tmp_path / "streams.csv")
+    source = LabelledFile(tmp_path / "streams.csv")
     training, testing = source.split(1)
     assert sorted([*training.names, *testing.names]) == sorted(streams.names)
     assert source.split(1)[0].names == training.names != source.split(2)[0].names
@@ -261,18 +264,18 @@ def test_a_file_is_split_by_the_seed(tmp_path):
 
 
 def test_what_the_command_line_offers_is_there():
-    assert arguments.RECORDINGS == datasets.NAMES
-    assert tuple(SELECTORS) == arguments.SELECTIONS
-    assert tuple(NAMED) == arguments.LAZY
+    assert parameters.RECORDINGS == datasets.NAMES
+    assert tuple(SELECTORS) == parameters.SELECTIONS
+    assert tuple(NAMED) == parameters.LAZY
 
 
 def test_recorded_pairs_are_told_by_both_columns(tmp_path, monkeypatch):
     monkeypatch.setenv("STREAMFS_DATA", str(tmp_path))
-    features = Recorded("sml2010").features(labelled_streams(20, 4))
+    features = RecordedPairs("sml2010").features(labelled_streams(20, 4))
     assert features
     assert all(len(feature.columns) == 2 for feature in features)
     with pytest.raises(DataError, match="sml2010"):
-        Recorded("sml2010").split(0)
+        RecordedPairs("sml2010").split(0)
 
 
 def test_prices_make_columns_dearer():

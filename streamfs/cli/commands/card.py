@@ -4,24 +4,24 @@ from pathlib import Path
 
 import click
 
-from streamfs.cli import parameters as arguments
-from streamfs.cli.parameters import JSON, MODEL, NEW_FILE, NOT_NEGATIVE, POSITIVE, TRUST, examples
+from streamfs.cli import parameters
+from streamfs.cli.parameters import JSON, MODEL, NEW_FILE, NOT_NEGATIVE, POSITIVE, TRUST, example_text
 from streamfs.costs.radio_profiles import PROFILES
 
 
 @click.command(
-    epilog=examples(
+    epilog=example_text(
         "streamfs card pairs.streamfs",
         "streamfs card pairs.streamfs --profile cc2420 --reopen-after 600 -o card.md",
     )
 )
 @MODEL
-@click.option("-o", "--out", type=NEW_FILE, help="Write the Markdown there, in place of printing it.")
+@click.option("-o", "--out", type=NEW_FILE, help="Write the Markdown to this file instead of printing it.")
 @click.option(
     "--profile",
     metavar="RADIO",
     type=click.Choice(list(PROFILES)),
-    help=f"The nodes' radio; by default that of training: {', '.join(PROFILES)}.",
+    help=f"Radio of the nodes; by default that of training: {', '.join(PROFILES)}.",
 )
 @click.option(
     "--reopen-after",
@@ -35,9 +35,14 @@ from streamfs.costs.radio_profiles import PROFILES
     default=0.1,
     show_default=True,
     type=NOT_NEGATIVE,
-    help="Seconds of each tick of an episode for which a radio is awake, beside its messages.",
+    help="Seconds of each tick of an episode for which a radio is awake, besides its messages.",
 )
-@click.option("--battery", type=POSITIVE, metavar="JOULES", help="What a node can draw; by default two AA cells.")
+@click.option(
+    "--battery",
+    type=POSITIVE,
+    metavar="JOULES",
+    help="Usable energy of a node's battery; by default two AA cells.",
+)
 @TRUST
 @JSON
 def card(
@@ -50,12 +55,12 @@ def card(
     trust: bool,
     as_json: bool,
 ) -> None:
-    """Show what to know of MODEL before it is deployed.
+    """Show what to know about MODEL before deploying it.
 
     The card says what MODEL decides, what was promised and on what evidence, how long the nodes' batteries are
-    expected to last, which channels it reads at what cost, and what it was learnt from.
+    expected to last, which channels MODEL reads at what cost, and what data it was trained on.
     """
-    arguments.keep_inputs({"MODEL": model}, {"--out": out})
+    parameters.protect_inputs({"MODEL": model}, {"--out": out})
     from streamfs.cli import console
     from streamfs.costs.batteries import TWO_AA_CELLS, Duty
     from streamfs.evaluation.model_card import facts

@@ -1,20 +1,20 @@
-"""See what a gateway would do with its settings."""
+"""Check the settings of a gateway."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from streamfs.cli.parameters import JSON, OLD_FILE, examples
+from streamfs.cli.parameters import JSON, OLD_FILE, example_text
 
 if TYPE_CHECKING:
     from streamfs.gateway.settings.preview import Plan
 
-_SHOWN = 5  # streams that are named
+_SHOWN = 5  # streams
 
 
 @click.command(
-    epilog=examples(
+    epilog=example_text(
         "streamfs check gateway.toml",
         "streamfs check /etc/streamfs/gateway.toml --json",
     )
@@ -22,11 +22,11 @@ _SHOWN = 5  # streams that are named
 @click.argument("settings", type=OLD_FILE)
 @JSON
 def check(settings: Path, as_json: bool) -> None:
-    """See what a gateway would do with its SETTINGS.
+    """Check the SETTINGS of a gateway, and show what it would do.
 
-    SETTINGS is a TOML file; if anything is wrong in it, all of that is told.
+    SETTINGS is a TOML file; all errors in it are reported together.
 
-    The model, the files that are named and the password are read; nothing is connected to and nothing is written.
+    The model, the files that SETTINGS names and the password are read; nothing is connected to or written.
     """
     from streamfs.cli import console
     from streamfs.gateway.settings.preview import make_plan
@@ -60,6 +60,6 @@ def _summary(plan: "Plan") -> dict[str, str]:
         "model": f"{settings.model}: {' or '.join(plan.procedure.classes)}",
         "channels": ", ".join(plan.procedure.channels),
         "broker": f"{plan.address}, {encryption}, user {plan.address.user or '-'}, {settings.broker.client_id}",
-        "streams": "every node that is heard" if plan.bindings.discovers else f"{len(streams)}: {named}",
-        "state": "nothing is kept" if settings.state is None else str(settings.state),
+        "streams": "every node that sends" if plan.bindings.discovers else f"{len(streams)}: {named}",
+        "state": "not kept" if settings.state is None else str(settings.state),
     }

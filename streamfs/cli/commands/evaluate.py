@@ -1,4 +1,4 @@
-"""Measure a procedure on labelled streams."""
+"""Evaluate a procedure on labelled streams."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from streamfs.base.progress import step
-from streamfs.cli import parameters as arguments
-from streamfs.cli.parameters import JSON, MODEL, PICTURE, STREAMS, TABLE, TRUST, Parsed, examples
+from streamfs.cli import parameters
+from streamfs.cli.parameters import JSON, MODEL, PICTURE, STREAMS, TABLE, TRUST, Parsed, example_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog=examples(
+    epilog=example_text(
         "streamfs evaluate pairs.streamfs new.csv",
         "streamfs evaluate pairs.streamfs new.csv --sweep 0.80:0.98:0.02 --png s.png",
     )
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 @STREAMS
 @click.option(
     "--sweep",
-    type=Parsed("thresholds", arguments.thresholds),
+    type=Parsed("thresholds", parameters.thresholds),
     help="Confidence thresholds to try, such as 0.8,0.9,0.95 or 0.80:0.99:0.01.",
 )
-@click.option("--csv", "csv_path", type=TABLE, help="Write the figures there.")
-@click.option("--png", "png_path", type=PICTURE, help="Draw them there.")
+@click.option("--csv", "csv_path", type=TABLE, help="Write the results to this file.")
+@click.option("--png", "png_path", type=PICTURE, help="Plot the results to this file.")
 @TRUST
 @JSON
 def evaluate(
@@ -42,13 +42,13 @@ def evaluate(
     trust: bool,
     as_json: bool,
 ) -> None:
-    """Measure completeness, accuracy and cost on labelled STREAMS.
+    """Evaluate completeness, accuracy and cost on labelled STREAMS.
 
-    Completeness is the share of the streams that MODEL gives a label in time, accuracy the share of those whose
-    label is right, cost the mean cost of a stream by its channels' mean rates (equation 1); offered cost that of
-    all features MODEL could choose from. Sent are the messages of a stream's nodes until its decision.
+    Completeness is the share of streams that MODEL labels in time, accuracy the share of labels that are correct,
+    and cost the mean cost of a stream by the mean rates of its channels (equation 1); offered cost is that of all
+    features that MODEL could choose from. Sent are the messages of a stream's nodes until its decision.
     """
-    arguments.keep_inputs({"MODEL": model, "STREAMS": streams}, {"--csv": csv_path, "--png": png_path})
+    parameters.protect_inputs({"MODEL": model, "STREAMS": streams}, {"--csv": csv_path, "--png": png_path})
     from streamfs.cli import console
     from streamfs.data.streams import StreamSet
     from streamfs.evaluation import evaluation
@@ -57,7 +57,7 @@ def evaluate(
 
     if png_path:
         from streamfs.experiments import plots  # matplotlib is an extra
-    console.tell_of_compiling()
+    console.announce_compiling()
     procedure = Procedure.load(model, trust=trust)
     with console.progress() as report:
         with step(report, "reading the streams"):
@@ -79,7 +79,7 @@ def evaluate(
 
 
 def _messages(procedure: "Procedure", recorded: "StreamSet", thresholds: "Sequence[float]") -> list[float]:
-    """Mean messages of a stream until its decision, by threshold; NaN where no stream has a tick."""
+    """Return the mean messages of a stream until its decision, by threshold; NaN if no stream has a tick."""
     from streamfs.evaluation.traffic import measure_traffics
 
     if not recorded.lengths.any():

@@ -1,19 +1,24 @@
-"""Repeat the experiment of the paper."""
+"""Repeat the paper's experiment."""
 
 import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from streamfs.cli import parameters as arguments
-from streamfs.cli.parameters import JSON, NOT_NEGATIVE, PICTURE, TABLE, Parsed, examples
+from streamfs.cli import parameters
+from streamfs.cli.parameters import JSON, NOT_NEGATIVE, PICTURE, TABLE, Parsed, example_text
+
+if TYPE_CHECKING:
+    from streamfs.experiments.sources import SplitSource
+
+OTHERS = (*parameters.SELECTIONS[3:], *parameters.LAZY)
 
 
 @click.command(
-    epilog=examples(
+    epilog=example_text(
         "streamfs figure2 --seeds 3 --png figure2.png",
         "streamfs figure2 --noise 2 --price light=10 --csv figure2.csv",
         "streamfs figure2 --data room_climate --thresholds 0.85,0.9,0.92",
@@ -23,18 +28,16 @@ from streamfs.cli.parameters import JSON, NOT_NEGATIVE, PICTURE, TABLE, Parsed, 
 )
 @click.option(
     "--data",
-    type=Parsed("data", arguments.data),
-    help=f"Recorded streams instead of simulated ones: {', '.join(arguments.RECORDINGS)} (found through "
+    type=Parsed("data", parameters.data),
+    help=f"Recorded streams instead of simulated ones: {', '.join(parameters.RECORDINGS)} (found through "
     "STREAMFS_DATA), or a CSV or Parquet file of labelled streams.",
 )
-@click.option(
-    "--seeds", default=20, show_default=True, type=click.IntRange(1, 10_000), help="Splits to repeat on."
-)
+@click.option("--seeds", default=20, show_default=True, type=click.IntRange(1, 10_000), help="Number of splits.")
 @click.option(
     "--thresholds",
     default="0.80:0.99:0.01",
     show_default=True,
-    type=Parsed("thresholds", arguments.thresholds),
+    type=Parsed("thresholds", parameters.thresholds),
     help="Confidence thresholds.",
 )
 @click.option("--noise", type=NOT_NEGATIVE, help="Factor on the noise of simulated sensors; by default 1.")
@@ -42,35 +45,34 @@ from streamfs.cli.parameters import JSON, NOT_NEGATIVE, PICTURE, TABLE, Parsed, 
     "--price",
     "prices",
     multiple=True,
-    type=Parsed("price", arguments.price),
-    callback=arguments.prices,
-    help="What a message of a quantity costs, such as light=10; 1 where none is named; may be repeated.",
+    type=Parsed("price", parameters.price),
+    callback=parameters.prices,
+    help="Cost of a message of a quantity, such as light=10; by default 1; may be repeated.",
 )
 @click.option(
     "--also",
     "others",
     multiple=True,
-    type=click.Choice([*arguments.SELECTIONS[3:], *arguments.LAZY]),
+    type=click.Choice(OTHERS),
     metavar="SELECTION",
-    help="Another selection to compare: "
-    f"{', '.join((*arguments.SELECTIONS[3:], *arguments.LAZY))}; may be repeated.",
+    help=f"Another selection to compare: {', '.join(OTHERS)}; may be repeated.",
 )
 @click.option(
     "--features",
     "n_features",
     type=click.IntRange(1),
     metavar="NUMBER",
-    help="How many ranked features to offer to the classifier; by default cross-validated.",
+    help="Number of ranked features to offer to the classifier; by default cross-validated.",
 )
 @click.option(
     "--jobs",
     default=lambda: os.cpu_count() or 1,
     show_default="processors",
     type=click.IntRange(1, 1024),
-    help="Processes.",
+    help="Number of processes.",
 )
-@click.option("--csv", "csv_path", type=TABLE, help="Write means and intervals there.")
-@click.option("--png", "png_path", type=PICTURE, help="Draw the figure there.")
+@click.option("--csv", "csv_path", type=TABLE, help="Write means and intervals to this file.")
+@click.option("--png", "png_path", type=PICTURE, help="Plot the figure to this file.")
 @JSON
 def figure2(
     data: str | Path | None,
@@ -87,55 +89,45 @@ def figure2(
 ) -> None:
     """Repeat the experiment of the StreamRelief paper (its Figure 2).
 
-    Five ways to build a classifier are compared on same-source detection: naive C4.5, cost-based C4.5, and C4.5
-    with Relief, with StreamRelief to the letter, and with its relevance floor; beside them the cheapest forest
-    that promises the accuracy that stands for the threshold, at completeness 0.9, where these streams can show
-    it. Means over seeds, with 95 % confidence intervals. Cost is that of the features the classifier tests; sent
-    is what nodes really send for it.
+    Five classifiers are compared on same-source detection: naive C4.5, cost-based C4.5, and C4.5 with features
+    selected by Relief, by StreamRelief as printed, and by StreamRelief with a relevance floor. A sixth is the
+    cheapest forest that is promised to be as accurate as the threshold says, at completeness 0.9. Results are
+    means over seeds with 95 % confidence intervals. Cost is that of the features the classifier tests; sent is
+    what nodes really send for it.
     """
     if data is not None and noise is not None:
-        raise click.UsageError("--noise is of simulated sensors, and --data names recorded ones")
-    arguments.keep_inputs(
+        raise click.UsageError("--noise is for simulated sensors, and --data names recorded streams")
+    parameters.protect_inputs(
         {"--data": data if isinstance(data, Path) else None}, {"--csv": csv_path, "--png": png_path}
     )
-    from streamfs.cli import console
-    from streamfs.costs.costs import check_prices
-    from streamfs.evaluation import evaluation
-    from streamfs.experiments import experiment
-    from streamfs.experiments import figure2 as paper
-    from streamfs.relief._search import search
-
     if png_path:
         from streamfs.experiments import plots  # matplotlib is an extra
-    source: paper.Source = paper.Motes() if noise is None else paper.Motes(noise)
-    if data is not None:
-        source = paper.File(data) if isinstance(data, Path) else paper.Recorded(data)
-    signal.signal(
-        signal.SIGTERM, signal.default_int_handler
-    )  # so that no process of the experiment is left behind
-    training, _ = source.split(0)  # what is wrong with the streams is said before any work is done
-    check_prices(training, prices)
-    if n_features is not None and n_features > (n_offered := len(source.features(training))):
-        raise click.UsageError(f"--features is {n_features}, expected 1 to {n_offered}")
-    if min(jobs, seeds) > 1:
-        console.tell_if_nothing_is_compiled(search)  # the processes that compile have no terminal
-    else:
-        console.tell_of_compiling()
+    from streamfs.cli import console
+    from streamfs.evaluation.evaluation import write_csv
+    from streamfs.experiments.figure2 import compare
+    from streamfs.experiments.outcome import METHODS, PROMISE
+    from streamfs.experiments.summary import summarise
+
+    source = _source(data, noise)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that no worker process is left behind
+    _check_streams(source, prices, n_features)
+    n_jobs = min(jobs, seeds)
+    _announce_compiling(n_jobs)
     with console.progress() as report:
         report("splits", 0, seeds)
-        outcomes = paper.compare(
+        outcomes = compare(
             source,
             thresholds=thresholds,
             n_seeds=seeds,
             prices=prices,
-            methods=(*experiment.METHODS, experiment.PROMISE, *dict.fromkeys(others)),
+            methods=(*METHODS, PROMISE, *dict.fromkeys(others)),
             n_features=n_features,
-            n_jobs=min(jobs, seeds),
+            n_jobs=n_jobs,
             progress=report,
         )
-    rows = experiment.summarise(outcomes)
+    rows = summarise(outcomes)
     if csv_path:
-        evaluation.write_csv(rows, csv_path)
+        write_csv(rows, csv_path)
     if png_path:
         plots.save(plots.figure_2(rows), png_path)
     if as_json:
@@ -144,11 +136,39 @@ def figure2(
         _show(rows)
 
 
+def _source(data: str | Path | None, noise: float | None) -> "SplitSource":
+    from streamfs.experiments import sources
+
+    if data is None:
+        return sources.Motes() if noise is None else sources.Motes(noise)
+    return sources.LabelledFile(data) if isinstance(data, Path) else sources.RecordedPairs(data)
+
+
+def _check_streams(source: "SplitSource", prices: dict[str, float], n_features: int | None) -> None:
+    """Report errors in the streams of the first split before any work is done."""
+    from streamfs.costs.costs import check_prices
+
+    training, _ = source.split(0)
+    check_prices(training, prices)
+    if n_features is not None and n_features > (n_offered := len(source.features(training))):
+        raise click.UsageError(f"--features is {n_features}, expected 1 to {n_offered}")
+
+
+def _announce_compiling(n_jobs: int) -> None:
+    from streamfs.cli import console
+    from streamfs.relief._search import search
+
+    if n_jobs > 1:
+        console.announce_empty_cache(search)  # worker processes have no terminal
+    else:
+        console.announce_compiling()
+
+
 def _show(rows: list[dict[str, Any]]) -> None:
     from streamfs.cli import console
-    from streamfs.experiments import figure2 as paper
+    from streamfs.experiments.summary import compare_with_cheapest, refusal_notes, shorten
 
-    console.print_table(paper.shown(rows))
-    for line in paper.refusals(rows):
+    console.print_table(shorten(rows))
+    for line in refusal_notes(rows):
         console.say(line)
-    console.print_table(paper.against_the_cheapest(rows), "StreamRelief beside the cheapest other method")
+    console.print_table(compare_with_cheapest(rows), "StreamRelief against the cheapest other method")

@@ -1,4 +1,4 @@
-"""Look into what a gateway keeps on disk."""
+"""Show the files of a gateway's state."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streamfs.cli.parameters import JSON, examples
+from streamfs.cli.parameters import JSON, example_text
 
 if TYPE_CHECKING:
     from streamfs.gateway.storage.journal_reader import JournalReader
@@ -20,7 +20,7 @@ _PARTS = ("summary", "decisions", "energy", "outbox", "snapshots", "log")
 
 
 @click.command(
-    epilog=examples(
+    epilog=example_text(
         "streamfs journal state",
         "streamfs journal state decisions --last 5",
         "streamfs journal state energy --last 100000 --json > energy.jsonl",
@@ -28,13 +28,14 @@ _PARTS = ("summary", "decisions", "energy", "outbox", "snapshots", "log")
 )
 @click.argument("state", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("part", default="summary", metavar="[PART]", type=click.Choice(_PARTS))
-@click.option("--last", default=20, show_default=True, type=click.IntRange(1), help="How many rows at most.")
+@click.option("--last", default=20, show_default=True, type=click.IntRange(1), help="Maximum number of rows.")
 @JSON
 def journal(state: Path, part: str, last: int, as_json: bool) -> None:
-    """Look into the folder STATE of a gateway, which may be running.
+    """Show the folder STATE of a gateway, which may be running.
 
-    PART is summary (the default), decisions, energy, outbox (what the broker has not confirmed yet), snapshots or
-    log (what has come in). Shown are the newest, or of the outbox the next, in order; with --json each is a line.
+    PART is summary (the default), decisions, energy, outbox (messages not yet confirmed by the broker), snapshots
+    or log (messages received). The newest rows are shown, of the outbox the next, in order; with --json each is a
+    line.
     """
     from streamfs.cli import console
     from streamfs.gateway.storage.journal_reader import JournalReader
@@ -102,7 +103,7 @@ def _log(state: Path, last: int) -> Rows:
 
 
 def _table(part: str, rows: Rows) -> Rows:
-    """Choose what there is room for."""
+    """Return the fields that fit into a table."""
     if part == "summary":
         return [{"what": name.replace("_", " "), "number": number} for name, number in rows[0].items()]
     if part == "energy":

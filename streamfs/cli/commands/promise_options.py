@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streamfs.cli.parameters import LAZY, NEW_FILE, PICTURE, POSITIVE, SHARE, TABLE, keep_inputs
+from streamfs.cli.parameters import LAZY, NEW_FILE, PICTURE, POSITIVE, SHARE, TABLE, protect_inputs
 
 if TYPE_CHECKING:
     from feature_extractors.base import Feature
@@ -133,7 +133,7 @@ class Asked:
         inputs = {"STREAMS": streams, "--groups": self.groups}
         outputs = {"--out": out, "--png": self.png, "--resume": self.resume}
         (outputs if self.point is None else inputs)["--explore"] = self.explore
-        keep_inputs(inputs, outputs)
+        protect_inputs(inputs, outputs)
 
     def require_few(self, offered: "Sequence[Feature]") -> None:
         """Refuse to exhaust too many features.

@@ -1,11 +1,11 @@
-"""Run a procedure over what was recorded."""
+"""Run a procedure on recorded streams or on a gateway's log."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from streamfs.cli.parameters import JSON, MODEL, OLD_FILE, TRUST, examples
+from streamfs.cli.parameters import JSON, MODEL, OLD_FILE, TRUST, example_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,34 +14,32 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog=examples(
+    epilog=example_text(
         "streamfs replay pairs.streamfs new.csv --json > decisions.jsonl",
         "streamfs replay better.streamfs spool --config gateway.toml",
     )
 )
 @MODEL
 @click.argument("streams", type=click.Path(path_type=Path))
-@click.option(
-    "--config", type=OLD_FILE, help="The gateway's settings, where STREAMS is a folder of segments of its log."
-)
+@click.option("--config", type=OLD_FILE, help="Settings of the gateway, if STREAMS is a folder with its log.")
 @TRUST
 @JSON
 def replay(model: Path, streams: Path, config: Path | None, trust: bool, as_json: bool) -> None:
-    """Run MODEL over recorded STREAMS and print each decision.
+    """Run MODEL on recorded STREAMS and print each decision.
 
-    The streams need no labels. Decisions come in the order in which they are made. STREAMS is a CSV or Parquet
-    file, or a folder where a gateway has spooled its log: then this is what MODEL would have decided there.
+    The streams need no labels. Decisions are printed in the order in which they are made. STREAMS is a CSV or
+    Parquet file, or a folder to which a gateway spooled its log; MODEL then decides on that log.
     """
     if streams.is_dir() != (config is not None):
         raise click.UsageError(
-            f"{streams} is a folder: --config with the gateway's settings tells what is in it"
+            f"{streams} is a folder: give the settings of the gateway that wrote it with --config"
             if config is None
-            else f"{streams} is no folder, and --config is for the folders of a gateway's log"
+            else f"{streams} is not a folder, and --config is for the folder of a gateway's log"
         )
     from streamfs.cli import console
     from streamfs.procedure.procedure import Procedure
 
-    console.tell_of_compiling()
+    console.announce_compiling()
     procedure = Procedure.load(model, trust=trust)
     decisions = _recorded(procedure, streams) if config is None else _logged(procedure, streams, config)
     for decision in decisions:

@@ -11,7 +11,7 @@ from uuid import uuid4
 import click
 from click.core import ParameterSource
 
-from streamfs.cli import parameters as arguments
+from streamfs.cli import parameters
 from streamfs.cli.parameters import (
     FOLDER,
     JSON,
@@ -21,23 +21,24 @@ from streamfs.cli.parameters import (
     POSITIVE,
     TRUST,
     Parsed,
-    examples,
+    example_text,
     profile_option,
 )
 
 if TYPE_CHECKING:
+    from streamfs.gateway.service import Gateway, Summary
     from streamfs.gateway.settings.settings import Settings
 
-PATIENCE = 10.0  # seconds to reach the broker, where a person waits for it
+PATIENCE = 10.0  # seconds to reach the broker while a person waits
 
 _LONGEST_LINE = 100_000  # bytes, of an energy log
 
 ADHOC = ("broker", "pairs", "nodes", "lateness", "grace", "prefix", "profile", "trust", "state", "spool")
-"""Options that gateway.toml has in its own words."""
+"""Options that are settings in gateway.toml."""
 
 
 @click.command(
-    epilog=examples(
+    epilog=example_text(
         "streamfs run rooms.streamfs --broker mqtt://localhost",
         "streamfs run pairs.streamfs --broker mqtt://localhost --state state",
         "streamfs run --config gateway.toml",
@@ -47,45 +48,47 @@ ADHOC = ("broker", "pairs", "nodes", "lateness", "grace", "prefix", "profile", "
 @click.option(
     "--config",
     type=OLD_FILE,
-    help="TOML file with all settings; streamfs check says what it means. Then no MODEL, and of the options only "
+    help="TOML file with all settings, to be checked with streamfs check. It excludes MODEL and all options but "
     "--energy-log, --idle, --until-decided and --json.",
 )
 @click.option(
     "--broker",
-    type=Parsed("url", arguments.broker),
-    help="Such as mqtt://localhost or mqtt://user:password@gateway:1883.",
+    type=Parsed("url", parameters.broker),
+    help="URL of the broker, such as mqtt://localhost or mqtt://user:password@gateway:1883.",
 )
-@click.option("--pairs", type=OLD_FILE, help="CSV of streams and their nodes by role: stream,a,b.")
+@click.option("--pairs", type=OLD_FILE, help="CSV file with streams and their nodes by role: stream,a,b.")
 @click.option(
     "--node",
     "nodes",
     multiple=True,
-    help="A node that is a stream; may be repeated; by default every node that is heard.",
+    help="A node that is a stream; may be repeated; by default every node that sends.",
 )
 @click.option(
-    "--lateness", type=NOT_NEGATIVE, help="Seconds a reading may lag behind the newest; by default two ticks."
+    "--lateness",
+    type=NOT_NEGATIVE,
+    help="Seconds by which a reading may lag behind the newest; by default two ticks.",
 )
 @click.option(
     "--grace",
     default=10.0,
     show_default=True,
     type=NOT_NEGATIVE,
-    help="Seconds that all may be silent before event time runs on with the clock.",
+    help="Seconds of silence of all nodes after which event time follows the clock.",
 )
-@click.option("--energy-log", type=NEW_FILE, help="Append the energy log there.")
+@click.option("--energy-log", type=NEW_FILE, help="Append the energy log to this file.")
 @click.option(
-    "--state", type=FOLDER, help="Folder of log and journal: what was taken and decided survives a crash."
+    "--state", type=FOLDER, help="Folder for log and journal, so that messages and decisions survive a crash."
 )
-@click.option("--spool", type=FOLDER, help="Keep the log's closed segments there, for others to read.")
+@click.option("--spool", type=FOLDER, help="Folder to move closed segments of the log to, for other programs.")
 @click.option(
     "--prefix",
     default="streamfs",
     show_default=True,
-    type=Parsed("topic", arguments.topic),
-    help="First part of the topics that are published to.",
+    type=Parsed("topic", parameters.topic),
+    help="First part of the topics to publish to.",
 )
-@click.option("--idle", type=POSITIVE, help="End after so many seconds without a message.")
-@click.option("--until-decided", is_flag=True, help="End once every stream is decided.")
+@click.option("--idle", type=POSITIVE, help="Stop after this many seconds without a message.")
+@click.option("--until-decided", is_flag=True, help="Stop once every stream is decided.")
 @profile_option("transmissions")
 @TRUST
 @JSON
@@ -102,9 +105,10 @@ def run(
 ) -> None:
     """Follow the streams of an MQTT broker until stopped (Ctrl-C).
 
-    Nodes publish to sensors/{node}/{channel}, a number or JSON such as {"t": 12.0, "v": 20.5, "seq": 3}.
-    Decisions go to {prefix}/decision/{stream}; {prefix}/control/{node} tells a node which channels to send.
-    With --config the model is loaded anew on SIGHUP, and a broker that is away is waited for.
+    Nodes publish a number, or JSON such as {"t": 12.0, "v": 20.5, "seq": 3}, to sensors/{node}/{channel}.
+    Decisions are published to {prefix}/decision/{stream}, the channels that a node has to send to
+    {prefix}/control/{node}. With --config the model is reloaded on SIGHUP, and the gateway waits for a broker that
+    is down.
     """
     from streamfs.cli import console
     from streamfs.gateway.host import hosted, tell_systemd
@@ -115,27 +119,20 @@ def run(
     settings = _settings(adhoc) if config is None else read_settings(config)
     if energy_log is not None:
         _check_energy_log(energy_log)
-    console.tell_of_compiling()
+    console.announce_compiling()
     stop = threading.Event()
 
     def announce(decision: Decision) -> None:
         try:
             console.print_decision(decision, as_json=as_json)
-        except BrokenPipeError:  # nobody reads on: the streams are closed all the same
-            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - to the process's end
+        except BrokenPipeError:  # nobody reads the output: close the streams nevertheless
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - open until exit
             stop.set()
 
     with hosted(settings, on_decision=announce, energy_log=energy_log) as gateway:
-
-        def end(*_: object) -> None:
-            stop.set()
-            gateway.wake()
-
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, end)
-        signal.signal(signal.SIGHUP, lambda *_: gateway.request_reload())
+        _handle_signals(gateway, stop)
         names = "--pairs or --node names" if config is None else f"[streams] of {config} names"
-        every = f"; every node that is heard is a stream, unless {names} them"
+        every = f"; every node that sends is a stream, unless {names} them"
         console.say(f"listening to {', '.join(gateway.topics)}{every * gateway.discovers}; stop with Ctrl-C")
         summary = gateway.run(
             stop,
@@ -144,16 +141,30 @@ def run(
             patience=None if config else PATIENCE,
             on_turn=tell_systemd(gateway, stop),
         )
+    console.say(_text(summary))
+
+
+def _handle_signals(gateway: "Gateway", stop: threading.Event) -> None:
+    def end(*_: object) -> None:
+        stop.set()
+        gateway.wake()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    signal.signal(signal.SIGHUP, lambda *_: gateway.request_reload())
+
+
+def _text(summary: "Summary") -> str:
     spent = summary.spent
-    noted = [f"{name} {number}" for name, number in summary.counters.items() if number]
-    console.say(
+    counts = [f"{name} {number}" for name, number in summary.counters.items() if number]
+    return (
         f"{summary.decided.total()} decisions, {spent.messages} messages of {len(spent.nodes)} nodes, "
-        f"{spent.joules:.4g} {spent.profile.unit}; {', '.join(noted) or 'nothing was heard'}"
+        f"{spent.joules:.4g} {spent.profile.unit}; {', '.join(counts) or 'no messages'}"
     )
 
 
 def _check_energy_log(path: Path) -> None:
-    """Refuse to append to a file that is something else: a model, settings, streams."""
+    """Refuse to append to a file that is not an energy log, such as a model, settings or streams."""
     import orjson
 
     from streamfs.errors import StreamfsError
@@ -167,7 +178,7 @@ def _check_energy_log(path: Path) -> None:
     except (ValueError, TypeError, KeyError):
         is_log = False
     if not is_log:
-        raise StreamfsError(f"--energy-log {path} is no energy log, expected a new file or one to append to")
+        raise StreamfsError(f"--energy-log {path} is not an energy log, expected a new file or one to append to")
 
 
 def _check_usage(context: click.Context, config: Path | None, adhoc: dict[str, Any]) -> None:
@@ -184,7 +195,7 @@ def _check_usage(context: click.Context, config: Path | None, adhoc: dict[str, A
         if adhoc["pairs"] and adhoc["nodes"]:
             raise click.UsageError("--pairs and --node exclude each other: the file names the nodes")
         if adhoc["spool"] and not adhoc["state"]:
-            raise click.UsageError("--spool needs --state: without it there is no log")
+            raise click.UsageError("--spool needs --state: there is no log without it")
 
 
 def _flag(name: str) -> str:
@@ -192,7 +203,7 @@ def _flag(name: str) -> str:
 
 
 def _settings(adhoc: dict[str, Any]) -> "Settings":
-    """The settings that the options mean; each run is another client, unless there is a state to go on from."""
+    """Return the settings of the options; each run is a new client, unless it has a state to resume from."""
     from streamfs.gateway.settings.broker import Broker
     from streamfs.gateway.settings.sections import Logging, Time
     from streamfs.gateway.settings.settings import Settings

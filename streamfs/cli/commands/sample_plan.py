@@ -1,4 +1,4 @@
-"""Plan which streams shall carry an expensive sensor next."""
+"""Plan which streams get an expensive sensor next."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,51 +7,49 @@ from typing import TYPE_CHECKING
 import click
 
 from streamfs.base.progress import step
-from streamfs.cli.parameters import JSON, STREAMS, examples
+from streamfs.cli.parameters import JSON, STREAMS, example_text
 
 if TYPE_CHECKING:
     from streamfs.selection.sample_plan import SamplePlan
 
 
-NOTHING = 1e-12
-"""Nats, up to which a benefit is rounding."""
-MOST_SHOWN = 2
-"""Columns of a region that fit a line; JSON has all."""
+ROUNDING = 1e-12  # nats: a benefit up to this is a rounding error
+MOST_SHOWN = 2  # columns of a region that fit on a line; JSON has all
 
 
 @click.command(
     "sample-plan",
-    epilog=examples(
+    epilog=example_text(
         "streamfs sample-plan fields.csv --sensor soil --column air --column rain",
         "streamfs sample-plan fields.parquet --sensor soil --number 20 --json",
     ),
 )
 @STREAMS
-@click.option("--sensor", required=True, metavar="COLUMN", help="The expensive sensor's column.")
+@click.option("--sensor", required=True, metavar="COLUMN", help="Column of the expensive sensor.")
 @click.option(
     "--column",
     "columns",
     multiple=True,
     metavar="COLUMN",
-    help="A column that is known of all streams; may be repeated; by default all others.",
+    help="A column that all streams have; may be repeated; by default all others.",
 )
 @click.option(
-    "--number", default=10, show_default=True, type=click.IntRange(1), help="How many streams to name at most."
+    "--number", default=10, show_default=True, type=click.IntRange(1), help="Maximum number of streams to name."
 )
 @click.option(
     "--bins",
     default=3,
     show_default=True,
     type=click.IntRange(2, 20),
-    help="Bins of equal width that the mean of a column over a stream is put into.",
+    help="Number of bins of equal width for the mean of a column over a stream.",
 )
 @JSON
 def sample_plan(streams: Path, sensor: str, columns: Sequence[str], number: int, bins: int, as_json: bool) -> None:
-    """Plan which streams shall carry an expensive sensor next.
+    """Plan which streams get an expensive sensor next.
 
-    STREAMS is a CSV or Parquet file of the columns stream, time, label and the readings. The streams that carry
-    the sensor have readings in its column, the others none. Those are named first whose reading is expected to
-    change what is known of the label the most; the more columns and bins, the more streams it takes to learn.
+    STREAMS is a CSV or Parquet file with the columns stream, time, label and the readings. Only the streams that
+    carry the sensor have readings in its column. The streams whose reading is expected to change the probabilities
+    of the labels most come first. The more columns and bins, the more streams are needed.
     """
     if sensor in columns:
         raise click.UsageError(f"--column {sensor} is the sensor")
@@ -59,7 +57,7 @@ def sample_plan(streams: Path, sensor: str, columns: Sequence[str], number: int,
     from streamfs.data.streams import StreamSet
     from streamfs.selection.sample_plan import plan_samples
 
-    console.tell_of_compiling()
+    console.announce_compiling()
     with console.progress() as report, step(report, "reading the streams"):
         recorded = StreamSet.read(streams)
     plan = plan_samples(recorded, sensor, columns or None, number, bins)
@@ -71,14 +69,14 @@ def sample_plan(streams: Path, sensor: str, columns: Sequence[str], number: int,
         f"uncertainty of the label {plan.uncertainty:.4g} nats"
     )
     console.print_table(_rows(plan))
-    if plan.streams[0].benefit <= NOTHING:
+    if plan.streams[0].benefit <= ROUNDING:
         console.say(
             f"no reading of {sensor} is expected to change anything: name fewer columns, or take fewer bins"
         )
 
 
 def _rows(plan: "SamplePlan") -> list[dict[str, object]]:
-    """What a person reads: the streams, the likeliest reading of each, and the region if it is of few columns."""
+    """Return the table: the streams, the likeliest reading of each, and its region if that has few columns."""
     return [
         {
             "stream": planned.stream,

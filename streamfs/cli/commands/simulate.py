@@ -4,16 +4,20 @@ from pathlib import Path
 
 import click
 
-from streamfs.cli.parameters import NEW_FILE, SEED, Number, examples
+from streamfs.cli.parameters import NEW_FILE, SEED, Number, example_text
 
-_DECIMALS = 4  # of the finest step of a simulated sensor, 0.0625; products of 0.1 have more that mean nothing
+_DECIMALS = 4  # of the finest step of a simulated sensor, 0.0625; further decimals are rounding errors
 
 
-@click.command(epilog=examples("streamfs simulate pairs.parquet --pairs 300 --ticks 60 --seed 1"))
+@click.command(epilog=example_text("streamfs simulate pairs.parquet --pairs 300 --ticks 60 --seed 1"))
 @click.argument("out", type=NEW_FILE)
 @click.option("--pairs", default=200, show_default=True, type=click.IntRange(1, 100_000), help="Pairs of nodes.")
-@click.option("--ticks", default=60, show_default=True, type=click.IntRange(1, 100_000), help="Ticks of each.")
-@click.option("--period", default=1.0, show_default=True, type=Number(1e-6, 1e6), help="Seconds a tick.")
+@click.option(
+    "--ticks", default=60, show_default=True, type=click.IntRange(1, 100_000), help="Ticks of each pair."
+)
+@click.option(
+    "--period", default=1.0, show_default=True, type=Number(1e-6, 1e6), help="Length of a tick in seconds."
+)
 @SEED
 def simulate(out: Path, pairs: int, ticks: int, period: float, seed: int) -> None:
     """Record simulated pairs of nodes that sense one source or two.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from streamfs.base.progress import step
-from streamfs.cli import parameters as arguments
+from streamfs.cli import parameters
 from streamfs.cli.commands.promise_options import Asked, promise_options
 from streamfs.cli.parameters import (
     JSON,
@@ -20,7 +20,7 @@ from streamfs.cli.parameters import (
     SEED,
     STREAMS,
     Parsed,
-    examples,
+    example_text,
     profile_option,
 )
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog=examples(
+    epilog=example_text(
         "streamfs train pairs.csv -o pairs.streamfs --profile cc2420",
         "streamfs train rooms.parquet -o rooms.streamfs --time-limit 600s",
         "streamfs train pairs.csv -o lazy.streamfs --classifier qsfs1",
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--time-limit",
-    type=Parsed("limit", arguments.time_limit),
+    type=Parsed("limit", parameters.time_limit),
     help="Ticks (40) or seconds (600s) after which a stream gets no label; by default the longest stream.",
 )
 @click.option("--period", type=POSITIVE, help="Seconds a tick; by default the smallest step in the file.")
@@ -58,14 +58,14 @@ if TYPE_CHECKING:
     "--feature",
     "features",
     multiple=True,
-    type=Parsed("name", arguments.feature),
+    type=Parsed("name", parameters.feature),
     help="A feature to choose from, such as 'mean(a.light)'; may be repeated.",
 )
 @click.option(
     "--channel",
     "channels",
     multiple=True,
-    type=Parsed("channel", arguments.channel),
+    type=Parsed("channel", parameters.channel),
     help="A channel to make features of, such as a.light@delta:5; may be repeated.",
 )
 @click.option(
@@ -77,10 +77,10 @@ if TYPE_CHECKING:
     "--select",
     default="streamrelief",
     show_default=True,
-    type=click.Choice([*arguments.SELECTIONS, "none"]),
+    type=click.Choice([*parameters.SELECTIONS, "none"]),
     metavar="SELECTION",
     help="How features are chosen: streamrelief; literal, the paper to the letter; without costs "
-    f"{', '.join(arguments.SELECTIONS[2:])}; or none, not at all.",
+    f"{', '.join(parameters.SELECTIONS[2:])}; or none, not at all.",
 )
 @click.option(
     "--extrapolation",
@@ -107,21 +107,21 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--classifier",
-    type=click.Choice(["c45", "extra-trees", *arguments.LAZY]),
+    type=click.Choice(["c45", "extra-trees", *parameters.LAZY]),
     help="C4.5 (the default), extra trees, or nearest neighbours that ask for some channels only while a stream "
     "is unusual. A promise takes the cheaper of the first two.",
 )
 @click.option(
     "--river",
-    type=Parsed("classifier", arguments.river_classifier),
+    type=Parsed("classifier", parameters.river_classifier),
     help="A River classifier instead of C4.5, such as tree.HoeffdingTreeClassifier.",
 )
 @click.option(
     "--price",
     "prices",
     multiple=True,
-    type=Parsed("quantity=factor", arguments.price),
-    callback=arguments.prices,
+    type=Parsed("quantity=factor", parameters.price),
+    callback=parameters.prices,
     help="A message of this quantity is so many times dearer: light=10; may be repeated.",
 )
 @promise_options
@@ -173,7 +173,7 @@ def train(
     from streamfs.data.streams import StreamSet
     from streamfs.selection.by_name import SELECTORS
 
-    console.tell_of_compiling()
+    console.announce_compiling()
     with console.progress() as report, step(report, "reading the streams"):
         recorded = StreamSet.read(streams, period)
     console.say(repr(recorded))
