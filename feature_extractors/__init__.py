@@ -1,4 +1,4 @@
-"""Functions from the prefixes of a stream of samples to numbers, in bounded time and memory a tick."""
+"""Functions from the prefixes of a stream of samples to numbers, in bounded time and memory per tick."""
 
 from feature_extractors.base import Feature
 from feature_extractors.catalogue import ESSENTIAL, KINDS, catalogue, get

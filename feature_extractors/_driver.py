@@ -1,4 +1,4 @@
-"""The compiled driver: runs all features over samples, each by the address of its step's loop."""
+"""The compiled driver: runs all features over samples, calling each step's loop by its address."""
 
 from hashlib import sha256
 
@@ -26,16 +26,16 @@ from feature_extractors._loop import (
 )
 
 BLOCK = 64
-"""So many samples go through every feature before the next ones: their rows stay in the nearest cache."""
+"""Number of samples that every feature processes before the next block: their rows stay in the nearest cache."""
 MANY = 16
-"""So many streams at least are followed side by side: while one step waits for its number, another's can run."""
+"""Least number of streams run side by side: while one step waits for its number, another can run."""
 
 
 def layout_of(*layouts: object) -> tuple[str, type[np.int64]]:
-    """A field of a record whose name changes with the layouts and sizes that kernels take for granted.
+    """Return a record field whose name changes with the layouts and sizes that kernels rely on.
 
-    numba keeps compiled kernels and does not notice when what they had from another file has changed; the old ones
-    would read and write beyond their arrays. For arguments of a new type, though, it compiles anew.
+    numba caches compiled kernels and does not notice changes of constants from other files; stale kernels would
+    read and write beyond their arrays. But it recompiles for arguments of a new type.
     """
     return f"layout_{sha256(repr(layouts).encode()).hexdigest()[:12]}", np.int64
 
@@ -46,15 +46,15 @@ ENTRY = np.dtype(
     [(name, np.int64) for name in ("address", "state", "first_input", "first_param")]
     + [layout_of(BLOCK, TASK, TASK_SIZE)]
 )
-"""A feature in the driver's table: its loop, and where its state, inputs and parameters are."""
+"""A feature in the driver's table: the address of its loop, and the places of its state, inputs and parameters."""
 
 inlined = njit(inline="always")
-"""Decorates parts of a kernel: as calls, they would count references to every array that they are given."""
+"""Decorator of parts of a kernel: as calls, they would count references to all their array arguments."""
 
 
 @intrinsic
 def address_in(_context, array, index):
-    """Return the address of an element of a contiguous array, counted flat."""
+    """Return the address of an element of a contiguous array, by its flat index."""
 
     def codegen(context, builder, signature, args):
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -65,7 +65,7 @@ def address_in(_context, array, index):
 
 @intrinsic
 def call_loop(_context, address, task):
-    """Call the loop at an integer address on the task at another."""
+    """Call the loop at one integer address on the task at another."""
 
     def codegen(context, builder, signature, args):
         pointer = ir.IntType(64).as_pointer()
@@ -78,9 +78,9 @@ def call_loop(_context, address, task):
 
 @inlined
 def _run_every(table, inputs, params, state, rows, samples, seconds, start, n, stride, room, task, values, first):
-    """Run every step on n samples, each so many behind the one before; their values go to rows of `values` alike.
+    """Run every step on n samples, `stride` apart; their values go to rows of `values`, `stride` apart too.
 
-    A feature whose address is 0 has no compiled step, and keeps its last value. `room` and `task` are to work in.
+    A feature whose address is 0 has no compiled step, and keeps its last value. `room` and `task` are scratch.
     """
     task[WIDTH] = state.shape[1]
     task[ROWS], task[N], task[STRIDE] = address_in(rows, start), n, stride
@@ -101,7 +101,7 @@ def _run_every(table, inputs, params, state, rows, samples, seconds, start, n, s
 
 @inlined
 def run_block(table, inputs, params, state, rows, samples, seconds, start, stop, room, task, values):
-    """Run every step on the samples from `start` to before `stop`; their values go to the first of `values`."""
+    """Run every step on the samples from `start` up to `stop`; their values go to the first rows of `values`."""
     _run_every(table, inputs, params, state, rows, samples, seconds, start, stop - start, 1, room, task, values, 0)
 
 
@@ -117,7 +117,7 @@ def run(table, inputs, params, state, rows, samples, seconds, values):
 
 @njit(cache=True, nogil=True)
 def run_side_by_side(table, inputs, params, state, rows, samples, seconds, values, n_ticks):
-    """Run every step on every sample of streams that have as many ticks each, one stream behind the other."""
+    """Run every step on every sample of streams of `n_ticks` ticks each, stored one after the other."""
     room = np.empty(inputs.shape[0] + 1)
     task = np.empty(TASK_SIZE, dtype=np.int64)
     for stream in range(0, state.shape[0], BLOCK):

@@ -1,6 +1,6 @@
-"""The loop of a step over many samples: what the driver calls by address.
+"""The loop of a step over many samples, which the driver calls by address.
 
-It is compiled once for each kind of feature, around its step, so that no set of features needs compiling anew.
+It is compiled once per kind of feature, around its step, so that new sets of features need no compilation.
 """
 
 from collections.abc import Callable
@@ -22,17 +22,17 @@ LOOP = void(TASK)
 TASK_SIZE = 14
 LAST, OWN, WIDTH, ROWS, N, SAMPLES, N_COLUMNS = range(7)
 INPUTS, PARAMS, SECONDS, ROOM, VALUES, N_FEATURES, STRIDE = range(7, TASK_SIZE)
-"""Places of a task: where in the first row of state the last value and the own state are, and how long a row is;
-the rows, and how many; the samples, and how long one is; which inputs; parameters; seconds; room for inputs; where
-the values go, and how far apart these are; and how far it is from a sample to the next that is meant."""
+"""Fields of a task: addresses of the last value and the own state in the first row of state, and a row's length;
+the rows, and their number; the samples, and the length of one; indices of inputs; parameters; seconds; room for
+inputs; the values, and the length of a row of them; and the distance from one sample to the next."""
 
 step: Any
-n_inputs: int  # these two are those of the kind whose loop it is: `address_of` puts them in
+n_inputs: int  # `address_of` sets these two to those of the kind
 
 
 @intrinsic
 def floats(_context: Any, address: Any, n: Any) -> Any:
-    """Return a pointer to numbers, moved on by so many."""
+    """Return a pointer to the n-th float64 after an address."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.gep(builder.inttoptr(args[0], ir.DoubleType().as_pointer()), [args[1]])
@@ -42,7 +42,7 @@ def floats(_context: Any, address: Any, n: Any) -> Any:
 
 @intrinsic
 def integers(_context: Any, address: Any) -> Any:
-    """Return a pointer to whole numbers."""
+    """Return a pointer to integers."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.inttoptr(args[0], ir.IntType(64).as_pointer())
@@ -52,8 +52,8 @@ def integers(_context: Any, address: Any) -> Any:
 
 @cache
 def address_of(function: Callable[..., float], n_columns: int) -> int:
-    """Return where the loop of a step function is, in this process; compiled, or fetched from numba's cache."""
-    place = function.__code__  # numba keeps the loop beside the step, as long as that and its name do not change
+    """Return the address of a step function's loop, compiled or loaded from numba's cache, in this process."""
+    place = function.__code__  # numba caches the loop next to the step while file and name are the same
     code = _loop.__code__.replace(co_filename=place.co_filename, co_firstlineno=place.co_firstlineno)
     loop = FunctionType(code, {**globals(), "step": njit(error_model="numpy")(function), "n_inputs": n_columns})
     loop.__module__ = function.__module__
@@ -62,7 +62,7 @@ def address_of(function: Callable[..., float], n_columns: int) -> int:
 
 
 def _loop(task: Any) -> None:
-    """Run a step on samples in order; one without an input leaves the state and the last value as they are."""
+    """Run a step on samples in order; one with a missing input leaves state and last value unchanged."""
     stride = task[STRIDE]
     last, own, width = floats(task[LAST], 0), task[OWN], task[WIDTH]
     rows, inputs = integers(task[ROWS]), integers(task[INPUTS])
@@ -82,4 +82,4 @@ def _loop(task: Any) -> None:
 
 _PLACES = LAST, OWN, WIDTH, ROWS, N, SAMPLES, N_COLUMNS, INPUTS, PARAMS, SECONDS, ROOM, VALUES, N_FEATURES, STRIDE
 _VERSION = sha256(repr((_loop.__code__.co_code, _loop.__code__.co_consts, _PLACES)).encode()).hexdigest()[:12]
-"""Changes with the loop, and with where it finds what in its task."""
+"""Changes with the loop and with the fields of its task."""

@@ -1,8 +1,8 @@
 """A quantile of all values so far, estimated by five markers.
 
-The P2 algorithm (Jain & Chlamtac, CACM 28, 1985): markers at the least and the greatest value, at the quantile
-and half way to either; each moves by at most one rank a sample, along a parabola through its neighbours. Up to
-the fifth value the markers are the values. All are measured from the first value: exact at any offset.
+The P2 algorithm (Jain & Chlamtac, CACM 28, 1985): markers at the minimum and the maximum, at the quantile, and
+half way to either; each moves by at most one rank per sample, along a parabola through its neighbours. Up to the
+fifth value the markers are the values. All are relative to the first value, so they are exact at any offset.
 """
 
 import math
@@ -11,12 +11,12 @@ from feature_extractors import _sorted
 from feature_extractors.base import kernel
 
 N, X0, HEIGHTS, RANKS, STATE_SIZE = 0, 1, 2, 7, 12
-"""Places of the state: count, origin, five heights in order and their ranks, from 1 on."""
+"""Places of the state: count, origin, five heights in ascending order, and their ranks, from 1."""
 
 
 @kernel
 def update(state, at, x, q):
-    """Add a value to the markers that start at place `at` of the state; return quantile `q` less the origin."""
+    """Add a value to the markers that start at place `at` of the state; return quantile `q` minus the origin."""
     n = int(state[at + N])
     heights, ranks = at + HEIGHTS, at + RANKS
     if n == 0:
@@ -36,7 +36,7 @@ def update(state, at, x, q):
 
 @kernel
 def _count(state, heights, ranks, x):
-    """Widen the outer markers to a value, and raise the ranks of the markers above it."""
+    """Extend the outer markers to a value, and increment the ranks of the markers above it."""
     state[heights] = min(state[heights], x)
     state[heights + 4] = max(state[heights + 4], x)
     for k in range(1, 4):
@@ -47,7 +47,7 @@ def _count(state, heights, ranks, x):
 
 @kernel
 def _move(state, height, rank, desired):
-    """Move a marker by a rank towards the one desired, if that is a rank ahead and there is room."""
+    """Move a marker by one rank towards the desired one, if it is at least one away and the rank is free."""
     ahead = desired - state[rank]
     up = state[rank + 1] - state[rank]
     down = state[rank] - state[rank - 1]

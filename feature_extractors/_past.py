@@ -1,4 +1,4 @@
-"""The past of one column: the value some samples ago, and the newest values in order."""
+"""The past of a column: the value some samples ago, and the newest values in order."""
 
 import math
 
@@ -7,19 +7,19 @@ from feature_extractors.base import Parameter, kernel
 LAG = Parameter("lag", default=1, low=1, high=10_000, whole=True)
 
 N, PLACE, VALUES = range(3)
-"""Places of the state of a delay: count, where the next value goes, and the last `lag` values in turn."""
+"""Places of the state of a delay: count, place of the next value, and a ring of the last `lag` values."""
 
 
 def delay_size(lag: float) -> int:
-    """Number of floats that a delay takes."""
+    """Return the number of floats of a delay."""
     return VALUES + int(lag)
 
 
 @kernel
 def delayed(state, at, x, lag):
-    """Add a value; return the one of `lag` samples before, NaN while there is none.
+    """Add a value; return the one `lag` samples earlier, or NaN if there is none yet.
 
-    Until there is one, the first value stays at place `at` + `VALUES`.
+    Until then, the first value stays at place `at` + `VALUES`.
     """
     place = int(state[at + PLACE])
     slot = at + VALUES + place
@@ -32,9 +32,10 @@ def delayed(state, at, x, lag):
 
 @kernel
 def keep(state, at, x, window):
-    """Add a value to the newest `window`; return how many there are.
+    """Add a value to the newest `window` values; return their number.
 
-    They stand after place `at` of the state, the oldest first: window + 1 floats. The work is ~window a sample.
+    They follow place `at` of the state, the oldest first, and take window + 1 floats. The work is ~window per
+    sample.
     """
     n = int(state[at])
     if n < window:

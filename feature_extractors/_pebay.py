@@ -1,7 +1,7 @@
 """Running sums of the second to fourth powers of deviations from the mean.
 
-Pebay's updates (Sandia report SAND2008-6212, 2008), on differences from the first value in units of a power of
-two that is just above the largest of them: exact at any offset, and no fourth power overflows or vanishes.
+Pebay's updates (Sandia report SAND2008-6212, 2008), on differences from the first value in units of the power of
+two just above the largest of them: exact at any offset, and no fourth power overflows or underflows.
 """
 
 import math
@@ -9,7 +9,7 @@ import math
 from feature_extractors.base import kernel
 
 N, X0, EXPONENT, MEAN, M2, M3, M4 = range(7)
-"""Places of the state: count, origin, exponent of the unit; in this unit mean from the origin, sums of powers."""
+"""Places of the state: count, origin, exponent of the unit; mean from the origin, sums of powers, in this unit."""
 
 STATE_SIZE = 7
 
@@ -35,7 +35,7 @@ def update(state, at, x):
 
 @kernel
 def _fit_unit(state, at, difference):
-    """Take a larger unit if the difference is beyond it; the first that is not 0 may choose any."""
+    """Enlarge the unit if the difference exceeds it; the first difference other than 0 sets it."""
     exponent = math.frexp(difference)[1]
     step = int(state[at + EXPONENT]) - exponent
     if difference != 0.0 and (step < 0 or state[at + M2] == 0.0):

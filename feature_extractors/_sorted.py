@@ -3,19 +3,19 @@
 from feature_extractors.base import kernel
 
 N, PLACE, SORTED = range(3)
-"""Places of the state: count, where the next value goes, and the values sorted; after them the same in turn."""
+"""Places of the state: count, place of the next value, and the sorted values; a ring of the same follows."""
 
 
 def state_size(window: float) -> int:
-    """Number of floats that a sorted window takes."""
+    """Return the number of floats of a sorted window."""
     return SORTED + 2 * int(window)
 
 
 @kernel
 def push(state, at, x, window):
-    """Add a value, in the place of the oldest one if the window is full; return how many there are.
+    """Add a value, replacing the oldest one if the window is full; return the number of values.
 
-    They stand from place `at` + `SORTED` of the state on. The work is ~window a sample.
+    They start at place `at` + `SORTED` of the state. The work is ~window per sample.
     """
     n, place = int(state[at + N]), int(state[at + PLACE])
     first, turn = at + SORTED, at + SORTED + window + place
@@ -36,7 +36,7 @@ def push(state, at, x, window):
 
 @kernel
 def settle(state, at, k, n):
-    """Move the k-th of `n` values, all others of which are sorted, to its place."""
+    """Move the k-th of `n` values, of which all others are sorted, to its place."""
     x = state[at + k]
     while k > 0 and state[at + k - 1] > x:
         state[at + k] = state[at + k - 1]
@@ -49,7 +49,7 @@ def settle(state, at, k, n):
 
 @kernel
 def quantile(state, at, n, q, origin):
-    """Interpolate the quantile `q` of `n` sorted values at place `at` of the state, measured from an origin."""
+    """Interpolate the quantile `q` of `n` sorted values at place `at` of the state, minus an origin."""
     place = (n - 1) * q
     low = int(place)
     high = min(low + 1, n - 1)

@@ -1,6 +1,6 @@
-"""Running means and sums of products, exact at any offset: the first pair is the origin of all that follow.
+"""Running means and sums of products, exact at any offset.
 
-Welford's updates (Technometrics 4, 1962), on differences from the first pair.
+Welford's updates (Technometrics 4, 1962), on differences from the first pair, the origin.
 """
 
 import math
@@ -15,7 +15,7 @@ STATE_SIZE = 8
 
 @kernel
 def update(state, at, x, y):
-    """Add a pair to the sums that start at place `at` of the state; `y` is None where there is one column."""
+    """Add a pair to the sums that start at place `at` of the state; `y` is None if there is one column."""
     if state[at + N] == 0.0:
         state[at + X0] = x
         if y is not None:
@@ -35,13 +35,13 @@ def update(state, at, x, y):
 
 @kernel
 def slope(state, at):
-    """Slope of the least-squares line of y on x; NaN until x has varied."""
+    """Return the slope of the least-squares line of y on x; NaN until x has varied."""
     return state[at + XY] / state[at + XX] if state[at + XX] > 0.0 else math.nan
 
 
 @kernel
 def correlation(state, at):
-    """Pearson's correlation of the pairs so far; NaN until both have varied."""
+    """Return Pearson's correlation of the pairs so far; NaN until both have varied."""
     if state[at + XX] > 0.0 and state[at + YY] > 0.0:
         value = state[at + XY] / (math.sqrt(state[at + XX]) * math.sqrt(state[at + YY]))
         return min(1.0, max(-1.0, value))

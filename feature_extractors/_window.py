@@ -1,18 +1,18 @@
 """Running sums of the last `window` pairs, exact at any offset and after any outlier.
 
-Two stacks (Tangwongsan and others, PVLDB 8, 2015): the window is a suffix of the block of `window` pairs before,
-whose suffixes are summed up once when the block ends, and a prefix of the current block. Suffixes are measured
-from the last pair of their block, prefixes from the first: pairs that the window holds. So joining the two by
-Chan's formula loses no digits, whatever has left the window; the work a sample is constant on average.
+Two stacks (Tangwongsan and others, PVLDB 8, 2015): the window is a suffix of the previous block of `window` pairs,
+whose suffixes are summed once when the block ends, and a prefix of the current block. Suffixes are relative to the
+last pair of their block, prefixes to the first, which are pairs in the window. So joining the two by Chan's
+formula loses no digits, whatever has left the window. The work per sample is constant on average.
 
 In a step::
 
     _window.push(state, at, x, y, window)
     return _welford.correlation(state, at)
 
-The sums of the window stand at place `at` of the state, in the places and with the meaning that `_welford` gives
-them: what serves its sums serves these too. `window` is a whole number from 1 on; a feature of one column pushes
-None for `y`. The whole takes `state_size(window)` floats.
+The sums of the window start at place `at` of the state and have the layout and meaning of those of `_welford`,
+whose functions apply to them. `window` is a whole number, at least 1; a feature of one column pushes None for `y`.
+The state takes `state_size(window)` floats.
 """
 
 from feature_extractors import _welford
@@ -23,20 +23,20 @@ WINDOW = Parameter("window", low=2, high=1_000_000, whole=True)
 
 PREFIX = _welford.STATE_SIZE
 HAS_BEFORE, X0_BEFORE, Y0_BEFORE, SLOTS = range(2 * PREFIX, 2 * PREFIX + 4)
-"""Places after the window's own sums: those of the current block, whether there is a block before, its last pair,
-and `window` slots. A slot holds a pair of the current block, or the sums of a suffix of the block before."""
+"""Places after the window's own sums: those of the current block, whether there is a previous one, its last pair,
+and `window` slots. A slot holds a pair of the current block, or the sums of a suffix of the previous one."""
 
 SLOT_SIZE = 5
 
 
 def state_size(window: float) -> int:
-    """Number of floats that the sums of a window take."""
+    """Return the number of floats of the sums of a window."""
     return SLOTS + SLOT_SIZE * int(window)
 
 
 @kernel
 def push(state, at, x, y, window):
-    """Add a pair; the sums at place `at` of the state are then those of the window."""
+    """Add a pair to the window and update its sums, at place `at` of the state."""
     prefix = at + PREFIX
     if state[prefix + N] == window:
         _end_block(state, at, y, window)
@@ -52,7 +52,7 @@ def push(state, at, x, y, window):
 
 @kernel
 def _end_block(state, at, y, window):
-    """Sum up the suffixes of the block that is full, and start an empty one."""
+    """Sum the suffixes of the full block, and start an empty one."""
     prefix = at + PREFIX
     _clear(state, prefix)
     for k in range(window - 1, -1, -1):
@@ -91,7 +91,7 @@ def _copy(state, start, at, y):
 
 @kernel
 def _join(state, at, suffix, y, window):
-    """Add the sums of a suffix of the block before, which fills the window up."""
+    """Add the sums of the suffix of the previous block that completes the window."""
     share = state[at + N] / window
     weight = share * (window - state[at + N])
     mean_x = state[suffix] + (state[at + X0_BEFORE] - state[at + X0])

@@ -1,4 +1,4 @@
-"""What a feature is: a kind of step function, the columns it reads, its parameters."""
+"""Features: a kind of step function, the columns that it reads, and its parameters."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,46 +11,46 @@ from numba import njit
 Array = npt.NDArray[np.float64]
 
 LARGEST = 1e100
-"""A reading beyond it, either way, is none: it counts as missing, so that no running square overflows."""
+"""Largest absolute value of a reading; a larger one counts as missing, so that no running square overflows."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step function, which is compiled, or fetched from numba's cache, when somebody needs it.
+    """A step function, which is compiled, or loaded from numba's cache, on first use.
 
     Parameters
     ----------
     function : callable
-        ``step(state, inputs, params, t) -> value``, of pointers to float64 and a float64, as numba can compile it:
-        one sample of the feature's columns moves the state on. The state starts as zeros, ``t`` is the time in
-        seconds since the first sample, and the inputs are finite: the driver keeps samples with a missing input
-        away from the step.
+        ``step(state, inputs, params, t) -> value``, of pointers to float64 and a float64, in a form that numba can
+        compile: it updates the state by one sample of the feature's columns. The state starts as zeros, ``t`` is
+        the time in seconds since the first sample, and the inputs are finite: the driver skips samples with a
+        missing input.
     """
 
     function: Callable[..., float]
 
 
 step = Step
-"""Decorates a step function."""
+"""Decorator of step functions."""
 
 kernel = njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-"""Decorates what steps share: compiled into each that calls it, and called by nothing else."""
+"""Decorator of functions that steps share; they are compiled into their callers."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number that a kind of feature takes.
+    """A numeric parameter of a kind of feature.
 
     Parameters
     ----------
     name : str
-        How text names write it.
+        Its name in text names.
     default : float, optional
-        The value where none is given; None where one must be.
+        Default value; None if the parameter is required.
     low, high : float
-        The least and the greatest value allowed.
+        Smallest and largest value allowed.
     whole : bool
-        Whether only whole numbers will do.
+        Whether the value must be a whole number.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Parameter:
         Raises
         ------
         ValueError
-            If the value is not finite, outside the bounds, or not whole where it should be.
+            If the value is not finite, out of bounds, or not whole although it must be.
         """
         value = float(value)
         if not (self.low <= value <= self.high and np.isfinite(value)):
@@ -77,22 +77,22 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Kind:
-    """All features that share one step function.
+    """A family of features that share a step function.
 
     Parameters
     ----------
     name : str
-        The first word of the text name.
+        First word of the text name.
     n_columns : int
-        How many columns a feature of this kind reads.
+        Number of columns that a feature of this kind reads.
     step : Step or PythonStep
-        The step, or what `python_feature` puts in its place.
+        The step function, compiled or made by `python_feature`.
     state_size : callable
-        From the parameters' values to the number of floats of state.
+        Function from the parameters' values to the number of floats of the state.
     parameters : tuple of Parameter
-        In the order in which the step finds them.
+        Parameters in the step's order.
     state_version : int
-        Raised whenever the meaning of the state changes, so that old snapshots are refused.
+        Incremented whenever the meaning of the state changes, so that old snapshots are refused.
     """
 
     name: str
@@ -107,22 +107,22 @@ class Kind:
 class Feature:
     """A function from the prefixes of a stream to a number.
 
-    Features are made from text names by `feature_extractors.get`, of plain Python functions by
-    `feature_extractors.python_feature`, or of a kind directly.
+    Features are made from text names by `feature_extractors.get`, from Python functions by
+    `feature_extractors.python_feature`, or directly from a kind.
 
     Parameters
     ----------
     kind : Kind
-        Which step function.
+        The kind of feature.
     columns : tuple of str
-        The channels read, in the step's order: columns, optionally with a report policy.
+        The channels that it reads, in the step's order: columns, optionally with a report policy.
     params : mapping of str to float
-        Values of the kind's parameters; the missing ones take their defaults.
+        Values of the kind's parameters; missing ones have their defaults.
 
     Raises
     ------
     ValueError
-        If the number of columns, the name of a parameter or its value does not suit the kind.
+        If the number of columns, the name of a parameter or its value does not match the kind.
 
     Examples
     --------
@@ -158,7 +158,7 @@ class Feature:
 
     @property
     def name(self) -> str:
-        """The text name, from which `feature_extractors.get` makes an equal feature."""
+        """Text name, from which `feature_extractors.get` makes an equal feature."""
         columns = ", ".join(self.columns)
         if not self.params:
             return f"{self.kind.name}({columns})"
@@ -167,7 +167,7 @@ class Feature:
 
     @property
     def state_size(self) -> int:
-        """Number of floats that the feature keeps of a stream, whatever its length."""
+        """Number of floats of state per stream, whatever its length."""
         return self.kind.state_size(**self.params)
 
     @property
@@ -180,12 +180,12 @@ class Feature:
 
 
 def channels_of(features: Iterable[Feature]) -> tuple[str, ...]:
-    """Name the channels that some features read, each once, in the order in which they first occur.
+    """Return the channels that features read, each once, in order of first occurrence.
 
     Raises
     ------
     TypeError
-        If a feature is a text; `feature_extractors.get` makes one of it.
+        If a feature is a string; `feature_extractors.get` converts it.
 
     Examples
     --------
@@ -197,13 +197,13 @@ def channels_of(features: Iterable[Feature]) -> tuple[str, ...]:
     for feature in features:
         if not isinstance(feature, Feature):
             raise TypeError(
-                f"feature is {feature!r}, expected a Feature, which feature_extractors.get makes of text"
+                f"feature is {feature!r}, expected a Feature, which feature_extractors.get makes from text"
             )
     return tuple(dict.fromkeys(channel for feature in features for channel in feature.columns))
 
 
 def format_number(value: float) -> str:
-    """Write a number so that it reads back the same, whole numbers without a point.
+    """Format a number so that it reads back the same, whole numbers without a point.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def format_number(value: float) -> str:
 
 
 def sized(n_floats: int) -> Callable[..., int]:
-    """Return a state size that no parameter changes."""
+    """Return a state size that does not depend on parameters."""
 
     def state_size(**_params: float) -> int:
         return n_floats

@@ -1,7 +1,7 @@
-"""Text names of features, a public contract, and the features that apply to some columns.
+"""Text names of features, which are a public contract, and the features that apply to some columns.
 
-A name is ``kind(column, ...; parameter=value, ...)``; a column may carry its report policy after ``@``, and one
-with any of ``(),;@"`` or white space in it stands in double quotes, a double quote within it doubled.
+A name is ``kind(column, ...; parameter=value, ...)``. A column may have a report policy after ``@``. A column that
+contains any of ``(),;@"`` or white space is in double quotes, with double quotes in it doubled.
 """
 
 import re
@@ -32,7 +32,7 @@ ESSENTIAL: tuple[Kind, ...] = (
     pair.MEAN_SIGNED_DIFFERENCE,
     pair.FLAG_AGREEMENT,
 )
-"""A small set of kinds: level, spread, trend, and how pairs go together."""
+"""A small set of kinds: level, spread, trend, and relations of pairs."""
 
 KINDS: tuple[Kind, ...] = (
     *ESSENTIAL,
@@ -96,7 +96,7 @@ KINDS: tuple[Kind, ...] = (
     pair_window.WINDOWED_REGRESSION_RESIDUAL,
     pair_window.WINDOWED_FLAG_AGREEMENT,
 )
-"""All kinds; of those that share a name, `get` prefers the first that takes the parameters given."""
+"""All kinds; among those of one name, `get` takes the first that accepts the given parameters."""
 
 FLAG_KINDS = (
     moments.LAST,
@@ -106,9 +106,9 @@ FLAG_KINDS = (
     pair.FLAG_AGREEMENT,
     pair_window.WINDOWED_FLAG_AGREEMENT,
 )
-"""The kinds that say something of a column that is only 0 or 1: whether it is on, how much of the time it was, how
-often it switched, and how often two agreed. Most others follow from these, since a flag has no shape or spread of
-its own: its variance and energy are functions of its mean, its extremes and quantiles are 0 or 1."""
+"""The kinds that are informative about a column of 0 and 1: whether it is on, the share of time it was, how often
+it switched, and how often two agreed. Most others follow from these: the variance and energy of a flag are
+functions of its mean, its extremes and quantiles are 0 or 1."""
 
 DEFAULT_WINDOW = 16
 
@@ -119,24 +119,24 @@ _ASSIGNMENT = re.compile(r"\s*(\w+)\s*=\s*([^=,\s]+)\s*")
 
 
 def get(name: str, kinds: Sequence[Kind] = KINDS) -> Feature:
-    """Make the feature of a text name.
+    """Make the feature with a given text name.
 
     Parameters
     ----------
     name : str
-        Such as ``correlation(a.light, b.light)`` or ``mean(a.light@delta:0.5; window=32)``.
+        A name such as ``correlation(a.light, b.light)`` or ``mean(a.light@delta:0.5; window=32)``.
     kinds : sequence of Kind, optional
-        The kinds to choose from; `KINDS` and one's own, where there are such.
+        The kinds to choose from, such as `KINDS` plus those of `python_feature`.
 
     Returns
     -------
     Feature
-        Its own `name` is the text in canonical form.
+        Its `name` is the canonical form of the text.
 
     Raises
     ------
     ValueError
-        If the text is no feature's name.
+        If the text is not the name of a feature.
 
     Examples
     --------
@@ -145,15 +145,15 @@ def get(name: str, kinds: Sequence[Kind] = KINDS) -> Feature:
     """
     match = _NAME.fullmatch(name)
     if match is None:
-        raise ValueError(f"{name!r} is no feature, expected the form kind(column, ...; parameter=value, ...)")
+        raise ValueError(f"{name!r} is not a feature, expected the form kind(column, ...; parameter=value, ...)")
     word, columns_text, params_text = match.groups()
     params: dict[str, float] = {}
     for text in params_text.split(",") if params_text else ():
         assignment = _ASSIGNMENT.fullmatch(text)
         if assignment is None:
-            raise ValueError(f"{text.strip()!r} in {name!r} is no parameter, expected the form parameter=value")
+            raise ValueError(f"{text.strip()!r} in {name!r} is not a parameter, expected the form parameter=value")
         if assignment[1] in params:
-            raise ValueError(f"{assignment[1]} comes twice in {name!r}")
+            raise ValueError(f"{assignment[1]} occurs twice in {name!r}")
         try:
             params[assignment[1]] = float(assignment[2])
         except ValueError:
@@ -166,7 +166,7 @@ def get(name: str, kinds: Sequence[Kind] = KINDS) -> Feature:
 
 
 def canonical(channel: str) -> str:
-    """Write a channel in its one form, so that two spellings of it are paid for once.
+    """Return the canonical form of a channel, so that two spellings of it are paid for once.
 
     Raises
     ------
@@ -182,11 +182,11 @@ def canonical(channel: str) -> str:
 
 
 def _kind(word: str, params: Iterable[str], kinds: Sequence[Kind]) -> Kind:
-    """Find the first kind of that name that takes these parameters and needs no others, or the very first."""
+    """Return the first kind of that name that takes these parameters and needs no others, else the first."""
     named = [kind for kind in kinds if kind.name == word]
     if not named:
         known = ", ".join(dict.fromkeys(kind.name for kind in kinds))
-        raise ValueError(f"{word} is no kind of feature, expected one of {known}")
+        raise ValueError(f"{word} is not a kind of feature, expected one of {known}")
     return next((kind for kind in named if _takes(kind, set(params))), named[0])
 
 
@@ -196,22 +196,22 @@ def _takes(kind: Kind, params: set[str]) -> bool:
 
 
 def catalogue(columns: Sequence[str], kinds: Sequence[Kind] = KINDS) -> tuple[Feature, ...]:
-    """List the features of some kinds that apply to some columns.
+    """Return the features of some kinds that apply to some columns.
 
     Parameters
     ----------
     columns : sequence of str
-        Channels: columns, optionally with a report policy. Two of them make features of a pair where they are
-        the same quantity of two roles under one policy (``a.light``, ``b.light``), or where neither has a role and
-        both policies are of one kind.
+        Channels: columns, optionally with a report policy. Two of them make features of a pair if they are the
+        same quantity of two roles under one policy (``a.light``, ``b.light``), or if neither has a role and both
+        policies are of one kind.
     kinds : sequence of Kind, optional
-        By default all; `ESSENTIAL` is a small choice.
+        By default all; `ESSENTIAL` is a small selection.
 
     Returns
     -------
     tuple of Feature
-        Columns that are flags get only what says something of a flag, others no agreement of flags. Windows are
-        `DEFAULT_WINDOW` samples long; all other parameters have their defaults.
+        Flags get only features that are informative about flags, other columns no agreement of flags. Windows have
+        `DEFAULT_WINDOW` samples; all other parameters have their defaults.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""The laws of a feature, as functions that anybody can run on a feature of their own.
+"""The laws of features, as functions that can be run on any feature.
 
-Each raises an `AssertionError` that shows the values where the law does not hold. A signal has shape
-(n_ticks, n_columns): the feature's columns, each once, in the order in which the feature first names them.
+Each raises an `AssertionError` that shows the values for which the law does not hold. A signal has shape
+(n_ticks, n_columns): the feature's columns, each once, in order of first occurrence.
 """
 
 from collections.abc import Callable
@@ -16,10 +16,10 @@ from feature_extractors.drive import Integers, Program, scan
 from feature_extractors.moments import LAST
 
 TOLERANCE = 1e-9
-"""How far a value may lie from its definition, as a share of the feature's scale."""
+"""Largest deviation of a value from its definition, as a share of the feature's scale."""
 
 N_GUARDS = 64
-"""Floats on either side of a feature's state that are watched."""
+"""Number of guard floats on either side of a feature's state."""
 
 Definition = Callable[[Array, Array], float]
 
@@ -30,9 +30,9 @@ def check_feature(feature: Feature, values: Array | None = None) -> None:
     Parameters
     ----------
     feature : Feature
-        Of the catalogue or one's own.
+        The feature to check.
     values : ndarray of shape (n_ticks, n_columns), optional
-        The signal to run it on; by default some that have found faults before.
+        The signal to check it on; by default several that have revealed faults before.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def check_feature(feature: Feature, values: Array | None = None) -> None:
 
 
 def check_name_round_trips(feature: Feature) -> None:
-    """The text name makes an equal feature, which has that name."""
+    """Check that the text name makes an equal feature of the same name."""
     again = get(feature.name, (*KINDS, feature.kind))
     assert_equal(again, feature)
     assert_equal(again.name, feature.name)
@@ -59,10 +59,10 @@ def check_name_round_trips(feature: Feature) -> None:
 
 
 def check_stream_equals_scan(feature: Feature, values: Array, seed: int = 0) -> None:
-    """Live samples give the very values that a scan of the whole gives.
+    """Check that live samples give exactly the values of a scan.
 
-    One at a time or in random batches, of three streams that come interleaved; the state is copied between
-    batches, as a snapshot does.
+    Samples of three interleaved streams arrive one at a time or in random batches; the state is copied between
+    batches, as by a snapshot.
     """
     rng = np.random.default_rng(seed)
     streams = np.stack([values, values[::-1], rng.permutation(values)])
@@ -75,14 +75,14 @@ def check_stream_equals_scan(feature: Feature, values: Array, seed: int = 0) -> 
 
 
 def check_is_causal(feature: Feature, values: Array) -> None:
-    """A later sample never changes an earlier value."""
+    """Check that later samples never change earlier values."""
     whole = scan((feature,), values[np.newaxis])[0]
     for n_ticks in {1, (len(values) + 1) // 2}:
         assert_array_equal(scan((feature,), values[np.newaxis, :n_ticks])[0], whole[:n_ticks])
 
 
 def check_streams_are_independent(feature: Feature, values: Array, seed: int = 0) -> None:
-    """Another stream's samples change nothing, and the stream does not touch another's state."""
+    """Check that samples of one stream affect neither the values nor the state of another."""
     program = Program((feature,), columns_of(feature))
     state = np.full((3, program.state_size), 123.0)
     state[1] = program.new_state(1)
@@ -96,7 +96,7 @@ def check_streams_are_independent(feature: Feature, values: Array, seed: int = 0
 
 
 def check_leaves_input_untouched(feature: Feature, values: Array) -> None:
-    """Neither samples nor times are written to, and they may be read-only."""
+    """Check that samples and times are not written to, and may be read-only."""
     program = Program((feature,), columns_of(feature))
     rows = np.zeros(len(values), dtype=np.int64)
     samples, times = values.copy(), _seconds(len(values))
@@ -109,10 +109,10 @@ def check_leaves_input_untouched(feature: Feature, values: Array) -> None:
 
 
 def check_state_is_bounded(feature: Feature, values: Array) -> None:
-    """The feature neither writes nor reads outside its own state, however long the stream.
+    """Check that the feature neither writes nor reads outside its own state, however long the stream.
 
-    It stands between two features that see no sample and whose `N_GUARDS` floats of state are filled with
-    guard values; other guard values give the same. A feature that reaches further may still end the process.
+    Its state lies between those of two features that see no sample, each `N_GUARDS` floats of guard values; other
+    guard values give the same result. A feature that reaches further may still crash the process.
     """
     n_ticks = max(len(values), 3 * feature.state_size)
     long = np.resize(values, (n_ticks, values.shape[1]))
@@ -132,10 +132,10 @@ def check_state_is_bounded(feature: Feature, values: Array) -> None:
 
 
 def check_nan_rule(feature: Feature, values: Array) -> None:
-    """A sample that misses a column repeats the last value and leaves the state alone.
+    """Check that a sample with a missing column repeats the last value and leaves the state unchanged.
 
-    Such samples are put before each sample of the signal: NaN or infinite in one column, 1 in the others.
-    Nothing is to be seen of a feature that reads no column.
+    Such samples precede each sample of the signal: NaN or infinite in one column, 1 in the others. The check is
+    void for a feature that reads no column.
     """
     program = Program((feature,), columns_of(feature))
     times, state = _seconds(len(values)), program.new_state(1)
@@ -160,34 +160,34 @@ def check_equals_definition(
     times: npt.ArrayLike | None = None,
     scale: float = 0.0,
 ) -> None:
-    """At every tick the value is the definition's of the prefix.
+    """Check that the value at every tick is that of a definition, applied to the prefix.
 
     Parameters
     ----------
     feature : Feature
-        What to check.
+        The feature to check.
     definition : callable
-        From the samples so far of the columns that the feature reads, shape (n_ticks, n_columns), in its
-        order and with NaN for what is missing, and their times, shape (n_ticks,), to the value.
+        Function from the samples so far of the feature's columns, shape (n_ticks, n_columns), in its order and
+        with NaN if missing, and their times, shape (n_ticks,), to the value.
     values : ndarray of shape (n_ticks, n_columns)
         The signal.
     times : array_like of shape (n_ticks,), optional
-        Seconds since the first tick; by default one second a tick.
+        Seconds since the first tick; by default one second per tick.
     scale : float, optional
-        The least scale that the feature has on this signal, in the feature's unit: 1 for a number without a
-        unit, the spread of the samples for what remains of samples that cancel.
+        Smallest scale of the feature on this signal, in the feature's unit: 1 for a dimensionless number, the
+        spread of the samples for a difference that cancels.
 
     Raises
     ------
     AssertionError
-        If a value lies further from the definition than `TOLERANCE` times the feature's scale (or than the
-        smallest normal number, if that is more), or is defined where the definition is not.
+        If a value differs from the definition by more than `TOLERANCE` times the feature's scale (or than the
+        smallest normal number, if that is more), or only one of the two is defined.
 
     Notes
     -----
-    The scale is the greatest absolute value of the definition over the signal, or `scale` if that is more, so it
-    has the feature's own unit: at an offset of 1e9 the mean's is 1e9, but the variance's is still that of the
-    noise, and lost digits are seen.
+    The scale is the largest absolute value of the definition over the signal, or `scale` if that is more. So it is
+    in the feature's own unit: at an offset of 1e9 the scale of the mean is 1e9, but that of the variance is still
+    that of the noise, and lost digits are noticed.
     """
     times = _seconds(len(values)) if times is None else np.asarray(times, dtype=np.float64)
     names = columns_of(feature)
@@ -209,11 +209,11 @@ ALL_CHECKS: tuple[Check, ...] = (
     check_leaves_input_untouched,
     check_nan_rule,
 )
-"""The checks that take a feature and a signal, and nothing else; first those of which the others are sure."""
+"""The checks of a feature and a signal, in an order in which each may rely on those before it."""
 
 
 def columns_of(feature: Feature) -> tuple[str, ...]:
-    """List the columns of a feature's signals: those that it reads, each once.
+    """Return the columns of a feature's signals: those that it reads, each once.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def columns_of(feature: Feature) -> tuple[str, ...]:
 
 
 def _advance(feature: Feature, streams: Array, rows: Integers, cuts: Integers) -> Array:
-    """Feed samples of the streams in the order of `rows`, in batches, and return the values as `scan` does."""
+    """Process samples of the streams in the order of `rows`, in batches; return values as `scan` does."""
     program = Program((feature,), columns_of(feature))
     n_streams, n_ticks, _ = streams.shape
     ticks = np.empty_like(rows)
@@ -244,7 +244,7 @@ def _seconds(n_ticks: int) -> Array:
 
 
 def _signals(n_columns: int) -> list[Array]:
-    """Noise, the same far off zero, with gaps, after a gap; a constant; a single sample."""
+    """Return noise, the same with an offset, with gaps, and after a gap; a constant; a single sample."""
     noise = np.random.default_rng(0).normal(size=(50, n_columns))
     gaps = np.where(np.abs(noise) > 1.0, np.nan, noise)
     late = np.concatenate([np.full((5, n_columns), np.nan), noise])

@@ -1,8 +1,7 @@
-"""The drivers that run steps: over every prefix of recorded streams, or over a batch of live samples.
+"""Drivers that run steps over every prefix of recorded streams, or over a batch of live samples.
 
-Steps are called by address, so that one compiled driver serves every set of features; plain Python functions are
-called after it. A stream's row of state starts with the last value of each feature; the features' own states
-follow.
+Steps are called by address, so that one compiled driver serves every set of features; Python functions are called
+after it. A stream's row of state holds the last value of each feature, followed by the features' own states.
 """
 
 from collections.abc import Sequence
@@ -19,25 +18,25 @@ Integers = npt.NDArray[np.int64]
 
 
 class Program:
-    """The steps of some features, resolved and laid out for the compiled driver.
+    """The steps of some features, laid out for the compiled driver.
 
     Parameters
     ----------
     features : sequence of Feature
-        What to compute, in order.
+        Features to compute, in order.
     columns : sequence of str
-        The samples' channels, as the features name them.
+        Channels of the samples, as the features name them.
 
     Raises
     ------
     TypeError
-        If a feature is a text; `feature_extractors.get` makes one of it.
+        If a feature is a string; `feature_extractors.get` converts it.
     ValueError
         If a feature reads a channel that the samples do not have.
 
     Notes
     -----
-    Built anew in every process; addresses are never stored.
+    A program belongs to its process; addresses are never stored.
     """
 
     def __init__(self, features: Sequence[Feature], columns: Sequence[str]) -> None:
@@ -67,45 +66,45 @@ class Program:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether none of the features is a plain Python function."""
+        """Whether no feature is a Python function."""
         return not self._functions
 
     def new_state(self, n_rows: int) -> Array:
-        """State of streams that have seen nothing, shape (n_rows, state_size)."""
+        """Return the state of streams without samples, shape (n_rows, state_size)."""
         state = np.zeros((n_rows, self.state_size))
         state[:, : len(self.features)] = np.nan
         return state
 
     def advance(self, state: Array, rows: Integers, samples: Array, times: Array) -> Array:
-        """Move streams on by a batch of samples, and return the features' values after each.
+        """Advance streams by a batch of samples, and return the features' values after each.
 
         Parameters
         ----------
         state : ndarray of float64, shape (n_rows, state_size)
-            Without gaps; changed in place.
+            The state of all streams, contiguous; changed in place.
         rows : ndarray of int, shape (n_samples,)
-            The row of state of each sample's stream; a stream may come several times, in order.
+            Row of state of each sample's stream; the samples of a stream are in order.
         samples : ndarray of shape (n_samples, n_columns)
-            Values in the order of the program's columns; what is not finite counts as missing.
+            Values in the order of the program's columns; those that are not finite count as missing.
         times : ndarray of shape (n_samples,)
-            Seconds since the first sample of the sample's stream.
+            Seconds since the first sample of the same stream.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            NaN where a feature is not defined yet.
+            NaN while a feature is not defined.
 
         Raises
         ------
         TypeError
-            If the state is not such an array, or the rows are not whole numbers.
+            If the state is not a contiguous, writeable array of float64, or the rows are not whole numbers.
         ValueError
-            If shapes do not fit, or a plain Python function fails; the state is what it was then.
+            If shapes do not match, or a Python function fails; the state is then unchanged.
         """
         _require(state, rows)
         values = np.empty((len(rows), len(self.features)))
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(state):
-            raise ValueError(f"rows reach from {rows.min()} to {rows.max()}, expected 0 to {len(state) - 1}")
+            raise ValueError(f"rows are {rows.min()} to {rows.max()}, expected 0 to {len(state) - 1}")
         if samples.shape != (len(rows), len(self.columns)):
             raise ValueError(f"samples have shape {samples.shape}, expected {(len(rows), len(self.columns))}")
         if times.shape != rows.shape:
@@ -119,14 +118,14 @@ class Program:
             run(self.table, self.inputs, self.params, state, rows, samples, times, values)
             return values
         streams, rows = np.unique(rows, return_inverse=True)
-        moved = state[streams]  # a copy: where a function fails, no stream has moved
+        moved = state[streams]  # a copy: if a function fails, no stream has advanced
         run(self.table, self.inputs, self.params, moved, rows, samples, times, values)
         self._call_functions(moved, rows, samples, times, values)
         state[streams] = moved
         return values
 
     def _call_functions(self, state: Array, rows: Integers, samples: Array, times: Array, values: Array) -> None:
-        """Do for plain Python functions what the compiled driver does for steps."""
+        """Run Python functions, as the compiled driver runs steps."""
         for place, feature, own, columns in self._functions:
             for i, row in enumerate(rows):
                 inputs = samples[i, columns]
@@ -146,23 +145,23 @@ def scan(
     Parameters
     ----------
     features : sequence of Feature
-        What to compute.
+        Features to compute.
     values : array_like of shape (n_streams, n_ticks, n_columns)
-        The recorded samples; what is not finite counts as missing.
+        The recorded samples; values that are not finite count as missing.
     times : array_like of shape (n_ticks,), optional
-        Seconds since the first tick; by default one second a tick.
+        Seconds since the first tick; by default one second per tick.
     columns : sequence of str, optional
-        Names of the columns; by default the features' own, in the order in which they first occur.
+        Names of the columns; by default the features' own, in order of first occurrence.
 
     Returns
     -------
     ndarray of shape (n_streams, n_ticks, n_features)
-        The value at tick i is that of the prefix up to and including i; NaN where it is not defined.
+        The value at tick i is that of the prefix up to and including i; NaN if it is not defined.
 
     Raises
     ------
     ValueError
-        If shapes do not fit, a feature reads a column that is not there, or a plain Python function fails.
+        If shapes do not match, a feature reads an unknown column, or a Python function fails.
 
     Examples
     --------
@@ -198,7 +197,7 @@ def scan(
 
 
 def _address(feature: Feature) -> int:
-    """Where the loop of a feature's step is; 0 for a plain Python function."""
+    """Return the address of the loop of a feature's step; 0 for a Python function."""
     step = feature.kind.step
     if isinstance(step, PythonStep):
         return 0
@@ -206,9 +205,9 @@ def _address(feature: Feature) -> int:
 
 
 def _require(state: Array, rows: Integers) -> None:
-    """Refuse what the compiled driver cannot work on."""
+    """Refuse arrays that the compiled driver cannot use."""
     if state.dtype != np.float64 or not state.flags.carray:
-        raise TypeError(f"state is of {state.dtype}, expected float64 without gaps, free to be written to")
+        raise TypeError(f"state is of {state.dtype}, expected contiguous, writeable float64")
     if rows.ndim != 1:
         raise ValueError(f"rows have shape {rows.shape}, expected one dimension")
     if rows.size and rows.dtype.kind not in "iu":
@@ -216,7 +215,7 @@ def _require(state: Array, rows: Integers) -> None:
 
 
 def _starts(counts: npt.ArrayLike) -> Integers:
-    """Where each run of a flat list starts."""
+    """Return the start of each run of a flat list."""
     lengths: Integers = np.asarray(counts, dtype=np.int64)
     starts: Integers = np.cumsum(lengths) - lengths
     return starts

@@ -81,7 +81,7 @@ def _windowed_energy(state, inputs, params, t):
 
 @kernel
 def _sum_powers(state, x, window):
-    """Keep the value, and sum up the powers of those kept."""
+    """Add a value to the window, and sum the powers of its values."""
     n = _past.keep(state, _pebay.STATE_SIZE, x, window)
     for place in range(_pebay.STATE_SIZE):
         state[place] = 0.0
@@ -106,7 +106,7 @@ def _powers_size(window: float) -> int:
 
 
 COUNT = Kind("count", 0, _count, sized(1))
-"""Samples since the episode began, missing readings among them; reads no column, so it costs nothing."""
+"""Samples since the episode began, including missing readings; it reads no column, so it costs nothing."""
 
 LAST = Kind("last", 1, _last, sized(0))
 """The newest value."""
@@ -127,16 +127,16 @@ KURTOSIS = Kind("kurtosis", 1, _kurtosis, sized(_pebay.STATE_SIZE))
 """Excess kurtosis g2 of all values so far; NaN before the fourth, and while all are equal."""
 
 WINDOWED_MEAN = Kind("mean", 1, _windowed_mean, _window.state_size, (WINDOW,), state_version=2)
-"""Mean of the last `window` values, of fewer at the beginning."""
+"""Mean of the last `window` values, or fewer at the beginning."""
 
 WINDOWED_VARIANCE = Kind("variance", 1, _windowed_variance, _window.state_size, (WINDOW,), state_version=2)
-"""Sample variance of the last `window` values, of fewer at the beginning; NaN before the second."""
+"""Sample variance of the last `window` values, or fewer at the beginning; NaN before the second."""
 
 WINDOWED_ENERGY = Kind("energy", 1, _windowed_energy, _window.state_size, (WINDOW,))
 """Mean of the squares of the last `window` values."""
 
 WINDOWED_SKEWNESS = Kind("skewness", 1, _windowed_skewness, _powers_size, (WINDOW,))
-"""Skewness of the last `window` values; NaN where `SKEWNESS` of them is. The work is ~window a sample."""
+"""Skewness of the last `window` values; NaN if `SKEWNESS` of them is. The work is ~window per sample."""
 
 WINDOWED_KURTOSIS = Kind("kurtosis", 1, _windowed_kurtosis, _powers_size, (WINDOW,))
-"""Excess kurtosis of the last `window` values; NaN where `KURTOSIS` of them is. The work is ~window a sample."""
+"""Excess kurtosis of the last `window` values; NaN if `KURTOSIS` of them is. The work is ~window per sample."""

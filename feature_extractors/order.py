@@ -9,7 +9,7 @@ Q = Parameter("q", default=0.5, low=0.001, high=0.999)
 
 @kernel
 def _update(state, x):
-    """Keep the least and the greatest value."""
+    """Update minimum and maximum."""
     if state[0] == 0.0:
         state[0] = 1.0
         state[1] = x
@@ -38,7 +38,7 @@ def _range(state, inputs, params, t):
 
 @kernel
 def _time_of_record(state, x, t):
-    """Keep the greatest value and its time, and return that."""
+    """Update the maximum and its time; return the time."""
     if state[0] == 0.0 or x > state[1]:
         state[0] = 1.0
         state[1] = x
@@ -105,39 +105,39 @@ def _quantile_size(q: float, window: float) -> int:
 
 
 MIN = Kind("min", 1, _min, sized(3))
-"""The least value so far."""
+"""The minimum so far."""
 
 MAX = Kind("max", 1, _max, sized(3))
-"""The greatest value so far."""
+"""The maximum so far."""
 
 RANGE = Kind("range", 1, _range, sized(3))
-"""The greatest value so far less the least."""
+"""The maximum so far minus the minimum."""
 
 TIME_OF_MAX = Kind("time_of_max", 1, _time_of_max, sized(3))
-"""When the greatest value so far first came, in seconds."""
+"""Time of the first maximum so far, in seconds."""
 
 TIME_OF_MIN = Kind("time_of_min", 1, _time_of_min, sized(3))
-"""When the least value so far first came, in seconds."""
+"""Time of the first minimum so far, in seconds."""
 
 QUANTILE = Kind("quantile", 1, _quantile, sized(_markers.STATE_SIZE), (Q,))
-"""Quantile `q` of all values so far: exact up to the fifth, from then on estimated by the P2 algorithm."""
+"""Quantile `q` of all values so far: exact up to the fifth, then estimated by the P2 algorithm."""
 
 INTERQUARTILE_RANGE = Kind("interquartile_range", 1, _interquartile_range, sized(2 * _markers.STATE_SIZE))
-"""Upper quartile less the lower, both as `QUANTILE`."""
+"""Upper minus lower quartile, both as `QUANTILE`."""
 
 WINDOWED_MIN = Kind("min", 1, _windowed_min, _sorted.state_size, (WINDOW,))
-"""The least of the last `window` values. The work is ~window a sample, as of all that follow."""
+"""The minimum of the last `window` values. The work is ~window per sample, as for all below."""
 
 WINDOWED_MAX = Kind("max", 1, _windowed_max, _sorted.state_size, (WINDOW,))
-"""The greatest of the last `window` values."""
+"""The maximum of the last `window` values."""
 
 WINDOWED_RANGE = Kind("range", 1, _windowed_range, _sorted.state_size, (WINDOW,))
-"""The greatest of the last `window` values less the least."""
+"""The maximum of the last `window` values minus the minimum."""
 
 WINDOWED_QUANTILE = Kind("quantile", 1, _windowed_quantile, _quantile_size, (Q, WINDOW))
-"""Quantile `q` of the last `window` values, interpolated linearly between two of them."""
+"""Quantile `q` of the last `window` values, interpolated linearly."""
 
 WINDOWED_INTERQUARTILE_RANGE = Kind(
     "interquartile_range", 1, _windowed_interquartile_range, _sorted.state_size, (WINDOW,)
 )
-"""Upper quartile less the lower, both as `WINDOWED_QUANTILE`."""
+"""Upper minus lower quartile, both as `WINDOWED_QUANTILE`."""

@@ -1,4 +1,4 @@
-"""How two columns go together, over all samples so far."""
+"""Relations of two columns, over all samples so far."""
 
 import math
 
@@ -39,7 +39,7 @@ def _increment_correlation(state, inputs, params, t):
 
 @kernel
 def direction(before, after):
-    """Sign of the way from a value to the next: -1, 0 or 1."""
+    """Return the sign of the step from a value to the next: -1, 0 or 1."""
     if after > before:
         return 1.0
     return -1.0 if after < before else 0.0
@@ -64,7 +64,7 @@ def _mean_absolute_difference(state, inputs, params, t):
 
 @kernel
 def relative_difference(first, second):
-    """Absolute difference of two values as a share of the sum of their absolutes; 0 where both are 0."""
+    """Return the absolute difference of two values over the sum of their absolute values; 0 if both are 0."""
     whole = math.fabs(first) + math.fabs(second)
     return math.fabs(first - second) / whole if whole > 0.0 else 0.0
 
@@ -78,7 +78,7 @@ def _mean_relative_difference(state, inputs, params, t):
 
 @kernel
 def _mean_of_differences(state, difference):
-    """Add a difference to a mean, kept as a distance from the first one; return the mean."""
+    """Add a difference to a mean, kept relative to the first one; return the mean."""
     if state[0] == 0.0:
         state[1] = difference
     state[0] += 1.0
@@ -98,7 +98,7 @@ def _mean_signed_difference(state, inputs, params, t):
 
 @kernel
 def deviation_difference(state, at):
-    """Distance between the deviations of the pairs whose sums start at place `at`; NaN before the second."""
+    """Return the difference of the deviations of the sums at place `at`; NaN before the second pair."""
     if state[at + _welford.N] < 2.0:
         return math.nan
     difference = math.sqrt(state[at + _welford.XX]) - math.sqrt(state[at + _welford.YY])
@@ -118,7 +118,7 @@ def _regression_slope(state, inputs, params, t):
 
 
 RESIDUALS = _welford.STATE_SIZE
-"""Place of the sum of squared residuals, after the sums of which the line is made."""
+"""Place of the sum of squared residuals, after the sums for the line."""
 
 
 @step
@@ -129,7 +129,7 @@ def _regression_residual(state, inputs, params, t):
     _welford.update(state, 0, inputs[0], inputs[1])
     n = state[_welford.N]
     if root > 0.0:
-        length = math.hypot(math.sqrt(n / (n - 1.0)), dx / root)  # divided out first: no square overflows
+        length = math.hypot(math.sqrt(n / (n - 1.0)), dx / root)  # divided first: no square overflows
         state[RESIDUALS] += (dy / length - xy / root * (dx / root / length)) ** 2
     elif state[_welford.XX] == 0.0:
         state[RESIDUALS] = state[_welford.YY]
@@ -139,13 +139,13 @@ def _regression_residual(state, inputs, params, t):
 @step
 def _flag_agreement(state, inputs, params, t):
     state[0] += 1.0
-    state[1] += 1.0 * ((inputs[0] > params[0]) == (inputs[1] > params[0]))  # no branch: nobody could predict it
+    state[1] += 1.0 * ((inputs[0] > params[0]) == (inputs[1] > params[0]))  # no branch: it is unpredictable
     return state[1] / state[0]
 
 
 @kernel
 def _flag(before, value, threshold, hysteresis):
-    """Move a flag on: it stays as it is within the hysteresis of the threshold."""
+    """Return the new flag; within the hysteresis of the threshold it does not change."""
     if value > threshold + hysteresis:
         return 1.0
     if value < threshold - hysteresis:
@@ -170,32 +170,32 @@ CORRELATION = Kind("correlation", 2, _correlation, sized(_welford.STATE_SIZE))
 """Pearson's correlation; NaN until both columns have varied."""
 
 LAGGED_CORRELATION = Kind("lagged_correlation", 2, _lagged_correlation, _lagged_size, (LAG,))
-"""Pearson's correlation of the second column with the first `lag` samples before; NaN until both have varied."""
+"""Pearson's correlation of the second column with the first `lag` samples earlier; NaN until both have varied."""
 
 INCREMENT_CORRELATION = Kind("increment_correlation", 2, _increment_correlation, sized(3 + _welford.STATE_SIZE))
 """Pearson's correlation of the columns' increments from sample to sample; NaN until both have varied."""
 
 INCREMENT_SIGN_AGREEMENT = Kind("increment_sign_agreement", 2, _increment_sign_agreement, sized(4))
-"""Share of the increments at which both columns rise, both fall or both stay; NaN before the first increment."""
+"""Share of the increments with both columns rising, falling or constant; NaN before the first increment."""
 
 MEAN_ABSOLUTE_DIFFERENCE = Kind("mean_absolute_difference", 2, _mean_absolute_difference, sized(2))
 """Mean of the absolute difference."""
 
 MEAN_RELATIVE_DIFFERENCE = Kind("mean_relative_difference", 2, _mean_relative_difference, sized(2))
-"""Mean of the absolute difference as a share of the sum of the absolute values, 0 where both are 0.
+"""Mean of the absolute difference as a share of the sum of the absolute values, 0 if both are 0.
 
-Terms of the Canberra distance (Lance and Williams, Aust. Comput. J. 1, 1967): what is twice as bright differs
-alike by day and by night.
+Terms of the Canberra distance (Lance and Williams, Aust. Comput. J. 1, 1967): twice the brightness is the same
+difference by day and by night.
 """
 
 MEAN_DIFFERENCE = Kind("mean_difference", 2, _mean_difference, sized(3))
-"""Distance between the columns' means."""
+"""Absolute difference of the columns' means."""
 
 MEAN_SIGNED_DIFFERENCE = Kind("mean_signed_difference", 2, _mean_signed_difference, sized(3))
-"""Mean of the first column less that of the second: what their sensors' offsets add stays the same."""
+"""Mean of the first column minus that of the second: the effect of sensor offsets is constant."""
 
 DEVIATION_DIFFERENCE = Kind("deviation_difference", 2, _deviation_difference, sized(_welford.STATE_SIZE))
-"""Distance between the columns' sample standard deviations; NaN before the second sample."""
+"""Absolute difference of the columns' sample standard deviations; NaN before the second sample."""
 
 REGRESSION_SLOPE = Kind("regression_slope", 2, _regression_slope, sized(_welford.STATE_SIZE))
 """Slope of the least-squares line of the second column on the first; NaN until the first has varied."""
@@ -203,14 +203,14 @@ REGRESSION_SLOPE = Kind("regression_slope", 2, _regression_slope, sized(_welford
 REGRESSION_RESIDUAL = Kind("regression_residual", 2, _regression_residual, sized(_welford.STATE_SIZE + 1))
 """Root mean squared residual of the line of `regression_slope`; NaN until the first column has varied.
 
-The squares of recursive residuals are summed up (Brown, Durbin and Evans, J. R. Stat. Soc. B 37, 1975): no term is
-negative, so no digits cancel where the points lie nearly on a line.
+Sums the squares of recursive residuals (Brown, Durbin and Evans, J. R. Stat. Soc. B 37, 1975): no term is
+negative, so no digits cancel if the points are nearly on a line.
 """
 
 FLAG_AGREEMENT = Kind("flag_agreement", 2, _flag_agreement, sized(2), (THRESHOLD,))
-"""Share of samples at which both columns lie above the threshold, or neither."""
+"""Share of samples with both columns above the threshold, or neither."""
 
 STEADY_FLAG_AGREEMENT = Kind(
     "flag_agreement", 2, _steady_flag_agreement, sized(4), (THRESHOLD, Parameter("hysteresis", low=0.0))
 )
-"""The same of flags that turn only where a column is further than `hysteresis` beyond the threshold."""
+"""The same for flags that change only if a column is more than `hysteresis` beyond the threshold."""

@@ -1,6 +1,6 @@
-"""How two columns go together over the last `window` samples, of fewer at the beginning.
+"""Relations of two columns over the last `window` samples, or fewer at the beginning.
 
-The work a sample is constant on average; only that of `regression_residual` grows with the window.
+The work per sample is constant on average, except that of `regression_residual`, which grows with the window.
 """
 
 import math
@@ -49,7 +49,7 @@ def _increments_size(window: float) -> int:
 
 @kernel
 def _share(state, at, agrees, window):
-    """Add an outcome to the newest `window`; return the share of those that agree. A delay follows the count."""
+    """Add an outcome to the newest `window`; return the share that agrees. A delay follows the count."""
     entering = 1.0 if agrees else 0.0
     leaving = _past.delayed(state, at + 1, entering, window)
     state[at] += entering if math.isnan(leaving) else entering - leaving
@@ -143,7 +143,7 @@ WINDOWED_CORRELATION = Kind("correlation", 2, _correlation, _window.state_size, 
 """Pearson's correlation; NaN unless both columns vary within the window."""
 
 WINDOWED_LAGGED_CORRELATION = Kind("lagged_correlation", 2, _lagged_correlation, _lagged_size, (LAG, WINDOW))
-"""Correlation of the second column with the first `lag` samples before, of pairs that lie within the window."""
+"""Correlation of the second column with the first `lag` samples earlier, for pairs within the window."""
 
 WINDOWED_INCREMENT_CORRELATION = Kind(
     "increment_correlation", 2, _increment_correlation, _increments_size, (WINDOW,)
@@ -153,7 +153,7 @@ WINDOWED_INCREMENT_CORRELATION = Kind(
 WINDOWED_INCREMENT_SIGN_AGREEMENT = Kind(
     "increment_sign_agreement", 2, _increment_sign_agreement, _signs_size, (WINDOW,)
 )
-"""Share of the increments within the window at which both columns rise, both fall or both stay."""
+"""Share of the increments within the window with both columns rising, falling or constant."""
 
 WINDOWED_MEAN_ABSOLUTE_DIFFERENCE = Kind(
     "mean_absolute_difference", 2, _mean_absolute_difference, _window.state_size, (WINDOW,)
@@ -166,23 +166,23 @@ WINDOWED_MEAN_RELATIVE_DIFFERENCE = Kind(
 """Mean of the absolute difference within the window as a share of the sum of the absolute values."""
 
 WINDOWED_MEAN_DIFFERENCE = Kind("mean_difference", 2, _mean_difference, _window.state_size, (WINDOW,))
-"""Distance between the columns' means over the window."""
+"""Absolute difference of the columns' means over the window."""
 
 WINDOWED_MEAN_SIGNED_DIFFERENCE = Kind(
     "mean_signed_difference", 2, _mean_signed_difference, _window.state_size, (WINDOW,)
 )
-"""Mean of the first column over the window less that of the second."""
+"""Mean of the first column over the window minus that of the second."""
 
 WINDOWED_DEVIATION_DIFFERENCE = Kind(
     "deviation_difference", 2, _deviation_difference, _window.state_size, (WINDOW,)
 )
-"""Distance between the columns' sample standard deviations over the window; NaN before the second sample."""
+"""Absolute difference of the sample standard deviations over the window; NaN before the second sample."""
 
 WINDOWED_REGRESSION_SLOPE = Kind("regression_slope", 2, _regression_slope, _window.state_size, (WINDOW,))
 """Slope of the least-squares line of the second column on the first; NaN unless the first varies."""
 
 WINDOWED_REGRESSION_RESIDUAL = Kind("regression_residual", 2, _regression_residual, _residual_size, (WINDOW,))
-"""Root mean squared residual of that line. The residuals are formed anew at each sample: the work is ~window."""
+"""Root mean squared residual of that line. All residuals are recomputed per sample: the work is ~window."""
 
 WINDOWED_FLAG_AGREEMENT = Kind("flag_agreement", 2, _flag_agreement, _flags_size, (THRESHOLD, WINDOW))
-"""Share of the samples in the window at which both columns lie above the threshold, or neither."""
+"""Share of the samples in the window with both columns above the threshold, or neither."""

@@ -1,4 +1,4 @@
-"""Features of plain Python functions: the same laws as the compiled ones, without their speed."""
+"""Features of Python functions, which obey the laws of the compiled ones but are slower."""
 
 import math
 import re
@@ -18,14 +18,14 @@ _WINDOW = Parameter("window", default=1000, low=1, high=1_000_000, whole=True)
 
 @dataclass(frozen=True)
 class PythonStep:
-    """What stands in a kind for the compiled step: a plain function."""
+    """The Python function that takes the place of a compiled step in a kind."""
 
     function: Function
 
 
 @dataclass(frozen=True)
 class _RingSize:
-    """State size: how many samples have come, and the time and values of the newest `window`."""
+    """State size: a count of samples, and the time and values of the newest `window` of them."""
 
     n_columns: int
 
@@ -36,43 +36,43 @@ class _RingSize:
 def python_feature(
     function: Function, columns: Sequence[str], name: str | None = None, window: int = 1000
 ) -> Feature:
-    """Make a feature of a plain Python function.
+    """Make a feature from a Python function.
 
     Parameters
     ----------
     function : callable
-        ``function(values, times)`` is given the newest samples in which no column is missing: `values` of shape
-        (n_samples, n_columns), oldest first, and `times` of shape (n_samples,), seconds since the episode's first
-        tick. Both are its own, to change or to keep. It returns a number; what is not finite is not defined yet.
-        The number must depend on nothing else.
+        ``function(values, times)`` receives the newest complete samples: `values` of shape (n_samples, n_columns),
+        oldest first, and `times` of shape (n_samples,), seconds since the episode's first tick. Both are copies,
+        which it may modify or keep. It returns a number that depends on nothing else; one that is not finite means
+        that the feature is not defined yet.
     columns : sequence of str
         The channels that it reads: columns, optionally with a report policy.
     name : str, optional
-        Its name in text names and model files: letters, digits and underscores, and no kind of the catalogue. By
-        default the function's own.
+        Name in text names and model files: letters, digits and underscores, but not a kind of the catalogue. By
+        default the function's own name.
     window : int
-        How many samples the function is given at most, from 1 to 1,000,000. Each stream keeps as many: a time and
-        a number a column, 8 bytes each.
+        Maximum number of samples that the function receives, from 1 to 1,000,000. Each stream keeps as many: a
+        time and a number per column, 8 bytes each.
 
     Returns
     -------
     Feature
-        Its `kind` is what `feature_extractors.get` and ``Procedure.load`` need to know its text name: a model file
-        holds the name and the window, but not the function.
+        Pass its `kind` to `feature_extractors.get` and ``Procedure.load`` to make its text name known: a model
+        file holds the name and the window, but not the function.
 
     Raises
     ------
     ValueError
-        If the name or the window will not do.
+        If the name or the window is not valid.
 
     Notes
     -----
-    The function is called at each sample, one after the other and holding Python's global lock: a thousand times
-    slower than the catalogue's features, and slower still where it looks at the whole of a long window.
+    The function is called once per sample, holding Python's global lock. This is a thousand times slower than the
+    catalogue's features, and slower still if it reads all of a long window.
 
-    Where the function raises, or returns what is no number, `scan` and `Program.advance` raise a ValueError that
-    names the feature and the length of the prefix, with the function's own error as its cause. The batch is not
-    taken then: the state of its streams is what it was.
+    If the function raises, or returns something other than a number, `scan` and `Program.advance` raise a
+    ValueError that names the feature and the length of the prefix, with the function's own error as its cause. The
+    state of the batch's streams is then unchanged.
 
     Examples
     --------
@@ -93,39 +93,26 @@ def python_feature(
         raise TypeError(f"columns are {columns!r}, expected a sequence of channels")
     name = getattr(function, "__name__", "") if name is None else name
     if not re.fullmatch(r"\w+", name):
-        raise ValueError(f"name is {name!r}, expected letters, digits and underscores: give name= such a one")
+        raise ValueError(f"name is {name!r}, expected letters, digits and underscores: pass another name=")
     if any(kind.name == name for kind in KINDS):
-        raise ValueError(f"name is {name!r}, a kind of the catalogue: give name= another")
+        raise ValueError(f"name is {name!r}, expected one that is not in the catalogue: pass another name=")
     columns = tuple(canonical(channel) for channel in columns)
     kind = Kind(name, len(columns), PythonStep(function), _RingSize(len(columns)), (_WINDOW,))
     return Feature(kind, columns, {"window": window})
 
 
 def call(feature: Feature, state: Array, inputs: Array, t: float) -> float:
-    """Move the state of a Python feature on by one sample, and return the value.
+    """Update the state of a Python feature by one sample of finite inputs at time t, and return the value.
 
-    Parameters
-    ----------
-    feature : Feature
-        Made by `python_feature`.
-    state : ndarray of shape (state_size,)
-        Changed in place: how many samples have come, then a ring of samples, each a time and its values.
-    inputs : ndarray of shape (n_columns,)
-        Finite values of its columns.
-    t : float
-        Seconds since the first tick.
-
-    Raises
-    ------
-    ValueError
-        If the function fails.
+    The state, of shape (state_size,), is a count of samples and a ring of samples, each a time and its values. A
+    function that fails raises a ValueError.
     """
     window = int(feature.params["window"])
     ring = state[1:].reshape(window, 1 + len(inputs))
     n = int(state[0]) + 1
     state[0] = n
     ring[(n - 1) % window] = t, *inputs
-    samples = ring[np.arange(max(0, n - window), n) % window]  # a copy, which the function may do with as it likes
+    samples = ring[np.arange(max(0, n - window), n) % window]  # a copy, which the function may modify
     try:
         result = feature.kind.step.function(samples[:, 1:], samples[:, 0])
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Report policies: at which ticks a node transmits a column, and what the gateway sees in between."""
+"""Report policies: at which ticks a node transmits a column, and the values that the gateway sees in between."""
 
 from dataclasses import dataclass
 from math import isfinite
@@ -17,23 +17,23 @@ _ON_CHANGE = ("flag", "delta", "quantised")
 class Policy:
     """When a node transmits a column.
 
-    A sample that is not finite is never transmitted.
+    Samples that are not finite are never transmitted.
 
     Parameters
     ----------
     kind : str
         ``every`` sends every ``value``-th tick, beginning with the first. ``mean`` sends, at the end of each
-        block of ``value`` ticks, the mean of the block's finite samples. ``flag`` sends 1 (the sample is
-        above ``value``) or 0, first and when it changes. ``delta`` sends the first sample, and then each that
-        differs from the one last sent by more than ``value``. ``quantised`` sends the sample rounded to a
-        multiple of ``value``, first and when it changes.
+        block of ``value`` ticks, the mean of the block's finite samples. ``flag`` sends 1 (the sample is above
+        ``value``) or 0, first and on change. ``delta`` sends the first sample, and then each that differs from the
+        last one sent by more than ``value``. ``quantised`` sends the sample rounded to a multiple of ``value``,
+        first and on change.
     value : float
-        Ticks for ``every`` and ``mean``; in the column's unit for the others.
+        Ticks for ``every`` and ``mean``, else in the column's unit.
 
     Raises
     ------
     ValueError
-        If the kind is unknown or the value does not suit it.
+        If the kind is unknown or the value does not match it.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Policy:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a policy from its text, ``kind:value``; the empty text is every tick.
+        """Read a policy from its text, ``kind:value``; the empty string means every tick.
 
         Raises
         ------
@@ -84,7 +84,7 @@ class Policy:
 
     @property
     def name(self) -> str:
-        """Text of the policy, which `parse` reads back; empty for every tick."""
+        """Text of the policy, which `parse` reads; empty for every tick."""
         if not self.holds:
             return ""
         value = repr(float(self.value)).removesuffix(".0")
@@ -103,13 +103,13 @@ class Policy:
         values : array of shape (..., n_ticks)
             Recorded columns; NaN where there is no sample.
         max_silence : int, optional
-            Ticks after which ``flag``, ``delta`` and ``quantised`` repeat the value last sent, at the first
-            tick with a sample. None never repeats.
+            Ticks after which ``flag``, ``delta`` and ``quantised`` repeat the last value sent, at the first tick
+            with a sample; by default never.
 
         Returns
         -------
         array of shape (..., n_ticks)
-            NaN where nothing is transmitted.
+            NaN if nothing is transmitted.
 
         Raises
         ------
@@ -132,11 +132,11 @@ class Policy:
                 return _on_change(samples, self.value, max_silence)
 
     def seen(self, values: npt.ArrayLike, max_silence: int | None = None) -> Array:
-        """Return what the gateway sees at each tick: the value last sent, which holds until the next one.
+        """Return the value that the gateway sees at each tick: the last one sent, which holds until the next.
 
-        Under the policy of every tick nothing is held. With a ``max_silence`` a value is held for that many
-        ticks (or for the policy's own ``value``, if ``every`` and ``mean`` send less often) and is NaN beyond
-        them, because the gateway then takes the node for silent.
+        Under the policy of every tick, values are not held. With a ``max_silence``, a value is held for that many
+        ticks (or for the policy's own ``value``, if ``every`` or ``mean`` sends less often) and is NaN afterwards,
+        because the gateway then considers the node silent.
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class Policy:
 def split_channel(channel: str) -> tuple[str, Policy]:
     """Split a channel's text into its column and its report policy.
 
-    A column that contains ``@`` is written in double quotes, with a double quote inside it doubled.
+    A column that contains ``@`` is in double quotes, with double quotes in it doubled.
 
     Raises
     ------
@@ -198,12 +198,12 @@ def split_channel(channel: str) -> tuple[str, Policy]:
 
 
 def channel_name(column: str, policy: Policy | None = None) -> str:
-    """Write a channel as text, which `split_channel` reads back.
+    """Return the text of a channel, which `split_channel` reads.
 
     Parameters
     ----------
     column : str
-        Name of the column; put in double quotes where it has any of ``(),;@"`` or white space.
+        Name of the column; quoted if it contains any of ``(),;@"`` or white space.
     policy : Policy, optional
         By default every tick.
 
@@ -219,7 +219,7 @@ def channel_name(column: str, policy: Policy | None = None) -> str:
 
 
 def quantity_of(column: str) -> str:
-    """Name the quantity of a column: what stands after its role, or the column itself.
+    """Return the quantity of a column: the part after its role, or the column itself.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def quantity_of(column: str) -> str:
 
 
 def silent_ticks(max_silence: float | None, period: float) -> int | None:
-    """Whole ticks of the longest silence of a channel; None where it may last for ever.
+    """Return the longest silence of a channel in whole ticks, or None if it is unlimited.
 
     Raises
     ------
@@ -280,7 +280,7 @@ def _rounded(samples: Array, step: float) -> Array:
 
 
 def _on_change(messages: Array, step: float, max_silence: int | None) -> Array:
-    """Send the first message and each that differs from the last sent by more than the step."""
+    """Send the first message and each that differs from the last one sent by more than the step."""
     sent = np.full(messages.shape, np.nan)
     held = np.full(messages.shape[:-1], np.nan)
     last_tick = np.zeros(messages.shape[:-1], dtype=np.int64)
@@ -298,7 +298,7 @@ def _on_change(messages: Array, step: float, max_silence: int | None) -> Array:
 
 
 def _hold(sent: Array, max_ticks: int | None) -> Array:
-    """Carry each transmitted value forward, for at most max_ticks ticks."""
+    """Hold each transmitted value, for at most `max_ticks` ticks."""
     ticks = np.arange(sent.shape[-1])
     last = np.maximum.accumulate(np.where(np.isnan(sent), 0, ticks), axis=-1)
     held = np.take_along_axis(sent, last, axis=-1)

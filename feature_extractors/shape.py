@@ -1,26 +1,26 @@
-"""The shape of a column's course: how often it crosses its mean, turns and peaks, how long it rises or falls."""
+"""Shape of a column's curve: mean crossings, turns, peaks, and the length of rises and falls."""
 
 from feature_extractors import _past
 from feature_extractors._window import WINDOW
 from feature_extractors.base import Kind, kernel, sized, step
 
 FINE = 2.0**600
-"""Unit in which deviations from a mean are taken, so that the least of them do not round; exact up to 1e100."""
+"""Factor applied to deviations from a mean, so that the smallest are not rounded; exact up to 1e100."""
 
 NEAR = 1e-9
-"""A value this near to the mean, as a share of the range, lies on neither side of it."""
+"""A value within this share of the range of the mean is on neither side of it."""
 
 SIDE, CROSSINGS, N, X0, MEAN, LOW, HIGH = range(7)
-"""Places of the state of mean crossings; the moments are measured from the first value."""
+"""Places of the state of mean crossings; the moments are relative to the first value."""
 
 SEEN, BEFORE, DIRECTION, NUMBER, MOST, RING = range(6)
-"""Places of the state of the others: whether there is a value before, and it, the direction or length of the
-present run, a number of runs or peaks, the length of the longest run; in a window, where its values stand."""
+"""Places of the state of the others: whether there is a previous value, that value, the direction or length of the
+current run, the number of runs or peaks, the length of the longest run, and, in a window, its values."""
 
 
 @kernel
 def _take_side(state, deviation, spread):
-    """Count a crossing if the deviation from the mean is on the other side than the last one."""
+    """Count a crossing if the deviation from the mean has changed sides."""
     if abs(deviation) > NEAR * spread:
         side = 1.0 if deviation > 0.0 else -1.0
         if state[SIDE] == -side:
@@ -60,7 +60,7 @@ def _windowed_mean_crossings(state, inputs, params, t):
 
 @kernel
 def _direction(state, x):
-    """Sign of the increment from the value before, 0 at the first."""
+    """Return the sign of the increment from the previous value, 0 for the first value."""
     direction = 0.0
     if state[SEEN] == 1.0 and x != state[BEFORE]:
         direction = 1.0 if x > state[BEFORE] else -1.0
@@ -71,7 +71,7 @@ def _direction(state, x):
 
 @kernel
 def _begin(state, x, window):
-    """Add a value to a window and forget what is known of it; return how many values there are."""
+    """Add a value to a window and reset the state about it; return the number of values."""
     n = _past.keep(state, RING, x, window)
     for place in range(RING):
         state[place] = 0.0
@@ -80,7 +80,7 @@ def _begin(state, x, window):
 
 @kernel
 def _count_runs(state, x):
-    """Count a run of increments of one sign where it begins."""
+    """Count a run of increments of one sign when it begins."""
     direction = _direction(state, x)
     if direction not in (0.0, state[DIRECTION]):
         state[DIRECTION] = direction
@@ -102,7 +102,7 @@ def _windowed_sign_runs(state, inputs, params, t):
 
 @kernel
 def _measure_run(state, x, wanted):
-    """Keep the length of the longest run of increments of the wanted sign."""
+    """Update the length of the longest run of increments of the wanted sign."""
     state[DIRECTION] = state[DIRECTION] + 1.0 if _direction(state, x) == wanted else 0.0
     state[MOST] = max(state[MOST], state[DIRECTION])
 
@@ -135,7 +135,7 @@ def _windowed_longest_fall(state, inputs, params, t):
 
 @kernel
 def _count_peaks(state, x):
-    """Count a peak at a fall if the last increment that was not 0 was a rise."""
+    """Count a peak at a fall if the last increment other than 0 was a rise."""
     direction = _direction(state, x)
     if direction == -1.0 and state[DIRECTION] == 1.0:
         state[NUMBER] += 1.0
@@ -165,31 +165,31 @@ def _ring_size(window: float) -> int:
 
 
 MEAN_CROSSINGS = Kind("mean_crossings", 1, _mean_crossings, sized(HIGH + 1))
-"""How often a value lay on the other side of the mean so far than the one before it did."""
+"""Number of times a value was on the other side of the mean so far than its predecessor."""
 
 SIGN_RUNS = Kind("sign_runs", 1, _sign_runs, sized(RING))
-"""Number of runs of increments of one sign; those of 0 are passed over."""
+"""Number of runs of increments of one sign; those of 0 are skipped."""
 
 LONGEST_RISE = Kind("longest_rise", 1, _longest_rise, sized(RING))
-"""Most increments above 0 in a row."""
+"""Largest number of consecutive increments above 0."""
 
 LONGEST_FALL = Kind("longest_fall", 1, _longest_fall, sized(RING))
-"""Most increments below 0 in a row."""
+"""Largest number of consecutive increments below 0."""
 
 PEAKS = Kind("peaks", 1, _peaks, sized(RING))
-"""Number of local maxima, each known at the fall after it; a plateau is one."""
+"""Number of local maxima, each counted at the fall after it; a plateau is one."""
 
 WINDOWED_MEAN_CROSSINGS = Kind("mean_crossings", 1, _windowed_mean_crossings, _crossings_size, (WINDOW,))
-"""How often the last `window` values cross their mean. The work is ~window a sample."""
+"""Number of times the last `window` values cross their mean. The work is ~window per sample."""
 
 WINDOWED_SIGN_RUNS = Kind("sign_runs", 1, _windowed_sign_runs, _ring_size, (WINDOW,))
-"""Number of runs of increments of one sign among the last `window` values. The work is ~window a sample."""
+"""Number of runs of increments of one sign among the last `window` values. The work is ~window per sample."""
 
 WINDOWED_LONGEST_RISE = Kind("longest_rise", 1, _windowed_longest_rise, _ring_size, (WINDOW,))
-"""Most increments above 0 in a row among the last `window` values. The work is ~window a sample."""
+"""Largest number of consecutive rises in the last `window` values. The work is ~window per sample."""
 
 WINDOWED_LONGEST_FALL = Kind("longest_fall", 1, _windowed_longest_fall, _ring_size, (WINDOW,))
-"""Most increments below 0 in a row among the last `window` values. The work is ~window a sample."""
+"""Largest number of consecutive falls in the last `window` values. The work is ~window per sample."""
 
 WINDOWED_PEAKS = Kind("peaks", 1, _windowed_peaks, _ring_size, (WINDOW,))
-"""Number of local maxima within the last `window` values. The work is ~window a sample."""
+"""Number of local maxima within the last `window` values. The work is ~window per sample."""

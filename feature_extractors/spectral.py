@@ -1,4 +1,4 @@
-"""Rhythm: how a column goes with its own past, and with the sine of a given cycle."""
+"""Periodicity: correlation of a column with its own past, and with a sine of a given cycle."""
 
 import math
 
@@ -10,9 +10,9 @@ from feature_extractors.base import Kind, Parameter, kernel, sized, step
 CYCLE = Parameter("cycle", default=8, low=2, high=1_000_000)
 
 TICK, COSINE = range(2)
-"""Places of the state of a band: number of samples so far, and where its sums with the cosine start; those with
-the sine follow. Welford's sums of products are the sine's and cosine's of the deviations from the mean, whatever
-the phase at which one starts to count."""
+"""Places of the state of a band: number of samples so far, and start of its sums with the cosine; those with the
+sine follow. Welford's sums of products are those of sine and cosine with the deviations from the mean, whatever
+the initial phase."""
 
 SINE = COSINE + _welford.STATE_SIZE
 
@@ -39,7 +39,7 @@ def _windowed_autocorrelation(state, inputs, params, t):
 
 @kernel
 def _next_phase(state, cycle):
-    """Count a sample; return its place in the cycle as an angle, as exact for the last as for the first."""
+    """Count a sample; return its angle in the cycle, which is equally exact for all samples."""
     phase = 2.0 * math.pi * (state[TICK] % cycle / cycle)
     state[TICK] += 1.0
     return phase
@@ -55,7 +55,7 @@ def _push(state, x, cycle):
 
 @kernel
 def _push_window(state, x, cycle, window):
-    """Add a value to the sums over a window; return where those with the sine start."""
+    """Add a value to the sums over a window; return the start of those with the sine."""
     phase = _next_phase(state, cycle)
     sine = COSINE + _window.SLOTS + _window.SLOT_SIZE * window
     _window.push(state, COSINE, x, math.cos(phase), window)
@@ -65,7 +65,7 @@ def _push_window(state, x, cycle, window):
 
 @kernel
 def _power(state, sine):
-    """Power of the sine that fits best, from the sums."""
+    """Return the power of the best-fitting sine, from the sums."""
     n = state[COSINE + _welford.N]
     if n < 2.0:
         return math.nan
@@ -76,7 +76,7 @@ def _power(state, sine):
 
 @kernel
 def _share(state, sine):
-    """The power as a share of the mean square deviation."""
+    """Return the power as a share of the mean square deviation."""
     squares = state[COSINE + _welford.XX]
     if squares == 0.0:
         return math.nan
@@ -120,7 +120,7 @@ def _windowed_band_size(cycle: float, window: float) -> int:
 
 
 AUTOCORRELATION = Kind("autocorrelation", 1, _autocorrelation, _lag_size, (LAG,))
-"""Pearson's correlation of the values with those of `lag` samples before; NaN until both have varied."""
+"""Pearson's correlation of the values with those `lag` samples earlier; NaN until both have varied."""
 
 BAND_POWER = Kind("band_power", 1, _band_power, sized(SINE + _welford.STATE_SIZE), (CYCLE,))
 """Goertzel's power of the sine of `cycle` samples in the deviations from the mean; NaN before the second value."""
@@ -129,7 +129,7 @@ BAND_SHARE = Kind("band_share", 1, _band_share, sized(SINE + _welford.STATE_SIZE
 """Band power over the mean square deviation, at most 1; NaN while all values are equal."""
 
 WINDOWED_AUTOCORRELATION = Kind("autocorrelation", 1, _windowed_autocorrelation, _windowed_lag_size, (LAG, WINDOW))
-"""Autocorrelation within the last `window` values; NaN for ever if `lag` is no less than `window`."""
+"""Autocorrelation within the last `window` values; always NaN if `lag` is at least `window`."""
 
 WINDOWED_BAND_POWER = Kind("band_power", 1, _windowed_band_power, _windowed_band_size, (CYCLE, WINDOW))
 """Band power of the last `window` values."""

@@ -1,4 +1,4 @@
-"""Where a column is heading and how fast: slopes, increments, its exponentially weighted mean."""
+"""Trend of a column: slopes, increments, the exponentially weighted mean."""
 
 import math
 
@@ -7,7 +7,7 @@ from feature_extractors._window import WINDOW
 from feature_extractors.base import Kind, Parameter, kernel, sized, step
 
 SUMS = _past.delay_size(1)
-"""Where what is known of the increments starts: after the value before."""
+"""Place of the sums of the increments, after the previous value."""
 
 
 @step
@@ -48,7 +48,7 @@ def _windowed_change(state, inputs, params, t):
 
 @kernel
 def _push_increment(state, x, window):
-    """Add the increment from the value before, and its absolute value, to the sums; 0 stands for no window."""
+    """Add the increment from the previous value, and its absolute value, to the sums; 0 means no window."""
     d = x - _past.delayed(state, 0, x, 1)
     if math.isnan(d):
         return
@@ -126,15 +126,15 @@ def _sorted_size(window: float) -> int:
 
 
 SLOPE = Kind("slope", 1, _slope, sized(_welford.STATE_SIZE))
-"""Least-squares slope over time, in the column's unit a second; NaN before two distinct times."""
+"""Least-squares slope over time, in the column's unit per second; NaN before two distinct times."""
 
 EXPONENTIAL_MEAN = Kind(
     "exponential_mean", 1, _exponential_mean, sized(2), (Parameter("alpha", default=0.1, low=1e-9, high=1.0),)
 )
-"""Exponentially weighted mean: a new value counts `alpha`; it starts at the first value."""
+"""Exponentially weighted mean: a new value has weight `alpha`; the mean starts at the first value."""
 
 CHANGE = Kind("change", 1, _change, sized(2))
-"""The newest value less the first."""
+"""The newest value minus the first."""
 
 MEAN_ABSOLUTE_INCREMENT = Kind(
     "mean_absolute_increment", 1, _mean_absolute_increment, sized(SUMS + _welford.STATE_SIZE)
@@ -145,13 +145,13 @@ INCREMENT_VARIANCE = Kind("increment_variance", 1, _increment_variance, sized(SU
 """Sample variance of the increments from sample to sample; NaN before the second."""
 
 LARGEST_INCREMENT = Kind("largest_increment", 1, _largest_increment, sized(SUMS + 1))
-"""Greatest absolute increment from sample to sample; NaN before the first."""
+"""Largest absolute increment from sample to sample; NaN before the first."""
 
 WINDOWED_SLOPE = Kind("slope", 1, _windowed_slope, _window.state_size, (WINDOW,))
 """Least-squares slope of the last `window` values over time; NaN before two distinct times."""
 
 WINDOWED_CHANGE = Kind("change", 1, _windowed_change, _change_size, (WINDOW,))
-"""The newest value less the oldest of the last `window`."""
+"""The newest value minus the oldest of the last `window`."""
 
 WINDOWED_MEAN_ABSOLUTE_INCREMENT = Kind(
     "mean_absolute_increment", 1, _windowed_mean_absolute_increment, _sums_size, (WINDOW,)

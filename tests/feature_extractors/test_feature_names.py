@@ -1,4 +1,4 @@
-"""Text names of features: what they mean, their one form, and what is said of a wrong one."""
+"""Text names of features: meaning, canonical form, and errors."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from feature_extractors.report import Policy, split_channel
 
 PLAIN_COLUMNS = st.text(st.sampled_from("abc.xyz_-019é°µ="), min_size=1)
 AWKWARD_COLUMNS = st.text(st.sampled_from('a.(),;@" \t\n='), min_size=1)
-ANY_CHARACTER = st.integers(0, 0x10FFFF).map(chr)  # st.characters is too slow at first, when it makes its tables
+ANY_CHARACTER = st.integers(0, 0x10FFFF).map(chr)  # st.characters is slow at first, while it builds its tables
 COLUMNS = st.one_of(PLAIN_COLUMNS, AWKWARD_COLUMNS, st.lists(ANY_CHARACTER, min_size=1).map("".join))
 POLICIES = st.one_of(
     st.just(Policy()),
@@ -31,7 +31,7 @@ def quoted(column: str) -> str:
 
 
 def channels() -> st.SearchStrategy[str]:
-    """Channels spelt in any allowed way: needless quotes and all."""
+    """Channels in any allowed spelling, including unnecessary quotes."""
     policies = POLICIES.map(lambda policy: f"@{policy.name}" if policy.name else "")
     spelt = st.one_of(PLAIN_COLUMNS, COLUMNS.map(quoted))
     return st.tuples(spelt, policies).map("".join)
@@ -55,7 +55,7 @@ def test_any_name_round_trips(feature: Feature) -> None:
 
 
 @given(column=COLUMNS, policy=POLICIES)
-def test_any_channel_is_split_into_what_it_was_made_of(column: str, policy: Policy) -> None:
+def test_any_channel_is_split_into_column_and_policy(column: str, policy: Policy) -> None:
     text = f"{quoted(column)}@{policy.name}" if policy.name else quoted(column)
     assert split_channel(text) == (column, policy)
     assert split_channel(canonical(text)) == (column, policy)
@@ -112,7 +112,7 @@ def test_canonical_form(text: str, name: str) -> None:
     assert str(fx.get(name)) == name
 
 
-def test_a_window_makes_another_kind() -> None:
+def test_a_window_selects_another_kind() -> None:
     assert fx.get("mean(a; window=4)").kind is moments.WINDOWED_MEAN
     assert fx.get("mean(a)") != fx.get("mean(a; window=4)") != fx.get("mean(a; window=5)")
 
@@ -130,7 +130,7 @@ def test_a_window_makes_another_kind() -> None:
         ("flag_agreement(a, b; window=8)", pair_window.WINDOWED_FLAG_AGREEMENT),
     ],
 )
-def test_a_kind_is_chosen_by_what_it_takes_and_needs(text: str, kind: Kind) -> None:
+def test_a_kind_is_chosen_by_its_parameters(text: str, kind: Kind) -> None:
     assert fx.get(text).kind is kind
     assert fx.get(text, KINDS[::-1]).kind is kind
 
@@ -145,24 +145,24 @@ def test_state_size_follows_the_window() -> None:
     assert large.state_size - small.state_size == 500
 
 
-def test_one_may_name_ones_own_kinds() -> None:
+def test_other_kinds_may_be_passed() -> None:
     mine = KINDS[1].__class__("mine", 1, KINDS[1].step, KINDS[1].state_size)
     assert fx.get("mine(a)", [mine]) == Feature(mine, ("a",))
-    with pytest.raises(ValueError, match="mean is no kind of feature, expected one of mine"):
+    with pytest.raises(ValueError, match="mean is not a kind of feature, expected one of mine"):
         fx.get("mean(a)", [mine])
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("median(a)", "median is no kind of feature, expected one of count, last, mean, .*flag_agreement"),
+        ("median(a)", "median is not a kind of feature, expected one of count, last, mean, .*flag_agreement"),
         ("mean()", "mean reads 1 columns, got 0"),
         ("mean(a, b)", "mean reads 1 columns, got 2: a, b"),
         ("count(a)", "count reads 0 columns, got 1: a"),
         ("correlation(a)", "correlation reads 2 columns, got 1: a"),
         ("mean(a; width=3)", "mean has no parameter 'width'"),
         ("mean(a; window=3, alpha=1)", "mean has no parameter "),
-        ("mean(a; window=3, window=4)", "window comes twice in 'mean.a; window=3, window=4.'"),
+        ("mean(a; window=3, window=4)", "window occurs twice in 'mean.a; window=3, window=4.'"),
         ("mean(a; window=1)", r"window is 1\.0, expected a number from 2 to 1e\+06"),
         ("mean(a; window=1000001)", r"window is 1000001\.0, expected a number from 2 to 1e\+06"),
         ("mean(a; window=2.5)", r"window is 2\.5, expected a whole number"),
@@ -175,15 +175,15 @@ def test_one_may_name_ones_own_kinds() -> None:
         ("flag_agreement(a, b; threshold=nan)", "threshold is nan, expected a number from -inf to inf"),
         ("flag_agreement(a, b; threshold=inf)", "threshold is inf, expected a number from -inf to inf"),
         ("mean(a; window=many)", "window is 'many' in .*, expected a number"),
-        ("mean(a; window)", "'window' in .* is no parameter, expected the form parameter=value"),
-        ("mean(a; window=3; window=4)", "'window=3; window=4' in .* is no parameter, expected the form"),
-        ("mean(a; window=3,)", "'' in .* is no parameter, expected the form parameter=value"),
+        ("mean(a; window)", "'window' in .* is not a parameter, expected the form parameter=value"),
+        ("mean(a; window=3; window=4)", "'window=3; window=4' in .* is not a parameter, expected the form"),
+        ("mean(a; window=3,)", "'' in .* is not a parameter, expected the form parameter=value"),
         ("mean(a@sometimes:3)", "report policy .*sometimes"),
         ("mean(a@delta:-1)", "report policy is 'delta:-1'.*-1.0, expected at least 0"),
         ('mean("")', "channel is '\"\"', expected a column"),
     ],
 )
-def test_what_a_wrong_name_is_told(text: str, message: str) -> None:
+def test_a_wrong_name_is_refused(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         fx.get(text)
 
@@ -208,10 +208,10 @@ def test_what_a_wrong_name_is_told(text: str, message: str) -> None:
         'mean(a"b)',
     ],
 )
-def test_what_is_no_name_is_quoted_back(text: str) -> None:
-    with pytest.raises(ValueError, match="is no feature, expected the form kind") as told:
+def test_a_text_that_is_not_a_name_is_quoted(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a feature, expected the form kind") as error:
         fx.get(text)
-    assert repr(text) in str(told.value)
+    assert repr(text) in str(error.value)
 
 
 def test_a_parameter_without_default_must_be_given() -> None:
@@ -231,13 +231,13 @@ def test_columns_without_roles_pair_under_policies_of_one_kind() -> None:
     assert pairs == {("warm", "damp"), ("warm@delta:0.5", "damp@delta:2"), ("damp@flag:40", "warm@flag:20")}
 
 
-def test_a_flag_gets_only_what_says_something_of_a_flag() -> None:
+def test_flags_get_only_features_informative_about_flags() -> None:
     kinds = {feature.kind.name for feature in fx.catalogue(["a@flag:3", "b@flag:3"])}
     assert kinds == {"count", "last", "mean", "sign_runs", "flag_agreement"}
     assert "flag_agreement" not in {feature.kind.name for feature in fx.catalogue(["a", "b"])}
 
 
-def test_numbers_get_every_other_kind_and_the_essential_ones_of_old() -> None:
+def test_numbers_get_every_other_kind() -> None:
     listed = [feature.kind for feature in fx.catalogue(["a", "b"])]
     assert set(listed) == {kind for kind in KINDS if kind.name != "flag_agreement"}
     assert listed.count(moments.COUNT) == 1
@@ -247,12 +247,12 @@ def test_numbers_get_every_other_kind_and_the_essential_ones_of_old() -> None:
     assert len(essential) == 1 + 2 * 10 + 5
 
 
-def test_a_catalogued_window_is_of_the_default_length() -> None:
+def test_windows_in_the_catalogue_have_the_default_length() -> None:
     windows = {feature.params["window"] for feature in fx.catalogue(["a"]) if "window" in feature.params}
     assert windows == {DEFAULT_WINDOW}
 
 
-def test_a_text_in_place_of_a_feature_is_named():
+def test_a_string_in_place_of_a_feature_is_refused():
     with pytest.raises(TypeError, match=r"feature is 'mean\(x\)'"):
         fx.scan(["mean(x)"], [[[1.0]]])
     with pytest.raises(TypeError, match="columns are 'ab'"):
@@ -260,7 +260,7 @@ def test_a_text_in_place_of_a_feature_is_named():
 
 
 def test_the_list_of_features_names_every_kind() -> None:
-    """Each name in docs/features.md is a feature, with its window where the table says so; no kind is missing."""
+    """Each name in docs/features.md is a feature, with a window if the table says so; no kind is missing."""
     listed = set()
     rows = (Path(__file__).parents[2] / "docs" / "features.md").read_text(encoding="utf-8").splitlines()
     for row in rows:

@@ -479,7 +479,7 @@ def test_a_name_that_another_kind_has_is_seen() -> None:
 
 def test_a_column_that_needs_quotes_and_has_none_is_seen() -> None:
     feature = Feature(fx.get("mean(a)").kind, ("inlet north",))
-    with pytest.raises(ValueError, match="'mean\\(inlet north\\)' is no feature"):
+    with pytest.raises(ValueError, match="'mean\\(inlet north\\)' is not a feature"):
         check_name_round_trips(feature)
 
 
@@ -508,8 +508,8 @@ def test_scan_names_a_wrong_shape(shape: tuple[int, ...], n_times: int | None, m
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rows": np.array([0, 2])}, "rows reach from 0 to 2, expected 0 to 1"),
-        ({"rows": np.array([-1, 0])}, "rows reach from -1 to 0, expected 0 to 1"),
+        ({"rows": np.array([0, 2])}, "rows are 0 to 2, expected 0 to 1"),
+        ({"rows": np.array([-1, 0])}, "rows are -1 to 0, expected 0 to 1"),
         ({"samples": np.zeros((2, 3))}, r"samples have shape \(2, 3\), expected \(2, 1\)"),
         ({"times": np.zeros(1)}, r"times have shape \(1,\), expected \(2,\)"),
         ({"state": np.zeros((2, 7))}, r"state has shape \(2, 7\), expected rows of 5 floats"),
@@ -532,10 +532,10 @@ def test_advance_names_what_does_not_fit(change: dict[str, Any], message: str) -
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"state": np.zeros((2, 5), np.float32)}, "state is of float32, expected float64 without gaps"),
-        ({"state": np.zeros((5, 2)).T}, "state is of float64, expected float64 without gaps"),
-        ({"state": np.zeros((2, 5))[::-1]}, "without gaps"),
-        ({"state": np.broadcast_to(0.0, (2, 5))}, "free to be written to"),
+        ({"state": np.zeros((2, 5), np.float32)}, "state is of float32, expected contiguous, writeable float64"),
+        ({"state": np.zeros((5, 2)).T}, "state is of float64, expected contiguous, writeable float64"),
+        ({"state": np.zeros((2, 5))[::-1]}, "contiguous, writeable"),
+        ({"state": np.broadcast_to(0.0, (2, 5))}, "contiguous, writeable"),
         ({"rows": np.array([0.0, 1.0])}, "rows are of float64, expected whole numbers"),
         ({"rows": np.array([False, True])}, "rows are of bool, expected whole numbers"),
     ],

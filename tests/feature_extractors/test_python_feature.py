@@ -107,7 +107,7 @@ def test_its_kind_gives_the_feature_back() -> None:
     assert feature.name == 'middle(a.light@delta:0.5, "inlet north"; window=60)'
     assert fx.get(feature.name, (*fx.KINDS, feature.kind)) == feature
     assert fx.get("middle(x, y)", [feature.kind]).params == {"window": 1000}
-    with pytest.raises(ValueError, match="middle is no kind of feature"):
+    with pytest.raises(ValueError, match="middle is not a kind of feature"):
         fx.get(feature.name)
 
 
@@ -123,7 +123,7 @@ def test_two_of_one_function_are_equal() -> None:
         (lambda values, _times: values.sum(), {}, ValueError, "name is '<lambda>', expected letters"),
         (partial(middle), {}, ValueError, "name is '', expected letters"),
         (middle, {"name": "in the middle"}, ValueError, "name is 'in the middle', expected letters"),
-        (middle, {"name": "mean"}, ValueError, "name is 'mean', a kind of the catalogue"),
+        (middle, {"name": "mean"}, ValueError, "name is 'mean', expected one that is not in the catalogue"),
         (middle, {"window": 0}, ValueError, "window is 0.0, expected a number from 1 to 1e\\+06"),
         (middle, {"window": 2.5}, ValueError, "window is 2.5, expected a whole number"),
         (middle, {"columns": "ab"}, TypeError, "columns are 'ab', expected a sequence of channels"),

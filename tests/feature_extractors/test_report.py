@@ -1,4 +1,4 @@
-"""Report policies against a plain reading of their rules, one tick at a time."""
+"""Report policies against a plain implementation of their rules, one tick at a time."""
 
 import math
 
@@ -60,7 +60,7 @@ def plain_seen(text: str, sent: list[float], max_silence: int | None) -> list[fl
 
 @pytest.mark.parametrize("text", TEXTS)
 @given(values=COLUMNS, max_silence=SILENCES)
-def test_policy_follows_its_plain_reading(text, values, max_silence):
+def test_a_policy_equals_its_plain_implementation(text, values, max_silence):
     sent = plain_sent(text, values.tolist(), max_silence)
     assert_array_equal(Policy.parse(text).sent(values, max_silence), sent)
     assert_array_equal(Policy.parse(text).seen(values, max_silence), plain_seen(text, sent, max_silence))
@@ -80,7 +80,7 @@ def test_leading_axes_are_independent(text, values, max_silence):
 
 @pytest.mark.parametrize("text", TEXTS)
 @given(values=COLUMNS, max_silence=SILENCES, data=st.data())
-def test_a_later_sample_never_changes_what_was_sent(text, values, max_silence, data):
+def test_later_samples_never_change_earlier_messages(text, values, max_silence, data):
     n_ticks = data.draw(st.integers(0, len(values)))
     policy = Policy.parse(text)
     whole = policy.sent(values, max_silence)[:n_ticks]
@@ -88,7 +88,7 @@ def test_a_later_sample_never_changes_what_was_sent(text, values, max_silence, d
 
 
 @given(values=COLUMNS, step=st.sampled_from([0.0, 0.25, 1.0, 2.5]))
-def test_delta_seen_is_never_further_than_the_step(values, step):
+def test_the_value_seen_under_delta_is_within_the_step(values, step):
     seen = Policy("delta", step).seen(values)
     known = np.isfinite(values)
     assert (np.abs(seen[known] - values[known]) <= step).all()
@@ -102,12 +102,12 @@ def test_no_silence_is_longer_than_allowed(text, values, max_silence):
     assert (np.diff(sending, append=len(values)) <= max_silence).all()
 
 
-def test_the_value_held_is_repeated_not_the_newest_sample():
+def test_the_held_value_is_repeated_not_the_newest_sample():
     sent = Policy.parse("delta:1").sent([5.0, 5.5, 5.75], max_silence=2)
     assert_array_equal(sent, [5.0, np.nan, 5.0])
 
 
-def test_a_value_that_outlives_max_silence_is_not_seen():
+def test_a_value_is_not_seen_beyond_max_silence():
     seen = Policy.parse("delta:1").seen([5.0, np.nan, np.nan, np.nan, 5.0], max_silence=2)
     assert_array_equal(seen, [5.0, 5.0, 5.0, np.nan, 5.0])
 
@@ -117,7 +117,7 @@ def test_infinite_samples_are_never_sent():
         assert_array_equal(Policy.parse(text).sent([np.inf, -np.inf]), [np.nan, np.nan])
 
 
-def test_a_quantised_zero_has_no_sign():
+def test_a_quantised_zero_is_positive():
     assert not np.signbit(Policy.parse("quantised:0.5").sent([-0.1]))[0]
 
 
@@ -132,7 +132,7 @@ def test_a_block_longer_than_the_column_sends_nothing():
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_name_is_read_back(text):
+def test_the_name_is_read_back(text):
     policy = Policy.parse(text)
     assert policy.name == text
     assert policy.holds is (text != "")
@@ -144,7 +144,7 @@ def test_every_one_is_every_tick():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("sometimes:3", "sometimes"),
         ("delta", "delta"),
@@ -156,8 +156,8 @@ def test_every_one_is_every_tick():
         ("quantised:0", "0.0, expected more than 0"),
     ],
 )
-def test_what_is_no_policy_is_refused(text, said):
-    with pytest.raises(ValueError, match=said):
+def test_an_invalid_policy_is_refused(text, message):
+    with pytest.raises(ValueError, match=message):
         Policy.parse(text)
 
 
@@ -183,6 +183,6 @@ def test_channel_splits_into_column_and_policy(channel, column, policy):
 
 
 @pytest.mark.parametrize("channel", ["", "@delta:1", '""@delta:1', "light@flag", '"light"x@flag:1@'])
-def test_what_is_no_channel_is_refused(channel):
+def test_an_invalid_channel_is_refused(channel):
     with pytest.raises(ValueError, match="expected"):
         split_channel(channel)

@@ -1,9 +1,9 @@
-"""Plain, slow definitions of features, beside which every step function is laid.
+"""Plain, slow definitions of features, against which every step function is tested.
 
-A feature maps the stream up to and including a tick to a number (seed 003, section 2). Each definition takes
-the samples of the columns it reads, shape (n_ticks, n_columns), their times, shape (n_ticks,), in seconds, and
-its parameters. A sample with NaN in any of its columns does not count and is dropped; without a sample left the
-feature is NaN. Sums are exact: of whole numbers, or by ``math.fsum``. Nothing here knows the library.
+A feature maps the stream up to and including a tick to a number. Each definition takes the samples of the columns
+it reads, shape (n_ticks, n_columns), their times, shape (n_ticks,), in seconds, and its parameters. A sample with
+NaN in any of its columns is dropped; if no sample is left, the feature is NaN. Sums are exact: of whole numbers,
+or by ``math.fsum``. Nothing here imports the library.
 """
 
 import math
@@ -24,7 +24,7 @@ def kept(values: Array, times: Array) -> tuple[Array, Array]:
 
 
 def windowed(definition: Callable[..., float]) -> Callable[..., float]:
-    """The definition, of the last `window` samples that count; of all where there are fewer."""
+    """Apply a definition to the last `window` complete samples, or to all if there are fewer."""
 
     def of_the_last(values: Array, times: Array, window: int, **params: float) -> float:
         samples, t = kept(values, times)
@@ -34,7 +34,7 @@ def windowed(definition: Callable[..., float]) -> Callable[..., float]:
 
 
 def whole(x: Array) -> tuple[list[int], int]:
-    """The values as whole numbers, exactly, over one denominator, a power of two."""
+    """Return the values, exactly, as whole numbers over one denominator, a power of two."""
     ratios = [float(value).as_integer_ratio() for value in x]
     denominator = max((bottom for _, bottom in ratios), default=1)
     return [top * (denominator // bottom) for top, bottom in ratios], denominator
@@ -61,7 +61,7 @@ def pearson(a: Array, b: Array) -> float:
 
 
 def deviations(x: Array) -> list[int]:
-    """Deviations from the mean, exact but for a common factor, the number of samples over the unit."""
+    """Deviations from the mean, exact up to a common factor: the number of samples over the unit."""
     p, _ = whole(x)
     return [len(p) * value - sum(p) for value in p]
 
@@ -74,8 +74,8 @@ def signs(increments: Array) -> list[int]:
 # Moments
 
 
-def count(values: Array, times: Array) -> float:  # noqa: ARG001 - all features are called alike
-    """How many ticks there are; no column is read, so no sample is dropped."""
+def count(values: Array, times: Array) -> float:  # noqa: ARG001 - all features have the same signature
+    """Number of ticks; no column is read, so no sample is dropped."""
     return float(len(times))
 
 
@@ -139,7 +139,7 @@ def maximum(values: Array, times: Array) -> float:
 
 
 def value_range(values: Array, times: Array) -> float:
-    """Largest less smallest sample."""
+    """Largest minus smallest sample."""
     return maximum(values, times) - minimum(values, times)
 
 
@@ -152,7 +152,7 @@ def between_ranks(x: Sequence[Fraction], q: float) -> Fraction:
 
 
 def above_first(values: Array, times: Array) -> list[Fraction]:
-    """How far the samples of the first column that count lie above the first of them."""
+    """Complete samples of the first column minus the first of them."""
     x = [Fraction(float(sample)) for sample in kept(values, times)[0][:, 0]]
     return [sample - x[0] for sample in x]
 
@@ -160,7 +160,7 @@ def above_first(values: Array, times: Array) -> list[Fraction]:
 def p_square(x: Sequence[Fraction], q: float) -> Fraction:
     """Quantile by the P2 algorithm of Jain & Chlamtac (CACM 28, 1985, box 1), exact up to five samples.
 
-    From there on in floats: where a parabola ends on a neighbour, rounding decides, and it is to decide alike.
+    Beyond five, in floats: if a parabola ends on a neighbour, rounding decides, and must decide as in the library.
     """
     if len(x) <= 5:
         return between_ranks(x, q)
@@ -192,13 +192,13 @@ def move_marker(heights: list[float], positions: list[int], i: int, d: int) -> N
 
 
 def quantile(values: Array, times: Array, q: float) -> float:
-    """The P2 estimate of the value below which a share q of the samples lies."""
+    """P2 estimate of the value below which a share q of the samples is."""
     x = above_first(values, times)
     return float(p_square(x, q) + Fraction(first(values, times))) if x else math.nan
 
 
 def interquartile_range(values: Array, times: Array) -> float:
-    """Upper less lower quartile, both P2 estimates."""
+    """Upper minus lower quartile, both P2 estimates."""
     x = above_first(values, times)
     return float(p_square(x, 0.75) - p_square(x, 0.25)) if x else math.nan
 
@@ -210,7 +210,7 @@ def exact_quantile(values: Array, times: Array, q: float) -> float:
 
 
 def exact_interquartile_range(values: Array, times: Array) -> float:
-    """Upper less lower quartile of the sorted samples."""
+    """Upper minus lower quartile of the sorted samples."""
     x = above_first(values, times)
     return float(between_ranks(x, 0.75) - between_ranks(x, 0.25)) if x else math.nan
 
@@ -238,7 +238,7 @@ def slope(values: Array, times: Array) -> float:
 
 
 def exponentially_weighted_mean(values: Array, times: Array, alpha: float) -> float:
-    """Start from the first sample, m = x, then m + alpha (x - m) at each later one."""
+    """Mean m that starts as the first sample and becomes m + alpha (x - m) at each later one."""
     m = math.nan
     for x in kept(values, times)[0][:, 0].tolist():
         m = x if math.isnan(m) else m + alpha * (x - m)
@@ -246,13 +246,13 @@ def exponentially_weighted_mean(values: Array, times: Array, alpha: float) -> fl
 
 
 def change(values: Array, times: Array) -> float:
-    """Last less first sample."""
+    """Last minus first sample."""
     x = kept(values, times)[0][:, 0]
     return float(x[-1] - x[0]) if len(x) else math.nan
 
 
 def increments_of(values: Array, times: Array) -> Array:
-    """Differences of successive samples that count, shape (n_samples - 1, n_columns)."""
+    """Differences of successive complete samples, shape (n_samples - 1, n_columns)."""
     return np.diff(kept(values, times)[0], axis=0)
 
 
@@ -273,7 +273,7 @@ def increment_variance(values: Array, times: Array) -> float:
 
 
 def largest_increment(values: Array, times: Array) -> float:
-    """Greatest |increment|; NaN before the first."""
+    """Largest |increment|; NaN before the first."""
     return float(max(abs(increments_of(values, times)[:, 0]), default=math.nan))
 
 
@@ -287,19 +287,19 @@ def side(x: int, samples: Sequence[int]) -> int:
 
 
 def n_runs(of: Sequence[int]) -> int:
-    """Number of runs of equal numbers, those that are 0 passed over."""
+    """Number of runs of equal numbers, skipping zeros."""
     return len(list(groupby(x for x in of if x != 0)))
 
 
 def mean_crossings(values: Array, times: Array) -> float:
-    """How often the side on which a sample lies, of the mean up to it, is not the last sample's that had one."""
+    """Number of samples on the other side of the mean up to them than the last sample with a side."""
     p, _ = whole(kept(values, times)[0][:, 0])
     sides = [side(x, p[: i + 1]) for i, x in enumerate(p)]
     return float(max(n_runs(sides) - 1, 0)) if p else math.nan
 
 
 def crossings_of_one_mean(values: Array, times: Array) -> float:
-    """The same with the one mean and range of all samples: what a window asks of its own."""
+    """The same with the mean and range of all samples, as for the samples of a window."""
     p, _ = whole(kept(values, times)[0][:, 0])
     return float(max(n_runs([side(x, p) for x in p]) - 1, 0)) if p else math.nan
 
@@ -311,19 +311,19 @@ def sign_runs(values: Array, times: Array) -> float:
 
 
 def longest_rise(values: Array, times: Array) -> float:
-    """Most successive increments above 0."""
+    """Largest number of successive increments above 0."""
     x = kept(values, times)[0][:, 0]
     rises = [len(list(run)) for sign, run in groupby(signs(np.diff(x))) if sign > 0]
     return float(max(rises, default=0)) if len(x) else math.nan
 
 
 def longest_fall(values: Array, times: Array) -> float:
-    """Most successive increments below 0."""
+    """Largest number of successive increments below 0."""
     return longest_rise(-values, times)
 
 
 def peaks(values: Array, times: Array) -> float:
-    """Number of local maxima: a rise, then maybe equal values, then a fall."""
+    """Number of local maxima: a rise, possibly equal values, then a fall."""
     x = kept(values, times)[0][:, 0]
     moves = [sign for sign in signs(np.diff(x)) if sign != 0]
     return float(list(pairwise(moves)).count((1, -1))) if len(x) else math.nan
@@ -373,7 +373,7 @@ def correlation(values: Array, times: Array) -> float:
 
 
 def lagged_correlation(values: Array, times: Array, lag: int) -> float:
-    """Pearson's correlation of the second column with the first, `lag` samples before; NaN unless both vary."""
+    """Pearson's correlation of the second column with the first, `lag` samples earlier; NaN unless both vary."""
     samples, _ = kept(values, times)
     return pearson(samples[:-lag, 0], samples[lag:, 1])
 
@@ -385,7 +385,7 @@ def correlation_of_increments(values: Array, times: Array) -> float:
 
 
 def increment_sign_agreement(values: Array, times: Array) -> float:
-    """Share of the increments at which both columns' have the same sign; NaN before the first."""
+    """Share of the increments with the same sign in both columns; NaN before the first."""
     increments = increments_of(values, times)
     agreeing = [a == b for a, b in zip(signs(increments[:, 0]), signs(increments[:, 1]), strict=True)]
     return agreeing.count(True) / len(agreeing) if agreeing else math.nan
@@ -398,25 +398,25 @@ def mean_absolute_difference(values: Array, times: Array) -> float:
 
 
 def mean_relative_difference(values: Array, times: Array) -> float:
-    """Mean of |a - b| / (|a| + |b|) over two columns; a term is 0 where both are."""
+    """Mean of |a - b| / (|a| + |b|) over two columns; a term is 0 if both are."""
     (p, _), n = whole(kept(values, times)[0].ravel()), 2
     terms = [Fraction(abs(a - b), abs(a) + abs(b) or 1) for a, b in zip(p[::n], p[1::n], strict=True)]
     return float(sum(terms) / len(terms)) if terms else math.nan
 
 
 def mean_difference(values: Array, times: Array) -> float:
-    """How far apart the two columns' means lie."""
+    """Absolute difference of the two columns' means."""
     return abs(mean_signed_difference(values, times))
 
 
 def mean_signed_difference(values: Array, times: Array) -> float:
-    """By how much the first column's mean lies above the second's."""
+    """Mean of the first column minus that of the second."""
     (p, unit), n = whole(kept(values, times)[0].ravel()), 2
     return float(Fraction(sum(p[::n]) - sum(p[1::n]), len(p) // n * unit)) if p else math.nan
 
 
 def deviation_difference(values: Array, times: Array) -> float:
-    """How far apart the two columns' standard deviations (n - 1) lie; NaN below two samples."""
+    """Absolute difference of the two columns' standard deviations (n - 1); NaN below two samples."""
     samples, _ = kept(values, times)
     a, b = (math.sqrt(sample_variance(column)) for column in samples.T)
     return abs(a - b)
@@ -429,7 +429,7 @@ def regression_slope(values: Array, times: Array) -> float:
 
 
 def regression_residual(values: Array, times: Array) -> float:
-    """Root of the mean squared distance (divisor n) from that line; NaN until the first column varies."""
+    """Root mean squared distance (divisor n) from that line; NaN until the first column varies."""
     x, y = kept(values, times)[0].T
     if len(set(x.tolist())) < 2:
         return math.nan
@@ -437,16 +437,16 @@ def regression_residual(values: Array, times: Array) -> float:
 
 
 def flag_agreement(values: Array, times: Array, threshold: float) -> float:
-    """Share of samples in which both columns, or neither, lie above the threshold."""
+    """Share of samples with both columns above the threshold, or neither."""
     samples, _ = kept(values, times)
     agreeing = [(a > threshold) == (b > threshold) for a, b in samples.tolist()]
     return agreeing.count(True) / len(agreeing) if agreeing else math.nan
 
 
 def flags(x: Array, threshold: float, hysteresis: float) -> list[bool]:
-    """On above threshold + hysteresis, off below threshold - hysteresis, else as before.
+    """Flags that are on above threshold + hysteresis, off below threshold - hysteresis, else unchanged.
 
-    The first sample's is x > threshold.
+    The first flag is x > threshold.
     """
     flag, result = bool(len(x) and x[0] > threshold), []
     for value in x.tolist():
@@ -456,7 +456,7 @@ def flags(x: Array, threshold: float, hysteresis: float) -> list[bool]:
 
 
 def steady_flag_agreement(values: Array, times: Array, threshold: float, hysteresis: float) -> float:
-    """Share of samples in which the flags with hysteresis of both columns are the same."""
+    """Share of samples with equal flags, with hysteresis, of both columns."""
     a, b = (flags(column, threshold, hysteresis) for column in kept(values, times)[0].T)
     agreeing = [p == q for p, q in zip(a, b, strict=True)]
     return agreeing.count(True) / len(agreeing) if agreeing else math.nan
