@@ -63,8 +63,8 @@ def measure(*, traced: bool) -> float:
     after = tracemalloc.get_traced_memory()[0] if traced else resident()
     tracemalloc.stop()
     roster = core.roster
-    if (roster.n_undecided, roster.n_streams) != (N_STREAMS, N_STREAMS) or roster.joiner.n_pending > 2 * N_A_TICK:
-        raise RuntimeError(f"{roster.n_streams} streams, {roster.joiner.n_pending} readings wait")
+    if (roster.n_undecided, roster.n_streams) != (N_STREAMS, N_STREAMS) or core.joiner.n_pending > 2 * N_A_TICK:
+        raise RuntimeError(f"{roster.n_streams} streams, {core.joiner.n_pending} readings wait")
     return (after - before) / N_STREAMS
 
 

@@ -35,9 +35,13 @@ def make(folder: Path, tail: int) -> None:
     from gateway_runs import sudden  # noqa: PLC0415 - which loads what the other way is measured without
 
     from streamfs.gateway.core.bindings import Bindings  # noqa: PLC0415
-    from streamfs.gateway.core.core import Core, start_record  # noqa: PLC0415
+    from streamfs.gateway.core.core import Core  # noqa: PLC0415
     from streamfs.gateway.core.options import Options  # noqa: PLC0415
-    from streamfs.gateway.core.records import MESSAGE, Record  # noqa: PLC0415
+    from streamfs.gateway.core.records import (  # noqa: PLC0415
+        MESSAGE,
+        Record,
+        start_record,
+    )
     from streamfs.gateway.storage.journal import Entry  # noqa: PLC0415
     from streamfs.gateway.storage.state import State  # noqa: PLC0415
 
@@ -94,7 +98,7 @@ def restart(folder: Path, port: int) -> dict[str, float]:
         gateway = Gateway(procedure, bindings, transport, Options(lateness=0.0), state=state, on_decision=note)
         built = time.perf_counter()
         replayed = int(gateway.statistics().counters["replayed"])
-        n_open = gateway.core.roster.newest.engine.n_open
+        n_open = gateway.core.roster.newest.n_open
         gateway.run(stop, idle_timeout=20.0)
     found = {"built": built - begin, "decided": decided[0] - begin, "cpu": decided[1] - cpu}
     return found | {"replayed": replayed, "open": n_open}

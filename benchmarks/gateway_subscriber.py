@@ -116,7 +116,7 @@ class Observed:
         if not self._is_ready and self._running.ready.is_set():
             self._is_ready = True
             say(ready=True)
-        count = int(self._running.core.roster.joiner.nodes["messages"].sum())
+        count = int(self._running.core.joiner.nodes["messages"].sum())
         if self._meter.has_all(count) and self._running.health().lag == 0:
             self.result = self._meter.result()
             self.stop.set()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import NamedTuple
 
-from streamfs.gateway.core.core import Effects
+from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.core.records import Mark, Record
 from streamfs.gateway.storage.committer import Commit
 from streamfs.gateway.storage.journal import Entry

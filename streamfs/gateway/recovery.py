@@ -10,9 +10,10 @@ from typing import NamedTuple
 from streamfs.base import container
 from streamfs.errors import LogError, ModelError, StateError
 from streamfs.gateway.core.bindings import Bindings
-from streamfs.gateway.core.core import KIND, VERSION, Core, Effects, UndescribedError, start_record
+from streamfs.gateway.core.core import KIND, VERSION, Core, UndescribedError
+from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.core.options import Options
-from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, START, Record
+from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, START, Record, start_record
 from streamfs.gateway.core.replay_configuration import described, understood
 from streamfs.gateway.storage.log_reader import read_log
 from streamfs.gateway.storage.segment import first_position, segment_name, segments

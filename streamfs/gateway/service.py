@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 from streamfs.errors import StreamfsError
 from streamfs.gateway.batch import Batch, Grouping
 from streamfs.gateway.core.bindings import Bindings
-from streamfs.gateway.core.core import Core, Effects, clock_record, model_record, start_record
+from streamfs.gateway.core.core import Core
+from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.core.energy_account import Spent
 from streamfs.gateway.core.options import Options
-from streamfs.gateway.core.records import MESSAGE, Record
+from streamfs.gateway.core.records import MESSAGE, Record, clock_record, model_record, start_record
 from streamfs.gateway.dead_letters import DeadLetters
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.model_file import ModelFile
@@ -322,14 +323,9 @@ class Gateway:
         self._dead_letters.tell(effects.rejected)
 
     def _let_time_pass(self) -> None:
-        joiner = self._core.roster.joiner
-        newest = joiner.newest
-        idle = self._clock.idle(newest, is_connected=self._transport.is_connected)
-        if newest is None or idle == 0:
-            return
-        watermark = newest + idle - joiner.timing.lateness
-        is_later = joiner.now is None or joiner.tick_of(watermark) > joiner.tick_of(joiner.now) + 1
-        if is_later and self._core.waits_for_time:
+        idle = self._clock.idle(self._core.joiner.newest, is_connected=self._transport.is_connected)
+        watermark = self._core.idle_watermark(idle) if idle else None
+        if watermark is not None:
             self._take([clock_record(watermark, time())], 0)
 
     def _commit(self) -> None:
@@ -454,7 +450,7 @@ class Gateway:
             gauges={
                 "streams_known": roster.n_streams,
                 "streams_undecided": roster.n_undecided,
-                "pending_readings": roster.joiner.n_pending,
+                "pending_readings": self._core.joiner.n_pending,
                 "queue": len(self._batch),
                 "outbox": len(self._outbox),
                 "lag_seconds": self.health().lag,

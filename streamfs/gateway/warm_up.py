@@ -3,9 +3,9 @@
 import orjson
 
 from streamfs.gateway.core.bindings import Bindings, split_role
-from streamfs.gateway.core.core import Core, start_record
+from streamfs.gateway.core.core import Core
 from streamfs.gateway.core.options import Options
-from streamfs.gateway.core.records import MESSAGE, Record
+from streamfs.gateway.core.records import MESSAGE, Record, start_record
 from streamfs.procedure.procedure import Procedure
 
 _N_TICKS = 3

@@ -6,7 +6,7 @@ from helpers.records import ids, message
 from streamfs.gateway import batch as batch_module
 from streamfs.gateway import wall_clock as wall_clock_module
 from streamfs.gateway.batch import Batch, Grouping
-from streamfs.gateway.core.core import Effects
+from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.wall_clock import WallClock
 from streamfs.procedure.procedure import Decision

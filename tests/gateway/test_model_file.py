@@ -9,7 +9,7 @@ from helpers.records import Models, message, new_core
 from streamfs import Procedure
 from streamfs.errors import ModelError
 from streamfs.gateway.core.bindings import Bindings
-from streamfs.gateway.core.core import model_record, start_record
+from streamfs.gateway.core.records import model_record, start_record
 from streamfs.gateway.core.replay_configuration import described
 from streamfs.gateway.host import hosted, options_of
 from streamfs.gateway.model_file import ModelFile

@@ -17,7 +17,7 @@ import feature_extractors as fx
 from streamfs import Costs, Procedure
 from streamfs.engine.engine import OPEN, WAITING
 from streamfs.gateway.core.bindings import Bindings
-from streamfs.gateway.core.core import clock_record, model_record, start_record
+from streamfs.gateway.core.records import clock_record, model_record, start_record
 
 ALONE = Models(
     lazy_procedure("x", "y@every:2", far=0.4),
@@ -43,11 +43,12 @@ def wanted(core):
     roster = core.roster
     channels = {name: set() for name in roster.nodes}
     for model in roster.models:
-        rows = model.engine.rows(WAITING, OPEN)
-        for row, asked in zip(rows.tolist(), model.engine.asked(rows), strict=True):
-            for slot, is_asked in zip(model.slots_of(row), asked.tolist(), strict=True):
+        engine = model._engine
+        rows = engine.rows(WAITING, OPEN)
+        for row, asked in zip(rows.tolist(), engine.asked(rows), strict=True):
+            for slot, is_asked in zip(model.slots_of(engine.name(row)), asked.tolist(), strict=True):
                 if is_asked:
-                    node, channel = roster.joiner.place(slot)
+                    node, channel = core.joiner.place(slot)
                     channels[roster.name(node)].add(channel)
     return channels
 

@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 from streamfs.base import container
 from streamfs.errors import LogError, ModelError, StateError
 from streamfs.gateway.core.bindings import Bindings
-from streamfs.gateway.core.core import KIND, VERSION, Effects, clock_record, model_record, start_record
+from streamfs.gateway.core.core import KIND, VERSION
+from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.core.options import Options
-from streamfs.gateway.core.records import MODEL, START
+from streamfs.gateway.core.records import MODEL, START, clock_record, model_record, start_record
 from streamfs.gateway.recovery import recover, replay_log
 from streamfs.gateway.storage.journal import Entry
 from streamfs.gateway.storage.state import State, journal_path, log_folder, models_folder

@@ -9,7 +9,8 @@ from helpers.records import Models, channels_told, command, content, ids, label,
 
 from streamfs.errors import ModelError
 from streamfs.gateway.core.bindings import Bindings
-from streamfs.gateway.core.core import Core, model_record
+from streamfs.gateway.core.core import Core
+from streamfs.gateway.core.records import model_record
 from streamfs.gateway.rehearsal import rehearse
 
 OLD = channels_procedure("x", time_limit=8)
@@ -41,7 +42,7 @@ def costs(effects):
 
 
 def streams_by_model(core):
-    return {model.procedure.digest: set(model.engine.streams) for model in core.roster.models}
+    return {model.procedure.digest: set(model.streams) for model in core.roster.models}
 
 
 def test_open_episodes_end_on_the_model_they_began_with():
@@ -97,7 +98,7 @@ def test_streams_decided_before_are_opened_again_when_their_time_comes():
     reload(core, WIDER)
     core.take(readings("unheard", range(2, 7)))
     assert core.counters["reopened"] == 1
-    assert not core.roster.newest.engine.is_decided("decided")
+    assert not core.roster.newest.is_decided("decided")
 
 
 def test_a_stream_that_ended_on_the_model_before_is_opened_again_after_its_own_decision():
@@ -105,9 +106,9 @@ def test_a_stream_that_ended_on_the_model_before_is_opened_again_after_its_own_d
     reload(core, WIDER)
     core.take(readings("open", range(2, 9)))  # decided at 7
     core.take(readings("unheard", range(9, 13)))
-    assert core.roster.newest.engine.is_decided("open")
+    assert core.roster.newest.is_decided("open")
     core.take(readings("unheard", range(13, 15)))
-    assert core.roster.newest.engine.episode("open") == 2
+    assert core.roster.newest.episode("open") == 2
 
 
 def test_a_label_for_a_decision_of_the_model_before_teaches_the_new_one_nothing():
@@ -125,7 +126,7 @@ def test_a_stream_that_leaves_while_its_model_drains_counts_on_when_it_comes_aga
     assert ids(effects.decisions) == ["n1/1"]
     assert streams_by_model(core) == {WIDER.digest: {"n2"}}
     core.take(readings("n1", [4]))
-    assert core.roster.newest.engine.episode("n1") == 2
+    assert core.roster.newest.episode("n1") == 2
 
 
 def test_a_stream_that_left_before_the_model_came_counts_on_when_it_comes_again():
@@ -133,7 +134,7 @@ def test_a_stream_that_left_before_the_model_came_counts_on_when_it_comes_again(
     core.take([*readings("n1", [0, 1]), *readings("n2", [2, 3])])
     reload(core, WIDER)
     core.take(readings("n1", [4]))
-    assert core.roster.newest.engine.episode("n1") == 2
+    assert core.roster.newest.episode("n1") == 2
 
 
 def test_the_model_before_may_come_back_while_it_drains():

@@ -16,7 +16,7 @@ from numba.core.dispatcher import Dispatcher
 from helpers.procedures import channels_procedure
 from helpers.records import Models, batch, message, new_core
 from streamfs.gateway.core.bindings import Bindings
-from streamfs.gateway.core.core import clock_record
+from streamfs.gateway.core.records import clock_record
 
 def compiled():
     found = [value for module in tuple(sys.modules.values()) for value in vars(module).values()]
@@ -73,4 +73,5 @@ def test_what_a_host_has_loaded_is_not_looked_through_for_garbage(config):
 
 @pytest.mark.parametrize("channels", [["x"], ["a.x", "b.x@delta:0.5"], ['"odd name"@every:3']])
 def test_any_model_can_be_warmed_up(channels):
+    """Nothing is asserted: an error or a warning, which pytest turns into an error, fails the test."""
     warm_up(channels_procedure(*channels, time_limit=1))

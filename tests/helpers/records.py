@@ -5,9 +5,10 @@ from itertools import cycle, islice
 import orjson
 
 from streamfs.base import container
-from streamfs.gateway.core.core import KIND, VERSION, Core, Effects, start_record
+from streamfs.gateway.core.core import KIND, VERSION, Core
+from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.core.options import Options
-from streamfs.gateway.core.records import MESSAGE, Record
+from streamfs.gateway.core.records import MESSAGE, Record, start_record
 
 
 def message(node, time, value, sequence=None, channel="x", arrival=None):

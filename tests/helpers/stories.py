@@ -6,7 +6,7 @@ from helpers.procedures import channels_procedure
 from helpers.records import Models, batch, command, label, message, raw
 
 from streamfs.gateway.core.bindings import Bindings
-from streamfs.gateway.core.core import clock_record, model_record
+from streamfs.gateway.core.records import clock_record, model_record
 
 ALONE = Models(
     channels_procedure("x"),

@@ -1,4 +1,4 @@
-"""What the gateway tells the nodes: which channels to send, and when to fall silent."""
+"""Control messages: which channels each node is to send, and when it is to stop on its own."""
 
 from collections.abc import Iterable, Sequence
 from math import inf
@@ -15,19 +15,18 @@ Times = npt.NDArray[np.float64]
 
 
 class Control:
-    """Keeps account of what each node shall send; it publishes nothing itself.
-
-    A node shall send a channel as long as an undecided stream asks for it.
+    """Track which channels each node is to send: those that an undecided stream requests.
 
     Parameters
     ----------
     channels : sequence of str
-        Channels, as the nodes know them; a slot is a node's number times their number, plus the channel's.
+        Channels, as the nodes know them. A slot is the node's number times the number of channels, plus the
+        channel's number.
     prefix : str
         First part of the topics.
     stop_after : float, optional
-        Seconds after which a node that hears nothing stops by itself, so that its battery outlives a gateway that
-        has died; None lets it go on for ever.
+        Seconds after which a node that receives no control message stops on its own, so that its battery outlives
+        a gateway that has died; None lets it continue forever.
 
     Examples
     --------
@@ -47,19 +46,19 @@ class Control:
         self._prefix = prefix
         self._stop_after = stop_after
         self._uses = np.zeros((0, len(self._channels)), dtype=np.int32)
-        self._requested = np.zeros((0, len(self._channels)), dtype=np.bool_)
+        self._requested = np.zeros((0, len(self._channels)), dtype=np.bool_)  # by the last control messages
         self.requested_at = np.zeros(0)  # event time, seconds; NaN until the next `renewals`
-        self._renew_at = -inf  # event time, seconds, before which no node is to be told again
+        self._renew_at = -inf  # event time, seconds, before which no node is due
 
     def use(self, slots: Iterable[int]) -> None:
-        """Note that one more undecided stream asks for these slots."""
+        """Note that one more undecided stream requests these slots."""
         for slot in set(slots):
             node, channel = divmod(int(slot), len(self._channels))
             self._make_room(node)
             self._uses[node, channel] += 1
 
     def use_all(self, slots: Slots) -> None:
-        """Note of many undecided streams, a row each, that they ask for these slots; those below 0 are none."""
+        """Note which slots many undecided streams request, a row each; those below 0 are left out."""
         if not slots.size:
             return
         ordered = np.sort(slots, axis=1)
@@ -69,13 +68,13 @@ class Control:
         np.add.at(self._uses.reshape(-1), ordered[is_first], 1)
 
     def release(self, slots: Iterable[int]) -> None:
-        """Note that one undecided stream less asks for these slots."""
+        """Note that one undecided stream fewer requests these slots."""
         for slot in set(slots):
             node, channel = divmod(int(slot), len(self._channels))
             self._uses[node, channel] -= 1
 
     def silent(self, slots: Iterable[int]) -> list[int]:
-        """Those slots, each once, that no undecided stream reads."""
+        """Return those of the slots, each once, that no undecided stream requests."""
         return [
             slot
             for slot in dict.fromkeys(slots)
@@ -83,7 +82,7 @@ class Control:
         ]
 
     def update(self, node: int, name: str) -> list[Publication]:
-        """Tell a node what to send, if that has changed."""
+        """Return a control message if a node is to send other channels than before."""
         self._make_room(node)
         wanted = self._uses[node] > 0
         if (wanted == self._requested[node]).all():
@@ -94,22 +93,20 @@ class Control:
         return [self.state(node, name)]
 
     def outdated(self) -> list[int]:
-        """Nodes that do not know what to send."""
+        """Return the nodes that are to send other channels than before."""
         nodes: list[int] = ((self._uses > 0) != self._requested).any(axis=1).nonzero()[0].tolist()
         return nodes
 
     def state(self, node: int, name: str) -> Publication:
-        """Tell a node where it stands, for a broker that has forgotten."""
-        channels = [
-            channel for channel, wanted in zip(self._channels, self._requested[node], strict=True) if wanted
-        ]
-        message: dict[str, object] = {"channels": channels}
-        if channels and self._stop_after is not None:
+        """Return a node's current control message."""
+        requested = zip(self._channels, self._requested[node], strict=True)
+        message: dict[str, object] = {"channels": [channel for channel, is_requested in requested if is_requested]}
+        if message["channels"] and self._stop_after is not None:
             message["stop_after"] = self._stop_after
         return Publication(f"{self._prefix}/control/{name}", orjson.dumps(message))
 
     def renewals(self, now: float) -> list[int]:
-        """Nodes that are to be told again at an event time, in seconds, lest they stop by themselves."""
+        """Return the nodes that would soon stop on their own, at an event time in seconds; they count as told."""
         if self._stop_after is None or now < self._renew_at:
             return []
         self.requested_at[np.isnan(self.requested_at)] = now
@@ -121,11 +118,11 @@ class Control:
         return nodes
 
     def forget(self, node: int) -> None:
-        """Forget a node whose number will be another's."""
+        """Forget a node whose number will be used again."""
         self._requested[node] = False
 
     def take_over(self, other: "Control") -> None:
-        """Take over what the nodes were told by an account of as many channels, or fewer."""
+        """Copy what nodes were asked to send from an instance with the same channels, or the first of them."""
         n_nodes, n_channels = other._requested.shape  # noqa: SLF001 - another of this class
         self._make_room(n_nodes - 1)
         self._requested[:n_nodes, :n_channels] = other._requested  # noqa: SLF001
@@ -134,7 +131,7 @@ class Control:
         self._renew_at = -inf
 
     def restore(self, requested_at: Times) -> None:
-        """Take every node to have been told what it shall send now, at these event times, in seconds."""
+        """Assume that every node was asked for its current channels, at these event times in seconds."""
         self._make_room(len(requested_at) - 1)
         self.requested_at[: len(requested_at)] = requested_at
         self._requested[:] = self._uses > 0

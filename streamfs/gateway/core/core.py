@@ -1,136 +1,67 @@
-"""What messages, time and models do to the streams: the gateway without clock, threads, network and disk.
+"""The gateway without clock, threads, network and disk: the effects of messages, time and models on streams.
 
-The same records in the same order always have the same effects, however they are divided: so a gateway that has
-died goes on from a snapshot and the records since.
+The same records in the same order always have the same effects, however they are divided: a gateway that has died
+can continue from a snapshot and the records since.
 """
 
-import struct
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from math import inf
-from typing import Any, Self
+from collections.abc import Callable, Iterable
+from typing import Self
 
 import orjson
 
 from streamfs.base import container
 from streamfs.costs.energy_meter import Account
-from streamfs.engine.engine import DECIDED, OPEN, WAITING
 from streamfs.errors import ModelError, PayloadError
 from streamfs.gateway.core._grid import NONE
 from streamfs.gateway.core.bindings import Bindings
-from streamfs.gateway.core.energy_account import NOTHING, EnergyAccount, Spent
+from streamfs.gateway.core.effects import Effects
+from streamfs.gateway.core.energy_account import EnergyAccount, Spent
+from streamfs.gateway.core.episodes import Episodes
 from streamfs.gateway.core.feedback import Feedback
 from streamfs.gateway.core.intake import Intake
-from streamfs.gateway.core.model_streams import ModelStreams
+from streamfs.gateway.core.joiner import Joiner
+from streamfs.gateway.core.membership import Membership
 from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, START, Mark, Record
 from streamfs.gateway.core.replay_configuration import described, understood
 from streamfs.gateway.core.roster import Roster
-from streamfs.gateway.messages.codecs import encode_decision
-from streamfs.gateway.messages.publication import Publication
-from streamfs.procedure.procedure import Decision, Procedure
+from streamfs.procedure.procedure import Procedure
 
 KIND, VERSION = "gateway", 3
 
 COUNTERS = ("evicted", "expired", "reopened", "models", "commands", "unknown_commands", "unbound_streams")
 
-EVICTED_AT_ONCE = 100
-"""One in so many streams gives way where they are too many."""
-
-EXPIRY_CHECKS = 10
-"""How often, in the time after which a stream is forgotten, it is looked for such streams, by the arrivals."""
-
 FED_AT_ONCE = 250_000
-"""Samples that are unpacked together, and those of a message: what comes together may have many times as many."""
-
-_WATERMARK = struct.Struct("<d")
-
-
-@dataclass
-class Effects:
-    """What has come of some records.
-
-    Parameters
-    ----------
-    decisions : list of Decision
-        In the order in which they were made.
-    publications : list of Publication
-        Decisions, control messages and alerts, in order; each is to be published at least once.
-    energy : list of dict
-        Lines of the energy log.
-    rejected : list of dict
-        Messages that could not be read.
-    """
-
-    decisions: list[Decision] = field(default_factory=list)
-    publications: list[Publication] = field(default_factory=list)
-    energy: list[dict[str, Any]] = field(default_factory=list)
-    rejected: list[dict[str, Any]] = field(default_factory=list)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing has come of them."""
-        return not (self.decisions or self.publications or self.energy or self.rejected)
-
-    def add(self, other: Self) -> None:
-        """Put the effects of later records behind these."""
-        for name in vars(self):
-            getattr(self, name).extend(getattr(other, name))
+"""Samples that are unpacked together, and those of one more message."""
 
 
 class UndescribedError(ModelError):
-    """A snapshot was taken with bindings that cannot be kept."""
-
-
-def clock_record(watermark: float, now: float) -> Record:
-    """Record that event time has run on to a watermark without a reading; both in seconds."""
-    return Record(CLOCK, now, "", _WATERMARK.pack(watermark))
-
-
-def model_record(digest: str, now: float) -> Record:
-    """Record that new episodes follow another model from now on."""
-    return Record(MODEL, now, digest, b"")
-
-
-def start_record(digest: str, now: float, configuration: bytes = b"") -> Record:
-    """Record that a run has begun: the streams that are bound by name follow this model from now on.
-
-    Parameters
-    ----------
-    digest : str
-        Of the model.
-    now : float
-        Seconds since 1970.
-    configuration : bytes
-        What `described` has made of the run's bindings and options; a core has these already, but a recovery
-        makes another by them.
-    """
-    return Record(START, now, digest, configuration)
+    """A snapshot was taken with bindings that cannot be written."""
 
 
 class Core:
-    """Follows the streams that are bound, or every node that is heard.
+    """Runs a procedure on the streams that are bound, or on every node that publishes.
 
     Parameters
     ----------
     procedure : Procedure
-        What new episodes follow.
+        The model of new episodes.
     bindings : Bindings
         Which node feeds which stream.
     options : Options, optional
         Names, event time, bounds.
     load : callable, optional
-        Gives the procedure of a digest, for records of other models; without it they are refused.
+        Returns the procedure with a digest, for records of other models; without it they are refused.
 
     Attributes
     ----------
+    joiner : Joiner
+        The nodes' readings.
     roster : Roster
         The nodes and streams.
-    watch : Feedback
+    feedback : Feedback
         Labels and drift.
-    decided : Counter of (str, str)
-        Decisions by reason and label, empty for none.
 
     Raises
     ------
@@ -145,25 +76,26 @@ class Core:
         options: Options | None = None,
         load: Callable[[str], Procedure] | None = None,
     ) -> None:
-        self.options = Options() if options is None else options
-        self.roster = Roster(procedure, bindings, self.options)
-        self.feedback = Feedback(procedure, self.options)
-        self.decided: Counter[tuple[str, str]] = Counter()
-        self._counters = Counter(dict.fromkeys(COUNTERS, 0))
-        self._energy = EnergyAccount(self.options.profile)
-        self._gone = NOTHING  # of nodes that were forgotten
+        self.options = options = Options() if options is None else options
+        bindings = bindings.with_channels(procedure.channels)
+        timing = options.timing(procedure.period, procedure.time_limit)
+        self.joiner = Joiner(bindings.node_channels, timing, options.max_pending)
+        self.roster = Roster(procedure, bindings, self.joiner, options.prefix)
+        self.feedback = Feedback(procedure, options)
         self._load = load
-        expires = self.options.expire_after is not None and bindings.discovers
-        self._expiry_step = (self.options.expire_after or 0.0) / EXPIRY_CHECKS if expires else inf
-        self._expired_at = 0.0  # arrival of the record before which it was last looked
         self._effects = Effects()
-        self._intake = Intake(self.roster, self._energy, self._meet, self.options.max_payload)
-        self._labels = f"{self.options.prefix}/label/"
-        self._commands = f"{self.options.prefix}/command/{self.options.name}"
+        self._counters = counters = Counter(dict.fromkeys(COUNTERS, 0))
+        self._energy = EnergyAccount(options.profile)
+        self._intake = Intake(self.roster, self.joiner, self._energy, self._node_of, options.max_payload)
+        parts = self.roster, self.joiner, self._energy
+        self._episodes = Episodes(*parts, self.feedback, options, self._effects, counters)
+        self._membership = Membership(*parts, self._episodes, self._intake, options, self._effects, counters)
+        self._labels = f"{options.prefix}/label/"
+        self._commands = f"{options.prefix}/command/{options.name}"
 
     @property
     def procedure(self) -> Procedure:
-        """What new episodes follow."""
+        """The model of new episodes."""
         return self.roster.newest.procedure
 
     @property
@@ -177,63 +109,68 @@ class Core:
         return (*self.roster.routes.topics, f"{self._labels}+", self._commands)
 
     @property
-    def waits_for_time(self) -> bool:
-        """Whether anything would come of event time that runs on without a reading."""
-        roster, options = self.roster, self.options
-        timed = (options.reopen_after, options.expire_after)
-        return bool(roster.joiner.n_pending or roster.n_undecided) or timed != (None, None)
-
-    @property
     def unit(self) -> str:
-        """What the nodes' energy is counted in."""
+        """Unit of the nodes' energy."""
         return self._energy.profile.unit
 
-    def marks(self) -> list[Mark]:
-        """The highest sequence number of each channel of each node that numbers its messages."""
-        roster = self.roster
-        return [
-            (roster.name(node), channel, sequence, newest)
-            for node, channel, sequence, newest in roster.joiner.marks()
-            if roster.name(node)
-        ]
+    @property
+    def decided(self) -> Counter[tuple[str, str]]:
+        """Decisions by reason and label, empty for none."""
+        return self._episodes.decided
 
     @property
     def spent(self) -> Spent:
         """What the nodes have spent."""
-        return self._energy.spent(self.roster.nodes, self.roster.joiner.nodes, self._gone)
+        return self._membership.spent
 
     @property
     def joules(self) -> float:
-        """The same in joules, or whatever the unit is."""
-        return float(self.roster.joiner.nodes["joules"].sum()) + self._gone.joules
+        """The sum of it, in `unit`."""
+        return self._membership.joules
 
     @property
     def counters(self) -> Counter[str]:
-        """What was counted, in all parts."""
+        """The counters of all parts."""
         counters = Counter(self._counters)
-        of_parts = (
-            self._intake.counters,
-            self.roster.joiner.counters,
-            self.feedback.counters,
-            self.roster.retired,
-        )
-        for part in (*of_parts, *(model.engine.counters for model in self.roster.models)):
+        parts = (self._intake.counters, self.joiner.counters, self.feedback.counters, self.roster.retired)
+        for part in (*parts, *(model.counters for model in self.roster.models)):
             counters.update(part)
         classifiers = (model.procedure.classifier for model in self.roster.models)
         counters["classifier_failures"] = sum(getattr(c, "n_failures", 0) for c in classifiers)
         return counters
 
+    def marks(self) -> list[Mark]:
+        """Return the highest sequence number of each channel of each node that numbers its messages."""
+        return [
+            (self.roster.name(node), channel, sequence, newest)
+            for node, channel, sequence, newest in self.joiner.marks()
+            if self.roster.name(node)
+        ]
+
+    def idle_watermark(self, idle: float) -> float | None:
+        """Return the watermark if event time has passed for `idle` seconds without a reading.
+
+        None if there was no reading yet, the watermark ends no further tick, or nothing depends on time.
+        """
+        newest, now = self.joiner.newest, self.joiner.now
+        if newest is None:
+            return None
+        watermark = newest + idle - self.joiner.timing.lateness
+        is_later = now is None or self.joiner.tick_of(watermark) > self.joiner.tick_of(now) + 1
+        return watermark if is_later and self._waits_for_time() else None
+
     def take(self, records: Iterable[Record]) -> Effects:
-        """Let records have their effects, in order."""
+        """Process records, in order, and return their effects."""
+        membership = self._membership
         for record in records:
             if record.kind != MESSAGE:
                 self._feed()
-                self._obey(record)
+                self._take_control(record)
             elif record.topic.startswith(self._labels) or record.topic == self._commands:
                 self._feed()
-                self._hear(record)
+                self._take_feedback(record)
             else:
-                if abs(record.arrival - self._expired_at) >= self._expiry_step:
+                if abs(record.arrival - membership.checked_at) >= membership.check_interval:
                     self._expire(record.arrival)
                 self._intake.add(record)
                 if self._intake.n_samples >= FED_AT_ONCE:
@@ -242,25 +179,21 @@ class Core:
         return self._take_effects()
 
     def finish(self) -> Effects:
-        """Emit what waits, and close every stream that is not decided."""
-        for tick in self.roster.joiner.flush():
-            self._tick(tick)
-        for model in self.roster.models:
-            for row in model.engine.rows(WAITING, OPEN).tolist():
-                self._close(model, model.engine.name(row))
+        """Process the readings that wait, close every undecided stream, and add the totals of energy."""
+        self._episodes.finish()
         self._effects.energy += self._energy.totals(self.spent)
         return self._take_effects()
 
     def to_state(self) -> Callable[[], bytes]:
-        """Copy the whole state, and return what packs it, in whatever thread."""
+        """Copy the state, and return a function that packs it, from any thread."""
         header, arrays = self.roster.to_state()
         header |= {
             "counters": dict(self._counters),
             "intake": dict(self._intake.counters),
             "watch": [dict(self.feedback.counters), dict(self.feedback.alerts)],
             "decided": [[*what, n] for what, n in self.decided.items()],
-            "expired_at": self._expired_at,
-            "gone": list(self._gone),
+            "expired_at": self._membership.checked_at,
+            "gone": list(self._membership.gone),
             "configuration": self.configuration.decode(),
         }
         classifiers = [model.procedure.classifier for model in self.roster.models]
@@ -276,22 +209,22 @@ class Core:
         bindings: Bindings | None = None,
         options: Options | None = None,
     ) -> Self:
-        """Go on from a snapshot.
+        """Restore a snapshot.
 
         Parameters
         ----------
         snapshot : bytes
-            What `to_state` has packed.
+            Packed by what `to_state` returns.
         load : callable
-            Gives the procedure of a digest.
+            Returns the procedure with a digest.
         bindings, options : Bindings and Options, optional
-            By default those that it was taken with.
+            By default those that the snapshot was taken with.
 
         Raises
         ------
         ModelError
-            If it is damaged, was taken under other versions of the features, or with bindings that cannot be
-            kept where none are given.
+            If the snapshot is damaged or was taken under other versions of the features, or if no bindings are
+            given and it has none.
         """
         header, arrays, sealed = container.unpack(snapshot, KIND, VERSION, "the snapshot")
         procedures = [load(model["procedure"]) for model in header["lanes"]]
@@ -304,31 +237,31 @@ class Core:
                 procedure.classifier.restore(sealed[f"river{i}"])  # type: ignore[attr-defined]
         core = cls(procedures[-1], bindings, options, load)
         core.roster.restore(procedures, header, arrays)
-        core._counters = Counter(header["counters"])
+        core._counters.clear()
+        core._counters.update(header["counters"])
         core._intake.counters = Counter(header["intake"])
         core.feedback.counters, core.feedback.alerts = (Counter(part) for part in header["watch"])
         core.feedback.restore(sealed["drift"])
-        core.decided = Counter({(reason, label): n for reason, label, n in header["decided"]})
-        core._expired_at = header["expired_at"]
-        core._gone = Account(*header["gone"])
+        core.decided.update({(reason, label): n for reason, label, n in header["decided"]})
+        core._membership.checked_at = header["expired_at"]
+        core._membership.gone = Account(*header["gone"])
         return core
 
     def _take_effects(self) -> Effects:
-        effects, self._effects = self._effects, Effects()
-        effects.rejected, self._intake.rejected = self._intake.rejected, []
-        return effects
+        self._effects.rejected, self._intake.rejected = self._intake.rejected, []
+        return self._effects.take()
 
     def _feed(self) -> None:
-        """Give the joiner what the intake has, and let each tick happen where it falls due."""
+        """Pass the intake's readings to the joiner, and process each tick as it falls due."""
         readings = self._intake.readings()
-        while self.roster.joiner.take(readings):
-            self._advance()
+        while self.joiner.take(readings):
+            self._episodes.advance()
 
-    def _obey(self, record: Record) -> None:
-        """Begin a run, let time pass, or another model come."""
+    def _take_control(self, record: Record) -> None:
+        """Process a record that is not a message."""
         if record.kind == CLOCK:
-            self._advance(_WATERMARK.unpack(record.payload)[0])
-            if abs(record.arrival - self._expired_at) >= self._expiry_step:
+            self._episodes.advance(record.watermark)
+            if abs(record.arrival - self._membership.checked_at) >= self._membership.check_interval:
                 self._expire(record.arrival)
         elif record.kind == MODEL:
             self._follow(record.topic)
@@ -337,7 +270,7 @@ class Core:
             self._counters["unbound_streams"] += self.roster.admit_bound()
             self._effects.publications += self.roster.update_all()
             if not self.roster.bindings.discovers:
-                self._forget_unused()
+                self._membership.forget_unused()
             self._intake.forget_targets()
         else:
             raise ValueError(f"record has kind {record.kind}, expected {MESSAGE}, {CLOCK}, {MODEL} or {START}")
@@ -353,167 +286,46 @@ class Core:
         self._intake.forget_targets()
         self._counters["models"] += 1
 
-    def _advance(self, watermark: float | None = None) -> None:
-        """Let the ticks happen that the watermark has passed, and with each what depends on time."""
-        joiner = self.roster.joiner
-        seen = None
-        for tick in joiner.ticks(watermark):
-            self._tick(tick)
-            seen = tick * joiner.timing.period
-            self._let_pass(seen)
-        now = joiner.now
-        if now is None:
-            return
-        if now != seen:  # there was no tick, or the grid has jumped
-            self._let_pass(now)
-        self._effects.publications += self.roster.renew(now)
-
-    def _let_pass(self, now: float) -> None:
-        """Do what depends on time."""
-        for model in tuple(self.roster.models):
-            self._settle(model, model.engine.expire(now))
-        if self.options.reopen_after is not None:
-            self._reopen(self.roster.newest.due_again(now - self.options.reopen_after))
-
-    def _tick(self, tick: int) -> None:
-        for model in tuple(self.roster.models):
-            decisions, released = model.tick(self.roster.joiner, tick)
-            for slots in released:
-                self.roster.release(slots)
-            self._settle(model, decisions)
-            for slots in released:
-                self._effects.publications += self.roster.update(self.roster.nodes_of(slots))
-
-    def _settle(self, model: ModelStreams, decisions: Sequence[Decision]) -> None:
-        """Announce decisions; their streams' next episodes follow the newest model."""
-        for decision in decisions:
-            stream = decision.stream
-            row = model.engine.row(stream)
-            self._announce(decision, model.slots_of(row), model.asked_slots_of(row))
-            values = model.engine.values(stream)
-            self._effects.publications += self.feedback.decided(model.procedure, decision, values)
-            if model is not self.roster.newest:
-                self.roster.move(stream, model)
-                self.roster.drop_empty()
-
-    def _announce(self, decision: Decision, slots: list[int], asked: set[int]) -> None:
-        """Tell the world, the energy, and the stream's nodes: what no other stream needs is sent no more.
-
-        Of the stream's slots, these were asked for to the end.
-        """
-        roster, effects = self.roster, self._effects
-        topic = f"{self.options.prefix}/decision/{decision.stream}"
-        nodes = roster.nodes_of(slots)
-        self.decided[decision.reason, decision.label or ""] += 1
-        effects.decisions.append(decision)
-        effects.publications.append(Publication(topic, encode_decision(decision)))
-        effects.energy.append(self._energy.decision(decision, roster.joiner.nodes[nodes]))
-        roster.release(asked)
-        effects.publications += roster.update(nodes)
-
-    def _meet(self, name: str) -> int:
-        """The number of a node; a new one, where every node that is heard is a stream."""
-        if name in self.roster.nodes:
-            return self.roster.nodes[name]
-        if not self.roster.bindings.discovers:  # it is bound by name, from the next start on
-            return NONE
-        self._feed()
-        if self.roster.n_streams >= self.options.max_streams:
-            if not self.options.evicts:
-                return NONE
-            self._evict()
-        self.roster.admit(name)
-        self._effects.publications += self.roster.update([self.roster.nodes[name]])
-        return self.roster.nodes[name]
-
-    def _expire(self, arrival: float) -> None:
-        """Forget the streams that were not heard for too long: between messages, since their nodes' numbers go."""
-        self._feed()
-        self._expired_at = arrival
-        now, heard = self.roster.joiner.now, self.roster.joiner.nodes["heard"]
-        if now is None:
-            return
-        before = now - (self.options.expire_after or 0.0)
-        for name in [name for name, node in self.roster.nodes.items() if not heard[node] >= before]:
-            self._forget(name)
-            topic = f"{self.options.prefix}/control/{name}"
-            self._effects.publications.append(Publication(topic, b""))  # else it would stay silent for ever
-            self._counters["expired"] += 1
-
-    def _evict(self) -> None:
-        """Make room: forget the streams that were heard longest ago."""
-        heard = self.roster.joiner.nodes["heard"]
-        eldest = sorted(self.roster.nodes, key=lambda name: _age(heard[self.roster.nodes[name]]))
-        for name in eldest[: max(1, len(eldest) // EVICTED_AT_ONCE)]:
-            self._forget(name)
-            self._counters["evicted"] += 1
-
-    def _forget(self, stream: str) -> None:
-        """Close the stream of a node that nobody has named, and forget both."""
-        model = self.roster.model_of(stream)
-        if model is not None:
-            self._close(model, stream)
-            self.roster.drop_empty()
-        self._settle_account(stream)
-        self.roster.forget_node(stream)
-        self._intake.forget_targets()
-
-    def _forget_unused(self) -> None:
-        """Forget the nodes that feed no stream any more."""
-        for name in self.roster.unused():
-            self._settle_account(name)
-            self.roster.forget_node(name)
-
-    def _settle_account(self, node: str) -> None:
-        """Keep what a node has spent that is about to be forgotten."""
-        spent = self._energy.spent({node: self.roster.nodes[node]}, self.roster.joiner.nodes)
-        for account in spent.nodes.values():
-            messages, n_bytes, joules = self._gone
-            self._gone = Account(messages + account.messages, n_bytes + account.bytes, joules + account.joules)
-            self._effects.energy.append(self._energy.node(node, account))
-
-    def _close(self, model: ModelStreams, stream: str) -> None:
-        row, episode = model.engine.row(stream), model.engine.episode(stream)
-        slots, asked = model.slots_of(row), model.asked_slots_of(row)
-        decision = model.engine.close(stream)
-        self.roster.newest.engine.remember(stream, episode)
-        if decision is not None:
-            self._announce(decision, slots, asked)
-
-    def _reopen(self, streams: Iterable[str]) -> None:
-        for stream in streams:
-            self._effects.publications += self.roster.reopen(stream)
-            self._counters["reopened"] += 1
-
-    def _hear(self, record: Record) -> None:
-        """Take what people say: a label, or a command."""
+    def _take_feedback(self, record: Record) -> None:
+        """Process a label or a command."""
         try:
             if record.topic == self._commands:
                 self._command(record)
             else:
                 stream = record.topic.removeprefix(self._labels)
                 model = self.roster.model_of(stream)
-                engine = None if model is None else model.engine
-                self._effects.publications += self.feedback.labelled(engine, stream, record)
+                self._effects.publications += self.feedback.labelled(model, stream, record)
         except PayloadError as error:
             self._intake.reject(record, error)
 
     def _command(self, record: Record) -> None:
-        """Obey a command: ``{"reopen": "desk"}``, with ``"*"`` for all decided streams."""
+        """Execute a command: ``{"reopen": "desk"}``, with ``"*"`` for all decided streams."""
         try:
             stream = _reopened(record.payload)
         except PayloadError:
             self._counters["unknown_commands"] += 1
             raise
-        engine = self.roster.newest.engine
-        names = [engine.name(row) for row in engine.rows(DECIDED).tolist()]
         self._counters["commands"] += 1
-        self._reopen(name for name in names if stream in ("*", name))
+        self._episodes.reopen(name for name in self.roster.newest.decided if stream in ("*", name))
 
+    def _node_of(self, name: str) -> int:
+        """Return the number of a node, which is admitted if it is new and streams are discovered; else NONE."""
+        if name in self.roster.nodes:
+            return self.roster.nodes[name]
+        if not self.roster.bindings.discovers:  # it is bound by name, from the next start on
+            return NONE
+        self._feed()
+        return self._membership.admit(name)
 
-def _age(heard: float) -> float:
-    """What streams are ordered by where the eldest give way: those that were never heard first."""
-    return heard if heard == heard else float("-inf")  # noqa: PLR0124 - only NaN differs from itself
+    def _expire(self, arrival: float) -> None:
+        """Forget silent streams: between messages, since their nodes' numbers are used again."""
+        self._feed()
+        self._membership.expire(arrival)
+
+    def _waits_for_time(self) -> bool:
+        """Whether event time that passes without a reading has any effect."""
+        timed = (self.options.reopen_after, self.options.expire_after)
+        return bool(self.joiner.n_pending or self.roster.n_undecided) or timed != (None, None)
 
 
 def _reopened(payload: bytes) -> str:

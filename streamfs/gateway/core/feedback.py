@@ -1,4 +1,4 @@
-"""Labels that arrive later, and what they and the decisions say about drift."""
+"""Feedback: labels that arrive later, and the drift that they and the decisions show."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -7,10 +7,10 @@ import numpy as np
 import orjson
 
 from feature_extractors.base import Array
-from streamfs.engine.engine import DECIDED, Engine
 from streamfs.errors import PayloadError, TrainingError
 from streamfs.gateway.core.drift import Alert, DriftDetectors
 from streamfs.gateway.core.labels import decode_label
+from streamfs.gateway.core.model_streams import ModelStreams
 from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.records import Record
 from streamfs.gateway.messages.publication import Publication
@@ -18,23 +18,23 @@ from streamfs.procedure.procedure import Decision, Procedure
 
 
 class Feedback:
-    """Watches the decisions of the newest model for drift, and lets it learn from labels.
+    """Detect drift in the decisions of the newest model, and let models learn from labels.
 
     Parameters
     ----------
     procedure : Procedure
-        The model.
+        The newest model.
     options : Options
-        The gateway's name, and whether drift is watched for.
+        The gateway's name, and the sensitivity to drift.
 
     Attributes
     ----------
     counters : Counter of str
-        ``labels`` that came; those of them that the model has ``learnt`` from, that were ``unused`` because their
-        stream has no decision of that episode by the newest model, and that were ``unreadable``, or could not be
-        learnt; ``alerts`` raised.
+        ``labels`` received; those that a model has learned from (``labels_learnt``), those ``labels_unused``
+        because their stream has no decision of that episode by its current model, and those that are
+        ``labels_unreadable`` or could not be learned from; ``alerts`` raised.
     alerts : Counter of str
-        The alerts by what has drifted.
+        Alerts by what has drifted.
     """
 
     def __init__(self, procedure: Procedure, options: Options) -> None:
@@ -46,24 +46,24 @@ class Feedback:
         self.begin(procedure)
 
     def begin(self, procedure: Procedure) -> None:
-        """Feedback another model."""
+        """Start again with another model."""
         self._digest = procedure.digest
         names = [feature.name for feature in procedure.features]
         self._drift = None if self._delta is None else DriftDetectors(names, self._delta)
 
     def decided(self, procedure: Procedure, decision: Decision, values: Array) -> list[Publication]:
-        """Take a decision and the features it was made on; return the alerts that it raises."""
+        """Take a decision and the feature values behind it; return alerts."""
         if self._drift is None or procedure.digest != self._digest:
             return []
-        return self._tell(self._drift.decided(decision, values))
+        return self._published(self._drift.decided(decision, values))
 
-    def labelled(self, engine: Engine | None, stream: str, record: Record) -> list[Publication]:
-        """Take a label: the model learns it if it can, on the features that its stream was decided on.
+    def labelled(self, model: ModelStreams | None, stream: str, record: Record) -> list[Publication]:
+        """Take a label: the model learns it if it can, with the feature values that its stream was decided on.
 
         Raises
         ------
         PayloadError
-            If it cannot be read.
+            If it cannot be decoded, or is not a label that the model can learn.
         """
         self.counters["labels"] += 1
         try:
@@ -71,11 +71,11 @@ class Feedback:
         except PayloadError:
             self.counters["labels_unreadable"] += 1
             raise
-        if engine is None or engine.status(stream) != DECIDED or episode not in (None, engine.episode(stream)):
+        if model is None or not model.is_decided(stream) or episode not in (None, model.episode(stream)):
             self.counters["labels_unused"] += 1
             return []
-        procedure, values = engine.procedure, engine.values(stream)
-        if np.isnan(values).all():  # decided by a model before
+        procedure, values = model.procedure, model.values(stream)
+        if np.isnan(values).all():  # decided by a previous model
             self.counters["labels_unused"] += 1
             return []
         if label not in procedure.classes:
@@ -89,26 +89,25 @@ class Feedback:
             self.counters["labels_learnt"] += self._learn(learn_one, values, label)
         if self._drift is None or procedure.digest != self._digest:
             return []
-        return self._tell(self._drift.labelled(predicted, label, record.arrival if time is None else time))
+        return self._published(self._drift.labelled(predicted, label, record.arrival if time is None else time))
+
+    def to_state(self) -> bytes:
+        """Copy the drift detectors' state; empty without drift detection."""
+        return b"" if self._drift is None else self._drift.snapshot()
+
+    def restore(self, state: bytes) -> None:
+        """Restore what `to_state` has copied."""
+        if self._drift is not None and state:
+            self._drift.restore(state)
 
     def _learn(self, learn_one: Callable[[Array, str], bool], values: Array, label: str) -> bool:
-        """Let the model learn, and say whether it has."""
         try:
             return learn_one(values, label)
         except TrainingError as error:
             self.counters["labels_unreadable"] += 1
             raise PayloadError(f"label is {label!r}, and the model cannot learn it: {error}") from error
 
-    def to_state(self) -> bytes:
-        """What drift was seen so far; empty if none is watched for."""
-        return b"" if self._drift is None else self._drift.snapshot()
-
-    def restore(self, frozen: bytes) -> None:
-        """Go on from what `to_state` has given."""
-        if self._drift is not None and frozen:
-            self._drift.restore(frozen)
-
-    def _tell(self, alerts: list[Alert]) -> list[Publication]:
+    def _published(self, alerts: list[Alert]) -> list[Publication]:
         self.counters["alerts"] += len(alerts)
         self.alerts.update(alert.what for alert in alerts)
         return [

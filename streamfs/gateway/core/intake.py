@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from streamfs.errors import PayloadError
 from streamfs.gateway.core._grid import NONE
 from streamfs.gateway.core.energy_account import EnergyAccount
+from streamfs.gateway.core.joiner import Joiner
 from streamfs.gateway.core.reading_buffer import ReadingBuffer
 from streamfs.gateway.core.records import Record
 from streamfs.gateway.core.roster import Roster
@@ -18,7 +19,7 @@ _SHOWN = 200  # bytes of a payload in a dead letter
 
 
 class _Target(NamedTuple):
-    """Where the messages of a topic go."""
+    """Where the messages of a topic belong."""
 
     node: int
     slot: int
@@ -27,40 +28,44 @@ class _Target(NamedTuple):
 
 
 class Intake:
-    """Turns messages into readings.
+    """Turn messages into readings.
 
     Parameters
     ----------
     roster : Roster
-        What the topics mean, and which numbers the slots have.
+        Routes of topics.
+    joiner : Joiner
+        Numbers of slots.
     energy : EnergyAccount
-        What a message costs.
-    meet : callable
-        Gives the number of a node of that name; NONE for one that is refused.
+        Prices of messages.
+    node_of : callable
+        Returns the number of a node, given its name; NONE for one that is refused.
     max_payload : int
         Bytes; a longer message is rejected.
 
     Attributes
     ----------
     counters : Counter of str
-        ``messages`` taken; ``unbound`` ones that feed nothing, ``malformed`` and ``oversize`` ones that are
-        rejected, ``refused`` ones of a stream too many.
+        ``messages`` received; ``unbound`` ones that feed no stream, ``malformed`` and ``oversize`` ones that are
+        rejected, ``refused`` ones of streams beyond the maximum.
     rejected : list of dict
-        What is to be told of the rejected ones, since this was last emptied.
+        Topic, error, size and beginning of each rejected message since this was last emptied.
     """
 
     def __init__(
         self,
         roster: Roster,
+        joiner: Joiner,
         energy: EnergyAccount,
-        meet: Callable[[str], int],
+        node_of: Callable[[str], int],
         max_payload: int,
     ) -> None:
         self.counters = Counter(messages=0, unbound=0, malformed=0, oversize=0, refused=0)
         self.rejected: list[dict[str, Any]] = []
         self._roster = roster
+        self._joiner = joiner
         self._energy = energy
-        self._meet = meet
+        self._node_of = node_of
         self._max_payload = max_payload
         self._targets: dict[str, _Target] = {}
         self._readings = ReadingBuffer()
@@ -70,10 +75,10 @@ class Intake:
         """Take a message."""
         _, arrival, topic, payload, content_type = record
         self.counters["messages"] += 1
-        way = self._targets.get(topic) or self._find(topic)
-        if way is None:
+        target = self._targets.get(topic) or self._find(topic)
+        if target is None:
             return
-        node, slot, has_channel, codec = way
+        node, slot, has_channel, codec = target
         size = len(payload)
         try:
             if size > self._max_payload:
@@ -81,7 +86,7 @@ class Intake:
                 raise PayloadError(f"payload has {size} bytes, expected at most {self._max_payload}")  # noqa: TRY301
             decoded = codec.decode(payload, arrival, content_type)
             if isinstance(decoded, Several) or not has_channel:
-                self._add_parts(record, way, decoded)
+                self._add_parts(record, target, decoded)
             else:
                 joules = self._energy.joules(size)
                 self._readings.add(decoded, node, slot, self._n_messages, arrival, size, joules)
@@ -92,62 +97,62 @@ class Intake:
 
     @property
     def n_samples(self) -> int:
-        """Samples of the messages since the last time."""
+        """Samples in the readings so far."""
         return self._readings.n_samples
 
     def readings(self) -> ReadingBuffer:
-        """Return what the messages since the last time report, in order."""
+        """Return the readings of the messages since the last call, in order."""
         readings, self._readings = self._readings, ReadingBuffer()
         self._n_messages = 0
         return readings
 
     def forget_targets(self) -> None:
-        """Look topics up anew, since numbers have changed."""
+        """Resolve topics again, since nodes or slots are renumbered."""
         self._targets.clear()
 
     def _find(self, topic: str) -> _Target | None:
-        """Find where a topic goes; None, and counted, if nowhere."""
+        """Resolve a topic; None, and counted, if its messages belong nowhere."""
         route = self._roster.routes.route(topic)
         if route is None:
             self.counters["unbound"] += 1
             return None
         name, channel, codec = route
         has_channel = channel is not None
-        if has_channel and channel not in self._roster.joiner.channels:
+        if has_channel and channel not in self._joiner.channels:
             self.counters["unbound"] += 1
             return None
-        node = self._meet(name)
+        node = self._node_of(name)
         if node == NONE:
             self.counters["refused"] += 1
             return None
-        slot = self._roster.joiner.slot(node, channel) if channel is not None else NONE
+        slot = self._joiner.slot(node, channel) if channel is not None else NONE
         if len(self._targets) >= MAX_ROUTES:
             self._targets.clear()
-        way = self._targets[topic] = _Target(node, slot, has_channel, codec)
-        return way
+        target = self._targets[topic] = _Target(node, slot, has_channel, codec)
+        return target
 
-    def _add_parts(self, record: Record, way: _Target, decoded: Reported | Several) -> None:
-        """Take the readings of a message that names its channels."""
+    def _add_parts(self, record: Record, target: _Target, decoded: Reported | Several) -> None:
+        """Add the readings of a message that names its channels."""
         if not isinstance(decoded, Several):
             raise PayloadError("neither topic nor payload names a channel")
-        wanted, joiner = self._roster.routes.node_channels, self._roster.joiner
-        slots = [joiner.slot(way.node, name) if name in wanted else NONE for name, _ in decoded.parts]
+        wanted, joiner = self._roster.routes.node_channels, self._joiner
+        slots = [joiner.slot(target.node, name) if name in wanted else NONE for name, _ in decoded.parts]
         size, factor = len(record.payload), decoded.spreading_factor
         message = self._n_messages, record.arrival, size, self._energy.joules(size, factor)
         if all(slot == NONE for slot in slots):
             self.counters["unbound"] += 1
-            self._readings.add(None, way.node, NONE, *message)
+            self._readings.add(None, target.node, NONE, *message)
         for slot, (_, part) in zip(slots, decoded.parts, strict=True):
             if slot != NONE:
-                self._readings.add(part, way.node, slot, *message)
+                self._readings.add(part, target.node, slot, *message)
 
     def _pay(self, record: Record, node: int) -> None:
-        """Let a node pay for a message that brings no reading."""
+        """Charge a node for a message without readings."""
         size = len(record.payload)
         self._readings.add(None, node, NONE, self._n_messages, record.arrival, size, self._energy.joules(size))
 
     def reject(self, record: Record, error: PayloadError) -> None:
-        """Count and tell of a message that cannot be read."""
+        """Count a message that cannot be decoded, and add it to `rejected`."""
         self.counters["malformed"] += 1
         size = len(record.payload)
         shown = record.payload[:_SHOWN].decode("utf-8", errors="backslashreplace")

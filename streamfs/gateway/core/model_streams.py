@@ -1,5 +1,6 @@
-"""The streams that one model follows."""
+"""The streams that follow one model."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import floor
 from typing import Any, NamedTuple, Self
@@ -7,9 +8,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from feature_extractors.base import Array
 from feature_extractors.report import Policy, split_channel
 from streamfs.base.growable_array import grown, spare
-from streamfs.engine.engine import DECIDED, OPEN, WAITING, Engine
+from streamfs.engine.engine import DECIDED, FREE, OPEN, WAITING, Engine
 from streamfs.gateway.core._grid import FOREVER, NONE
 from streamfs.gateway.core.joiner import Joiner
 from streamfs.procedure.procedure import Decision, Procedure
@@ -17,109 +19,190 @@ from streamfs.procedure.procedure import Decision, Procedure
 Slots = npt.NDArray[np.int32]
 
 
-class Ticked(NamedTuple):
-    """What has come of a tick.
-
-    Parameters
-    ----------
-    decisions : list of Decision
-        Of the episodes that have ended.
-    released : list of set of int
-        The slots that streams ask for no more, a set a stream; those of a decided one that it still asked for are
-        not among them.
-    """
+class TickResult(NamedTuple):
+    """Decisions of a tick, and the slots that each undecided stream has stopped requesting."""
 
     decisions: list[Decision]
     released: list[set[int]]
 
 
 class ModelStreams:
-    """An engine, and which slots of the joiner feed the columns of its streams.
-
-    Parameters
-    ----------
-    procedure : Procedure
-        What its streams are followed through.
-
-    Attributes
-    ----------
-    engine : Engine
-        Where they stand.
-    slots : array of shape (n_rows, n_columns)
-        The slot of each column, by the engine's rows.
-    """
+    """The streams that follow one model, and the joiner's slots that feed their columns."""
 
     def __init__(self, procedure: Procedure) -> None:
         self.procedure = procedure
-        self.engine = Engine(procedure)
-        self.slots = np.zeros((0, len(procedure.channels)), dtype=np.int32)
+        self._engine = Engine(procedure)
+        self._slots = np.zeros((0, len(procedure.channels)), dtype=np.int32)  # by the engine's rows
         self._max_ages = np.array([_max_age(channel, procedure) for channel in procedure.channels], dtype=np.int64)
 
-    def admit(self, stream: str, slots: Sequence[int]) -> int:
-        """Follow a stream, and return its row."""
-        return self._place(self.engine.row(stream), slots)
+    def __contains__(self, stream: str) -> bool:
+        return self._engine.status(stream) != FREE
 
-    def adopt(self, stream: str, slots: Sequence[int], episode: int, decided_at: float | None) -> int:
-        """Follow a stream that another model has followed, and return its row."""
-        return self._place(self.engine.adopt(stream, episode, decided_at=decided_at), slots)
+    @property
+    def counters(self) -> Counter[str]:
+        """The engine's counters."""
+        return self._engine.counters
 
-    def slots_of(self, row: int) -> list[int]:
-        """The slots that feed a stream."""
-        slots: list[int] = self.slots[row].tolist()
+    @property
+    def releases(self) -> bool:
+        """Whether a stream may stop requesting a channel before it is decided."""
+        return self._engine.releases
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """Names of all streams."""
+        return self._engine.streams
+
+    @property
+    def n_streams(self) -> int:
+        """Number of streams."""
+        return self._engine.n_streams
+
+    @property
+    def n_open(self) -> int:
+        """Number of streams with an open episode."""
+        return self._engine.n_open
+
+    @property
+    def n_undecided(self) -> int:
+        """Number of streams that are waiting or open."""
+        return len(self._engine.rows(WAITING, OPEN))
+
+    @property
+    def undecided(self) -> list[str]:
+        """Names of the streams that are waiting or open."""
+        return self._named(self._engine.rows(WAITING, OPEN))
+
+    @property
+    def waiting(self) -> list[str]:
+        """Names of the streams whose episode has not begun."""
+        return self._named(self._engine.rows(WAITING))
+
+    @property
+    def decided(self) -> list[str]:
+        """Names of the streams that are decided."""
+        return self._named(self._engine.rows(DECIDED))
+
+    def is_decided(self, stream: str) -> bool:
+        """Whether a stream is decided; False for an unknown one."""
+        return self._engine.is_decided(stream)
+
+    def episode(self, stream: str) -> int:
+        """Number of a stream's newest episode."""
+        return self._engine.episode(stream)
+
+    def values(self, stream: str) -> Array:
+        """Newest feature values of a stream, shape (n_features,)."""
+        return self._engine.values(stream)
+
+    def decided_at(self, stream: str) -> float | None:
+        """Event time of a stream's decision, in seconds; None if it is undecided."""
+        if not self._engine.is_decided(stream):
+            return None
+        return float(self._engine.decided_at(np.array([self._engine.row(stream)]))[0])
+
+    def decided_by(self, time: float) -> list[str]:
+        """Names of the streams that were decided at an event time, in seconds, or earlier."""
+        rows = self._engine.rows(DECIDED)
+        return self._named(rows[self._engine.decided_at(rows) <= time])
+
+    def admit(self, stream: str, slots: Sequence[int]) -> None:
+        """Add a stream that is fed by these slots."""
+        self._place(self._engine.row(stream), slots)
+
+    def adopt(self, stream: str, slots: Sequence[int], episode: int, decided_at: float | None) -> None:
+        """Add a stream that was released by another model."""
+        self._place(self._engine.adopt(stream, episode, decided_at=decided_at), slots)
+
+    def release(self, stream: str) -> int:
+        """Remove a stream without a decision, and return the number of its episode."""
+        return self._engine.release(stream)
+
+    def remember(self, stream: str, episode: int) -> None:
+        """Let a stream that was removed continue counting from an episode if it returns."""
+        self._engine.remember(stream, episode)
+
+    def inherit(self, other: "ModelStreams") -> None:
+        """Continue counting the episodes of the streams that were removed from another model."""
+        self._engine.inherit(other._engine)  # noqa: SLF001 - another of this class
+
+    def reopen(self, stream: str) -> None:
+        """Let a decided stream wait for its next episode."""
+        self._engine.reopen(stream)
+
+    def close(self, stream: str) -> Decision | None:
+        """Remove a stream; return the decision that this makes if it was undecided."""
+        return self._engine.close(stream)
+
+    def expire(self, now: float) -> list[Decision]:
+        """Time out the streams whose time limit has passed at an event time, in seconds."""
+        return self._engine.expire(now)
+
+    def slots_of(self, stream: str) -> list[int]:
+        """Slots that feed a stream."""
+        slots: list[int] = self._slots[self._engine.row(stream)].tolist()
         return slots
 
-    def asked_slots(self, rows: npt.NDArray[np.int64]) -> Slots:
-        """Slots of the channels that streams ask for, a row each; -1 in the place of others."""
-        return np.where(self.engine.asked(rows), self.slots[rows], np.int32(NONE))
+    def requested_slots_of(self, stream: str) -> set[int]:
+        """Slots of the channels that a stream requests."""
+        if not self.releases:
+            return set(self.slots_of(stream))
+        return _slots_in(self._requested(np.array([self._engine.row(stream)]))[0])
 
-    def asked_slots_of(self, row: int) -> set[int]:
-        """The slots of the channels that a stream asks for."""
-        if not self.engine.releases:
-            return set(self.slots_of(row))
-        return _slots_in(self.asked_slots(np.array([row]))[0])
+    def requested_slots(self) -> Slots:
+        """Slots that undecided streams request, a row each; -1 in place of those that they do not."""
+        return self._requested(self._engine.rows(WAITING, OPEN))
 
-    def tick(self, joiner: Joiner, tick: int) -> Ticked:
-        """Show every undecided stream what its channels have at a tick."""
-        rows = self.engine.rows(WAITING, OPEN)
+    def all_slots(self) -> Slots:
+        """Slots that feed any stream, shape (n,)."""
+        return self._slots[self._engine.rows(WAITING, OPEN, DECIDED)].ravel()
+
+    def renumber(self, before: int, after: int) -> None:
+        """Follow the slots' new numbers after the number of channels has changed."""
+        self._slots = (self._slots // before * after + self._slots % before).astype(np.int32)
+
+    def tick(self, joiner: Joiner, tick: int) -> TickResult:
+        """Push to every undecided stream what its channels show at a tick."""
+        rows = self._engine.rows(WAITING, OPEN)
         if not len(rows):
-            return Ticked([], [])
-        samples = joiner.show(tick, self.slots, rows, self._max_ages)
+            return TickResult([], [])
+        samples = joiner.show(tick, self._slots, rows, self._max_ages)
         time = tick * self.procedure.period
-        if not self.engine.releases:
-            return Ticked(self.engine.push_rows(rows, time, samples), [])
-        before = self.asked_slots(rows)
-        decisions = self.engine.push_rows(rows, time, samples)
-        after = self.asked_slots(rows)
+        if not self.releases:
+            return TickResult(self._engine.push_rows(rows, time, samples), [])
+        before = self._requested(rows)
+        decisions = self._engine.push_rows(rows, time, samples)
+        after = self._requested(rows)
         changed = (before != after).any(axis=1)
         pairs = zip(before[changed], after[changed], strict=True)
-        return Ticked(decisions, [_slots_in(old) - _slots_in(new) for old, new in pairs])
-
-    def due_again(self, before: float) -> list[str]:
-        """Streams that were decided at an event time, in seconds, or before it."""
-        rows = self.engine.rows(DECIDED)
-        return [self.engine.name(row) for row in rows[self.engine.decided_at(rows) <= before].tolist()]
+        return TickResult(decisions, [_slots_in(old) - _slots_in(new) for old, new in pairs])
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """Copy the whole state: a header of what JSON can hold, and arrays."""
-        header, arrays = self.engine.freeze()
-        return header, {**arrays, "slots": self.slots.copy()}
+        """Copy the state into a JSON header and arrays."""
+        header, arrays = self._engine.freeze()
+        return header, {**arrays, "slots": self._slots.copy()}
 
     @classmethod
     def from_state(
         cls, procedure: Procedure, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
     ) -> Self:
-        """Go on from what `to_state` has copied."""
+        """Restore what `to_state` has copied."""
         model = cls(procedure)
-        model.engine = Engine.thaw(procedure, header, arrays)
-        model.slots = arrays["slots"].copy()
+        model._engine = Engine.thaw(procedure, header, arrays)
+        model._slots = arrays["slots"].copy()
         return model
 
-    def _place(self, row: int, slots: Sequence[int]) -> int:
-        if row >= len(self.slots):
-            more = max(spare(len(self.slots)), row + 1 - len(self.slots))
-            self.slots = grown(self.slots, np.zeros((more, self.slots.shape[1]), dtype=np.int32))
-        self.slots[row] = slots
-        return row
+    def _named(self, rows: npt.NDArray[np.int64]) -> list[str]:
+        return [self._engine.name(row) for row in rows.tolist()]
+
+    def _requested(self, rows: npt.NDArray[np.int64]) -> Slots:
+        return np.where(self._engine.asked(rows), self._slots[rows], np.int32(NONE))
+
+    def _place(self, row: int, slots: Sequence[int]) -> None:
+        if row >= len(self._slots):
+            more = max(spare(len(self._slots)), row + 1 - len(self._slots))
+            self._slots = grown(self._slots, np.zeros((more, self._slots.shape[1]), dtype=np.int32))
+        self._slots[row] = slots
 
 
 def _slots_in(row: Slots) -> set[int]:
@@ -127,7 +210,7 @@ def _slots_in(row: Slots) -> set[int]:
 
 
 def _max_age(channel: str, procedure: Procedure) -> int:
-    """Ticks for which a value on this channel is held."""
+    """Return the number of ticks for which a value of a channel is held."""
     _, policy = split_channel(channel)
     if not policy.holds:
         return 0
@@ -137,5 +220,5 @@ def _max_age(channel: str, procedure: Procedure) -> int:
 
 
 def _ticks_between(policy: Policy) -> int:
-    """Ticks between two transmissions, if the policy counts them."""
+    """Return the number of ticks between two transmissions, 1 if the policy does not fix it."""
     return int(policy.value) if policy.kind in ("every", "mean") else 1

@@ -1,12 +1,15 @@
 """Records: whatever changes the state of a gateway."""
 
+import struct
 from typing import NamedTuple
 
 MESSAGE, CLOCK, MODEL, START = range(4)
-"""Kinds of records: a message, event time that runs on without one, another model, the begin of a run."""
+"""Kinds of records: a message, event time that passes without one, another model, the start of a run."""
 
 Mark = tuple[str, str, int, float]
 """A node, its channel, the last sequence number there, and its time in seconds."""
+
+_WATERMARK = struct.Struct("<d")
 
 
 class Record(NamedTuple):
@@ -17,13 +20,13 @@ class Record(NamedTuple):
     kind : int
         `MESSAGE`, `CLOCK`, `MODEL` or `START`; the log takes any from 0 to 255.
     arrival : float
-        When, in seconds since 1970.
+        Seconds since 1970.
     topic : str
-        Its meaning depends on the kind.
+        Topic of a message; digest of a model.
     payload : bytes
-        The same.
+        Its meaning depends on the kind.
     content_type : str
-        That of a message, empty if it has none.
+        Content type of a message, empty if it has none.
     """
 
     kind: int
@@ -31,3 +34,35 @@ class Record(NamedTuple):
     topic: str
     payload: bytes
     content_type: str = ""
+
+    @property
+    def watermark(self) -> float:
+        """Watermark of a `CLOCK` record, in seconds."""
+        watermark: float = _WATERMARK.unpack(self.payload)[0]
+        return watermark
+
+
+def clock_record(watermark: float, now: float) -> Record:
+    """Record that event time has reached a watermark without a reading; both in seconds."""
+    return Record(CLOCK, now, "", _WATERMARK.pack(watermark))
+
+
+def model_record(digest: str, now: float) -> Record:
+    """Record that new episodes follow another model from now on."""
+    return Record(MODEL, now, digest, b"")
+
+
+def start_record(digest: str, now: float, configuration: bytes = b"") -> Record:
+    """Record that a run has begun: from now on the streams bound by name follow this model.
+
+    Parameters
+    ----------
+    digest : str
+        Digest of the model.
+    now : float
+        Seconds since 1970.
+    configuration : bytes
+        The run's bindings and options, as `replay_configuration.to_json` has written them. A running core has
+        these already; recovery builds another core from them.
+    """
+    return Record(START, now, digest, configuration)

@@ -17,10 +17,10 @@ from helpers.records import (
 )
 
 from streamfs.gateway.core.bindings import Bindings, Route
-from streamfs.gateway.core.core import Core, clock_record, model_record, start_record
+from streamfs.gateway.core.core import Core
 from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.reading_buffer import ReadingBuffer
-from streamfs.gateway.core.records import MESSAGE, Record
+from streamfs.gateway.core.records import MESSAGE, Record, clock_record, model_record, start_record
 
 MODELS = Models(channels_procedure("x", time_limit=15))
 ANY = Bindings.single(["x"])
@@ -191,7 +191,7 @@ def test_readings_beyond_what_may_wait_are_dropped_and_counted():
     core, _ = new_core(MODELS, ANY, lateness=100.0, max_pending=4)
     core.take([reading("n0", t) for t in range(10)])
     assert core.counters["overflow"] == 6
-    assert core.roster.joiner.n_pending == 4
+    assert core.joiner.n_pending == 4
     assert core.finish().decisions[0].tick == 4
 
 
@@ -222,7 +222,7 @@ def test_a_channel_that_no_model_reads_any_more_feeds_nothing():
     core.take([reading("n0", 1.0), model_record(list(models)[1], 1.0), command({"reopen": "*"})])
     core.take([clock_record(1000.0, 1000.0)])  # the episode that follows the old model ends
     core.take([Record(MESSAGE, 2.0, "pack/n0", pack, "application/senml+json"), raw("sensors/n0/y", b"1")])
-    assert (core.counters["unbound"], core.roster.joiner.n_pending, core.counters["future"]) == (2, 0, 0)
+    assert (core.counters["unbound"], core.joiner.n_pending, core.counters["future"]) == (2, 0, 0)
 
 
 def test_a_flood_of_labels_for_nobody_keeps_nothing():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.control import Control
-from streamfs.gateway.core.core import clock_record, model_record
+from streamfs.gateway.core.records import clock_record, model_record
 
 PAIRS = {"p1": {"a": "n1", "b": "n2"}, "p2": {"a": "n2", "b": "n3"}}
 LIGHT = Models(channels_procedure("light"), channels_procedure("light", time_limit=60))
@@ -28,8 +28,8 @@ def wanted(core):
     channels = defaultdict(set)
     for model in core.roster.models:
         bindings = core.roster.bindings.with_channels(model.procedure.channels)
-        for stream in model.engine.streams:
-            if not model.engine.is_decided(stream):
+        for stream in model.streams:
+            if not model.is_decided(stream):
                 for node, channel in bindings.sources(stream):
                     channels[node].add(channel)
     return dict(channels)

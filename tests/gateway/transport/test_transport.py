@@ -632,6 +632,7 @@ def test_a_certificate_that_is_wrong_is_told_once(authority, caplog, name, times
 @mqtt
 @pytest.mark.usefixtures("broker")
 def test_a_certificate_can_be_renewed_under_a_running_gateway(authority, tmp_path):
+    """Nothing is asserted: `until` raises if the transport does not come back, and pytest on every warning."""
     certificate, key = authority.issue("127.0.0.1")
     with Broker(authority.settings(certificate, key)) as secret, Proxy(secret.port) as proxy:
         address = resolve(f"mqtts://127.0.0.1:{proxy.port}", ca=authority.ca)

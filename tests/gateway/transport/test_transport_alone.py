@@ -97,6 +97,7 @@ def test_the_back_off_doubles_up_to_its_bound_and_is_the_same_for_the_same_seed(
 
 
 def test_a_transport_that_was_never_connected_leaves_nothing_open():
+    """Nothing is asserted: whatever is left open raises a ResourceWarning, which pytest turns into an error."""
     with nothing_left_open():
         transport = Transport("mqtt://broker")
         transport.close()
@@ -106,6 +107,7 @@ def test_a_transport_that_was_never_connected_leaves_nothing_open():
 
 @pytest.mark.parametrize("answer", [b"no TLS at all", b""])
 def test_failed_connections_leave_nothing_open(authority, answer):
+    """Nothing is asserted: whatever is left open raises a ResourceWarning, which pytest turns into an error."""
     with nothing_left_open(), Actor(answer, closes=True) as actor:
         for address in (BrokerAddress("127.0.0.1", actor.port, tls=Tls(authority.ca)), actor.url):
             with ending(Transport(address, **QUICK)) as transport:
