@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL ?= $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test check docs release-check bench soak clean
+.PHONY: demo test check mutants docs release-check bench soak clean
 
 demo: $(VENV)/demo
 	$(BIN)/streamfs demo
@@ -17,6 +17,10 @@ check: $(VENV)/dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+# Change one place of a room at a time, and count how many changes its tests notice.
+mutants: $(VENV)/mutants
+	$(BIN)/python tests/house/mutants.py
 
 docs: $(VENV)/docs
 	$(BIN)/mkdocs build
@@ -47,6 +51,10 @@ $(VENV)/python:
 
 $(VENV)/demo: $(VENV)/python pyproject.toml
 	$(INSTALL) --editable '.[demo]'
+	touch $@
+
+$(VENV)/mutants: $(VENV)/dev
+	$(INSTALL) --editable '.[mutants]'
 	touch $@
 
 $(VENV)/bench: $(VENV)/dev
