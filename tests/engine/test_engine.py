@@ -101,6 +101,18 @@ def test_a_stream_is_decided_as_soon_as_its_confidence_suffices():
     assert decision.episode == 1
 
 
+@pytest.mark.parametrize("wrap", [lambda tree: tree, Plain], ids=["compiled", "plain"])
+def test_the_first_class_is_decided_as_any_other(wrap):
+    procedure = mean_procedure(confidence=0.8)
+    engine = Engine(dataclasses.replace(procedure, classifier=wrap(procedure.classifier)))
+    decisions = [engine.push("s", 0.0, [0.1]), *engine.push_batch(["t", "u"], [0.0, 0.0], [[0.1], [0.9]])]
+    assert [(decision.label, decision.reason) for decision in decisions] == [
+        ("off", "confident"),
+        ("off", "confident"),
+        ("on", "confident"),
+    ]
+
+
 @pytest.mark.parametrize("a", [1.0, 0.25])
 def test_a_decision_costs_equation_1(a):
     engine = Engine(mean_procedure(costs=Costs([2.0], [3.0], a=a, b=0.5), time_limit=4))
