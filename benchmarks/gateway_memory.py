@@ -18,7 +18,7 @@ from gateway_runs import MANY, undecided
 
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.core import Core
-from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.options import Limits, Options, Time
 from streamfs.gateway.core.records import MESSAGE, Record
 
 N_STREAMS = 100_000
@@ -44,7 +44,11 @@ def resident() -> int:
 def followed(n_streams: int) -> Core:
     """What has become of the streams, when nothing waits any more."""
     procedure = undecided(MANY)
-    core = Core(procedure, Bindings.single(procedure.channels), Options(lateness=0.0, max_streams=N_STREAMS))
+    core = Core(
+        procedure,
+        Bindings.single(procedure.channels),
+        Options(time=Time(lateness=0.0), limits=Limits(streams=N_STREAMS)),
+    )
     records = messages(n_streams)
     while chunk := list(islice(records, AT_ONCE)):
         core.take(chunk)

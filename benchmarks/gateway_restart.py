@@ -36,7 +36,7 @@ def make(folder: Path, tail: int) -> None:
 
     from streamfs.gateway.core.bindings import Bindings  # noqa: PLC0415
     from streamfs.gateway.core.core import Core  # noqa: PLC0415
-    from streamfs.gateway.core.options import Options  # noqa: PLC0415
+    from streamfs.gateway.core.options import Options, Time  # noqa: PLC0415
     from streamfs.gateway.core.records import (  # noqa: PLC0415
         MESSAGE,
         Record,
@@ -47,7 +47,7 @@ def make(folder: Path, tail: int) -> None:
 
     procedure = sudden("mean(light)")
     procedure.save(folder / "model.streamfs")
-    core = Core(procedure, Bindings.single(procedure.channels), Options(lateness=0.0))
+    core = Core(procedure, Bindings.single(procedure.channels), Options(time=Time(lateness=0.0)))
 
     def rounds() -> Iterator[Record]:
         number = 0
@@ -76,7 +76,7 @@ def restart(folder: Path, port: int) -> dict[str, float]:
     from numba.core.registry import cpu_target  # noqa: PLC0415
 
     from streamfs.gateway.core.bindings import Bindings  # noqa: PLC0415
-    from streamfs.gateway.core.options import Options  # noqa: PLC0415
+    from streamfs.gateway.core.options import Options, Time  # noqa: PLC0415
     from streamfs.gateway.service import Gateway  # noqa: PLC0415
     from streamfs.gateway.storage.state import State  # noqa: PLC0415
     from streamfs.gateway.transport.transport import Transport  # noqa: PLC0415
@@ -95,7 +95,9 @@ def restart(folder: Path, port: int) -> dict[str, float]:
     begin, cpu = time.perf_counter(), time.process_time()
     with State(folder / "state") as state:
         transport = Transport(f"mqtt://127.0.0.1:{port}", CLIENT, session_expiry=3600)
-        gateway = Gateway(procedure, bindings, transport, Options(lateness=0.0), state=state, on_decision=note)
+        gateway = Gateway(
+            procedure, bindings, transport, Options(time=Time(lateness=0.0)), state=state, on_decision=note
+        )
         built = time.perf_counter()
         replayed = int(gateway.statistics().counters["replayed"])
         n_open = gateway.core.roster.newest.n_open

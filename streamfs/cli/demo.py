@@ -23,7 +23,7 @@ from streamfs.data.streams import StreamSet
 from streamfs.errors import MissingExtraError
 from streamfs.evaluation.evaluation import Evaluation, evaluate
 from streamfs.gateway.core.bindings import Bindings
-from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.options import Options, Time
 from streamfs.gateway.service import Gateway, Summary
 from streamfs.gateway.transport.transport import Transport
 from streamfs.gateway.warm_up import warm_up
@@ -139,7 +139,7 @@ def follow(
             procedure,
             bindings,
             Transport(f"mqtt://127.0.0.1:{port}"),
-            Options(profile=profile_name, grace=1.0),
+            Options(profile=profile_name, time=Time(grace=1.0)),
             energy_log=log,
             on_decision=count,
         )

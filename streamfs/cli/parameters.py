@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from streamfs.costs.radio_profiles import PROFILES
+from streamfs.gateway.core.option_declaration import OptionSection, declared
 
 MAX_THRESHOLDS = 1000
 MAX_TICKS = 1_000_000
@@ -166,13 +167,6 @@ def broker(text: str) -> str:
     return text
 
 
-def topic(text: str) -> str:
-    """Parse the first part of topics."""
-    if not text or any(character in text for character in "+#\0") or text.startswith("$") or "" in text.split("/"):
-        raise ValueError(f"{text!r}, expected a topic without + and #")
-    return text
-
-
 def river_classifier(text: str) -> Any:
     """Make a River classifier from its name within River."""
     module, _, word = text.rpartition(".")
@@ -235,4 +229,19 @@ def profile_option(default: str) -> Callable[[Callable[..., Any]], Callable[...,
         metavar="RADIO",
         type=click.Choice(list(PROFILES)),
         help=f"Radio whose energy is counted: {', '.join(PROFILES)}.",
+    )
+
+
+def gateway_option(section: type[OptionSection], key: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make the flag of an option of the gateway."""
+    _, kind, option, default = declared(section)[key]
+
+    def checked(text: str) -> str:
+        if fault := option.fault(key, text):
+            raise ValueError(fault)
+        return text
+
+    types = {float: NOT_NEGATIVE, Path: FOLDER, str: Parsed("text", checked)}
+    return click.option(
+        f"--{key}", default=default, show_default=default is not None, type=types[kind], help=f"{option.sentence}."
     )

@@ -2,44 +2,26 @@
 
 from collections.abc import Callable, Sequence
 from time import monotonic
-from typing import NamedTuple
 
 from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.core.records import Mark, Record
+from streamfs.gateway.settings.sections import Commits
 from streamfs.gateway.storage.committer import Commit
 from streamfs.gateway.storage.journal import Entry
 
 
-class Grouping(NamedTuple):
-    """When what has come is committed.
-
-    Parameters
-    ----------
-    messages : int
-        As soon as there are so many messages, ...
-    seconds : float
-        ... or so long after the first.
-    snapshot_seconds : float
-        Seconds from one snapshot of the whole state to the next.
-    """
-
-    messages: int = 500
-    seconds: float = 0.02
-    snapshot_seconds: float = 60.0
-
-
-class Batch:
+class CommitBatch:
     """Records, messages and effects that wait for the next commit.
 
     Parameters
     ----------
-    grouping : Grouping
+    commits : Commits
         How many, how long.
     """
 
-    def __init__(self, grouping: Grouping) -> None:
-        self._grouping = grouping
-        self._snapshot_due = monotonic() + grouping.snapshot_seconds
+    def __init__(self, commits: Commits) -> None:
+        self._commits = commits
+        self._snapshot_due = monotonic() + commits.snapshot_seconds
         self._is_changed = False  # since the last snapshot
         self._records: list[Record] = []
         self._n_messages = 0
@@ -72,9 +54,9 @@ class Batch:
         """Seconds until it is to be committed; None where there is nothing."""
         if self._since is None:
             return None
-        if self._n_messages >= self._grouping.messages:
+        if self._n_messages >= self._commits.messages:
             return 0.0
-        return max(0.0, self._since + self._grouping.seconds - monotonic())
+        return max(0.0, self._since + self._commits.seconds - monotonic())
 
     def commit(
         self, confirmed: list[int], to_state: Callable[[], Callable[[], bytes]], marks: Callable[[], list[Mark]]
@@ -98,7 +80,7 @@ class Batch:
         self._is_changed = self._is_changed or bool(self._records)
         if self._is_changed and monotonic() >= self._snapshot_due:
             entry.snapshot, entry.marks = to_state(), marks()
-            self._snapshot_due = monotonic() + self._grouping.snapshot_seconds
+            self._snapshot_due = monotonic() + self._commits.snapshot_seconds
             self._is_changed = False
         commit = Commit(self._records, self._n_messages, entry)
         self._records, self._n_messages, self._effects, self._since = [], 0, Effects(), None

@@ -9,8 +9,6 @@ from threading import Event
 
 import orjson
 
-from streamfs.gateway.batch import Grouping
-from streamfs.gateway.core.options import Options
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.operations.json_log import configure
@@ -67,9 +65,9 @@ def hosted(
             procedure,
             bindings,
             transport,
-            options_of(settings),
+            settings,
             state=state,
-            grouping=Grouping(settings.commit.messages, settings.commit.seconds, settings.commit.snapshot_seconds),
+            commits=settings.commit,
             max_queue=settings.limits.queue,
             trust=settings.trust,
             model_file=model_file,
@@ -118,29 +116,6 @@ def _load_bound(settings: Settings) -> Procedure:
 def load_model(settings: Settings) -> Procedure:
     """Load the model that the settings name."""
     return Procedure.load(settings.model, trust=settings.trust)
-
-
-def options_of(settings: Settings) -> Options:
-    """Return how streams are to be followed."""
-    time, limits, streams = settings.time, settings.limits, settings.streams
-    return Options(
-        name=settings.name,
-        prefix=settings.prefix,
-        profile=settings.profile,
-        lateness=time.lateness,
-        grace=time.grace,
-        overtaking=time.overtaking,
-        on_wall=time.clock == "wall",
-        max_delay=time.max_delay,
-        ahead=limits.ahead,
-        max_streams=limits.streams,
-        evicts=limits.streams_when_full == "evict",
-        max_payload=limits.payload_bytes,
-        max_pending=limits.pending,
-        expire_after=streams.expire_after,
-        reopen_after=streams.reopen_after,
-        drift=None if settings.drift is None else settings.drift.delta,
-    )
 
 
 def status(settings: Settings, word: str) -> Publication:

@@ -11,7 +11,7 @@ from time import monotonic, sleep, time
 from typing import Any, NamedTuple
 
 from streamfs.errors import StreamfsError
-from streamfs.gateway.batch import Batch, Grouping
+from streamfs.gateway.batch import CommitBatch
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.core import Core
 from streamfs.gateway.core.effects import Effects
@@ -26,6 +26,7 @@ from streamfs.gateway.operations.health import Health, Statistics
 from streamfs.gateway.operations.log_notes import LogNotes
 from streamfs.gateway.outbox import Outbox
 from streamfs.gateway.recovery import recover
+from streamfs.gateway.settings.sections import Commits
 from streamfs.gateway.storage.committer import Done
 from streamfs.gateway.storage.energy_log import EnergyLog
 from streamfs.gateway.storage.state import State
@@ -40,7 +41,7 @@ _ROUND = 0.05  # seconds that the loop waits for a message at most
 _END = 2.8  # seconds for all that is to be done in the end, but for ...
 _GOODBYE = 0.8  # ... a commit that is under way then, and for parting from the broker: seconds for each
 _QUIET = 0.5  # seconds without a message after which, in the end, no more are waited for
-_AT_ONCE = Grouping(1, 0.0, inf)  # where nothing is kept
+_AT_ONCE = Commits(messages=1, seconds=0.0, snapshot_seconds=inf)  # where nothing is kept
 _STATISTICS = 1.0  # seconds from one to the next
 
 
@@ -80,7 +81,7 @@ class Gateway:
         How streams are followed.
     state : State, optional
         Where all is kept; without it nothing outlives the run, and streams that are open in the end are closed.
-    grouping : Grouping
+    commits : Commits
         How often it is kept.
     max_queue : int
         Messages that may wait for their commit; beyond it no more are taken from the transport.
@@ -120,7 +121,7 @@ class Gateway:
         options: Options | None = None,
         *,
         state: State | None = None,
-        grouping: Grouping | None = None,
+        commits: Commits | None = None,
         max_queue: int = 10_000,
         energy_log: str | PathLike[str] | None = None,
         trust: bool = False,
@@ -138,7 +139,7 @@ class Gateway:
         self._farewell = goodbye
         self._on_decision = on_decision
         self._state = state
-        self._batch = Batch(_AT_ONCE if state is None else grouping or Grouping())
+        self._batch = CommitBatch(_AT_ONCE if state is None else commits or Commits())
         self._counters = Counter(retained=0)
         self._is_new = state is None or state.log.end == 0  # then all that nodes are to be told is told anyway
         self._models: dict[str, Procedure] = {}
@@ -156,12 +157,12 @@ class Gateway:
         self._outbox = Outbox(transport, self._store.waiting())
         self._dead_letters = DeadLetters(self._outbox, self._options)
         self._announcer = Announcer(self._options, homeassistant)
-        self._clock = WallClock(self._options.grace)
+        self._clock = WallClock(self._options.time.grace)
         self._energy_file: EnergyLog | None = None
         self._under_way_since: float | None = None
         self._is_committing = False
         self.turned = monotonic()
-        self._remarks = LogNotes()
+        self._notes = LogNotes()
         self._statistics = self._new_statistics()
         self._statistics_due = 0.0
         self._take([start_record(procedure.digest, time(), self._core.configuration)], 0)
@@ -298,7 +299,7 @@ class Gateway:
         self.turned = monotonic()
         if self.turned >= self._statistics_due:
             self._statistics = self._new_statistics()
-            self._remarks.look(self._statistics.counters)
+            self._notes.look(self._statistics.counters)
             self._statistics_due = self.turned + _STATISTICS
             self._outbox.say(self._announcer.news(self._core.roster.streams))
             if self._outbox.has_confirmed and self._may_commit:

@@ -4,7 +4,7 @@ import orjson
 
 from streamfs.gateway.core.bindings import Bindings, split_role
 from streamfs.gateway.core.core import Core
-from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.options import Options, Time
 from streamfs.gateway.core.records import MESSAGE, Record, start_record
 from streamfs.procedure.procedure import Procedure
 
@@ -21,7 +21,7 @@ def warm_up(procedure: Procedure) -> None:
     """
     nodes = {role: f"zeros-{role}" for role, _ in map(split_role, procedure.channels)}
     bindings = Bindings(procedure.channels, {"zeros": nodes})
-    core = Core(procedure, bindings, Options(lateness=0.0))
+    core = Core(procedure, bindings, Options(time=Time(lateness=0.0)))
     core.take([start_record(procedure.digest, 0.0)])
     period = procedure.period
     batch = orjson.dumps({"t0": _N_TICKS * period, "dt": period, "v": [0.0, None]})

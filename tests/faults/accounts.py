@@ -10,7 +10,7 @@ from witness import Publisher, retained
 
 from streamfs.errors import LogError
 from streamfs.gateway.core.records import MESSAGE
-from streamfs.gateway.host import load_model, options_of
+from streamfs.gateway.host import load_model
 from streamfs.gateway.recovery import recover
 from streamfs.gateway.settings.settings import read_settings
 from streamfs.gateway.storage.journal_reader import JournalReader
@@ -39,7 +39,7 @@ def take_account(gateway, broker):
     settings = read_settings(gateway.config)
     model = load_model(settings)
     with State(settings.state) as state:
-        core = recover(state, model, settings.bindings(model.channels), options_of(settings)).core
+        core = recover(state, model, settings.bindings(model.channels), settings).core
         decisions = state.journal.decisions()
         ids = [decision["id"] for decision in decisions]
         assert len(ids) == len(set(ids)), "a decision is in the journal twice"

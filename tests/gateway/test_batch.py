@@ -5,9 +5,10 @@ from helpers.records import ids, message
 
 from streamfs.gateway import batch as batch_module
 from streamfs.gateway import wall_clock as wall_clock_module
-from streamfs.gateway.batch import Batch, Grouping
+from streamfs.gateway.batch import CommitBatch
 from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.messages.publication import Publication
+from streamfs.gateway.settings.sections import Commits
 from streamfs.gateway.wall_clock import WallClock
 from streamfs.procedure.procedure import Decision
 
@@ -38,7 +39,7 @@ def commit(batch, confirmed=()):
 
 
 def test_a_batch_is_due_some_time_after_its_first_message(clock):
-    batch = Batch(Grouping(messages=10, seconds=0.5))
+    batch = CommitBatch(Commits(messages=10, seconds=0.5))
     assert batch.wait is None
     batch.add([message("n1", 0.0, 1.0)], 1, NOTHING)
     clock.now += 0.3
@@ -50,7 +51,7 @@ def test_a_batch_is_due_some_time_after_its_first_message(clock):
 
 
 def test_a_batch_is_due_at_once_if_there_are_enough_messages(clock):
-    batch = Batch(Grouping(messages=3, seconds=0.5))
+    batch = CommitBatch(Commits(messages=3, seconds=0.5))
     batch.add([], 2, NOTHING)  # messages that left no record are to be acknowledged too
     assert (len(batch), batch.wait) == (2, 0.5)
     batch.add([message("n1", 0.0, 1.0)], 1, NOTHING)
@@ -59,7 +60,7 @@ def test_a_batch_is_due_at_once_if_there_are_enough_messages(clock):
 
 
 def test_what_is_to_be_said_without_a_message_is_committed_too(clock):
-    batch = Batch(Grouping(messages=3, seconds=0.5))
+    batch = CommitBatch(Commits(messages=3, seconds=0.5))
     batch.add([], 0, NOTHING)
     assert batch.wait is None
     batch.add([], 0, SAID)
@@ -69,7 +70,7 @@ def test_what_is_to_be_said_without_a_message_is_committed_too(clock):
 
 
 def test_a_commit_has_all_that_waited_and_the_next_begins_anew(clock):
-    batch = Batch(Grouping(messages=3, seconds=0.5))
+    batch = CommitBatch(Commits(messages=3, seconds=0.5))
     decision = Decision("n1", 1, "on", 0.9, 2, 2.0, "confident", 1.0)
     records = [message("n1", 0.0, 1.0), message("n1", 1.0, 1.0)]
     batch.add(records[:1], 1, SAID)
@@ -85,7 +86,7 @@ def test_a_commit_has_all_that_waited_and_the_next_begins_anew(clock):
 
 
 def test_now_and_then_the_whole_state_is_committed_if_it_has_changed(clock):
-    batch = Batch(Grouping(snapshot_seconds=60.0))
+    batch = CommitBatch(Commits(snapshot_seconds=60.0))
     batch.add([message("n1", 0.0, 1.0)], 1, NOTHING)
     assert commit(batch).entry.snapshot is None
     clock.now += 60.0
@@ -99,7 +100,7 @@ def test_now_and_then_the_whole_state_is_committed_if_it_has_changed(clock):
 
 
 def test_a_snapshot_may_be_wanted_before_its_time(clock):
-    batch = Batch(Grouping(snapshot_seconds=60.0))
+    batch = CommitBatch(Commits(snapshot_seconds=60.0))
     batch.add([message("n1", 0.0, 1.0)], 1, NOTHING)
     batch.want_snapshot()
     assert commit(batch).entry.snapshot is not None

@@ -21,7 +21,7 @@ from streamfs import StreamSet, evaluate, train
 from streamfs.costs.radio_profiles import profile
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.energy_account import Spent
-from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.options import Options, Time
 from streamfs.gateway.service import Gateway
 from streamfs.gateway.transport.transport import Transport
 
@@ -100,7 +100,7 @@ def follow(broker, procedure, pairs, log=None, idle_timeout=None, **fleet_option
         procedure,
         Bindings.pairs(procedure.channels, sources),
         Transport(broker.url),
-        Options(profile=radio, grace=0.5),
+        Options(profile=radio, time=Time(grace=0.5)),
         energy_log=log,
         on_decision=decisions.append,
     )

@@ -21,7 +21,7 @@ from streamfs.errors import DataError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings, NodeChannel
 from streamfs.gateway.core.control import Control
 from streamfs.gateway.core.energy_account import EnergyAccount
-from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.options import Options, Time
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.service import Gateway
 from streamfs.gateway.settings.pairs_file import read_pairs
@@ -352,7 +352,7 @@ def test_streams_are_decided_and_their_nodes_told(broker, procedure, tmp_path):
         procedure,
         bindings,
         Transport(broker.url),
-        Options(lateness=0.0),
+        Options(time=Time(lateness=0.0)),
         energy_log=log,
         on_decision=heard.append,
     )
@@ -392,7 +392,7 @@ def test_the_stream_of_a_node_that_falls_silent_times_out(broker, procedure):
         replace(procedure, period=0.1),
         Bindings.single([CHANNEL]),
         Transport(broker.url),
-        Options(lateness=0.0, grace=0.1),
+        Options(time=Time(lateness=0.0, grace=0.1)),
         on_decision=heard.append,
     )
     with Nodes(broker) as nodes:
@@ -471,7 +471,9 @@ def test_a_bound_stream_that_was_never_heard_is_closed_too(broker, procedure):
 def test_what_is_still_under_way_in_the_end_is_counted(broker, procedure):
     """Messages sent after the last decision, before the node has heard of it, have cost energy too."""
     heard, bindings = [], Bindings.single([CHANNEL], ["late-1"])
-    gateway = Gateway(procedure, bindings, Transport(broker.url), Options(lateness=0.0), on_decision=heard.append)
+    gateway = Gateway(
+        procedure, bindings, Transport(broker.url), Options(time=Time(lateness=0.0)), on_decision=heard.append
+    )
     with Nodes(broker) as nodes, running(gateway, until_decided=True) as summaries:
         for tick in range(20):
             nodes.publish("sensors/late-1/light", reading(tick, 1.0))

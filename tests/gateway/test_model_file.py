@@ -11,7 +11,7 @@ from streamfs.errors import ModelError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.records import model_record, start_record
 from streamfs.gateway.core.replay_configuration import described
-from streamfs.gateway.host import hosted, options_of
+from streamfs.gateway.host import hosted
 from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.recovery import last_model
 from streamfs.gateway.settings.settings import read_settings
@@ -157,7 +157,7 @@ def test_a_restart_with_a_model_that_cannot_be_bound_goes_on_with_the_one_before
     settings = read_settings(path)
     with State(tmp_path / "state") as state:
         state.models.keep_model(good.packed)
-        bound = described(settings.bindings(good.channels), options_of(settings))
+        bound = described(settings.bindings(good.channels), settings)
         state.log.append([start_record(good.digest, 0.0, bound)])
         state.log.sync()
     for other in (channels_procedure("a.x", "c.x"), channels_procedure("x")):

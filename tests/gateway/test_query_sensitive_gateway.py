@@ -32,7 +32,7 @@ PAIRED = Models(
 BINDINGS = {ALONE: Bindings.single(ALONE.first.channels), PAIRED: Bindings.pairs(PAIRED.first.channels, PAIRS)}
 CASES = {
     "alone": (ALONE, {"reopen_after": 3.0, "lateness": 0.0}),
-    "evicting": (ALONE, {"max_streams": 3, "evicts": True, "expire_after": 20.0, "reopen_after": 4.0}),
+    "evicting": (ALONE, {"streams": 3, "streams_when_full": "evict", "expire_after": 20.0, "reopen_after": 4.0}),
     "paired": (PAIRED, {"reopen_after": 2.0}),
 }
 SEEDS = st.integers(0, 2**32)
@@ -155,7 +155,7 @@ def test_a_stream_that_ends_gives_back_what_it_still_asks_for_and_no_more():
 
 def test_a_node_that_takes_the_place_of_one_that_was_let_go_sends_everything():
     models = Models(lazy_procedure("x", "y", far=1.0))
-    core, _ = new_core(models, Bindings.single(["x", "y"]), lateness=0.0, max_streams=1, evicts=True)
+    core, _ = new_core(models, Bindings.single(["x", "y"]), lateness=0.0, streams=1, streams_when_full="evict")
     heard(core, 0, x=0.5, y=0.0)
     assert wanted(core) == {"n1": {"x"}}
     effects = core.take([message("n2", 1.0, 0.5, 0)])

@@ -18,7 +18,7 @@ from sensors_sim.fleet import Fleet
 from streamfs import Engine, StreamSet, evaluate
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.energy_account import Spent
-from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.options import Options, Time
 from streamfs.gateway.service import Gateway
 from streamfs.gateway.transport.transport import Transport
 
@@ -113,7 +113,7 @@ def run(procedure, live, expected):
             procedure,
             Bindings.single(procedure.channels, live.names),
             Transport(broker.url),
-            Options(profile="cc2420", lateness=0.0, grace=0.5),
+            Options(profile="cc2420", time=Time(lateness=0.0, grace=0.5)),
             on_decision=decisions.append,
         )
         running = pool.submit(gateway.run, stop, until_decided=True)

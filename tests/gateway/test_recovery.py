@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import orjson
 import pytest
 from helpers.procedures import channels_procedure
-from helpers.records import Models, command, content, ids, message, new_core, told
+from helpers.records import Models, command, content, ids, make_options, message, new_core, told
 from helpers.stories import BINDINGS, CASES, story_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -43,7 +43,7 @@ class Run:
         self.releases = True
         self._models = models
         try:
-            recovered = recover(self.state, models.first, bindings, Options(**options))
+            recovered = recover(self.state, models.first, bindings, make_options(**options))
         except BaseException:
             self.state.close()
             raise
@@ -359,7 +359,7 @@ def test_what_a_gateway_has_heard_replays_to_its_decisions(seed):
         log, spool = log_folder(folder), Path(folder, "spool")
         for segment in spool.iterdir():
             shutil.copy(segment, log)
-        found = list(replay_log(log, models.first, bindings, Options(**options)))
+        found = list(replay_log(log, models.first, bindings, make_options(**options)))
     assert [decision.to_json() for decision in found] == [d.to_json() for d in expected.decisions]
 
 

@@ -119,7 +119,7 @@ def test_a_label_for_a_decision_of_the_model_before_teaches_the_new_one_nothing(
 
 
 def test_a_stream_that_leaves_while_its_model_drains_counts_on_when_it_comes_again():
-    core, _ = new_core(MODELS, Bindings.single(["x"]), lateness=0.0, max_streams=1, evicts=True)
+    core, _ = new_core(MODELS, Bindings.single(["x"]), lateness=0.0, streams=1, streams_when_full="evict")
     core.take(readings("n1", [0, 1]))
     reload(core, WIDER)
     effects = core.take(readings("n2", [2, 3]))
@@ -130,7 +130,7 @@ def test_a_stream_that_leaves_while_its_model_drains_counts_on_when_it_comes_aga
 
 
 def test_a_stream_that_left_before_the_model_came_counts_on_when_it_comes_again():
-    core, _ = new_core(MODELS, Bindings.single(["x"]), lateness=0.0, max_streams=1, evicts=True)
+    core, _ = new_core(MODELS, Bindings.single(["x"]), lateness=0.0, streams=1, streams_when_full="evict")
     core.take([*readings("n1", [0, 1]), *readings("n2", [2, 3])])
     reload(core, WIDER)
     core.take(readings("n1", [4]))

@@ -7,7 +7,8 @@ import orjson
 from streamfs.base import container
 from streamfs.gateway.core.core import KIND, VERSION, Core
 from streamfs.gateway.core.effects import Effects
-from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.option_declaration import declared
+from streamfs.gateway.core.options import Drift, Limits, Options, StreamTimes, Time
 from streamfs.gateway.core.records import MESSAGE, Record, start_record
 
 
@@ -51,9 +52,20 @@ class Models:
         return self._of[digest]
 
 
+def make_options(**values):
+    """Return options from their keys, whatever their sections are."""
+    sections = {"time": Time, "limits": Limits, "streams": StreamTimes, "drift": Drift}
+    given = {}
+    for name, section in sections.items():
+        own = {key: values.pop(key) for key in tuple(values) if key in declared(section)}
+        if own:
+            given[name] = section(**own)
+    return Options(**values, **given)
+
+
 def new_core(models, bindings, **options):
     """Return a core at the begin of a run, and the effects of that."""
-    core = Core(models.first, bindings, Options(**options), models)
+    core = Core(models.first, bindings, make_options(**options), models)
     return core, core.take([start_record(models.first.digest, 0.0)])
 
 

@@ -27,10 +27,10 @@ CHANNELS = ("x", "x", "x", "x", "door@flag:0.5", "y@every:2", "z")
 PAYLOADS = (b"", b"{", b'{"v":"1"}', b'{"v":NaN}', b"\xff", b"9" * 100)
 COMMANDS = ({"reopen": "*"}, {"reopen": "n0"}, {"reopen": "p"}, {"close": "n0"}, [])
 CASES = {
-    "refusing": (ALONE, {"max_streams": 2, "lateness": 0.0, "max_payload": 64}),
-    "evicting": (ALONE, {"max_streams": 3, "evicts": True, "reopen_after": 3.0}),
+    "refusing": (ALONE, {"streams": 2, "lateness": 0.0, "payload_bytes": 64}),
+    "evicting": (ALONE, {"streams": 3, "streams_when_full": "evict", "reopen_after": 3.0}),
     "expiring": (ALONE, {"expire_after": 3.0, "lateness": 1.0, "profile": "sx1276_lora_sf9"}),
-    "crowded": (ALONE, {"max_pending": 5, "lateness": 4.0, "ahead": 4, "reopen_after": 1.0}),
+    "crowded": (ALONE, {"pending": 5, "lateness": 4.0, "ahead": 4, "reopen_after": 1.0}),
     "paired": (PAIRED, {"reopen_after": 2.0}),
 }
 

@@ -149,7 +149,6 @@ ROOMS = {
             "gateway.core",
             "gateway.messages",
             "procedure",
-            "costs",
             "feature_extractors",
         ),
         ("paho", "socket", "sqlite3", "threading", *LEARNING),

@@ -8,7 +8,7 @@ import click
 from streamfs.cli.parameters import JSON, OLD_FILE, example_text
 
 if TYPE_CHECKING:
-    from streamfs.gateway.settings.preview import Plan
+    from streamfs.gateway.settings.preview import GatewayPreview
 
 _SHOWN = 5  # streams
 
@@ -29,10 +29,10 @@ def check(settings: Path, as_json: bool) -> None:
     The model, the files that SETTINGS names and the password are read; nothing is connected to or written.
     """
     from streamfs.cli import console
-    from streamfs.gateway.settings.preview import make_plan
+    from streamfs.gateway.settings.preview import preview_gateway
     from streamfs.gateway.settings.settings import read_settings
 
-    plan = make_plan(read_settings(settings))
+    plan = preview_gateway(read_settings(settings))
     if as_json:
         console.print_json(plan.to_json())
         return
@@ -51,7 +51,7 @@ def check(settings: Path, as_json: bool) -> None:
     console.print_table([{"limit": name, "is": value} for name, value in plan.to_json()["limits"].items()])
 
 
-def _summary(plan: "Plan") -> dict[str, str]:
+def _summary(plan: "GatewayPreview") -> dict[str, str]:
     settings, streams = plan.settings, plan.bindings.streams
     named = ", ".join(streams[:_SHOWN]) + (", ..." if len(streams) > _SHOWN else "")
     encryption = "no TLS" if plan.address.tls is None else "TLS"

@@ -57,9 +57,8 @@ def _recorded(procedure: "Procedure", streams: Path) -> "Iterator[Decision]":
 
 
 def _logged(procedure: "Procedure", folder: Path, config: Path) -> "Iterator[Decision]":
-    from streamfs.gateway.host import options_of
     from streamfs.gateway.recovery import replay_log
     from streamfs.gateway.settings.settings import read_settings
 
     settings = read_settings(config)
-    return replay_log(folder, procedure, settings.bindings(procedure.channels), options_of(settings))
+    return replay_log(folder, procedure, settings.bindings(procedure.channels), settings)

@@ -13,17 +13,18 @@ from click.core import ParameterSource
 
 from streamfs.cli import parameters
 from streamfs.cli.parameters import (
-    FOLDER,
     JSON,
     NEW_FILE,
-    NOT_NEGATIVE,
     OLD_FILE,
     POSITIVE,
     TRUST,
     Parsed,
     example_text,
+    gateway_option,
     profile_option,
 )
+from streamfs.gateway.core.options import Time
+from streamfs.gateway.settings.sections import TopLevel
 
 if TYPE_CHECKING:
     from streamfs.gateway.service import Gateway, Summary
@@ -63,33 +64,15 @@ ADHOC = ("broker", "pairs", "nodes", "lateness", "grace", "prefix", "profile", "
     multiple=True,
     help="A node that is a stream; may be repeated; by default every node that sends.",
 )
-@click.option(
-    "--lateness",
-    type=NOT_NEGATIVE,
-    help="Seconds by which a reading may lag behind the newest; by default two ticks.",
-)
-@click.option(
-    "--grace",
-    default=10.0,
-    show_default=True,
-    type=NOT_NEGATIVE,
-    help="Seconds of silence of all nodes after which event time follows the clock.",
-)
+@gateway_option(Time, "lateness")
+@gateway_option(Time, "grace")
 @click.option("--energy-log", type=NEW_FILE, help="Append the energy log to this file.")
-@click.option(
-    "--state", type=FOLDER, help="Folder for log and journal, so that messages and decisions survive a crash."
-)
-@click.option("--spool", type=FOLDER, help="Folder to move closed segments of the log to, for other programs.")
-@click.option(
-    "--prefix",
-    default="streamfs",
-    show_default=True,
-    type=Parsed("topic", parameters.topic),
-    help="First part of the topics to publish to.",
-)
+@gateway_option(TopLevel, "state")
+@gateway_option(TopLevel, "spool")
+@gateway_option(TopLevel, "prefix")
 @click.option("--idle", type=POSITIVE, help="Stop after this many seconds without a message.")
 @click.option("--until-decided", is_flag=True, help="Stop once every stream is decided.")
-@profile_option("transmissions")
+@profile_option(TopLevel.profile)
 @TRUST
 @JSON
 @click.pass_context
@@ -205,7 +188,7 @@ def _flag(name: str) -> str:
 def _settings(adhoc: dict[str, Any]) -> "Settings":
     """Return the settings of the options; each run is a new client, unless it has a state to resume from."""
     from streamfs.gateway.settings.broker import Broker
-    from streamfs.gateway.settings.sections import Logging, Time
+    from streamfs.gateway.settings.sections import Logging
     from streamfs.gateway.settings.settings import Settings
     from streamfs.gateway.settings.streams import Streams
 
@@ -214,15 +197,15 @@ def _settings(adhoc: dict[str, Any]) -> "Settings":
     broker = Broker(adhoc["broker"], client, session_expiry=Broker.session_expiry if keeps else 0)
     any_node = not (adhoc["pairs"] or adhoc["nodes"])
     return Settings(
-        Path("the command line"),
-        adhoc["model"],
-        broker,
+        file=Path("the command line"),
+        model=adhoc["model"],
+        broker=broker,
         prefix=adhoc["prefix"],
         state=adhoc["state"],
         spool=adhoc["spool"],
         trust=adhoc["trust"],
         profile=adhoc["profile"],
         time=Time(adhoc["lateness"], adhoc["grace"]),
-        streams=Streams(tuple(adhoc["nodes"]), any_node, adhoc["pairs"]),
+        streams=Streams(nodes=tuple(adhoc["nodes"]), any_node=any_node, pairs_file=adhoc["pairs"]),
         log=Logging(level="warning"),
     )

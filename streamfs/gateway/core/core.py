@@ -20,7 +20,7 @@ from streamfs.gateway.core.energy_account import EnergyAccount, Spent
 from streamfs.gateway.core.episodes import Episodes
 from streamfs.gateway.core.feedback import Feedback
 from streamfs.gateway.core.intake import Intake
-from streamfs.gateway.core.joiner import Joiner
+from streamfs.gateway.core.joiner import Joiner, Timing
 from streamfs.gateway.core.membership import Membership
 from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, START, Mark, Record
@@ -78,15 +78,15 @@ class Core:
     ) -> None:
         self.options = options = Options() if options is None else options
         bindings = bindings.with_channels(procedure.channels)
-        timing = options.timing(procedure.period, procedure.time_limit)
-        self.joiner = Joiner(bindings.node_channels, timing, options.max_pending)
+        timing = Timing.of(options, procedure.period, procedure.time_limit)
+        self.joiner = Joiner(bindings.node_channels, timing, options.limits.pending)
         self.roster = Roster(procedure, bindings, self.joiner, options.prefix)
         self.feedback = Feedback(procedure, options)
         self._load = load
         self._effects = Effects()
         self._counters = counters = Counter(dict.fromkeys(COUNTERS, 0))
         self._energy = EnergyAccount(options.profile)
-        self._intake = Intake(self.roster, self.joiner, self._energy, self._node_of, options.max_payload)
+        self._intake = Intake(self.roster, self.joiner, self._energy, self._node_of, options.limits.payload_bytes)
         parts = self.roster, self.joiner, self._energy
         self._episodes = Episodes(*parts, self.feedback, options, self._effects, counters)
         self._membership = Membership(*parts, self._episodes, self._intake, options, self._effects, counters)
@@ -324,7 +324,7 @@ class Core:
 
     def _waits_for_time(self) -> bool:
         """Whether event time that passes without a reading has any effect."""
-        timed = (self.options.reopen_after, self.options.expire_after)
+        timed = (self.options.streams.reopen_after, self.options.streams.expire_after)
         return bool(self.joiner.n_pending or self.roster.n_undecided) or timed != (None, None)
 
 

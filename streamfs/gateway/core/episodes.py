@@ -49,7 +49,7 @@ class Episodes:
         self._energy = energy
         self._feedback = feedback
         self._prefix = options.prefix
-        self._reopen_after = options.reopen_after
+        self._reopen_after = options.streams.reopen_after
         self._effects = effects
         self._counters = counters
 

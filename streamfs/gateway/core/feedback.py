@@ -42,7 +42,7 @@ class Feedback:
         self.alerts: Counter[str] = Counter()
         self._topic = f"{options.prefix}/alert/{options.name}"
         self._name = options.name
-        self._delta = options.drift
+        self._delta = None if options.drift is None else options.drift.delta
         self.begin(procedure)
 
     def begin(self, procedure: Procedure) -> None:

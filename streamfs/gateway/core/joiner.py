@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, isfinite
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,13 @@ from feature_extractors.report import split_channel
 from streamfs.base.growable_array import grown, spare
 from streamfs.gateway.core import _grid
 from streamfs.gateway.core._grid import FOREVER, NONE
+from streamfs.gateway.core.options import Limits, Options, Time
 from streamfs.gateway.core.reading_buffer import ReadingBuffer
 
 RowNumbers = npt.NDArray[np.int64]
+MAX_GAP = 10_000
+"""Ticks without a reading that are emitted one by one, however long episodes are."""
+
 Structured = npt.NDArray[Any]
 """Records of one of the kinds of `streamfs.gateway.core._grid`."""
 
@@ -29,24 +33,15 @@ class Timing:
     ----------
     period : float
         Seconds from tick to tick.
-    lateness : float
-        Seconds that a reading may lag behind the newest.
-    overtaking : float
-        Seconds by which a reading may overtake an earlier one of its own channel. A broker keeps the order of what
-        one node publishes, so it is 0 unless the way to the broker mixes them up.
+    time : Time
+        The options of event time.
     max_gap : int
         Ticks without a reading on any channel after which the grid jumps to the next tick that has one, or to the
         watermark.
     ahead : float
         Seconds that a stamp may be ahead of the newest before its message, and a tick more for each sample of that
-        before it; one further ahead is refused, unless there was no news for as long as ``patience``, and then
-        only once in a message.
-    patience : float
-        Seconds, by the clock of arrivals.
-    on_wall : bool
-        Whether stamps are believed only as far as they agree with their arrival.
-    max_delay : float
-        Seconds that a stamp may lie before its arrival and still be believed, if they must agree.
+        before it; one further ahead is refused, unless no reading came during the grace, and then only once in a
+        message.
 
     Raises
     ------
@@ -55,20 +50,26 @@ class Timing:
     """
 
     period: float
-    lateness: float = 0.0
-    overtaking: float = 0.0
-    max_gap: int = 10_000
+    time: Time = field(default_factory=Time)
+    max_gap: int = MAX_GAP
     ahead: float = inf
-    patience: float = 0.0
-    on_wall: bool = False
-    max_delay: float = 86_400.0
 
     def __post_init__(self) -> None:
         _check_range("period", self.period, 1e-6)
-        for name in ("lateness", "overtaking", "max_gap", "patience", "max_delay"):
-            _check_range(name, getattr(self, name), 0)
+        _check_range("max_gap", self.max_gap, 0)
         if not self.ahead > 0:
             raise ValueError(f"ahead is {self.ahead}, expected more than 0")
+
+    @classmethod
+    def of(cls, options: Options, period: float, time_limit: int) -> Self:
+        """Return the timing for a period in seconds, and episodes of at most ``time_limit`` ticks."""
+        max_gap = min(time_limit, MAX_GAP)  # after that many ticks without a reading, no episode is open
+        return cls(period, options.time, max_gap, options.limits.ahead * period)
+
+    @property
+    def lateness(self) -> float:
+        """Seconds that a reading may lag behind the newest."""
+        return 2 * self.period if self.time.lateness is None else self.time.lateness
 
 
 class Joiner:
@@ -134,7 +135,7 @@ class Joiner:
     [1]
     """
 
-    def __init__(self, channels: Sequence[str], timing: Timing, max_pending: int = 1_000_000) -> None:
+    def __init__(self, channels: Sequence[str], timing: Timing, max_pending: int = Limits.pending) -> None:
         self.timing = timing
         self.channels = tuple(dict.fromkeys(channels))
         self._number_of = {channel: number for number, channel in enumerate(self.channels)}
@@ -383,12 +384,14 @@ def _new_grid(timing: Timing, max_pending: int) -> Structured:
 
 
 def _set_timing(grid: Structured, timing: Timing) -> None:
-    for name, value in vars(timing).items():
-        grid[name] = value
+    time = timing.time
+    grid["period"], grid["max_gap"], grid["ahead"] = timing.period, timing.max_gap, timing.ahead
+    grid["lateness"], grid["overtaking"], grid["patience"] = timing.lateness, time.overtaking, time.grace
+    grid["on_wall"], grid["max_delay"] = time.clock == "wall", time.max_delay
     newest, period = float(grid[0]["newest"]), timing.period
     if isfinite(newest):
         grid["due"] = _grid.tick_of(newest - timing.lateness, period)
-        grid["settled"] = _grid.tick_of(newest - timing.overtaking, period)
+        grid["settled"] = _grid.tick_of(newest - time.overtaking, period)
     else:
         grid["due"] = grid["settled"] = -FOREVER
 

@@ -45,8 +45,8 @@ class Membership:
     ) -> None:
         self.gone = NOTHING
         self.checked_at = 0.0
-        expires = options.expire_after is not None and roster.bindings.discovers
-        self.check_interval = (options.expire_after or 0.0) / EXPIRY_CHECKS if expires else inf
+        expires = options.streams.expire_after is not None and roster.bindings.discovers
+        self.check_interval = (options.streams.expire_after or 0.0) / EXPIRY_CHECKS if expires else inf
         self._roster = roster
         self._joiner = joiner
         self._energy = energy
@@ -68,8 +68,8 @@ class Membership:
 
     def admit(self, name: str) -> int:
         """Admit a node as a new stream, and return its number; NONE if the gateway is full and does not evict."""
-        if self._roster.n_streams >= self._options.max_streams:
-            if not self._options.evicts:
+        if self._roster.n_streams >= self._options.limits.streams:
+            if self._options.limits.streams_when_full == "refuse":
                 return NONE
             self._evict()
         self._roster.admit(name)
@@ -83,7 +83,7 @@ class Membership:
         now, heard = self._joiner.now, self._joiner.nodes["heard"]
         if now is None:
             return
-        before = now - (self._options.expire_after or 0.0)
+        before = now - (self._options.streams.expire_after or 0.0)
         for name in [name for name, node in self._roster.nodes.items() if not heard[node] >= before]:
             self._forget(name)
             topic = f"{self._options.prefix}/control/{name}"

@@ -1,100 +1,130 @@
-"""How a gateway follows its streams."""
+"""The options of a gateway's core: event time, bounds, episodes and drift."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated
 
-from streamfs.gateway.core.joiner import Timing
-
-MAX_GAP = 10_000
-"""Ticks without a reading that are gone through one by one, however long episodes are."""
+from streamfs.costs.radio_profiles import PROFILES
+from streamfs.gateway.core.option_declaration import Option, OptionSection, require_valid
+from streamfs.gateway.messages.message import MAX_SAMPLES
+from streamfs.gateway.messages.topics import check_name, check_topic
 
 
 @dataclass(frozen=True)
-class Options:
-    """How a gateway follows its streams: names, event time, bounds.
+class Time(OptionSection):
+    """Section ``[time]``: event time."""
+
+    lateness: Annotated[
+        float | None,
+        Option("Seconds a reading may lag behind the newest; two ticks by default", least=0, example=20.0),
+    ] = None
+    grace: Annotated[
+        float, Option("Seconds without readings after which event time runs on with the wall clock", least=0)
+    ] = 10.0
+    overtaking: Annotated[
+        float, Option("Seconds by which a reading may overtake an earlier one of its channel", least=0)
+    ] = 0.0
+    clock: Annotated[
+        str,
+        Option(
+            'Event time: that of the newest stamp ("stamps"), or the wall clock ("wall")',
+            choices=("stamps", "wall"),
+        ),
+    ] = "stamps"
+    max_delay: Annotated[float, Option('With "wall": how many seconds old a credible stamp may be', above=0)] = (
+        86_400.0
+    )
+
+
+@dataclass(frozen=True)
+class StreamTimes(OptionSection):
+    """When streams are forgotten and reopened."""
+
+    expire_after: Annotated[
+        float | None,
+        Option(
+            "Seconds of silence after which a stream is forgotten; never by default", above=0, example=604_800.0
+        ),
+    ] = None
+    reopen_after: Annotated[
+        float | None,
+        Option("Seconds from a decision to the next episode; by default only on command", least=0, example=3600.0),
+    ] = None
+
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """Yield what does not go together: a key, and what is wrong with it."""
+        if self.expire_after is not None and self.expire_after <= (self.reopen_after or 0.0):
+            yield "expire_after", f"is {self.expire_after}, expected more than reopen_after, {self.reopen_after}"
+
+
+@dataclass(frozen=True)
+class Limits(OptionSection):
+    """Section ``[limits]``: bounds."""
+
+    streams: Annotated[int, Option("Streams at once", least=1)] = 100_000
+    streams_when_full: Annotated[
+        str,
+        Option('"refuse" one more; or "evict" those silent for longest', choices=("refuse", "evict")),
+    ] = "refuse"
+    queue: Annotated[int, Option("Waiting messages; beyond, the oldest of QoS 0 are dropped", least=1)] = 10_000
+    payload_bytes: Annotated[int, Option("Bytes of a message", least=1)] = 262_144
+    batch_samples: Annotated[int, Option("Samples of a message", least=1)] = MAX_SAMPLES
+    pending: Annotated[int, Option("Readings waiting for their tick", least=1)] = 1_000_000
+    decisions_kept: Annotated[int, Option("Decisions on disk", least=1)] = 100_000
+    ahead: Annotated[int, Option("Ticks by which a stamp may be ahead of the newest", least=1)] = 10_000
+
+
+@dataclass(frozen=True)
+class Drift(OptionSection):
+    """Section ``[drift]``: detection of drift; without this section there is none."""
+
+    enabled: Annotated[bool, Option("Whether decisions are watched for drift")] = True
+    delta: Annotated[float, Option("Probability of a false alarm", above=0, most=0.5)] = 0.002
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(OptionSection):
+    """How a gateway follows its streams.
 
     Parameters
     ----------
-    name : str
-        The gateway's, in its topics.
-    prefix : str
-        First part of the topics that the gateway publishes to.
-    profile : str
-        The nodes' radio, a key of `streamfs.costs.radio_profiles.PROFILES`.
-    lateness : float, optional
-        Seconds that a reading may lag behind the newest; two periods by default.
-    grace : float
-        Seconds without news after which event time runs on with the wall clock: as long as a link may stall before
-        its streams time out.
-    overtaking : float
-        Seconds by which a reading may overtake an earlier one of its own channel.
-    on_wall : bool
-        Whether event time is the wall clock's, so that stamps are believed only as far as they agree with it.
-    max_delay : float
-        Seconds that a stamp may lie before its arrival and still be believed, on the wall clock.
-    ahead : int
-        Ticks that a stamp may be ahead of the newest; one further ahead is refused, unless there was no news for
-        the grace.
-    max_streams : int
-        Streams that may be known at once, where every node that is heard is one.
-    evicts : bool
-        Whether a stream beyond that takes the place of the one that was heard longest ago, or is refused.
-    max_payload : int
-        Bytes of a message; a longer one is rejected.
-    max_pending : int
-        Readings that may wait for their tick.
-    expire_after : float, optional
-        Seconds of event time after which a stream that is not heard is forgotten, where every node that is heard
-        is one; it is looked for ten times in that time, by the clock of arrivals.
-    reopen_after : float, optional
-        Seconds of event time from a decision to the stream's next episode.
-    drift : float, optional
-        Sensitivity with which drift is watched for; None watches for none.
+    name, prefix, profile : str
+        The gateway's name, the first part of its topics, and the nodes' radio.
+    time, limits : Time, Limits
+        Event time, and bounds.
+    streams : StreamTimes
+        When streams are forgotten and reopened.
+    drift : Drift, optional
+        Detection of drift; None detects none.
 
     Raises
     ------
     ValueError
-        If a number is out of its range.
+        If an option is out of its range.
     """
 
-    name: str = "gateway"
-    prefix: str = "streamfs"
-    profile: str = "transmissions"
-    lateness: float | None = None
-    grace: float = 10.0
-    overtaking: float = 0.0
-    on_wall: bool = False
-    max_delay: float = 86_400.0
-    ahead: int = 10_000
-    max_streams: int = 100_000
-    evicts: bool = False
-    max_payload: int = 262_144
-    max_pending: int = 1_000_000
-    expire_after: float | None = None
-    reopen_after: float | None = None
-    drift: float | None = None
+    name: Annotated[
+        str,
+        Option("Part of the client id and of topics", check=partial(check_name, "name"), example="attic"),
+    ] = "gateway"
+    prefix: Annotated[
+        str, Option("First part of the topics published to", check=partial(check_topic, "prefix"))
+    ] = "streamfs"
+    profile: Annotated[str, Option("Radio of the nodes, for the energy account", choices=tuple(PROFILES))] = (
+        "transmissions"
+    )
+    time: Time = field(default_factory=Time)
+    streams: StreamTimes = field(default_factory=StreamTimes)
+    limits: Limits = field(default_factory=Limits)
+    drift: Drift | None = None
 
     def __post_init__(self) -> None:
-        for name in ("lateness", "grace", "expire_after", "reopen_after"):
-            value = getattr(self, name)
-            if value is not None and not value >= 0:
-                raise ValueError(f"{name} is {value}, expected seconds, at least 0")
-        if self.expire_after is not None and self.expire_after <= (self.reopen_after or 0.0):
-            raise ValueError(
-                f"expire_after is {self.expire_after}, expected more than reopen_after, {self.reopen_after}"
-            )
-        for name in ("ahead", "max_streams", "max_payload", "max_pending"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}, expected at least 1")
-
-    def timing(self, period: float, time_limit: int) -> Timing:
-        """How readings are put on a grid of this period, in seconds, where episodes end after so many ticks."""
-        return Timing(
-            period,
-            2 * period if self.lateness is None else self.lateness,
-            self.overtaking,
-            max_gap=min(time_limit, MAX_GAP),  # after so many without a reading, nothing is open any more
-            ahead=self.ahead * period,
-            patience=self.grace,
-            on_wall=self.on_wall,
-            max_delay=self.max_delay,
-        )
+        require_valid(self, Options)
+        require_valid(self.time, Time)
+        require_valid(self.streams, StreamTimes)
+        require_valid(self.limits, Limits)
+        if self.drift is not None:
+            require_valid(self.drift, Drift)
+        for key, text in StreamTimes.contradictions(self.streams):
+            raise ValueError(f"{key} {text}")

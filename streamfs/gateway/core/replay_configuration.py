@@ -1,12 +1,36 @@
 """Bindings and options as records and snapshots keep them: what a replay needs to be what the run was."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from operator import attrgetter
+from typing import Any
 
 import orjson
 
 from streamfs.gateway.core.bindings import Bindings, Route
-from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.options import Drift, Limits, Options, StreamTimes, Time
+
+_OPTIONS = {
+    "name": "name",
+    "prefix": "prefix",
+    "profile": "profile",
+    "lateness": "time.lateness",
+    "grace": "time.grace",
+    "overtaking": "time.overtaking",
+    "on_wall": "time.clock",
+    "max_delay": "time.max_delay",
+    "ahead": "limits.ahead",
+    "max_streams": "limits.streams",
+    "evicts": "limits.streams_when_full",
+    "max_payload": "limits.payload_bytes",
+    "max_pending": "limits.pending",
+    "expire_after": "streams.expire_after",
+    "reopen_after": "streams.reopen_after",
+    "drift": "drift.delta",
+}
+"""Options by their keys in a record."""
+
+_WORDS = {"on_wall": ("stamps", "wall"), "evicts": ("refuse", "evict")}
+"""What false and true mean."""
 
 
 def described(bindings: Bindings, options: Options) -> bytes:
@@ -29,7 +53,7 @@ def described(bindings: Bindings, options: Options) -> bytes:
         "nodes_of": bindings.nodes_of,
         "discovers": bindings.discovers,
         "routes": [route.described for route in bindings.routes],
-        "options": asdict(options),
+        "options": _flattened(options),
     }
     return orjson.dumps(content)
 
@@ -52,4 +76,26 @@ def understood(content: bytes, channels: Sequence[str]) -> tuple[Bindings, Optio
     said = orjson.loads(content)
     routes = tuple(Route.of(**orjson.loads(route)) for route in said["routes"])
     bindings = Bindings(tuple(channels), said["nodes_of"], said["discovers"], routes)
-    return bindings, Options(**said["options"])
+    return bindings, _options(said["options"])
+
+
+def _flattened(options: Options) -> dict[str, Any]:
+    flat = {}
+    for key, name in _OPTIONS.items():
+        value = None if key == "drift" and options.drift is None else attrgetter(name)(options)
+        flat[key] = _WORDS[key].index(value) == 1 if key in _WORDS else value
+    return flat
+
+
+def _options(flat: dict[str, Any]) -> Options:
+    values: dict[str, dict[str, Any]] = {section: {} for section in ("", "time", "limits", "streams", "drift")}
+    for key, value in flat.items():
+        section, _, option = _OPTIONS[key].rpartition(".")
+        values[section][option] = _WORDS[key][value] if key in _WORDS else value
+    return Options(
+        **values[""],
+        time=Time(**values["time"]),
+        limits=Limits(**values["limits"]),
+        streams=StreamTimes(**values["streams"]),
+        drift=None if values["drift"].get("delta") is None else Drift(**values["drift"]),
+    )

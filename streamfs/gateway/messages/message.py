@@ -1,6 +1,9 @@
-"""What the broker sends."""
+"""Messages from the broker."""
 
 from typing import NamedTuple
+
+MAX_SAMPLES = 100_000
+"""Most samples of a message, unless the settings say otherwise."""
 
 
 class Message(NamedTuple):

@@ -37,7 +37,7 @@ class Statistics:
     alerts: Mapping[str, int]
 
 
-class Limits(NamedTuple):
+class HealthLimits(NamedTuple):
     """From when on a gateway counts as stuck.
 
     Parameters
@@ -52,7 +52,7 @@ class Limits(NamedTuple):
     lag: float = 30.0
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = HealthLimits()
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,11 @@ class Health:
     lag: float
     refused_model: str = ""
 
-    def is_alive(self, limits: Limits = DEFAULT_LIMITS) -> bool:
+    def is_alive(self, limits: HealthLimits = DEFAULT_LIMITS) -> bool:
         """Whether the loop goes round; if not, only a restart helps."""
         return self.loop_age <= limits.loop_age
 
-    def problems(self, limits: Limits = DEFAULT_LIMITS) -> list[str]:
+    def problems(self, limits: HealthLimits = DEFAULT_LIMITS) -> list[str]:
         """Everything that keeps the gateway from its work, in words; nothing if it is ready."""
         found = {
             f"the loop has not gone round for {self.loop_age:.1f} s": not self.is_alive(limits),

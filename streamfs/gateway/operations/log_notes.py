@@ -1,11 +1,11 @@
-"""What a gateway remarks on once: counters that should stay 0, and what is wrong where one does not."""
+"""What a gateway notes on once: counters that should stay 0, and what is wrong where one does not."""
 
 import logging
 from collections.abc import Mapping
 
 _log = logging.getLogger(__name__)
 
-REMARKS = {
+NOTES = {
     "late": "readings lag behind by more than the lateness, and may be left out; is a batch longer than that?",
     "future": "stamps run too far ahead of the others, and are refused; is a clock wrong?",
     "skewed": "stamps do not agree with the clock here, and are moved",
@@ -24,7 +24,7 @@ class LogNotes:
 
     def look(self, counters: Mapping[str, float]) -> None:
         """Look at the counters, and log what is new."""
-        for name, text in REMARKS.items():
+        for name, text in NOTES.items():
             if name not in self._made and counters.get(name, 0):
                 self._made.add(name)
                 _log.warning("%s (%s: %d; further ones are only counted)", text, name, counters[name])

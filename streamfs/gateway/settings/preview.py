@@ -20,7 +20,7 @@ _PACKAGES = {"prometheus_client": "prometheus-client", "pythonjsonlogger": "pyth
 
 
 @dataclass(frozen=True)
-class Plan:
+class GatewayPreview:
     """What a gateway will do.
 
     Parameters
@@ -80,7 +80,7 @@ class Plan:
         }
 
 
-def make_plan(settings: Settings) -> Plan:
+def preview_gateway(settings: Settings) -> GatewayPreview:
     """Work out what a gateway will do.
 
     Parameters
@@ -106,7 +106,7 @@ def make_plan(settings: Settings) -> Plan:
         found += settings.unread_sources(bindings)
     if found or procedure is None or bindings is None or address is None:
         raise SettingsError("\n".join(found))
-    return Plan(settings, procedure, bindings, address)
+    return GatewayPreview(settings, procedure, bindings, address)
 
 
 def _tried(work: Callable[[], T], found: list[str], where: str = "") -> T | None:

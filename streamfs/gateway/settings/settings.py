@@ -2,89 +2,59 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
-from streamfs.costs.radio_profiles import PROFILES
 from streamfs.errors import SettingsError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
-from streamfs.gateway.messages.topics import check_name, check_topic
+from streamfs.gateway.core.options import Drift, Limits, Time
 from streamfs.gateway.settings.broker import Broker
-from streamfs.gateway.settings.sections import Commit, Drift, HomeAssistant, Http, Limits, Logging, Time
-from streamfs.gateway.settings.sources import InputSource
+from streamfs.gateway.settings.sections import Commits, HomeAssistant, Http, Logging, TopLevel
+from streamfs.gateway.settings.sources import STANDARD_SOURCE, InputSource
 from streamfs.gateway.settings.streams import Streams
 from streamfs.gateway.settings.toml_lines import Place, line_of, lines_of
 from streamfs.gateway.settings.toml_problems import Problems
 from streamfs.gateway.settings.toml_section import Section
 
+_SECTIONS = {
+    "time": Time,
+    "limits": Limits,
+    "commit": Commits,
+    "http": Http,
+    "log": Logging,
+    "homeassistant": HomeAssistant,
+    "drift": Drift,
+}
+"""The plain sections; those that are missing stay as `Settings` has them."""
 
-@dataclass(frozen=True)
-class Settings:
-    """All that a gateway is told.
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(TopLevel):
+    """The settings of a gateway: the options of its core, and all else.
 
     Parameters
     ----------
     file : pathlib.Path
-        Where it stands.
-    model : pathlib.Path
-        The model file.
-    broker : Broker
-        The connection to the broker.
-    name : str
-        The gateway's name, in its client id and its topics.
-    prefix : str
-        First part of the topics that it publishes to.
-    state : pathlib.Path, optional
-        Folder of log and journal; None keeps nothing.
-    spool : pathlib.Path, optional
-        Folder for segments of the log that are not needed any more; None removes them.
-    trust : bool
-        Whether a pickled River model may be loaded.
-    profile : str
-        The nodes' radio, a key of `streamfs.costs.radio_profiles.PROFILES`.
-    time : Time
-        What time it is for the streams.
-    streams : Streams
-        Who the streams are.
-    sources : tuple of InputSource
-        Which topics carry what; the first that fits a topic counts.
-    limits : Limits
-        What the gateway bears.
-    commit : Commit
-        When what was received is made durable.
-    http : Http, optional
-        Where metrics and health are served; None serves none.
-    log : Logging
-        What is told on standard error.
-    homeassistant : HomeAssistant, optional
-        How streams introduce themselves; None if they do not.
-    drift : Drift, optional
-        How decisions are watched for drift; None if they are not.
+        Where they are from.
     lines : mapping of tuple to int
-        Where in the file its keys stand; see `lines_of`.
+        The lines of the file's keys; see `lines_of`.
+    sources : tuple of InputSource
+        Topics and what they carry; the first that matches a topic counts.
+
+    Other parameters are the top-level keys and the sections of ``gateway.toml``.
     """
 
     file: Path
-    model: Path
     broker: Broker
-    name: str = "gateway"
-    prefix: str = "streamfs"
-    state: Path | None = None
-    spool: Path | None = None
-    trust: bool = False
-    profile: str = "transmissions"
-    time: Time = field(default_factory=Time)
     streams: Streams = field(default_factory=Streams)
-    sources: tuple[InputSource, ...] = (InputSource(),)
-    limits: Limits = field(default_factory=Limits)
-    commit: Commit = field(default_factory=Commit)
+    sources: tuple[InputSource, ...] = (STANDARD_SOURCE,)
+    commit: Commits = field(default_factory=Commits)
     http: Http | None = None
     log: Logging = field(default_factory=Logging)
     homeassistant: HomeAssistant | None = None
-    drift: Drift | None = None
     lines: Mapping[Place, int] = field(default_factory=dict, repr=False, compare=False)
 
     def where(self, *place: str | int) -> str:
@@ -161,49 +131,25 @@ def read_settings(path: str | PathLike[str]) -> Settings:
         raise SettingsError(_with_line(file, error)) from error
     lines = lines_of(text)
     problems = Problems(file, lines)
-    settings = _settings(file, Section(values, (), problems), lines)
+    found = _sections(Section(values, (), problems))
     problems.tell()
-    return settings
+    return Settings(file=file, lines=lines, **found)
 
 
-def _settings(file: Path, top: Section, lines: Mapping[Place, int]) -> Settings:
-    name = top.checked("name", partial(check_name, "name"), Settings.name)
-    state, spool = top.path("state"), top.path("spool")
-    if spool is not None and state is None:
-        top.note("spool", "is there without state, expected both")
-    model = top.needed("model", "the path of a model file")
-    sections = {
-        key: top.section(key)
-        for key in ("broker", "time", "streams", "limits", "commit", "http", "log", "homeassistant", "drift")
+def _sections(top: Section) -> dict[str, Any]:
+    """Return what the file has, by the names of `Settings`."""
+    tables = {key: top.section(key) for key in ("broker", "streams", *_SECTIONS)}
+    sources = tuple(source.read(InputSource) for source in top.sections("source"))
+    found = vars(top.read(TopLevel)) | {
+        key: tables[key].read(kind) for key, kind in _SECTIONS.items() if tables[key].exists
     }
-    settings = Settings(
-        file,
-        top.path("model") or Path(model),
-        Broker.read(sections["broker"], name),
-        name,
-        top.checked("prefix", partial(check_topic, "prefix"), Settings.prefix),
-        state,
-        spool,
-        top.flag("trust", Settings.trust),
-        top.text("profile", Settings.profile, tuple(PROFILES)),
-        Time.read(sections["time"]),
-        Streams.read(sections["streams"]),
-        tuple(InputSource.read(source) for source in top.sections("source")) or Settings.sources,
-        Limits.read(sections["limits"]),
-        Commit.read(sections["commit"]),
-        Http.read(sections["http"]) if sections["http"].is_there else None,
-        Logging.read(sections["log"]),
-        HomeAssistant.read(sections["homeassistant"]) if sections["homeassistant"].is_there else None,
-        Drift.read(sections["drift"]) if sections["drift"].is_there else None,
-        lines,
-    )
-    _finish([top, *(section for section in sections.values() if section.is_there)])
-    return settings
-
-
-def _finish(sections: Iterable[Section]) -> None:
-    for section in sections:
-        section.finish()
+    found["broker"] = tables["broker"].read(Broker, client_id=f"streamfs-{found['name']}")
+    found["streams"] = Streams.read(tables["streams"])
+    if sources:
+        found["sources"] = sources
+    if found["drift"] is not None and not found["drift"].enabled:
+        found["drift"] = None
+    return found
 
 
 def _with_line(file: Path, error: Exception) -> str:

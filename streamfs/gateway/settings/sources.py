@@ -1,94 +1,88 @@
-"""Sections ``[[source]]`` of ``gateway.toml``: which topics carry what, in which format."""
+"""Sections ``[[source]]`` of ``gateway.toml``: topics, their formats and channels."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Annotated
 
 from feature_extractors.report import split_channel
 from streamfs.errors import MissingExtraError
 from streamfs.gateway.core.bindings import STANDARD, Route
-from streamfs.gateway.messages.codecs import FORMATS, MAX_SAMPLES
+from streamfs.gateway.core.option_declaration import Option, OptionSection
+from streamfs.gateway.messages.codecs import FORMATS
 from streamfs.gateway.messages.codecs.checks import TIME_UNITS
+from streamfs.gateway.messages.message import MAX_SAMPLES
 from streamfs.gateway.messages.topics import Template, check_name
-from streamfs.gateway.settings.toml_section import Section
 
 _NAMES_CHANNELS = ("senml+json", "senml+cbor", "chirpstack")  # formats whose payloads do
 
 
-@dataclass(frozen=True)
-class InputSource:
-    """Which topics carry what, in which format.
+def check_channel(channel: str) -> None:
+    """Check a channel as a node knows it.
 
-    Parameters
-    ----------
-    topic : str
-        Template of the topics; see `Template`.
-    format : str
-        Name of the format; see `codec_for`.
-    channel : str, optional
-        Channel that is reported on, where neither topic nor payload names it.
-    fields : mapping of str to str
-        Paths or names in the payload to channels; empty if there are none.
-    value, time, sequence : str, optional
-        Paths in plain JSON.
-    time_unit : str
-        Unit of times in plain JSON.
+    Raises
+    ------
+    ValueError
+        If it cannot be in a topic or cannot be parsed.
     """
+    check_name("channel", channel)
+    split_channel(channel)
 
-    topic: str = STANDARD.template.text
-    format: str = "auto"
-    channel: str | None = None
-    fields: Mapping[str, str] = field(default_factory=dict)
-    value: str | None = None
-    time: str | None = None
-    time_unit: str = "s"
-    sequence: str | None = None
 
-    @classmethod
-    def read(cls, section: Section) -> Self:
-        """Read one table of ``[[source]]``."""
-        section.needed("topic", "a topic such as zigbee2mqtt/{node}")
-        source = cls(
-            section.checked("topic", Template, cls.topic),
-            section.text("format", cls.format, FORMATS),
-            None if "channel" not in section else section.checked("channel", check_channel, ""),
-            section.mapping("fields"),
-            section.text("value", None),
-            section.text("time", None),
-            section.text("time_unit", cls.time_unit, TIME_UNITS),
-            section.text("sequence", None),
-        )
-        for key, text in source.contradictions() if "topic" in section else ():
-            section.note(key, text)
-        section.finish()
-        return source
+@dataclass(frozen=True)
+class InputSource(OptionSection):
+    """A section ``[[source]]``: topics with their format and channels."""
 
-    def contradictions(self) -> list[tuple[str, str]]:
-        """Return what does not go together: keys, and what is wrong with them."""
-        found = []
+    topic: Annotated[
+        str,
+        Option(
+            "A topic such as zigbee2mqtt/{node}: `{node}` is the node's name, `{channel}` the channel's; each may "
+            "be part of a level. `+` is any level. If several sources match a topic, the first counts",
+            check=Template,
+        ),
+    ]
+    format: Annotated[str, Option("See below", choices=FORMATS)] = "auto"
+    channel: Annotated[
+        str | None, Option("The channel, if neither topic nor payload names it", check=check_channel)
+    ] = None
+    fields: Annotated[
+        Mapping[str, str], Option("For payloads with several values: the path of each value, and its channel")
+    ] = field(default_factory=dict)
+    value: Annotated[str | None, Option("For plain JSON: the value's path, with dots")] = None
+    time: Annotated[str | None, Option("For plain JSON: the time's path")] = None
+    time_unit: Annotated[
+        str,
+        Option(
+            'For plain JSON: `"s"`, `"ms"`, `"us"`, `"ns"`, or `"iso"` for text such as `2025-01-31T12:00:00Z`, '
+            "in UTC unless it has an offset",
+            choices=TIME_UNITS,
+        ),
+    ] = "s"
+    sequence: Annotated[str | None, Option("For plain JSON: the sequence number's path")] = None
+
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """Yield what does not go together: a key, and what is wrong with it."""
         by_topic = "{channel}" in self.topic
         by_payload = self.format in _NAMES_CHANNELS or bool(self.fields)
         if self.channel is not None and (by_topic or by_payload):
-            found.append(("channel", f"is there, but the {'topic' if by_topic else 'payload'} names the channel"))
+            yield "channel", f"is set, but the {'topic' if by_topic else 'payload'} names the channel"
         elif by_topic and by_payload:
-            found.append(("topic", f"is {self.topic!r}, but the payload names the channels; expected + there"))
+            yield "topic", f"is {self.topic!r}, but the payload names the channels; expected + there"
         elif self.channel is None and not (by_topic or by_payload or self.format == "auto"):
-            found.append(("channel", "is missing, for neither topic nor payload names it"))
+            yield "channel", "is missing, and neither topic nor payload names it"
         try:
             self.route()
         except (ValueError, MissingExtraError) as error:
-            found.append(("", f"cannot be: {error}"))
-        return found
+            yield "", f"cannot be: {error}"
 
     @property
     def channels(self) -> tuple[str, ...] | None:
-        """Channels that the source can report on; None if topics or payloads name them."""
+        """Channels of the source; None if topics or payloads name them."""
         if self.channel is not None:
             return (self.channel,)
         return tuple(self.fields.values()) or None
 
     def route(self, max_samples: int = MAX_SAMPLES) -> Route:
-        """Return the source as bindings want it, whose messages may have so many samples."""
+        """Return the source as a route of bindings, for messages of at most ``max_samples`` samples."""
         return Route.of(
             self.topic,
             self.format,
@@ -102,13 +96,5 @@ class InputSource:
         )
 
 
-def check_channel(channel: str) -> None:
-    """See that a channel is one, as a node knows it.
-
-    Raises
-    ------
-    ValueError
-        If it cannot stand in a topic or be read, naming it.
-    """
-    check_name("channel", channel)
-    split_channel(channel)
+STANDARD_SOURCE = InputSource(STANDARD.template.text)
+"""The source of a file that has none."""

@@ -1,102 +1,74 @@
 """Section ``[streams]`` of ``gateway.toml``: who the streams are."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Self
 
 from streamfs.gateway.core.bindings import Bindings, Route
+from streamfs.gateway.core.option_declaration import Option, OptionSection
+from streamfs.gateway.core.options import StreamTimes
 from streamfs.gateway.core.pairs import group_pairs
 from streamfs.gateway.messages.topics import check_name
 from streamfs.gateway.settings.pairs_file import read_pairs
 from streamfs.gateway.settings.toml_section import Section
 
+_check_node, _check_stream = partial(check_name, "node"), partial(check_name, "stream")
+
 
 @dataclass(frozen=True)
-class Group:
-    """Nodes of which every pair is a stream.
+class Group(OptionSection):
+    """A section ``[[streams.group]]``: every pair of its nodes is a stream."""
 
-    Parameters
-    ----------
-    nodes : tuple of str
-        At least two.
-    roles : tuple of str
-        Two: of the node that comes first, and of the other.
-    """
+    nodes: Annotated[tuple[str, ...], Option("At least two nodes", check=_check_node)]
+    roles: Annotated[tuple[str, ...], Option("Roles of the node listed first, and of the other")] = ("a", "b")
 
-    nodes: tuple[str, ...]
-    roles: tuple[str, ...] = ("a", "b")
-
-    @classmethod
-    def read(cls, section: Section) -> Self:
-        """Read one table of ``[[streams.group]]``."""
-        group = cls(_names(section, "nodes"), section.texts("roles") or cls.roles)
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """Yield what does not go together: a key, and what is wrong with it."""
         try:
-            group_pairs(group.nodes[:2], group.roles)
+            group_pairs(self.nodes[:2], self.roles)
         except ValueError as error:
-            section.note("", f"cannot be: {error}")
-        section.finish()
-        return group
+            yield "", f"cannot be: {error}"
 
 
 @dataclass(frozen=True)
-class Streams:
-    """Who the streams are.
+class Streams(StreamTimes):
+    """Section ``[streams]``: the streams; with ``pairs``, nodes by stream and role, and ``groups`` of nodes."""
 
-    Parameters
-    ----------
-    nodes : tuple of str
-        Nodes of which each is a stream.
-    any_node : bool
-        Whether every node that is heard is a stream.
-    pairs_file : pathlib.Path, optional
-        CSV file of streams and their nodes by role; see `read_pairs`.
-    pairs : mapping of str to mapping of str to str
-        Streams and their nodes by role.
-    groups : tuple of Group
-        Nodes of which every pair is a stream.
-    expire_after : float, optional
-        Seconds of event time after which a stream that is not heard is forgotten; None keeps it.
-    reopen_after : float, optional
-        Seconds of event time from a decision to the stream's next episode; None waits for a command.
-    """
-
-    nodes: tuple[str, ...] = ()
-    any_node: bool = True
-    pairs_file: Path | None = None
+    nodes: Annotated[tuple[str, ...], Option("Nodes of which each is a stream", check=_check_node)] = ()
+    any_node: Annotated[
+        bool, Option("Every node that sends readings is a stream; true unless streams are named")
+    ] = True
+    pairs_file: Annotated[Path | None, Option("CSV file of streams and their nodes by role")] = None
     pairs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     groups: tuple[Group, ...] = ()
-    expire_after: float | None = None
-    reopen_after: float | None = None
 
     @classmethod
     def read(cls, section: Section) -> Self:
         """Read the section."""
-        named = [key for key in ("nodes", "pairs_file", "pairs", "group") if key in section]
-        any_node = section.flag("any_node", default=not named)
-        if any_node and named:
-            section.note("any_node", f"is true beside {named[0]}, expected one of them")
-        elif not any_node and not named:
-            section.note("any_node", "is false, expected nodes, pairs_file, pairs or group")
-        if "nodes" in named and len(named) > 1:
-            section.note("nodes", f"is there beside {named[1]}: the model's streams are nodes or pairs, not both")
-        if named and "expire_after" in section:
-            section.note("expire_after", f"is there beside {named[0]}: streams that are named are never forgotten")
-        expire_after = section.number("expire_after", None, above=0)
-        reopen_after = section.number("reopen_after", None, least=0)
-        if expire_after is not None and expire_after <= (reopen_after or 0.0):
-            section.note("expire_after", f"is {expire_after}, expected more than reopen_after, {reopen_after}")
-        pairs = section.section("pairs")
-        return cls(
-            _names(section, "nodes"),
-            any_node,
-            section.path("pairs_file"),
-            {stream: _roles(pairs, stream) for stream in pairs.keys()},  # noqa: SIM118 - a section is no mapping
-            tuple(Group.read(group) for group in section.sections("group")),
-            expire_after,
-            reopen_after,
+        is_named = any(key in section for key in ("nodes", "pairs_file", "pairs", "group"))
+        return section.read(
+            cls,
+            any_node=not is_named,
+            pairs=section.section("pairs").texts_of_tables(_check_stream, _check_node),
+            groups=tuple(group.read(Group) for group in section.sections("group")),
         )
+
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """Yield what does not go together: a key, and what is wrong with it."""
+        yield from super().contradictions()
+        values = {"nodes": self.nodes, "pairs_file": self.pairs_file, "pairs": self.pairs, "group": self.groups}
+        named = [key for key, value in values.items() if value]
+        if self.any_node and named:
+            yield "any_node", f"is true besides {named[0]}, expected one of them"
+        elif not (self.any_node or named):
+            yield "any_node", "is false, expected nodes, pairs_file, pairs or group"
+        if self.nodes and len(named) > 1:
+            yield "nodes", f"is set besides {named[1]}: the model's streams are nodes or pairs, not both"
+        if named and self.expire_after is not None:
+            yield "expire_after", f"is set besides {named[0]}: streams that are named are never forgotten"
 
     def bindings(self, channels: Sequence[str], routes: tuple[Route, ...], limit: int) -> Bindings:
         """Bind the streams for a model's channels.
@@ -140,27 +112,3 @@ class Streams:
 def _check_number(n_streams: int, limit: int) -> None:
     if n_streams > limit:
         raise ValueError(f"there are {n_streams} streams, expected at most {limit} (limits.streams)")
-
-
-def _names(section: Section, key: str) -> tuple[str, ...]:
-    """Return an array of nodes."""
-    names = section.texts(key)
-    for name in names:
-        _check(section, key, "node", name)
-    return names
-
-
-def _roles(pairs: Section, stream: str) -> dict[str, str]:
-    """Return the nodes of a stream by role."""
-    nodes = pairs.mapping(stream)
-    _check(pairs, stream, "stream", stream)
-    for node in nodes.values():
-        _check(pairs, stream, "node", node)
-    return nodes
-
-
-def _check(section: Section, key: str, what: str, name: str) -> None:
-    try:
-        check_name(what, name)
-    except ValueError as error:
-        section.note(key, f"cannot be: {error}")

@@ -8,7 +8,6 @@ from pathlib import Path
 from streamfs.errors import SettingsError
 from streamfs.gateway.settings.toml_lines import Place, line_of
 
-_SHOWN = 60  # characters of an offending value
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -55,12 +54,6 @@ def dotted(place: Place) -> str:
     """
     keys = (key for key in place if isinstance(key, str))
     return ".".join(key if _BARE.fullmatch(key) else f'"{key}"' for key in keys)
-
-
-def shown(value: object) -> str:
-    """Return the beginning of a value as text."""
-    text = str(value).lower() if isinstance(value, bool) else repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def nearest(word: str, known: Sequence[str]) -> str:

@@ -1,21 +1,16 @@
-"""A table of a TOML file, read key by key; what is wrong is noted with its line, and told all at once."""
+"""A table of a TOML file, read option by option; faults are collected with their lines, not raised one by one."""
 
-from collections.abc import Callable, Sequence
-from math import inf
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING
 from pathlib import Path
 from typing import Any, TypeVar
 
+from streamfs.gateway.core.option_declaration import MAX_WHOLE, Declared, Option, OptionSection, declared, shown
 from streamfs.gateway.settings.toml_lines import Place
-from streamfs.gateway.settings.toml_problems import Problems, nearest, shown
+from streamfs.gateway.settings.toml_problems import Problems, nearest
 
-T = TypeVar("T")
+S = TypeVar("S", bound=OptionSection)
 V = TypeVar("V")
-
-MOST = 2**53
-"""Largest whole number."""
-
-MOST_SECONDS = 1e9
-"""Longest time."""
 
 _KINDS = {
     str: "text",
@@ -25,29 +20,29 @@ _KINDS = {
     list: "an array",
     dict: "a table",
 }
+_TOML_KINDS = {Path: str, tuple: list, Mapping: dict}  # of options that TOML writes as another kind
 
 
 class Section:
-    """One table.
-
-    Each of its methods returns the value of a key, or what stands in for it where there is none or it is wrong.
+    """A table of the file.
 
     Parameters
     ----------
     values : object
-        What the file has for it; None if it has none.
+        Its content; None if the file has no such table.
     place : tuple
         Where the table is.
     problems : Problems
-        Where to note what is wrong.
+        Collects the faults.
     """
 
     def __init__(self, values: Any, place: Place, problems: Problems) -> None:
-        self.is_there = values is not None
-        self.place = place
+        self.exists = values is not None
+        self._place = place
         self._problems = problems
-        self._asked: set[str] = set()
-        if self.is_there and not isinstance(values, dict):
+        self._known: set[str] = set()
+        self._is_sound = True
+        if self.exists and not isinstance(values, dict):
             problems.add(place, f"is {shown(values)}, expected a table")
             values = None
         self._values: dict[str, Any] = values or {}
@@ -56,130 +51,86 @@ class Section:
         return key in self._values
 
     def note(self, key: str, text: str) -> None:
-        """Note what is wrong with a key, or with the whole table if the key is empty."""
-        self._problems.add((*self.place, key) if key else self.place, text)
-
-    def text(self, key: str, default: T, choices: Sequence[str] = ()) -> str | T:
-        """Return a text that is not empty; one of the choices, if there are any."""
-        value = self._get(key, str)
-        if value is None:
-            return default
-        if choices and value not in choices:
-            self.note(key, f"is {shown(value)}, expected one of {', '.join(choices)}{nearest(value, choices)}")
-            return default
-        return self._checked(key, value, default, bool(value), "text that is not empty")
-
-    def secret(self, key: str) -> str | None:
-        """Return a text that is never shown."""
-        if not isinstance(self._values.get(key, ""), str):
-            self._asked.add(key)
-            self.note(key, "is no text, expected text")
-            return None
-        return self.text(key, None)
-
-    def needed(self, key: str, what: str) -> str:
-        """Return a text that must be there."""
-        if key not in self._values:
-            self._asked.add(key)
-            self.note(key, f"is missing, expected {what}")
-        return self.text(key, "")
-
-    def number(
-        self, key: str, default: T, least: float = -inf, above: float = -inf, most: float = MOST_SECONDS
-    ) -> float | T:
-        """Return a number within bounds."""
-        value = self._get(key, float)
-        if value is None:
-            return default
-        low = f"more than {above:g}" if least < above else f"at least {least:g}"
-        is_right = least <= value <= most and value > above
-        return self._checked(key, value, default, is_right, f"a number, {low} and at most {most:g}")
-
-    def whole(self, key: str, default: T, least: int, most: int = MOST) -> int | T:
-        """Return a whole number within bounds."""
-        value = self._get(key, int)
-        if value is None:
-            return default
-        high = "" if most == MOST else f" and at most {most}"
-        return self._checked(key, value, default, least <= value <= most, f"at least {least}{high}")
-
-    def flag(self, key: str, default: bool) -> bool:
-        """Return true or false."""
-        value = self._get(key, bool)
-        return default if value is None else value
-
-    def path(self, key: str) -> Path | None:
-        """Return a path, taken from the folder of the file; None if there is none."""
-        value = self.text(key, None)
-        return None if value is None else Path(self._problems.file.parent, Path(value).expanduser()).absolute()
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        """Return an array of texts, each once and at least one if it is there."""
-        values = self._get(key, list)
-        if values is None:
-            return ()
-        is_right = bool(values) and all(isinstance(value, str) for value in values)
-        if not is_right or len(set(values)) < len(values):
-            self.note(key, f"is {shown(values)}, expected an array of texts, at least one and none of them twice")
-            return ()
-        return tuple(values)
-
-    def mapping(self, key: str) -> dict[str, str]:
-        """Return a table of texts, at least one if it is there."""
-        values = self._get(key, dict)
-        if values is None:
-            return {}
-        if not values or not all(isinstance(value, str) for value in values.values()):
-            self.note(key, f"is {shown(values)}, expected a table of texts, at least one")
-            return {}
-        return dict(values)
-
-    def checked(self, key: str, check: Callable[[str], object], default: str) -> str:
-        """Return a text that a function does not refuse with a ValueError."""
-        value = self.text(key, default)
-        try:
-            check(value)
-        except ValueError as error:
-            text = str(error)
-            self.note(key, text.removeprefix(f"{key} ") if text.startswith(f"{key} ") else f"cannot be: {text}")
-        return value
+        """Note a fault of a key, or of the whole table if the key is empty."""
+        self._is_sound = False
+        self._problems.add((*self._place, key) if key else self._place, text)
 
     def section(self, key: str) -> "Section":
         """Return a table within this one."""
-        self._asked.add(key)
-        return Section(self._values.get(key), (*self.place, key), self._problems)
+        self._known.add(key)
+        return Section(self._values.get(key), (*self._place, key), self._problems)
 
     def sections(self, key: str) -> list["Section"]:
         """Return the tables of an array."""
         values = self._get(key, list) or ()
-        return [Section(value, (*self.place, key, n), self._problems) for n, value in enumerate(values)]
+        return [Section(value, (*self._place, key, n), self._problems) for n, value in enumerate(values)]
 
-    def keys(self) -> tuple[str, ...]:
-        """Return all keys, which are known then."""
-        self._asked.update(self._values)
-        return tuple(self._values)
-
-    def finish(self) -> None:
-        """Note the keys that nobody has asked for."""
+    def texts_of_tables(
+        self, check_key: Callable[[str], object], check: Callable[[str], object]
+    ) -> dict[str, Any]:
+        """Return all keys, each a table of texts, after checking keys and texts."""
+        tables = {}
         for key in self._values:
-            if key not in self._asked:
-                known = sorted(self._asked)
-                hint = nearest(key, known) or f", expected one of {', '.join(known)}"
-                self.note(key, f"is unknown{hint}")
+            option = Option("", check=check)
+            tables[key] = self._value(Declared(key, Mapping, option, {}), {})
+            try:
+                check_key(key)
+            except ValueError as error:
+                self.note(key, f"cannot be: {error}")
+        return tables
 
-    def _get(self, key: str, kind: type[V]) -> V | None:
-        """Return a value of a kind; None if there is none, or one of another kind, which is noted."""
-        self._asked.add(key)
+    def read(self, kind: type[S], **defaults: Any) -> S:
+        """Return the table as a section of a kind; unknown keys and contradictions are noted.
+
+        A wrong value becomes the default. Tables and arrays of tables must be read before, or are unknown keys.
+        """
+        values = {key: self._value(each, defaults.get(key, each.default)) for key, each in declared(kind).items()}
+        self._note_unknown_keys()
+        section = kind(**(defaults | values))
+        for key, text in section.contradictions() if self._is_sound else ():
+            self.note(key, text)
+        return section
+
+    def _value(self, each: Declared, default: Any) -> Any:
+        """Return the value of an option, or its default if it is missing or wrong."""
+        key, kind, option, _ = each
+        value = self._get(key, _TOML_KINDS.get(kind, kind), is_secret=option.is_secret)
+        if value is None:
+            if default is MISSING and key not in self._values:
+                self.note(key, f"is missing, expected {option.sentence[0].lower()}{option.sentence[1:]}")
+            return kind() if default is MISSING else default
+        fault = _fault_of_container(value) or option.fault(key, tuple(value) if kind is tuple else value)
+        if fault:
+            self.note(key, fault + (nearest(value, option.choices) if option.choices else ""))
+            return default
+        if kind is Path:
+            return Path(self._problems.file.parent, Path(value).expanduser()).absolute()
+        return tuple(value) if kind is tuple else value
+
+    def _get(self, key: str, kind: type[V], *, is_secret: bool = False) -> V | None:
+        """Return a value of a type of TOML; None if it is missing, or of another type, which is noted."""
+        self._known.add(key)
         value = self._values.get(key)
-        if kind is float and type(value) is int and abs(value) <= MOST:
+        if kind is float and type(value) is int and abs(value) <= MAX_WHOLE:
             value = float(value)
         if value is not None and type(value) is not kind:
-            self.note(key, f"is {shown(value)}, expected {_KINDS[kind]}")
+            found = f"not {_KINDS[kind]}" if is_secret else shown(value)
+            self.note(key, f"is {found}, expected {_KINDS[kind]}")
             return None
         return value
 
-    def _checked(self, key: str, value: V, default: T, is_right: bool, expected: str) -> V | T:
-        if not is_right:
-            self.note(key, f"is {shown(value)}, expected {expected}")
-            return default
-        return value
+    def _note_unknown_keys(self) -> None:
+        known = sorted(self._known)
+        for key in self._values:
+            if key not in self._known:
+                self.note(key, "is unknown" + (nearest(key, known) or f", expected one of {', '.join(known)}"))
+
+
+def _fault_of_container(value: object) -> str:
+    """Return what is wrong with an array or a table that must hold texts; empty for all else."""
+    if isinstance(value, list):
+        if not (value and all(isinstance(text, str) for text in value) and len(set(value)) == len(value)):
+            return f"is {shown(value)}, expected an array of texts, at least one and none of them twice"
+    elif isinstance(value, dict) and not (value and all(isinstance(text, str) for text in value.values())):
+        return f"is {shown(value)}, expected a table of texts, at least one"
+    return ""

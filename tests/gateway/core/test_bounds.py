@@ -9,6 +9,7 @@ from helpers.records import (
     command,
     ids,
     label,
+    make_options,
     message,
     new_core,
     outcome,
@@ -18,7 +19,6 @@ from helpers.records import (
 
 from streamfs.gateway.core.bindings import Bindings, Route
 from streamfs.gateway.core.core import Core
-from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.reading_buffer import ReadingBuffer
 from streamfs.gateway.core.records import MESSAGE, Record, clock_record, model_record, start_record
 
@@ -36,7 +36,7 @@ def begun(**options):
 
 
 def test_streams_beyond_the_limit_are_refused_and_counted():
-    core = begun(max_streams=3)
+    core = begun(streams=3)
     effects = core.take([reading(f"n{i}", t) for t in range(4) for i in range(5)])
     assert sorted(core.roster.nodes) == ["n0", "n1", "n2"]
     assert core.counters["refused"] == 8
@@ -45,7 +45,7 @@ def test_streams_beyond_the_limit_are_refused_and_counted():
 
 
 def test_where_there_are_too_many_the_one_heard_longest_ago_gives_way():
-    core = begun(max_streams=3, evicts=True)
+    core = begun(streams=3, streams_when_full="evict")
     core.take([reading("n0", 0), reading("n1", 1), reading("n2", 2), reading("n0", 3)])
     effects = core.take([reading("n3", 4)])
     assert sorted(core.roster.nodes) == ["n0", "n2", "n3"]
@@ -55,20 +55,20 @@ def test_where_there_are_too_many_the_one_heard_longest_ago_gives_way():
 
 
 def test_those_that_were_never_heard_give_way_first():
-    core = begun(max_streams=2, evicts=True)
+    core = begun(streams=2, streams_when_full="evict")
     core.take([reading("n0", 0), raw("sensors/mute/x", b"?"), reading("n1", 1)])
     assert sorted(core.roster.nodes) == ["n0", "n1"]
 
 
 def test_of_many_streams_one_in_a_hundred_gives_way_at_once():
-    core = begun(max_streams=200, evicts=True)
+    core = begun(streams=200, streams_when_full="evict")
     core.take([reading(f"n{i}", i / 10) for i in range(201)])
     assert core.counters["evicted"] == 2
     assert core.roster.n_streams == 199
 
 
 def test_a_stream_that_gave_way_and_comes_again_counts_on():
-    core = begun(max_streams=1, evicts=True)
+    core = begun(streams=1, streams_when_full="evict")
     decisions = []
     for turn in range(6):
         node = f"n{turn % 2}"
@@ -77,7 +77,7 @@ def test_a_stream_that_gave_way_and_comes_again_counts_on():
 
 
 def test_nothing_of_a_stream_is_left_to_the_next_under_its_number():
-    core = begun(max_streams=1, evicts=True)
+    core = begun(streams=1, streams_when_full="evict")
     core.take([message("n0", 0.0, 0.0, 7), message("n0", 1.0, 0.0, 8), message("n0", 9.0, 0.0, 9)])
     core.take([message("n1", 1.0, 0.0, 7)])
     assert core.counters["duplicate"] == 0
@@ -102,7 +102,7 @@ def test_expiry_before_a_stream_reopens_is_refused():
         begun(expire_after=5.0, reopen_after=9.0)
 
 
-@pytest.mark.parametrize("options", [{"expire_after": 5.0}, {"max_streams": 1, "evicts": True}])
+@pytest.mark.parametrize("options", [{"expire_after": 5.0}, {"streams": 1, "streams_when_full": "evict"}])
 def test_what_nodes_have_spent_stays_in_the_account_when_they_are_forgotten(options):
     core = begun(profile="cc2420", **options)
     heard = [("n0", 0), ("n0", 1), ("n1", 1), ("n2", 8), ("n2", 9), ("n2", 10)]
@@ -188,7 +188,7 @@ def test_another_command_is_a_dead_letter(payload):
 
 
 def test_readings_beyond_what_may_wait_are_dropped_and_counted():
-    core, _ = new_core(MODELS, ANY, lateness=100.0, max_pending=4)
+    core, _ = new_core(MODELS, ANY, lateness=100.0, pending=4)
     core.take([reading("n0", t) for t in range(10)])
     assert core.counters["overflow"] == 6
     assert core.joiner.n_pending == 4
@@ -243,15 +243,25 @@ def test_a_node_that_gets_a_name_is_a_stream_from_the_next_start_on():
 
 
 def test_a_batch_of_a_new_node_makes_one_stream():
-    core = begun(max_streams=1)
+    core = begun(streams=1)
     core.take([batch("n0", 0.0, [0.0] * 5), batch("n1", 0.0, [0.0] * 5)])
     assert (core.roster.n_streams, core.counters["refused"]) == (1, 1)
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("lateness", -1.0), ("grace", float("nan")), ("expire_after", -1.0), ("max_streams", 0), ("max_pending", 0)],
+    [
+        *(("lateness", -1.0), ("overtaking", -1.0), ("grace", float("nan")), ("grace", float("inf"))),
+        *(
+            ("expire_after", -1.0),
+            ("streams", 0),
+            ("pending", 0),
+            ("delta", 0.0),
+            ("clock", "sun"),
+            ("name", "a/b"),
+        ),
+    ],
 )
 def test_options_out_of_range_are_refused_by_name(name, value):
-    with pytest.raises(ValueError, match=f"{name} is {value}, expected"):
-        Options(**{name: value})
+    with pytest.raises(ValueError, match=f"{name} is {value!r}, expected"):
+        make_options(**{name: value})

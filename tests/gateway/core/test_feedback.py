@@ -105,9 +105,9 @@ def test_with_labels_and_drift_the_effects_do_not_depend_on_how_records_are_divi
         for i, value in enumerate(values)
         for record in (*episodes([value], i), label("n0", "on" if i > 60 or value > 1 else "off", arrival=4.0 * i))
     ]
-    whole = begun(models[0], drift=0.2)
+    whole = begun(models[0], delta=0.2)
     expected = whole.take(records)
-    core, effects = take_divided(begun(models[1], drift=0.2), records, [97, 31], models[1], restoring=restoring)
+    core, effects = take_divided(begun(models[1], delta=0.2), records, [97, 31], models[1], restoring=restoring)
     assert outcome(core, effects) == outcome(whole, expected)
     assert content(core) == content(whole)
     assert whole.counters["alerts"] > 0
@@ -193,7 +193,7 @@ def alerts(effects):
 def test_drift_of_the_decisions_is_told_once(restoring):
     models = Models(TREE)
     core, effects = take_divided(
-        begun(models, drift=0.01), episodes([1.0] * 150 + [0.0] * 100), [300], models, restoring=restoring
+        begun(models, delta=0.01), episodes([1.0] * 150 + [0.0] * 100), [300], models, restoring=restoring
     )
     told = {alert["what"]: alert for alert in alerts(effects)}
     assert set(told) == {"completeness", "confidence", "feature mean(x)"}
@@ -204,7 +204,7 @@ def test_drift_of_the_decisions_is_told_once(restoring):
 
 
 def test_drift_of_the_accuracy_is_told_by_labels():
-    core, told = begun(Models(TREE), drift=0.01), []
+    core, told = begun(Models(TREE), delta=0.01), []
     for i in range(200):
         records = [*episodes([1.0], i), label("n0", "on" if i < 120 else "off")]
         told += alerts(core.take(records))

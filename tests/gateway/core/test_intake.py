@@ -63,7 +63,7 @@ def test_a_dead_letter_tells_where_it_came_from_and_is_not_retained():
 
 
 def test_a_payload_beyond_the_limit_is_rejected_unread():
-    core = begun(max_payload=40)
+    core = begun(payload_bytes=40)
     within, beyond = b"1" + b" " * 39, b"1" + b" " * 40
     (rejected,) = core.take([raw("sensors/n1/x", within), raw("sensors/n1/x", beyond)]).rejected
     assert rejected["error"] == "payload has 41 bytes, expected at most 40"

@@ -12,6 +12,7 @@ from numpy.testing import assert_array_equal
 from feature_extractors.report import Policy, split_channel
 from streamfs.gateway.core._grid import FOREVER
 from streamfs.gateway.core.joiner import Joiner, Timing
+from streamfs.gateway.core.options import Time
 from streamfs.gateway.core.reading_buffer import ReadingBuffer
 from streamfs.gateway.messages.codecs import Reading, TimedSeries
 
@@ -89,7 +90,8 @@ class Follower:
 
 
 def make_joiner(lateness=0.0, channels=CHANNELS, nodes=("n1",), max_silence=None, max_pending=10**6, **timing):
-    timing = Timing(PERIOD, lateness, **timing)
+    gaps = {name: timing.pop(name) for name in ("max_gap", "ahead") if name in timing}
+    timing = Timing(PERIOD, Time(lateness, **{"grace": 0.0, **timing}), **gaps)
     return Follower(channels, timing, nodes, max_silence, max_pending=max_pending)
 
 
@@ -364,7 +366,7 @@ def test_what_cannot_wait_is_dropped_and_counted():
 
 
 def test_a_stamp_too_far_ahead_is_refused_until_nothing_else_comes():
-    joiner = make_door(ahead=100.0, patience=10.0)
+    joiner = make_door(ahead=100.0, grace=10.0)
     joiner.add(*door(0.0, 1.0, 0), arrival=1000.0)
     joiner.add(*door(5000.0, 0.0, 1), arrival=1001.0)
     assert (joiner.counters["future"], joiner.newest) == (1, 0.0)
@@ -379,14 +381,14 @@ def test_the_samples_of_a_message_do_not_carry_each_other_ahead():
         joiner.add("n1", "door@flag:0.5", TimedSeries(times, np.zeros(len(times)), None), arrival=arrival)
         return joiner.newest, joiner.counters["future"]
 
-    joiner = make_door(ahead=100.0, patience=10.0)
+    joiner = make_door(ahead=100.0, grace=10.0)
     assert add(90.0 * np.arange(5), 1000.0) == (90.0, 3)  # the first that is ever heard
     assert add(90.0 * np.arange(2, 12), 1001.0) == (180.0, 12)
     assert add(1000.0 + 90.0 * np.arange(5), 1020.0) == (1090.0, 15)  # after a quiet
     assert add(1090.0 + PERIOD * np.arange(1, 1001), 1021.0) == (1590.0, 15)  # long, but as time goes
 
 
-WALL = {"on_wall": True, "max_delay": 3600.0}
+WALL = {"clock": "wall", "max_delay": 3600.0}
 
 
 def on_wall(stamps, arrivals, **options):
@@ -506,9 +508,6 @@ def test_a_node_may_count_beyond_what_is_remembered():
     [
         ("period", {"period": 0.0}),
         ("period", {"period": np.nan}),
-        ("lateness", {"period": 1.0, "lateness": -1.0}),
-        ("overtaking", {"period": 1.0, "overtaking": -1.0}),
-        ("patience", {"period": 1.0, "patience": np.inf}),
         ("ahead", {"period": 1.0, "ahead": 0.0}),
         ("max_gap", {"period": 1.0, "max_gap": -1}),
     ],

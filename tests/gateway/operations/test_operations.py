@@ -20,9 +20,9 @@ from streamfs.errors import MissingExtraError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.core import Core
 from streamfs.gateway.operations import notify, web
-from streamfs.gateway.operations.health import Health, Limits, Statistics
+from streamfs.gateway.operations.health import Health, HealthLimits, Statistics
 from streamfs.gateway.operations.json_log import configure
-from streamfs.gateway.operations.log_notes import REMARKS, LogNotes
+from streamfs.gateway.operations.log_notes import NOTES, LogNotes
 from streamfs.gateway.operations.metrics import HELP, Metrics
 
 HOST = "127.0.0.1"
@@ -61,7 +61,7 @@ def test_a_loop_that_stands_still_is_not_alive():
 def test_what_cannot_be_stored_or_waits_too_long_is_a_problem():
     health = Health(connected=True, subscribed=True, storing=False, loop_age=0.0, lag=31.0)
     assert health.problems() == ["nothing can be stored", "a message has waited 31.0 s to be stored"]
-    assert health.problems(Limits(lag=60.0)) == ["nothing can be stored"]
+    assert health.problems(HealthLimits(lag=60.0)) == ["nothing can be stored"]
 
 
 # Metrics
@@ -437,14 +437,14 @@ def test_a_watchdog_that_is_no_number_is_an_error(monkeypatch, text):
 
 
 def test_a_counter_that_rises_is_remarked_on_once(caplog):
-    remarks = LogNotes()
-    remarks.look({"late": 0, "messages": 3})
+    notes = LogNotes()
+    notes.look({"late": 0, "messages": 3})
     assert caplog.text == ""
-    remarks.look({"late": 51, "messages": 4})
-    remarks.look({"late": 60, "messages": 5})
-    assert caplog.messages == [f"{REMARKS['late']} (late: 51; further ones are only counted)"]
+    notes.look({"late": 51, "messages": 4})
+    notes.look({"late": 60, "messages": 5})
+    assert caplog.messages == [f"{NOTES['late']} (late: 51; further ones are only counted)"]
 
 
 def test_what_is_remarked_on_is_counted():
     core = Core(channels_procedure("x"), Bindings.single(["x"]))
-    assert REMARKS.keys() <= core.counters.keys()
+    assert NOTES.keys() <= core.counters.keys()

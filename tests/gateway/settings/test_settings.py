@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from streamfs.cli.app import cli, main
 from streamfs.errors import DataError, PayloadError, SettingsError, TransportError
+from streamfs.gateway.core.options import Drift, Limits, Time
 from streamfs.gateway.messages.codecs import Several
 from streamfs.gateway.settings.broker import Broker
-from streamfs.gateway.settings.preview import make_plan
-from streamfs.gateway.settings.sections import Commit, Drift, HomeAssistant, Http, Limits, Logging, Time
+from streamfs.gateway.settings.preview import preview_gateway
+from streamfs.gateway.settings.sections import Commits, HomeAssistant, Http, Logging
 from streamfs.gateway.settings.settings import read_settings
 from streamfs.gateway.settings.streams import Streams
 from streamfs.gateway.settings.toml_lines import line_of, lines_of
@@ -249,7 +250,7 @@ WRONG = {
     'prefix = "a/#"': "line 1: prefix is 'a/#', expected a topic without + and #",
     "trust = 1": "line 1: trust is 1, expected true or false",
     'profile = "cc2421"': "line 1: profile is 'cc2421', expected one of transmissions",
-    'spool = "there"': "line 1: spool is there without state, expected both",
+    'spool = "there"': "line 1: spool is set without state, expected both",
     "modell = 1": "line 1: modell is unknown; did you mean model?",
     "source = 5": "line 1: source is 5, expected an array",
     "source = [5]": "line 1: source is 5, expected a table",
@@ -267,9 +268,9 @@ WRONG = {
     "[streams]\nnodes = []": "line 2: streams.nodes is [], expected an array of texts",
     "[streams]\nnodes = [1]": "line 2: streams.nodes is [1], expected an array of texts",
     '[streams]\nnodes = ["n+"]': "line 2: streams.nodes cannot be: node is 'n+'",
-    '[streams]\nany_node = true\nnodes = ["n1"]': "line 2: streams.any_node is true beside nodes",
-    '[streams]\nnodes = ["n1"]\nexpire_after = 5': "line 3: streams.expire_after is there beside nodes",
-    '[streams]\nnodes = ["n1"]\npairs_file = "x"': "line 2: streams.nodes is there beside pairs_file",
+    '[streams]\nany_node = true\nnodes = ["n1"]': "line 2: streams.any_node is true besides nodes",
+    '[streams]\nnodes = ["n1"]\nexpire_after = 5': "line 3: streams.expire_after is set besides nodes",
+    '[streams]\nnodes = ["n1"]\npairs_file = "x"': "line 2: streams.nodes is set besides pairs_file",
     "[streams]\nreopen_after = -1": "line 2: streams.reopen_after is -1.0, expected a number, at least 0",
     "[streams.pairs.desk]\na = 1": "line 1: streams.pairs.desk is {'a': 1}, expected a table of texts",
     '[streams.pairs."a/b"]\na = "n1"': "line 1: streams.pairs.\"a/b\" cannot be: stream is 'a/b'",
@@ -279,9 +280,9 @@ WRONG = {
     "[[source]]": "line 1: source.topic is missing, expected a topic",
     '[[source]]\ntopic = "a/#"': "line 2: source.topic is 'a/#', expected one {node}",
     '[[source]]\ntopic = "a/{node}"\nformat = "xml"': "line 3: source.format is 'xml', expected one of auto, json",
-    '[[source]]\ntopic = "a/{node}"\nformat = "json"': "line 1: source.channel is missing, for neither topic nor",
-    '[[source]]\ntopic = "{channel}/{node}"\nchannel = "x"': "line 3: source.channel is there, but the topic",
-    '[[source]]\ntopic = "a/{node}"\nformat = "chirpstack"\nchannel = "x"': "line 4: source.channel is there, but",
+    '[[source]]\ntopic = "a/{node}"\nformat = "json"': "line 1: source.channel is missing, and neither topic nor",
+    '[[source]]\ntopic = "{channel}/{node}"\nchannel = "x"': "line 3: source.channel is set, but the topic",
+    '[[source]]\ntopic = "a/{node}"\nformat = "chirpstack"\nchannel = "x"': "line 4: source.channel is set, but",
     '[[source]]\ntopic = "{channel}/{node}"\nformat = "senml+json"': "line 2: source.topic is '{channel}/{node}'",
     '[[source]]\ntopic = "a/{node}"\nchannel = "x@often:3"': "line 3: source.channel cannot be: report policy is",
     '[[source]]\ntopic = "a/{node}"\nfields = { a = "x/y" }': "line 1: source cannot be: channel is 'x/y'",
@@ -312,9 +313,9 @@ WRONG_BROKER = {
     "qos = 2": "broker.qos is 2, expected at least 0 and at most 1",
     "receive_maximum = 65536": "broker.receive_maximum is 65536, expected at least 1 and at most 65535",
     "session_expiry = 4294967296": "broker.session_expiry is 4294967296, expected at least 0 and at most",
-    'password = "geheim"\npassword_env = "X"': "broker.password_env is there beside password, expected one",
-    'key = "me.key"': "broker.key is there without certificate, expected both",
-    "password = 1234": "broker.password is no text, expected text",
+    'password = "geheim"\npassword_env = "X"': "broker.password_env is set besides password, expected one",
+    'key = "me.key"': "broker.key is set without certificate, expected both",
+    "password = 1234": "broker.password is not text, expected text",
 }
 
 
@@ -370,7 +371,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
 # The examples of the documentation
 
 
-SECTIONS = {"broker": Broker, "time": Time, "limits": Limits, "commit": Commit, "http": Http, "log": Logging}
+SECTIONS = {"broker": Broker, "time": Time, "limits": Limits, "commit": Commits, "http": Http, "log": Logging}
 
 
 def blocks():
@@ -389,7 +390,7 @@ def test_the_documentation_shows_every_key_of_the_sections_with_its_default(read
     for name, section in SECTIONS.items():
         shown = set(values[name]) | ({"password", "password_env"} if name == "broker" else set())
         assert shown == {each.name for each in fields(section)}
-    assert (settings.limits, settings.commit, settings.http) == (Limits(), Commit(), Http())
+    assert (settings.limits, settings.commit, settings.http) == (Limits(), Commits(), Http())
     assert replace(settings.time, lateness=None) == Time()
     assert (settings.log, settings.drift, settings.homeassistant) == (Logging(), Drift(), HomeAssistant())
 
@@ -533,7 +534,7 @@ def test_streams_that_cannot_be_bound_are_refused(read, text, channels, message)
 
 
 def test_settings_that_come_from_no_file_have_no_lines(read):
-    settings = replace(read(LEAST), file=Path("the command line"), lines={}, streams=Streams(("n1", "n#")))
+    settings = replace(read(LEAST), file=Path("the command line"), lines={}, streams=Streams(nodes=("n1", "n#")))
     with pytest.raises(SettingsError, match=r"^the command line: streams cannot be bound: stream is 'n#'"):
         settings.bindings(["light"])
 
@@ -577,7 +578,7 @@ def test_what_a_gateway_would_do_is_shown():
     result = check(SOUND)
     assert result.exit_code == 0
     assert max(map(len, result.output.splitlines())) <= 80
-    for text in ("attic", "off or on", "broker.example:1883", "every node that is heard", "zigbee2mqtt/+"):
+    for text in ("attic", "off or on", "broker.example:1883", "every node that sends", "zigbee2mqtt/+"):
         assert text in result.output
     assert "light@flag:300, temperature (not read)" in result.output
     assert "sensors/+/light@flag:300" in result.output
@@ -621,7 +622,7 @@ def test_all_that_stands_in_a_gateways_way_is_told_at_once(folder):
     text = text.replace("[[source]]", 'password_env = "NOT_SET"\n[[source]]', 1)
     (folder / "gateway.toml").write_text(text, encoding="utf-8")
     with pytest.raises(SettingsError) as error:
-        make_plan(read_settings(folder / "gateway.toml"))
+        preview_gateway(read_settings(folder / "gateway.toml"))
     state, broker, source = str(error.value).splitlines()
     assert "line 2: state is" in state
     assert "line 4: broker: environment variable NOT_SET is not set" in broker
@@ -631,14 +632,14 @@ def test_all_that_stands_in_a_gateways_way_is_told_at_once(folder):
 def test_a_model_that_is_not_there_is_told_with_its_line(folder):
     (folder / "gateway.toml").write_text(SOUND.replace("rooms.streamfs", "attic.streamfs"), encoding="utf-8")
     with pytest.raises(SettingsError, match=r"line 3: .*attic\.streamfs cannot be read"):
-        make_plan(read_settings(folder / "gateway.toml"))
+        preview_gateway(read_settings(folder / "gateway.toml"))
 
 
 def test_packages_that_are_wanted_and_not_there_are_told(folder, monkeypatch):
     monkeypatch.setattr("streamfs.gateway.settings.preview.find_spec", lambda _: None)
     (folder / "gateway.toml").write_text(SOUND + '[log]\nformat = "json"\n', encoding="utf-8")
     with pytest.raises(SettingsError) as error:
-        make_plan(read_settings(folder / "gateway.toml"))
+        preview_gateway(read_settings(folder / "gateway.toml"))
     http, log = str(error.value).splitlines()
     assert "line 12: http: prometheus-client is not installed" in http
     assert "line 14: log.format: python-json-logger is not installed" in log

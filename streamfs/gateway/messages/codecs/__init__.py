@@ -6,7 +6,6 @@ from streamfs.gateway.messages.codecs.decisions import encode_decision
 from streamfs.gateway.messages.codecs.named import FORMATS, AutoCodec, codec_for, codec_of_content_type
 from streamfs.gateway.messages.codecs.plain import FieldsCodec, PlainCodec
 from streamfs.gateway.messages.codecs.reading import (
-    MAX_SAMPLES,
     Codec,
     Reading,
     Reported,
@@ -18,7 +17,6 @@ from streamfs.gateway.messages.codecs.senml import SenmlCodec, encode_senml
 
 __all__ = [
     "FORMATS",
-    "MAX_SAMPLES",
     "ArrayCodec",
     "AutoCodec",
     "ChirpStackCodec",

@@ -10,7 +10,8 @@ from feature_extractors.base import Array
 from streamfs.errors import PayloadError
 from streamfs.gateway.messages.codecs.checks import shown
 from streamfs.gateway.messages.codecs.plain import check_series
-from streamfs.gateway.messages.codecs.reading import MAX_SAMPLES, Series
+from streamfs.gateway.messages.codecs.reading import Series
+from streamfs.gateway.messages.message import MAX_SAMPLES
 
 _VERSION = 1
 _SHORTEST, _LONGEST = 1e-30, 1e10  # seconds from one sample to the next

@@ -7,8 +7,9 @@ from streamfs.gateway.messages.codecs.array import ArrayCodec
 from streamfs.gateway.messages.codecs.checks import shown
 from streamfs.gateway.messages.codecs.chirpstack import ChirpStackCodec
 from streamfs.gateway.messages.codecs.plain import FieldsCodec, PlainCodec
-from streamfs.gateway.messages.codecs.reading import MAX_SAMPLES, Codec, Reported, Several
+from streamfs.gateway.messages.codecs.reading import Codec, Reported, Several
 from streamfs.gateway.messages.codecs.senml import SenmlCodec
+from streamfs.gateway.messages.message import MAX_SAMPLES
 
 FORMATS = ("auto", "json", "senml+json", "senml+cbor", "array", "chirpstack")
 """Names of the formats that are read."""

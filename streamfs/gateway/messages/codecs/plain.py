@@ -11,7 +11,8 @@ import numpy as np
 from streamfs.errors import PayloadError
 from streamfs.gateway.messages.codecs.checks import LATEST, clock, number, sequence_number, shown
 from streamfs.gateway.messages.codecs.paths import Paths, checked_fields, load_json
-from streamfs.gateway.messages.codecs.reading import MAX_SAMPLES, Reading, Series, Several
+from streamfs.gateway.messages.codecs.reading import Reading, Series, Several
+from streamfs.gateway.messages.message import MAX_SAMPLES
 
 _VALUE = ("v", "value")
 _TIME = ("t", "ts", "timestamp")

@@ -8,9 +8,6 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 
-MAX_SAMPLES = 100_000
-"""Samples that one payload may hold."""
-
 
 class Reading(NamedTuple):
     """What a node reports in one message.

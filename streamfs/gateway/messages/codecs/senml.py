@@ -10,8 +10,9 @@ from streamfs.errors import PayloadError
 from streamfs.gateway.messages.codecs.cbor import cbor_reader, dump_cbor
 from streamfs.gateway.messages.codecs.checks import LATEST, shown
 from streamfs.gateway.messages.codecs.paths import checked_fields, load_json
-from streamfs.gateway.messages.codecs.reading import MAX_SAMPLES, Reading, Reported, Several, TimedSeries
+from streamfs.gateway.messages.codecs.reading import Reading, Reported, Several, TimedSeries
 from streamfs.gateway.messages.codecs.senml_pack import CBOR, JSON, Column, Pack, SenmlRecord
+from streamfs.gateway.messages.message import MAX_SAMPLES
 
 _RELATIVE = 2**28  # seconds; smaller times are relative to now
 

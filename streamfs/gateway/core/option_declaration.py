@@ -1,0 +1,137 @@
+"""How an option is declared: once, where its section has a field for it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
+from math import inf
+from types import NoneType
+from typing import Any, NamedTuple, get_args, get_origin
+
+MAX_WHOLE = 2**53
+"""Largest whole number that an option may have."""
+
+MAX_NUMBER = 1e9
+"""Largest number, in seconds mostly, that an option may have."""
+
+_SHOWN = 60  # characters of an offending value
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option, apart from key, type and default: those are the field's that this annotates.
+
+    Parameters
+    ----------
+    sentence : str
+        What it means, for the documentation and the command line's help.
+    least, above, most : float
+        Bounds of a number; ``above`` is excluded.
+    choices : tuple of str
+        The texts that are allowed; empty if all are.
+    check : callable, optional
+        Raises ValueError for a text that is not allowed; called with each text of an array.
+    example : object, optional
+        What the documentation shows instead of the default.
+    is_secret : bool
+        Whether the value must never be shown.
+    """
+
+    sentence: str
+    least: float = -inf
+    above: float = -inf
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    check: Callable[[str], object] | None = None
+    example: object = None
+    is_secret: bool = False
+
+    def fault(self, key: str, value: Any) -> str:
+        """Return what is wrong with a value of the right type, without the key; empty if nothing is."""
+        if self.choices:
+            fits = value in self.choices
+            return "" if fits else f"is {shown(value)}, expected one of {', '.join(self.choices)}"
+        if isinstance(value, str | tuple):
+            return self._fault_of_texts(key, value)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return ""
+        return self._fault_of_number(value)
+
+    def _fault_of_number(self, value: float) -> str:
+        is_whole = isinstance(value, int)
+        most = (MAX_WHOLE if is_whole else MAX_NUMBER) if self.most is None else self.most
+        if self.least <= value <= most and value > self.above:
+            return ""
+        low = f"more than {self.above:g}" if self.least < self.above else f"at least {self.least:g}"
+        high = "" if is_whole and self.most is None else f" and at most {most if is_whole else f'{most:g}'}"
+        return f"is {shown(value)}, expected {'' if is_whole else 'a number, '}{low}{high}"
+
+    def _fault_of_texts(self, key: str, value: str | tuple[str, ...]) -> str:
+        if not value:
+            return "" if isinstance(value, tuple) else "is '', expected text that is not empty"
+        try:
+            for text in (value,) if isinstance(value, str) else value:
+                if self.check is not None:
+                    self.check(text)
+        except ValueError as error:
+            text = str(error)
+            return text.removeprefix(f"{key} ") if text.startswith(f"{key} ") else f"cannot be: {text}"
+        return ""
+
+
+class Declared(NamedTuple):
+    """An option with its key, its type (without None) and its default (`dataclasses.MISSING` if required)."""
+
+    key: str
+    kind: Any
+    option: Option
+    default: Any
+
+
+@dataclass(frozen=True)
+class OptionSection:
+    """Base of sections: their fields annotated with an `Option` are options."""
+
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """Yield what does not go together: a key, and what is wrong with it."""
+        yield from ()
+
+
+def declared(section: type[OptionSection]) -> Mapping[str, Declared]:
+    """Return the options of a section by key.
+
+    Examples
+    --------
+    >>> from streamfs.gateway.core.options import Time
+    >>> declared(Time)["grace"].default
+    10.0
+    """
+    return {field.name: each for field in fields(section) for each in _declared(field)}
+
+
+def _declared(field: Any) -> Iterator[Declared]:
+    options = [part for part in getattr(field.type, "__metadata__", ()) if isinstance(part, Option)]
+    for option in options:
+        kinds = [kind for kind in get_args(field.type.__origin__) if kind is not NoneType]
+        kind = kinds[0] if kinds and NoneType in get_args(field.type.__origin__) else field.type.__origin__
+        default = field.default if field.default_factory is MISSING else field.default_factory()
+        yield Declared(field.name, get_origin(kind) or kind, option, default)
+
+
+def require_valid(section: OptionSection, kind: type[OptionSection]) -> None:
+    """Check the options of a section that code has made, as far as a kind of section declares them.
+
+    Raises
+    ------
+    ValueError
+        If the value of an option is not allowed.
+    """
+    for key, _, option, default in declared(kind).values():
+        value = getattr(section, key)
+        fault = "" if value is None and default is None else option.fault(key, value)
+        if fault:
+            raise ValueError(f"{key} {fault}")
+
+
+def shown(value: object) -> str:
+    """Return the beginning of a value as text."""
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
