@@ -1,4 +1,4 @@
-"""Rows laid out for the search: where those of a class, a batch and a group stand."""
+"""Rows laid out for the neighbour search, by class, batch and group."""
 
 from typing import NamedTuple
 
@@ -10,20 +10,14 @@ from streamfs.relief._kernels import Measured
 from streamfs.relief._sieve import Sieve, Singles, sift
 
 BLOCK = 2048
-"""Places that are sifted for all rows of a tile while they are near the processor."""
+"""Places sifted for all rows of a tile while they are in the cache."""
 
 
 class Members(NamedTuple):
-    """Classes, batches and groups of rows.
+    """Class, batch and group of each row, numbered from 0.
 
-    Parameters
-    ----------
-    classes, batches, groups : ndarray of int of shape (n_rows,)
-        Numbers from 0; rows of one group are no neighbours of each other.
-    places : ndarray of int of shape (n_rows,)
-        The places of the rows, group by group, rising in each.
-    starts : ndarray of int of shape (n_groups + 1,)
-        Where those of each group begin.
+    Rows of one group are not neighbours. `places` holds the places of the rows group by group, rising in each, and
+    `starts`, of shape (n_groups + 1,), where each group begins.
     """
 
     classes: Integers
@@ -34,18 +28,10 @@ class Members(NamedTuple):
 
 
 class Field(NamedTuple):
-    """All that a search reads of the rows, which are laid out by class, then by batch.
+    """Rows as the search reads them, laid out by class, then by batch.
 
-    Parameters
-    ----------
-    measured : Measured
-        Their values.
-    sieve : Sieve
-        The same in the order in which they are laid out.
-    starts : ndarray of int of shape (n_classes, n_ends + 1)
-        The place at which those of a class that arrive in a batch begin, and that behind the last.
-    members : Members
-        Where each belongs.
+    `starts`, of shape (n_classes, n_ends + 1), holds the place where the rows of a class in each batch begin, and
+    the place after the last one.
     """
 
     measured: Measured
@@ -56,7 +42,7 @@ class Field(NamedTuple):
 
 @kernel
 def sift_tile(field: Field, rows: Integers, near: Singles) -> None:
-    """Fill `near`, (n_rows, n_places), with distances in the sieve; a row's own group is infinitely far."""
+    """Fill `near`, (n_rows, n_places), with distances in the sieve; rows of the same group are infinitely far."""
     members, n_places = field.members, near.shape[1]
     for start in range(0, n_places, BLOCK):
         for r in range(len(rows)):

@@ -10,18 +10,18 @@ from streamfs.base._compiled import kernel
 
 
 class Measured(NamedTuple):
-    """Values with what their differences are divided by.
+    """Values of shape (n_rows, n_features), with what their differences are divided by.
 
     Parameters
     ----------
-    values : ndarray of shape (n_rows, n_features)
+    values : ndarray
         Categories are whole numbers from 0; NaN is missing.
     spans : ndarray of shape (n_features,)
-        The range of a numeric feature, 1 where it is constant; 1 for categories.
-    far : ndarray of shape (n_rows, n_features)
-        How far a missing value is from this one, from 0 to 1; of two values the nearer one's counts.
-    shares : ndarray of float32 of shape (n_rows, n_features)
-        Values as shares of the range, for the sieve; categories as they are.
+        Range of each numeric feature; 1 for constants and categories.
+    far : ndarray
+        Difference between each value and a missing one, from 0 to 1; of two values the smaller one applies.
+    shares : ndarray of float32
+        Values as shares of the range, for the sieve; categories unchanged.
     """
 
     values: Array
@@ -32,14 +32,14 @@ class Measured(NamedTuple):
 
 @kernel
 def difference(values: Array, spans: Array, far: Array, i: int, j: int, f: int) -> float:
-    """How far apart two rows are in one feature, from 0 to 1."""
+    """Return the difference of two rows in one feature, from 0 to 1."""
     apart: float = abs(values[i, f] - values[j, f]) / spans[f]
     return min(1.0, apart) if apart == apart else min(far[i, f], far[j, f])
 
 
 @kernel
 def distance(values: Array, spans: Array, far: Array, power: int, i: int, j: int) -> float:
-    """Sum of the differences of two rows, each to the power."""
+    """Sum the differences of two rows, each raised to the power."""
     total = 0.0
     for f in range(len(spans)):
         d = difference(values, spans, far, i, j, f)

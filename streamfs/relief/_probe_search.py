@@ -1,7 +1,7 @@
-"""Compiled search for nearest hits and misses with one more feature, for many such features at once.
+"""Compiled search for nearest hits and misses with one extra feature, for many such probes at once.
 
-All of them share the distance in the other features. A probe adds 1 at most to it, so that a row that is farther
-already than the worst of the probes' nearest is skipped for all of them.
+All probes share the distance in the other features. A probe adds at most 1 to it, so a row already farther than
+the farthest of the probes' nearest rows is skipped for all of them.
 """
 
 from typing import NamedTuple
@@ -17,24 +17,14 @@ from streamfs.relief._search import CHUNK, TILE, Voting
 from streamfs.relief._sieve import LANES, UNLIMITED, Singles, first_limit, let_pass
 
 PATCH = 256
-"""Places after which the limit is looked at again."""
+"""Places after which the limit is updated."""
 
 
 class ProbeScratch(NamedTuple):
-    """Room to work in.
+    """Scratch arrays of one thread.
 
-    Parameters
-    ----------
-    near : ndarray of float32 of shape (TILE, n_rows)
-        Distances in the sieve.
-    passed : ndarray of int of shape (PATCH,)
-        For `let_pass`.
-    lanes : ndarray of float32
-        For `first_limit`.
-    limits : ndarray of float32 of shape (2,)
-        What the sieve lets pass, for hits and for misses.
-    totals, nearest : ndarray of shape (2, n_probes)
-        Distances and rows of the nearest hit and miss for each probe.
+    `near`, (TILE, n_rows), holds distances in the sieve, `limits` the sieve's limits for hits and misses; `totals`
+    and `nearest`, (2, n_probes), hold distance and row of the nearest hit and miss of each probe.
     """
 
     near: Singles
@@ -46,7 +36,7 @@ class ProbeScratch(NamedTuple):
 
 
 def make_probe_scratch(n_rows: int, n_probes: int) -> ProbeScratch:
-    """Make scratch for so many rows and probes."""
+    """Allocate the scratch arrays of one thread."""
     return ProbeScratch(
         np.empty((TILE, n_rows), np.float32),
         np.empty(PATCH, np.int64),
@@ -69,7 +59,7 @@ def _try(
     totals: Array,
     nearest: Integers,
 ) -> None:
-    """Take row j as the nearest of row i for each probe for which it is."""
+    """Record row j as the nearest of row i for each probe for which it is."""
     for p in range(len(totals)):
         d, nearer = abs(values[i, p] - values[j, p]) / spans[p], min(far[i, p], far[j, p])
         d = min(1.0, d if d == d else nearer)
@@ -99,7 +89,7 @@ def _take(
     totals: Array,
     nearest: Integers,
 ) -> np.float32:
-    """Bring the probes' nearest up to date with the places from `first` on; return the new limit."""
+    """Update the probes' nearest rows with the places from `first` on; return the new limit."""
     values, spans, far, power = field.measured.values, field.measured.spans, field.measured.far, field.sieve.power
     for start in range(0, len(near), PATCH):
         n_passed = let_pass(near, start, min(len(near), start + PATCH), limit, passed)
@@ -157,22 +147,11 @@ def search_probes(
     gains: Array,
     n_used: Integers,
 ) -> None:
-    """Add up what the nearest of all rows say of each probe, by chunk.
+    """Add up each probe's gain from the nearest rows of all rows, by chunk.
 
-    Parameters
-    ----------
-    probes : Measured
-        Of shape (n_rows, n_probes).
-    scratch : ProbeScratch
-        To work in.
-    all_rows : ndarray of int of shape (n_rows,)
-        0, 1, and so on.
-    chunk, step : int
-        The first chunk to search, and how far it is to the next.
-    gains : ndarray of shape (n_chunks, n_probes)
-        Changed in place.
-    n_used : ndarray of int of shape (n_chunks,)
-        How many rows count; changed in place.
+    Searches every `step`-th chunk from `chunk` on; `gains`, (n_chunks, n_probes), and `n_used`, the number of rows
+    that count, (n_chunks,), are changed in place. `probes` has shape (n_rows, n_probes), and `all_rows` is 0, 1,
+    and so on.
     """
     power, n_rows, n_probes = field.sieve.power, len(field.sieve.rows), len(probes.spans)
     nearest = scratch.nearest
@@ -182,7 +161,7 @@ def search_probes(
             sift_tile(field, rows, scratch.near)
             for r in range(len(rows)):
                 _search_row(field, voting, probes, scratch, rows[r], scratch.near[r])
-                if nearest[0, 0] >= 0 and nearest[1, 0] >= 0:  # else no probe has one
+                if nearest[0, 0] >= 0 and nearest[1, 0] >= 0:  # otherwise no probe has both
                     n_used[c] += 1
                     for p in range(n_probes):
                         hit = difference(probes.values, probes.spans, probes.far, rows[r], nearest[0, p], p)

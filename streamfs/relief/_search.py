@@ -1,7 +1,7 @@
-"""Compiled search for the nearest rows of each class, and what they say of the features.
+"""Compiled search for the nearest rows of each class, and the gain of each feature from them.
 
-Of what passes the sieve, the nearest are those least in exact distance, then in index. A chunk of rows is searched
-on its own and adds up its own gains, so the result is the same for any number of threads.
+Among the rows that pass the sieve, the nearest are those least in exact distance, then in index. Each chunk of
+rows adds up its own gains, so the result is the same for any number of threads.
 """
 
 from typing import NamedTuple
@@ -17,29 +17,30 @@ from streamfs.relief._kernels import Measured, difference, distance
 from streamfs.relief._sieve import LANES, UNLIMITED, Singles, first_limit, let_pass
 
 CHUNK = 64
-"""Rows whose gains are added up together, whatever the number of threads."""
-TILE = 8
-"""Rows that are sifted together."""
+"""Rows whose gains are added up together, for any number of threads."""
 
+TILE = 8
+"""Rows sifted together."""
 
 NEIGHBOUR = np.dtype([("row", np.int64), ("near", np.float32), ("distance", np.float64)])
-"""A neighbour: its row, its distance in the sieve, and its exact distance, NaN where it has not been needed."""
+"""A neighbour: its row, its distance in the sieve, and its exact distance, NaN until it is needed."""
+
 Neighbours = npt.NDArray[np.void]
 
 
 class Voting(NamedTuple):
-    """What near rows of each class say.
+    """How near rows of each class contribute to the gains.
 
     Parameters
     ----------
     lists : ndarray of int of shape (n_classes, n_classes)
-        In which list of a row of the one class its neighbours of the other are.
+        For a row of the first class, the list that its neighbours of the second class are in.
     factors : ndarray of shape (n_classes, n_lists)
-        What the mean difference from the rows in a list counts, by the class of the row.
+        Factor of the mean difference from the rows in a list, by the class of the row.
     n_neighbors : int
         Length of a list.
     needs_all : bool
-        Whether a row with an empty list does not count at all.
+        Whether a row with an empty list does not count.
     """
 
     lists: Integers
@@ -49,26 +50,20 @@ class Voting(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """Lists of the nearest of a row so far, and room for what is worked out on the way.
+    """The nearest rows of a row so far, and scratch arrays.
 
     Parameters
     ----------
     known : ndarray of `NEIGHBOUR` of shape (n_lists, n_neighbors + 1)
         The nearest, in any order; the last is a candidate.
-    n_found : ndarray of int of shape (n_lists,)
-        How many there are.
-    limits : ndarray of float32 of shape (n_lists,)
-        What the sieve lets pass.
-    lanes : ndarray of float32
-        Room for `first_limit`.
-    passed : ndarray of int of shape (n_rows,)
-        Room for `let_pass`: each class where it stands in the field.
+    n_found, limits : ndarray of shape (n_lists,)
+        Length of each list, and the sieve's limit for it.
+    lanes, passed, near : ndarray
+        For `first_limit`, `let_pass` and `sift_tile`; in `passed` each class has its places of the field.
     n_passed, n_taken : ndarray of int of shape (n_classes,)
-        How many later rows of a class have passed, and how many of these have arrived.
+        Number of later rows of a class that have passed, and of those that have arrived.
     gain : ndarray of shape (n_features,)
-        What the nearest say of each feature.
-    near : ndarray of float32 of shape (TILE, n_rows)
-        Room for distances in the sieve.
+        Gain of each feature from the nearest rows.
     """
 
     known: Neighbours
@@ -83,7 +78,7 @@ class Lists(NamedTuple):
 
 
 def make_lists(field: Field, voting: Voting) -> Lists:
-    """Make room for the lists of a row."""
+    """Allocate the lists and scratch arrays of one thread."""
     n_lists, n_rows = voting.factors.shape[1], len(field.sieve.rows)
     return Lists(
         np.empty((n_lists, voting.n_neighbors + 1), NEIGHBOUR),
@@ -102,7 +97,7 @@ def make_lists(field: Field, voting: Voting) -> Lists:
 def _is_nearer(
     measured: Measured, power: int, doubt: np.float32, i: int, known: Neighbours, a: int, b: int
 ) -> bool:
-    """Whether of two neighbours of row i the a-th is nearer than the b-th, or as near and of lower index."""
+    """Return whether the a-th neighbour of row i is nearer than the b-th, or as near and of lower index."""
     if abs(known[b].near - known[a].near) > doubt:
         return bool(known[a].near < known[b].near)
     for rank in (a, b):
@@ -115,7 +110,7 @@ def _is_nearer(
 
 @kernel
 def _farthest(measured: Measured, power: int, doubt: np.float32, i: int, known: Neighbours) -> int:
-    """Which of the neighbours of row i, without the last, is the farthest."""
+    """Return the rank of the farthest neighbour of row i, the last one left out."""
     farthest = 0
     for rank in range(1, len(known) - 1):
         if _is_nearer(measured, power, doubt, i, known, farthest, rank):
@@ -135,9 +130,9 @@ def _take(
     known: Neighbours,
     n: int,
 ) -> int:
-    """Take rows that have passed the sieve into a list of row i, which has n neighbours; return how many it has.
+    """Add rows that passed the sieve to a list of row i that has n neighbours; return its new length.
 
-    `near` are distances in the sieve of `rows`, and `passed` the places of those that are offered.
+    `near` holds the distances of `rows` in the sieve, and `passed` the places of the candidates.
     """
     last = len(known) - 1
     for place in passed:
@@ -153,7 +148,7 @@ def _take(
 
 @inlined
 def _vote(field: Field, voting: Voting, lists: Lists, i: int) -> bool:
-    """Fill `lists.gain` with what the nearest of row i say of each feature; return whether the row counts."""
+    """Fill `lists.gain` with the gains from the nearest rows of row i; return whether the row counts."""
     values, spans, far, power = field.measured.values, field.measured.spans, field.measured.far, field.sieve.power
     known, n_found, gain = lists.known, lists.n_found, lists.gain
     gain[:] = 0.0
@@ -172,7 +167,7 @@ def _vote(field: Field, voting: Voting, lists: Lists, i: int) -> bool:
 
 @inlined
 def _offer(field: Field, voting: Voting, lists: Lists, i: int, c: int, near: Singles, passed: Integers) -> bool:
-    """Offer row i rows of class c that have passed the sieve, by their places; return whether there is any."""
+    """Offer row i rows of class c that passed the sieve, by their places; return whether there are any."""
     if len(passed) == 0:
         return False
     s, k, doubt = voting.lists[field.members.classes[i], c], voting.n_neighbors, field.sieve.doubt
@@ -186,9 +181,9 @@ def _offer(field: Field, voting: Voting, lists: Lists, i: int, c: int, near: Sin
 
 @inlined
 def _offer_first(field: Field, voting: Voting, lists: Lists, i: int, c: int, near: Singles) -> bool:
-    """Offer row i the rows of class c that have come by its own batch; return whether any of them is near.
+    """Offer row i the rows of class c up to its own batch; return whether any passed the sieve.
 
-    Where there is no limit yet, their distances give one.
+    Without a limit yet, their distances give one.
     """
     start, stop = field.starts[c, 0], field.starts[c, field.members.batches[i] + 1]
     limit = lists.limits[voting.lists[field.members.classes[i], c]]
@@ -202,7 +197,7 @@ def _offer_first(field: Field, voting: Voting, lists: Lists, i: int, c: int, nea
 
 @inlined
 def _sift_later(field: Field, voting: Voting, lists: Lists, i: int, c: int, near: Singles) -> None:
-    """List the rows of class c that come after the batch of row i, and are nearer than what it has found."""
+    """List the rows of class c after the batch of row i that are within its limit."""
     start, stop = field.starts[c, field.members.batches[i] + 1], field.starts[c, -1]
     limit = lists.limits[voting.lists[field.members.classes[i], c]]
     lists.n_passed[c] = let_pass(near, start, stop, limit, lists.passed[field.starts[c, 0] :])
@@ -211,7 +206,7 @@ def _sift_later(field: Field, voting: Voting, lists: Lists, i: int, c: int, near
 
 @inlined
 def _offer_later(field: Field, voting: Voting, lists: Lists, i: int, c: int, batch: int, near: Singles) -> bool:
-    """Offer row i the listed rows of class c that come with a batch; return whether any of them is near."""
+    """Offer row i the listed rows of class c that arrive with a batch; return whether any is within the limit."""
     passed, stop = lists.passed[field.starts[c, 0] :], field.starts[c, batch + 1]
     limit = lists.limits[voting.lists[field.members.classes[i], c]]
     first, place = lists.n_taken[c], lists.n_taken[c]
@@ -228,7 +223,7 @@ def _offer_later(field: Field, voting: Voting, lists: Lists, i: int, c: int, bat
 def _search_row(
     field: Field, voting: Voting, lists: Lists, i: int, near: Singles, gains: Array, n_used: Integers
 ) -> None:
-    """Search the neighbours of row i; add what they say to the gains at the end of its batch and of all later."""
+    """Search the neighbours of row i; add their gains at the end of its batch and of each later batch."""
     own, n_classes, gain, counts = field.members.batches[i], len(field.starts), lists.gain, False
     lists.limits[:] = UNLIMITED
     lists.n_found[:] = 0
@@ -262,18 +257,8 @@ def search(
 ) -> None:
     """Add up the gains of the chosen rows, by chunk, at the end of each batch.
 
-    Parameters
-    ----------
-    lists : Lists
-        Room to work in.
-    chosen : ndarray of int of shape (n_chosen,)
-        Rows whose neighbours are sought.
-    chunk, step : int
-        The first chunk to search, and how far it is to the next.
-    gains : ndarray of shape (n_chunks, n_ends, n_features)
-        Changed in place.
-    n_used : ndarray of int of shape (n_chunks, n_ends)
-        How many rows count; changed in place.
+    Searches every `step`-th chunk from `chunk` on; `gains`, (n_chunks, n_ends, n_features), and `n_used`, the
+    number of rows that count, (n_chunks, n_ends), are changed in place.
     """
     near = lists.near
     for c in range(chunk, len(gains), step):

@@ -1,7 +1,7 @@
 """Distances in single precision, many at a time: a sieve that only near rows pass.
 
-What passes is looked at again in double precision, so that the sieve is fast and nothing depends on its rounding.
-Rows stand in it one after the other for each feature: the inner loops run along rows and fill a vector register.
+Rows that pass are compared again in double precision, so nothing depends on the rounding of the sieve. Values are
+stored feature by feature: the inner loops run along rows and fill a vector register.
 """
 
 from typing import NamedTuple
@@ -15,34 +15,36 @@ from streamfs.data.streams import Integers
 Singles = npt.NDArray[np.float32]
 
 UNLIMITED = np.finfo(np.float32).max
-"""A limit that all rows pass but those that may not be neighbours, which are infinitely far."""
+"""A limit that all rows pass except those that may not be neighbours, which are infinitely far."""
+
 STRETCH = 64
-"""Rows of which it is first asked whether any passes."""
+"""Rows tested together first for whether any passes."""
+
 LANES = 128
 """Lanes among which rows are dealt out for a first limit, at least; a power of two."""
+
 HALVINGS = 11
-"""How often the range of a first limit is halved."""
+"""Number of bisections for a first limit."""
 
 
 class Sieve(NamedTuple):
-    """Values of rows between 0 and 1, feature-major, in the order in which the rows are searched.
+    """Values of rows between 0 and 1, feature by feature, in the order of the search.
 
     Parameters
     ----------
     plain : ndarray of float32 of shape (n_plain, n_rows)
         Numeric features without missing values.
-    patchy : ndarray of float32 of shape (n_patchy, n_rows)
-        All others; categories are whole numbers, and NaN is missing.
-    far : ndarray of float32 of shape (n_patchy, n_rows)
-        How far a missing value is from each of these.
+    patchy, far : ndarray of float32 of shape (n_patchy, n_rows)
+        All others, with categories as whole numbers and NaN as missing, and the difference of each from a missing
+        value.
     rows, places : ndarray of int of shape (n_rows,)
-        Which row stands in each place, and the place of each row.
+        The row in each place, and the place of each row.
     power : int
         Power of each difference.
     doubt : float32
-        Of two distances in the sieve that are farther apart than this, the less is less in truth. A difference is
-        off by at most 3 u, its square by 7 u, and each of the n additions by n u, where u = 2**-24: in all by less
-        than n u (8 + 2 n), for each of the two.
+        If two distances in the sieve differ by more than this, their exact distances are in the same order. A
+        difference is off by at most 3 u, its square by 7 u, and each of the n additions by n u, where u = 2**-24:
+        in all by less than n u (8 + 2 n), for each of the two.
     """
 
     plain: Singles
@@ -56,7 +58,7 @@ class Sieve(NamedTuple):
 
 @kernel
 def _add_four(plain: Singles, f: int, place: int, start: int, apart: Singles) -> None:
-    """Add four features' differences; four in one pass spare reading and writing the sums."""
+    """Add the differences of four features in one pass, which saves reading and writing the sums."""
     a, b, c, d = plain[f, place], plain[f + 1, place], plain[f + 2, place], plain[f + 3, place]
     first, second = plain[f, start : start + len(apart)], plain[f + 1, start : start + len(apart)]
     third, fourth = plain[f + 2, start : start + len(apart)], plain[f + 3, start : start + len(apart)]
@@ -67,7 +69,7 @@ def _add_four(plain: Singles, f: int, place: int, start: int, apart: Singles) ->
 
 @kernel
 def _add_one(plain: Singles, f: int, place: int, start: int, square: bool, apart: Singles) -> None:
-    """Add one feature's differences, or their squares."""
+    """Add the differences of one feature, or their squares."""
     a, values = plain[f, place], plain[f, start : start + len(apart)]
     if square:
         for q in range(len(apart)):
@@ -93,7 +95,7 @@ def _add_patchy(
 
 @kernel
 def sift(sieve: Sieve, place: int, start: int, apart: Singles) -> None:
-    """Fill `apart` with the distances of the row in a place from those in the places from `start` on."""
+    """Fill `apart` with the distances between the row in a place and those in the places from `start` on."""
     plain, patchy, far, square = sieve.plain, sieve.patchy, sieve.far, sieve.power == 2
     apart[:] = 0.0
     fours = 0 if square else len(plain) // 4 * 4
@@ -107,7 +109,7 @@ def sift(sieve: Sieve, place: int, start: int, apart: Singles) -> None:
 
 @kernel
 def n_within(near: Singles, limit: np.float32) -> np.int32:
-    """How many of the distances are within the limit."""
+    """Count the distances within the limit."""
     n = np.int32(0)
     for q in range(len(near)):
         n += np.int32(near[q] <= limit)
@@ -116,7 +118,7 @@ def n_within(near: Singles, limit: np.float32) -> np.int32:
 
 @kernel
 def _least(lanes: Singles) -> np.float32:
-    """Return the least of some numbers, which are changed; as many as a power of two."""
+    """Return the least of some numbers, which are overwritten; their count is a power of two."""
     n = len(lanes)
     while n > 1:
         n //= 2
@@ -127,10 +129,10 @@ def _least(lanes: Singles) -> np.float32:
 
 @kernel
 def first_limit(near: Singles, k: int, most: float, lanes: Singles) -> np.float32:
-    """Return a distance within which there are k of some rows, and not many more; `UNLIMITED` if there are fewer.
+    """Return a distance within which there are k of some rows, and few more; `UNLIMITED` if there are fewer.
 
-    The rows are dealt out to lanes: where k lanes have a row within some distance, there are k rows. The distance
-    is found by halving, from `most` on.
+    The rows are dealt out to lanes: if k lanes have a row within some distance, there are k rows. The distance is
+    found by bisection, from `most` down.
     """
     lanes[:] = UNLIMITED
     for start in range(0, len(near), len(lanes)):
@@ -153,7 +155,7 @@ def first_limit(near: Singles, k: int, most: float, lanes: Singles) -> np.float3
 
 @kernel
 def let_pass(near: Singles, start: int, stop: int, limit: np.float32, passed: Integers) -> int:
-    """List the places from `start` to `stop` whose distances are within the limit; return how many they are."""
+    """List the places from `start` to `stop` whose distances are within the limit; return their number."""
     n_passed = 0
     for first in range(start, stop, STRETCH):
         stretch = near[first : min(stop, first + STRETCH)]

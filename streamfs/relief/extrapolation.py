@@ -1,4 +1,4 @@
-"""From Relief weights to expected costs: equations 5 and 3 of StreamRelief, and ticks beyond the last position."""
+"""From Relief weights to expected costs: equations 5 and 3 of StreamRelief, and extrapolation over later ticks."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from streamfs.relief.positions import check_positions
 
 
 def lower_bound(W: npt.ArrayLike) -> Array:
-    """Take the least of the present and all later weights (Figure 1a).
+    """Return the minimum of the current and all later weights (Figure 1a).
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def lower_bound(W: npt.ArrayLike) -> Array:
     Returns
     -------
     ndarray of the same shape
-        Not falling along the positions.
+        Non-decreasing along the positions.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def hold(P: Array, _positions: Array, ticks: Array) -> Array:
 
 
 def linear(P: Array, positions: Array, ticks: Array) -> Array:
-    """Go on from the last probability with the slope of the least-squares line through all of them."""
+    """Continue from the last probability with the slope of the least-squares line through all of them."""
     centred = positions - positions.mean()
     spread = (centred**2).sum()
     slope = centred @ (P - P.mean(axis=0)) / spread if spread > 0 else np.zeros(P.shape[1])
@@ -51,25 +51,24 @@ def linear(P: Array, positions: Array, ticks: Array) -> Array:
 
 
 def spline(P: Array, positions: Array, ticks: Array) -> Array:
-    """Go on with the last piece of the natural cubic spline; with the line where there are fewer than three."""
+    """Continue with the last piece of the natural cubic spline, or with the line below three positions."""
     if len(positions) < 3:
         return linear(P, positions, ticks)
     return np.asarray(CubicSpline(positions, P, bc_type="natural")(ticks))
 
 
 def hermite(P: Array, positions: Array, ticks: Array) -> Array:
-    """Go on with the last piece of the monotone cubic Hermite interpolant; with the line as in `spline`."""
+    """Continue with the last piece of the monotone cubic Hermite interpolant, or with the line as in `spline`."""
     if len(positions) < 3:
         return linear(P, positions, ticks)
-    with np.errstate(over="ignore"):  # a step so small that its inverse is infinite counts as none
+    with np.errstate(over="ignore"):  # a step whose inverse overflows counts as 0
         return np.asarray(PchipInterpolator(positions, P, extrapolate=True)(ticks))
 
 
 def saturating(P: Array, positions: Array, ticks: Array) -> Array:
-    """Let what is missing from 1 decay exponentially, at the rate of the least-squares line of its logarithm.
+    """Let the gap to 1 decay exponentially, at the rate of the least-squares line of its logarithm.
 
-    Positions at which nothing is missing have no logarithm and are left out; a probability that has no rate of
-    decay is held.
+    Positions without a gap have no logarithm and are left out; a probability without a rate of decay is held.
     """
     known = P < 1.0
     n_known = np.maximum(known.sum(axis=0), 1)
@@ -88,23 +87,23 @@ EXTRAPOLATIONS: dict[str, Callable[[Array, Array, Array], Array]] = {
     "hermite": hermite,
     "saturating": saturating,
 }
-"""Name to function of probabilities (n_positions, n_features), their positions, and the ticks beyond."""
+"""Functions of probabilities (n_positions, n_features), their positions, and the later ticks, by name."""
 
 ROUNDING = 1e-12
-"""Sums of squared errors that differ by no more are equal."""
+"""Sums of squared errors that differ by no more count as equal."""
 
 
 def extrapolate(name: str, P: Array, positions: Array, ticks: Array) -> Array:
-    """Probabilities at the ticks beyond the last position: never falling, and within ``[P_last, 1]``.
+    """Return probabilities at consecutive ticks after the last position, not falling and within ``[P_last, 1]``.
 
-    Cubic pieces run off otherwise. The ticks follow each other without a gap.
+    Cubic pieces would leave these bounds otherwise.
     """
     ahead = EXTRAPOLATIONS[name](P, positions, ticks)
     return np.asarray(np.maximum.accumulate(np.clip(ahead, P[-1], np.maximum(P[-1], 1.0))))
 
 
 def choose_extrapolation(P: npt.ArrayLike, positions: npt.ArrayLike | None = None) -> tuple[str, ...]:
-    """Choose, feature by feature, the extrapolation that predicts the last quarter from what is before it.
+    """Choose, for each feature, the extrapolation that best predicts the last quarter from the earlier positions.
 
     Parameters
     ----------
@@ -116,7 +115,7 @@ def choose_extrapolation(P: npt.ArrayLike, positions: npt.ArrayLike | None = Non
     Returns
     -------
     tuple of str
-        The name with the least sum of squared errors, the first of those that are equal but for rounding;
+        The name with the least sum of squared errors, the first of those equal up to rounding;
         ``"linear"`` below four positions.
 
     Examples
@@ -149,19 +148,18 @@ def probability_by_tick(
     Parameters
     ----------
     P : array_like of shape (n_positions, n_features)
-        Probabilities of having decided, not falling along the positions.
+        Probabilities of having decided, non-decreasing along the positions.
     horizon : int
         Number of ticks.
     extrapolation : str
-        One of `EXTRAPOLATIONS`, or ``"auto"``: for each feature what `choose_extrapolation` says.
+        One of `EXTRAPOLATIONS`, or ``"auto"`` for the choice of `choose_extrapolation`.
     positions : array_like of int of shape (n_positions,), optional
         The tick of each position, counted from 1; by default 1, 2, and so on.
 
     Returns
     -------
     ndarray of shape (horizon, n_features)
-        Held between positions; beyond the last one extrapolated, and kept from falling and within
-        ``[P_last, 1]``.
+        Held between positions; after the last one extrapolated, non-decreasing and within ``[P_last, 1]``.
 
     Raises
     ------
@@ -201,22 +199,22 @@ def expected_cost(
     first_tick: str = "counted",
     positions: npt.ArrayLike | None = None,
 ) -> Array:
-    """Expected each-time cost of classifying with each feature: ``C_each sum (1 - P_i)`` (equation 3).
+    """Compute the expected each-time cost of classifying with each feature: ``C_each sum (1 - P_i)`` (equation 3).
 
     Parameters
     ----------
     P : array_like of shape (n_positions, n_features)
         Probabilities of having decided by each position.
     each : array_like of shape (n_features,)
-        C_each, cost a tick.
+        C_each, cost per tick.
     confidence : float
-        From the first tick at which P reaches it on, a feature costs nothing more.
+        A feature costs nothing from the first tick at which P reaches this value.
     horizon : int, optional
         Tick at which the sum stops; by default that of the last position.
     extrapolation : str
         As in `probability_by_tick`.
     first_tick : str
-        ``"counted"`` adds the tick that every classification spends, as the mean of equation 1 demands;
+        ``"counted"`` adds the tick that every classification takes, as the mean of equation 1 requires;
         ``"literal"`` is the sum as printed.
     positions : array_like of int, optional
         The tick of each position.
@@ -228,12 +226,12 @@ def expected_cost(
     Raises
     ------
     ValueError
-        If `first_tick` or another argument is not one of those named.
+        If `first_tick` or another argument is not one of the named values.
 
     Notes
     -----
     With ``P_i = Pr(T <= t_i)`` the mean number of ticks is ``1 + sum (1 - P_i)``: the print lacks the first tick,
-    so that a feature sure at once would cost nothing, however dear.
+    so that a feature certain at once would cost nothing, however expensive.
 
     Examples
     --------

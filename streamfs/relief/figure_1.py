@@ -1,4 +1,4 @@
-"""Figure 1 of the paper, and the look that all figures share."""
+"""Figure 1 of the paper, and the style shared by all figures."""
 
 from typing import TYPE_CHECKING
 
@@ -20,17 +20,7 @@ BLUE, ORANGE, GREY, GREEN = "#1f5a99", "#d9730d", "#8a8a8a", "#3a8f5c"
 
 
 def figure_1(selector: "StreamRelief", feature: int, name: str) -> Figure:
-    """Draw Figure 1 of the paper: (a) weight and its lower bound, (b) probability and its extrapolation.
-
-    Parameters
-    ----------
-    selector : StreamRelief
-        Fitted.
-    feature : int
-        Index of the feature.
-    name : str
-        What to call it.
-    """
+    """Draw Figure 1 of the paper: (a) weight and its lower bound, (b) probability and its extrapolation."""
     figure = Figure(figsize=(10, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     positions = selector.positions_
@@ -53,7 +43,7 @@ def figure_1(selector: "StreamRelief", feature: int, name: str) -> Figure:
 
 
 def finish(axes: Axes, *, legend: bool = True) -> None:
-    """Give a panel its grid, few ticks and, where it has labels, a legend."""
+    """Add a grid, few ticks and, if there are labels, a legend to a panel."""
     axes.grid(visible=True, alpha=0.25)
     axes.xaxis.set_major_locator(MaxNLocator(6))
     axes.spines[["top", "right"]].set_visible(False)

@@ -1,4 +1,4 @@
-"""Ranges of features, by which their differences are divided."""
+"""Ranges of features, by which differences are divided."""
 
 import numpy as np
 import numpy.typing as npt
@@ -7,30 +7,19 @@ from feature_extractors.base import Array
 from streamfs.relief._kernels import Measured
 
 Ranges = npt.ArrayLike | None
-"""Lows and highs of shape (2, n_features), or what they are measured from if None."""
+"""Lows and highs of shape (2, n_features); None for those of the values."""
 
 
 def measure(values: Array, is_nominal: npt.NDArray[np.bool_], ranges: Ranges = None) -> Measured:
-    """Measure features over a whole table.
+    """Measure features, values of shape (n_rows, n_features), over a whole table.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, n_features)
-        NaN is missing.
-    is_nominal : ndarray of bool of shape (n_features,)
-        Which features are codes of categories.
-    ranges : array_like of shape (2, n_features), optional
-        Lows and highs of the numeric features, by default their own; those of nominal ones are not looked at.
-
-    Returns
-    -------
-    Measured
-        A missing value is as far from a known one as it can be; among V categories, 1 - 1/V from any.
+    A missing value is as far from a known one as possible; among V categories, 1 - 1/V from any. `ranges` are lows
+    and highs, by default those of the values; they are ignored for nominal features.
 
     Raises
     ------
     ValueError
-        If a value is infinite or outside its range, or a range is not one.
+        If a value is infinite or outside its range, or a range is invalid.
     """
     values = np.array(values, order="C")
     columns = np.ascontiguousarray(values.T)
@@ -40,7 +29,7 @@ def measure(values: Array, is_nominal: npt.NDArray[np.bool_], ranges: Ranges = N
         raise ValueError(f"feature {int(is_infinite.argmax())} has an infinite value")
     if ranges is not None:
         low, high = _given(ranges, low, high, is_nominal)
-    low, high = (np.where(is_nominal, 0.0, np.nan_to_num(ends)) for ends in (low, high))  # codes span nothing
+    low, high = (np.where(is_nominal, 0.0, np.nan_to_num(ends)) for ends in (low, high))  # codes have no range
     with np.errstate(over="ignore"):
         spans = np.where(high > low, high - low, 1.0)
     if not np.isfinite(spans).all():
@@ -57,7 +46,7 @@ def measure(values: Array, is_nominal: npt.NDArray[np.bool_], ranges: Ranges = N
 def _given(
     ranges: npt.ArrayLike, low: Array, high: Array, is_nominal: npt.NDArray[np.bool_]
 ) -> tuple[Array, Array]:
-    """Lows and highs that were given, beside which the values' own are laid."""
+    """Return the given lows and highs, once the values are known to lie within them."""
     given = np.asarray(ranges, dtype=np.float64)
     if given.shape != (2, len(low)):
         raise ValueError(f"ranges have shape {given.shape}, expected {(2, len(low))}, lows and highs")

@@ -1,4 +1,4 @@
-"""Rows laid out for the search of neighbours, and the search with as many threads as are worth it."""
+"""Layout of rows for the neighbour search, and the search in threads."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,27 +15,18 @@ from streamfs.relief._search import CHUNK, Voting, make_lists, search
 from streamfs.relief._sieve import Sieve
 
 FEW_PAIRS = 2000**2
-"""Pairs of rows up to which one thread is the fastest."""
+"""Pairs of rows up to which a single thread is fastest."""
 
 
 def lay_out(measured: Measured, classes: Integers, groups: Integers, power: int, ends: Integers) -> Field:
     """Lay out rows that arrive in batches: by class, then by batch.
 
-    Parameters
-    ----------
-    measured : Measured
-        The values of the rows.
-    classes, groups : ndarray of int of shape (n_rows,)
-        Numbers from 0; rows of one group are no neighbours of each other.
-    power : int
-        Power of each difference.
-    ends : ndarray of int of shape (n_ends,)
-        The row before which each batch ends, rising to the number of rows.
+    Classes and groups are numbers from 0, and `ends` the row before which each batch ends.
 
     Raises
     ------
     ValueError
-        If the last batch ends elsewhere.
+        If the last batch does not end at the number of rows.
     """
     n_rows = len(measured.values)
     if not len(ends) or ends[-1] != n_rows:
@@ -55,7 +46,7 @@ def lay_out(measured: Measured, classes: Integers, groups: Integers, power: int,
 
 
 def _sieve(measured: Measured, order: Integers, places: Integers, power: int) -> Sieve:
-    """Put the features without missing values and categories, which are between 0 and 1, apart."""
+    """Build the sieve, with the features without missing values and categories apart."""
     shares, far = measured.shares[order], measured.far[order]
     is_plain = (shares <= 1.0).all(axis=0)
     tables = (shares[:, is_plain], shares[:, ~is_plain], far[:, ~is_plain])
@@ -65,13 +56,7 @@ def _sieve(measured: Measured, order: Integers, places: Integers, power: int) ->
 
 
 def mean_gains(field: Field, voting: Voting, chosen: Integers, n_ends: int) -> Array:
-    """What near rows say of the features, averaged over the chosen rows that have arrived by each end.
-
-    Returns
-    -------
-    ndarray of shape (n_ends, n_features)
-        Zeros where no row counts.
-    """
+    """Return mean gains of the chosen rows that arrived by each end, (n_ends, n_features); 0 if none counts."""
     n_chunks = -(-len(chosen) // CHUNK)
     gains = np.zeros((n_chunks, n_ends, len(field.measured.spans)))
     n_used = np.zeros((n_chunks, n_ends), np.int64)
@@ -84,13 +69,7 @@ def mean_gains(field: Field, voting: Voting, chosen: Integers, n_ends: int) -> A
 
 
 def mean_probe_gains(field: Field, voting: Voting, probes: Measured) -> Array:
-    """What near rows say of each of several extra features at the end of the table, averaged over the rows.
-
-    Returns
-    -------
-    ndarray of shape (n_probes,)
-        Zeros where no row counts.
-    """
+    """Return the mean gain of each extra feature over all rows, shape (n_probes,); 0 if no row counts."""
     n_rows, n_probes = probes.values.shape
     n_chunks = -(-n_rows // CHUNK)
     gains, n_used = np.zeros((n_chunks, n_probes)), np.zeros(n_chunks, np.int64)
@@ -104,7 +83,7 @@ def mean_probe_gains(field: Field, voting: Voting, probes: Measured) -> Array:
 
 
 def in_threads(run: Callable[[int, int], None], n_pairs: int) -> None:
-    """Run work that is cut into chunks: thread t of n calls `run(t, n)` and does every n-th chunk from t on."""
+    """Run work cut into chunks: thread t of n calls `run(t, n)` and does every n-th chunk from t on."""
     n_threads = 1 if n_pairs <= FEW_PAIRS else numba.get_num_threads()
     if n_threads == 1:
         run(0, 1)
@@ -115,13 +94,13 @@ def in_threads(run: Callable[[int, int], None], n_pairs: int) -> None:
 
 
 def relief_voting(n_classes: int) -> Voting:
-    """Relief's: the nearest hit speaks against a feature and the nearest miss, of any other class, for it."""
+    """Relief: the nearest hit counts against a feature, the nearest miss of any other class for it."""
     lists = 1 - np.eye(n_classes, dtype=np.int64)
     return Voting(lists, np.tile([-1.0, 1.0], (n_classes, 1)), 1, True)
 
 
 def relieff_voting(counts: Integers, n_neighbors: int) -> Voting:
-    """ReliefF's: the nearest of each other class speak by its prior among the other classes."""
+    """ReliefF: the nearest misses of each class count by its prior among the other classes."""
     n_classes = len(counts)
     factors = counts / (counts.sum() - counts)[:, np.newaxis]
     np.fill_diagonal(factors, -1.0)

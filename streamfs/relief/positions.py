@@ -14,12 +14,12 @@ def position_grid(n_ticks: int, n_positions: int = 12, spacing: str = "even") ->
     Parameters
     ----------
     n_ticks : int
-        Ticks of the longest stream, or the horizon where that is less.
+        Ticks of the longest stream, or the horizon if that is shorter.
     n_positions : int
-        How many positions at most; no more than there are ticks.
+        Maximum number of positions; never more than there are ticks.
     spacing : {"even", "geometric"}
-        Even positions are a fair sample of all ticks. Geometric ones lie denser at the beginning, where most
-        decisions are made; early ticks then weigh more in every training set.
+        Even positions sample all ticks alike. Geometric ones are denser at the beginning, where most decisions are
+        made; early ticks then weigh more in every training set.
 
     Returns
     -------
@@ -29,7 +29,7 @@ def position_grid(n_ticks: int, n_positions: int = 12, spacing: str = "even") ->
     Raises
     ------
     ValueError
-        If a number is below 1 or the spacing unknown.
+        If a number is below 1 or the spacing is unknown.
 
     Examples
     --------
@@ -60,12 +60,12 @@ def check_positions(positions: npt.ArrayLike) -> Integers:
 
 
 def positions_of(positions: int | npt.ArrayLike | None, n_ticks: int) -> Integers:
-    """Return the positions that are meant: all ticks (None), so many of them spread evenly, or those given.
+    """Return the positions: all ticks (None), a number of them spread evenly, or those given.
 
     Raises
     ------
     ValueError
-        If they do not rise strictly from 1 to `n_ticks` at most.
+        If they do not rise strictly from 1 to at most `n_ticks`.
     """
     if positions is None:
         return np.arange(1, n_ticks + 1)

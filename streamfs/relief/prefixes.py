@@ -1,43 +1,41 @@
 """Relief for data streams: plain Relief on the instances of random prefixes."""
 
 from collections.abc import Sequence
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 
-from streamfs.data.feature_table import FeatureTable, plain_table
+from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers
 from streamfs.errors import DataError
 from streamfs.relief.positions import positions_of
-from streamfs.relief.rows import rows_of
+from streamfs.relief.table_estimator import TableEstimator
 
 
-class PrefixRelief(BaseEstimator):
-    """Order the features of streams by relevance alone: Relief on prefixes of random streams and random length.
+class PrefixRelief(TableEstimator):
+    """Rank the features of streams by relevance alone: Relief on prefixes of random streams and random length.
 
     Parameters
     ----------
     n_prefixes : int, optional
-        How many streams to draw, each once; by default all.
+        Number of streams to draw without replacement; by default all.
     shortest : int
-        Least length of a prefix, ticks.
+        Minimum length of a prefix, ticks.
     longest : int, optional
-        Greatest length of a prefix, ticks; by default that of the stream.
+        Maximum length of a prefix, ticks; by default that of the stream.
     positions : int or array_like of int, optional
-        Ticks of which a prefix has an instance, rising from 1, or how many of them to spread evenly; by default
+        Ticks at which a prefix has an instance, rising from 1, or a number of ticks to spread evenly; by default
         all.
     neighbours : {"other_streams", "any"}
-        Whose instances may be a near hit or miss, as in `StreamRelief`.
+        Instances that may be a near hit or miss, as in `StreamRelief`.
     threshold : float
-        A feature is relevant where its weight exceeds it.
+        A feature is relevant if its weight exceeds this value.
     power : {1, 2}
         Power of each difference.
     nominal : sequence of int, optional
         Indices of the features that are codes of categories.
     random_state : int
-        Seeds the draw.
+        Seed of the draw.
 
     Attributes
     ----------
@@ -46,7 +44,7 @@ class PrefixRelief(BaseEstimator):
     feature_importances_ : ndarray of shape (n_features,)
         Relief weights (equation 2).
     relevant_ : ndarray of bool of shape (n_features,)
-        Which exceed the threshold.
+        Features whose weight exceeds the threshold.
     ranking_ : ndarray of int of shape (n_features,)
         Indices of the features, best first.
 
@@ -86,41 +84,22 @@ class PrefixRelief(BaseEstimator):
         self.nominal = nominal
         self.random_state = random_state
 
-    def fit(self, table: FeatureTable | npt.ArrayLike, labels: npt.ArrayLike | None = None) -> Self:
-        """Learn the order.
-
-        Parameters
-        ----------
-        table : FeatureTable or array_like of shape (n_streams, n_ticks, n_features)
-            Feature values of every prefix; NaN is undefined.
-        labels : array_like of shape (n_streams,), optional
-            Classes, where the table is an array.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of range or does not fit the table.
-        DataError
-            If there are too few classes, or streams of one.
-        """
-        if not isinstance(table, FeatureTable):
-            table = plain_table(table, labels)
+    def _fit(self, table: FeatureTable) -> None:
         self.prefixes_ = self._draw(table)
         streams, ticks = self._instances(table)
-        rows = rows_of(table, streams, ticks, self.neighbours, self.power, self.nominal)
+        rows = self._rows(table, streams, ticks)
         self.feature_importances_ = rows.weights([len(rows)])[0]
         self.relevant_ = self.feature_importances_ > self.threshold
         self.ranking_ = np.argsort(-self.feature_importances_, kind="stable")
-        return self
 
     def _draw(self, table: FeatureTable) -> Integers:
-        """Streams without repetition, and a length for each."""
+        """Draw streams without replacement, and a length for each."""
         longest = table.n_ticks if self.longest is None else self.longest
         if not 1 <= self.shortest <= longest:
             raise ValueError(f"prefixes are {self.shortest} to {longest} ticks long, expected 1 or more, rising")
         candidates = np.flatnonzero(table.lengths >= self.shortest)
         if not len(candidates):
-            raise DataError(f"no stream has {self.shortest} ticks, the least length of a prefix")
+            raise DataError(f"no stream has {self.shortest} ticks, the minimum length of a prefix")
         n_prefixes = len(candidates) if self.n_prefixes is None else self.n_prefixes
         if not 1 <= n_prefixes <= len(candidates):
             raise ValueError(
@@ -133,7 +112,7 @@ class PrefixRelief(BaseEstimator):
         return np.column_stack([streams[order], lengths[order]])
 
     def _instances(self, table: FeatureTable) -> tuple[Integers, Integers]:
-        """Stream and tick of each instance: the positions within each prefix, by position, then by stream."""
+        """Return stream and tick of each instance: the positions in each prefix, by position, then by stream."""
         grid = positions_of(self.positions, int(table.lengths.max()))
         streams, lengths = self.prefixes_.T
         place, prefix = np.nonzero(grid[:, np.newaxis] <= lengths)

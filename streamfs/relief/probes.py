@@ -1,4 +1,4 @@
-"""The relevance floor: what weight features reach that say nothing of the class."""
+"""The relevance floor: the weight that features without information about the class reach."""
 
 from dataclasses import dataclass
 
@@ -10,17 +10,17 @@ from streamfs.data.streams import Integers
 
 @dataclass(frozen=True)
 class Probes:
-    """How many probes to try, and which of their weights is the floor.
+    """Random probes, whose weights set the relevance floor.
 
-    A probe is a feature of the table whose whole trajectories are permuted among the streams; each is tried
-    alone at the end of the table.
+    A probe is a feature of the table whose whole trajectories are permuted among the streams; each is tried alone
+    at the end of the table.
 
     Parameters
     ----------
     n : int
-        How many.
+        Number of probes.
     quantile : float
-        A feature is relevant where its weight exceeds this quantile of the probes'.
+        A feature is relevant if its weight exceeds this quantile of the probes' weights.
     """
 
     n: int = 100
@@ -33,15 +33,7 @@ class Probes:
             raise ValueError(f"quantile is {self.quantile}, expected 0 to 1")
 
     def draw(self, table: FeatureTable, rng: np.random.Generator) -> tuple[Integers, Integers]:
-        """Draw the probes of a table.
-
-        Returns
-        -------
-        features : ndarray of shape (n,)
-            Which feature each probe is.
-        permutations : ndarray of shape (n, n_streams)
-            From which stream each stream has its trajectory.
-        """
+        """Draw each probe's feature, (n,), and the stream of each of its trajectories, (n, n_streams)."""
         n_streams, _, n_features = table.values.shape
         features = rng.integers(n_features, size=self.n)
         return features, np.array([rng.permutation(n_streams) for _ in range(self.n)])

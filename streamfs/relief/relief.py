@@ -15,34 +15,34 @@ from streamfs.relief.rows import group_numbers, make_rows, require_classes
 
 
 class Relief(FeatureSelector):
-    """Relief weights: how much farther an instance's near miss is than its near hit, feature by feature.
+    """Relief weights: for each feature, how much farther an instance's near miss is than its near hit.
 
     As a selector it keeps the features whose weight exceeds a threshold.
 
     Parameters
     ----------
     n_instances : int, optional
-        How many instances to draw at random; by default all are taken, and nothing is random.
+        Number of instances to draw at random; by default all are used, and nothing is random.
     power : {1, 2}
         Power of each difference.
     nominal : sequence of int, optional
         Indices of the features that are codes of categories.
     ranges : array_like of shape (2, n_features), optional
-        Lows and highs of the features, by default those of the values; they must hold all values. Those of nominal
-        features are not looked at.
+        Lows and highs of the features, by default those of the values, all of which they must include. Those of
+        nominal features are ignored.
     random_state : int, RandomState or None
-        Seeds the draw.
+        Seed of the draw.
     threshold : float
-        A feature is selected if its weight is above.
+        A feature is selected if its weight exceeds this value.
 
     Attributes
     ----------
     feature_importances_ : ndarray of shape (n_features,)
         Equation 2, from -1 to 1.
     support_ : ndarray of bool of shape (n_features,)
-        Which features are selected; it may be none.
+        Mask of the selected features; it may be empty.
     ranking_ : ndarray of int of shape (n_selected,)
-        The selected features, of the largest weight first.
+        The selected features, largest weight first.
     n_features_in_ : int
         Number of features.
 
@@ -52,11 +52,11 @@ class Relief(FeatureSelector):
 
     Notes
     -----
-    The near miss is the nearest instance of any other class. Missing values (NaN) differ by the most that they
-    can; a missing category by 1 - 1/V, where there are V. Among equally near instances the one of the lowest index
-    is taken. Distances are sums over the features, in order, of differences divided by the range: a difference of
-    shares of the range would round otherwise and break ties in another way. Work grows with the square of the
-    number of instances, memory with the number itself.
+    The near miss is the nearest instance of any other class. Missing values (NaN) differ by the maximum possible;
+    a missing category among V by 1 - 1/V. Among equally near instances the one of the lowest index is chosen.
+    Distances are sums over the features, in order, of differences divided by the range: a difference of shares of
+    the range would be rounded differently and break ties differently. Work grows with the square of the number of
+    instances, memory linearly.
 
     Examples
     --------
@@ -93,13 +93,13 @@ class Relief(FeatureSelector):
         y : array_like of shape (n_instances,)
             Classes.
         groups : array_like of shape (n_instances,), optional
-            Instances of one group, such as those of one stream, are no neighbours; by default each is on its own.
+            Instances of one group, such as those of one stream, are not neighbours; by default each is a group.
 
         Raises
         ------
         ValueError
-            If y is continuous, there are not as many groups as instances, there is one class only, a parameter is
-            out of range, or a value is infinite or outside its range.
+            If y is continuous, there is only one class, a parameter is out of range, a value is infinite or
+            outside its range, or the number of groups differs from that of instances.
         """
         values, labels = training_rows(self, X, y)
         classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
@@ -113,11 +113,11 @@ class Relief(FeatureSelector):
         return self
 
     def _voting(self, counts: Integers) -> Voting:
-        """How near instances speak, given the sizes of the classes."""
+        """Return how near instances vote, given the sizes of the classes."""
         return relief_voting(len(counts))
 
     def _choose(self, n_rows: int) -> Integers | None:
-        """The instances to average over, None for all."""
+        """Return the instances to average over, None for all."""
         if self.n_instances is None:
             return None
         if not 1 <= self.n_instances <= n_rows:

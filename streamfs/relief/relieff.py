@@ -13,14 +13,14 @@ from streamfs.relief.relief import Relief
 
 
 class ReliefF(Relief):
-    """ReliefF weights: how much farther an instance's near misses are than its near hits, feature by feature.
+    """ReliefF weights: for each feature, how much farther an instance's near misses are than its near hits.
 
     Parameters
     ----------
     n_neighbors : int
-        How many hits, and how many misses of each other class; all of a class that has fewer.
+        Number of hits, and of misses of each other class; all of a class that has fewer.
     n_instances : int, optional
-        How many instances to draw at random; by default all are taken, and nothing is random.
+        Number of instances to draw at random; by default all are used, and nothing is random.
     power : {1, 2}
         Power of each difference.
     nominal : sequence of int, optional
@@ -28,16 +28,16 @@ class ReliefF(Relief):
     ranges : array_like of shape (2, n_features), optional
         Lows and highs of the features, as in `Relief`.
     random_state : int, RandomState or None
-        Seeds the draw.
+        Seed of the draw.
     threshold : float
-        A feature is selected if its weight is above.
+        A feature is selected if its weight exceeds this value.
 
     Attributes
     ----------
     feature_importances_ : ndarray of shape (n_features,)
         Weights, from -1 to 1.
     support_, ranking_ : ndarray
-        What is selected, as in `Relief`.
+        The selected features, as in `Relief`.
     n_features_in_ : int
         Number of features.
 
@@ -48,9 +48,9 @@ class ReliefF(Relief):
 
     Notes
     -----
-    The misses of class C count P(C) / (1 - P(class of the instance)), where P is the share of all instances,
-    drawn or not; the hits, and the misses of each class, are averaged over as many as were found. Ties and missing
-    values are as in `Relief`.
+    The misses of class C have weight P(C) / (1 - P(class of the instance)), where P is the share of all instances,
+    drawn or not; the hits, and the misses of each class, are averaged over those found. Ties and missing values
+    are as in `Relief`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Instances as Relief takes them: measured values, classes, and who may be neighbours."""
+"""Relief's instances: measured values, classes, and groups that exclude neighbours."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,21 +16,14 @@ from streamfs.relief.measure import measure
 from streamfs.relief.neighbours import lay_out, mean_gains, mean_probe_gains, relief_voting
 
 NEIGHBOURS = ("other_streams", "any")
-"""Whose instances may be a near hit or miss: those of other streams, or any but the instance itself."""
+"""Instances that may be a near hit or miss: those of other streams, or any except the instance itself."""
 
 
 @dataclass(frozen=True)
 class ReliefRows:
-    """Instances of Relief.
+    """Instances of Relief, whose neighbours are never of the same group.
 
-    Parameters
-    ----------
-    measured : Measured
-        Values, of shape (n_rows, n_features).
-    classes, groups : ndarray of int of shape (n_rows,)
-        Numbers from 0; neighbours are never of one group.
-    power : int
-        Power of each difference, 1 or 2.
+    Classes and groups are numbers from 0; the power of each difference is 1 or 2.
     """
 
     measured: Measured
@@ -43,45 +36,25 @@ class ReliefRows:
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         return int(self.classes.max()) + 1
 
     def weights(self, ends: Sequence[int], chosen: Integers | None = None) -> Array:
-        """Relief weights of growing training sets, each the rows before an end.
+        """Return Relief weights of growing training sets, each the rows before an end; shape (n_ends, n_features).
 
-        As rows arrive a row's nearest hit and miss only ever get nearer, so that one pass serves all the sets.
-
-        Parameters
-        ----------
-        ends : sequence of int
-            Rising to the number of rows.
-        chosen : ndarray of int, optional
-            The instances to average over; by default all.
-
-        Returns
-        -------
-        ndarray of shape (n_ends, n_features)
-            Equation 2 for each set; zeros where no row has both a hit and a miss.
+        As rows arrive, a row's nearest hit and miss only get nearer, so one pass serves all the sets. The ends
+        rise to the number of rows; the mean of equation 2 is over the chosen instances, by default all, and 0 if
+        no row has both a hit and a miss.
         """
         return self.mean_gains(relief_voting(self.n_classes), ends, chosen)
 
     def mean_gains(self, voting: Voting, ends: Sequence[int], chosen: Integers | None = None) -> Array:
-        """Weights as in `weights`, where near rows speak as another method has it."""
+        """Return weights as in `weights`, with another method's voting."""
         field = lay_out(self.measured, self.classes, self.groups, self.power, np.asarray(ends))
         return mean_gains(field, voting, np.arange(len(self)) if chosen is None else chosen, len(ends))
 
     def probe_weights(self, probes: Measured) -> Array:
-        """Weights of extra features, each alone at the end of the table.
-
-        Parameters
-        ----------
-        probes : Measured
-            Their values, of shape (n_rows, n_probes).
-
-        Returns
-        -------
-        ndarray of shape (n_probes,)
-        """
+        """Return the weights of extra features, each alone at the end of the table; shape (n_probes,)."""
         field = lay_out(self.measured, self.classes, self.groups, self.power, np.array([len(self)]))
         return mean_probe_gains(field, relief_voting(self.n_classes), probes)
 
@@ -94,7 +67,7 @@ def make_rows(
     nominal: Sequence[int] | None,
     ranges: npt.ArrayLike | None = None,
 ) -> ReliefRows:
-    """Make instances ready for the search of neighbours.
+    """Measure instances for the neighbour search.
 
     Raises
     ------
@@ -109,12 +82,12 @@ def make_rows(
 
 
 def group_numbers(groups: npt.ArrayLike | None, n_rows: int) -> Integers:
-    """The number of each row's group, from 0; by default each row is a group of its own.
+    """Return the number of each row's group, from 0; by default each row is a group.
 
     Raises
     ------
     ValueError
-        If there is not one group a row.
+        If the number of groups differs from the number of rows.
     """
     if groups is None:
         return np.arange(n_rows)
@@ -126,12 +99,12 @@ def group_numbers(groups: npt.ArrayLike | None, n_rows: int) -> Integers:
 
 
 def nominal_features(nominal: Sequence[int] | None, n_features: int) -> npt.NDArray[np.bool_]:
-    """Which features are named as nominal.
+    """Return a mask of the nominal features.
 
     Raises
     ------
     ValueError
-        If there is no such feature.
+        If an index is out of range.
     """
     is_nominal = np.zeros(n_features, dtype=bool)
     for index in nominal or ():
@@ -142,7 +115,7 @@ def nominal_features(nominal: Sequence[int] | None, n_features: int) -> npt.NDAr
 
 
 def require_classes(classes: npt.NDArray[np.generic], counts: Integers, least: int) -> None:
-    """Refuse data with one class, or with a class too small to have neighbours.
+    """Refuse data with a single class, or with a class too small to have neighbours.
 
     Raises
     ------
@@ -164,14 +137,14 @@ def rows_of(
     power: int,
     nominal: Sequence[int] | None,
 ) -> ReliefRows:
-    """Make the instances of a table at some ticks of some streams, both of shape (n_rows,), ready for the search.
+    """Measure the instances of a table at some ticks of some streams, both of shape (n_rows,).
 
     Raises
     ------
     ValueError
         If `neighbours` is not one of `NEIGHBOURS`, or as in `make_rows`.
     DataError
-        If there is one class only, or too few streams of one.
+        If there is only one class, or too few streams of one.
     """
     if neighbours not in NEIGHBOURS:
         raise ValueError(f"neighbours is {neighbours!r}, expected one of {', '.join(NEIGHBOURS)}")

@@ -1,4 +1,4 @@
-"""StreamRelief: features in the order of what a decision with them is expected to cost."""
+"""StreamRelief: features ranked by the expected cost of a decision with each."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -6,30 +6,25 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 
 from feature_extractors.base import Array
 from streamfs.costs.costs import Costs
-from streamfs.data.feature_table import FeatureTable, plain_table
+from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers
 from streamfs.errors import DataError
-from streamfs.relief.extrapolation import (
-    decision_probability,
-    expected_cost,
-    lower_bound,
-    probability_by_tick,
-)
+from streamfs.relief.extrapolation import decision_probability, expected_cost, lower_bound, probability_by_tick
 from streamfs.relief.measure import measure
 from streamfs.relief.positions import positions_of
 from streamfs.relief.probes import Probes
-from streamfs.relief.rows import ReliefRows, rows_of
+from streamfs.relief.rows import ReliefRows
+from streamfs.relief.table_estimator import TableEstimator
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class StreamRelief(BaseEstimator):
-    """Order the features of streams by the cost that a decision with each is expected to have.
+class StreamRelief(TableEstimator):
+    """Rank the features of streams by the expected cost of a decision with each.
 
     Parameters
     ----------
@@ -40,26 +35,26 @@ class StreamRelief(BaseEstimator):
     horizon : int, optional
         Time limit, ticks; by default the ticks of the table.
     positions : int or array_like of int, optional
-        Ticks at which weights are computed, rising from 1, or how many of them to spread evenly; by default all.
+        Ticks at which weights are computed, rising from 1, or a number of ticks to spread evenly; by default all.
     extrapolation : {"linear", "none", "spline", "hermite", "saturating", "auto"}
-        How the probability goes on beyond the last position; ``"auto"`` takes for each feature the one that
-        predicts the last quarter of its positions best.
+        How the probability continues after the last position; ``"auto"`` chooses for each feature the
+        extrapolation that best predicts the last quarter of its positions.
     neighbours : {"other_streams", "any"}
-        Whose instances may be a near hit or miss. Neighbouring ticks of one stream are almost equal, so its own
-        would crowd out the others; the paper does not exclude them.
+        Instances that may be a near hit or miss. Neighbouring ticks of one stream are almost equal, so instances
+        of the same stream would crowd out the others; the paper does not exclude them.
     first_tick : {"counted", "literal"}
-        Whether equation 3 counts the first tick, which the print misses.
+        Whether equation 3 counts the first tick, which is missing in print.
     floor : Probes, optional
-        Features no better than probes rank after all that are; None ranks by cost alone.
+        Features no better than probes rank after all others; None ranks by cost alone.
     power : {1, 2}
         Power of each difference.
     nominal : sequence of int, optional
         Indices of the features that are codes of categories.
     ranges : {"table", "position"}
-        What differences are normalised by: the ranges over the whole table, so that one pass gives the weights of
-        all positions, or at each position those of the training set there, computed anew.
+        Ranges that normalise the differences: those of the whole table, so that one pass gives the weights of all
+        positions, or at each position those of its training set.
     random_state : int
-        Seeds the probes.
+        Seed of the probes.
 
     Attributes
     ----------
@@ -68,19 +63,19 @@ class StreamRelief(BaseEstimator):
     weights_ : ndarray of shape (n_positions, n_features)
         Relief weights of the training set at each position (equation 2).
     lower_bound_ : ndarray of shape (n_positions, n_features)
-        The least of the present and all later weights (Figure 1a).
+        Minimum of the current and all later weights (Figure 1a).
     probability_ : ndarray of shape (n_positions, n_features)
         Probability of having decided (equation 5).
     expected_cost_ : ndarray of shape (n_features,)
         C_F (equation 3).
     score_ : ndarray of shape (n_features,)
-        What the feature adds to the cost of a classification (equation 4).
+        Contribution of the feature to the cost of a classification (equation 4).
     probe_weights_ : ndarray of shape (n_probes,)
         Weights of the probes at the last position.
     floor_ : float
-        The weight that a relevant feature exceeds; minus infinity without a floor.
+        Weight that a relevant feature exceeds; minus infinity without a floor.
     relevant_ : ndarray of bool of shape (n_features,)
-        Which features do.
+        Features whose weight exceeds the floor.
     ranking_ : ndarray of int of shape (n_features,)
         Indices of the features, best first.
 
@@ -90,8 +85,8 @@ class StreamRelief(BaseEstimator):
 
     Notes
     -----
-    The training set at a position holds the instances of all positions up to it. On real streams weights lie near
-    0, probabilities near one half, and a useless feature that costs nothing would come first: hence the floor.
+    The training set at a position holds the instances of all positions up to it. On real streams weights are near
+    0 and probabilities near one half, so a useless feature that costs nothing would rank first without the floor.
 
     Examples
     --------
@@ -137,28 +132,10 @@ class StreamRelief(BaseEstimator):
 
     @classmethod
     def literal(cls, costs: Costs, **parameters: Any) -> Self:
-        """Follow the paper to the letter: any neighbours, equation 3 as printed, no floor."""
+        """Construct the method exactly as printed: any neighbours, equation 3 as printed, no floor."""
         return cls(costs, neighbours="any", first_tick="literal", floor=None, **parameters)
 
-    def fit(self, table: FeatureTable | npt.ArrayLike, labels: npt.ArrayLike | None = None) -> Self:
-        """Learn the order.
-
-        Parameters
-        ----------
-        table : FeatureTable or array_like of shape (n_streams, n_ticks, n_features)
-            Feature values of every prefix; NaN is undefined.
-        labels : array_like of shape (n_streams,), optional
-            Classes, where the table is an array.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of range or does not fit the table.
-        DataError
-            If there are too few classes, or streams of one.
-        """
-        if not isinstance(table, FeatureTable):
-            table = plain_table(table, labels)
+    def _fit(self, table: FeatureTable) -> None:
         self._check(table)
         n_ticks = int(table.lengths.max(initial=0))
         if not n_ticks:
@@ -176,11 +153,6 @@ class StreamRelief(BaseEstimator):
         self._fit_floor(table, rows, streams, ticks)
         self.horizon_ = n_ticks if self.horizon is None else self.horizon
         self._fit_costs()
-        return self
-
-    def _rows(self, table: FeatureTable, streams: Integers, ticks: Integers) -> ReliefRows:
-        """Instances at some ticks of some streams."""
-        return rows_of(table, streams, ticks, self.neighbours, self.power, self.nominal)
 
     def _fit_floor(self, table: FeatureTable, rows: ReliefRows, streams: Integers, ticks: Integers) -> None:
         """Compare the weights at the last position with those of probes."""
@@ -197,7 +169,7 @@ class StreamRelief(BaseEstimator):
         self.relevant_ = self.lower_bound_[-1] > self.floor_
 
     def _fit_costs(self) -> None:
-        """From weights to probabilities, costs, scores and the order."""
+        """Compute probabilities, costs, scores and the ranking from the weights."""
         self.probability_ = decision_probability(self.lower_bound_)
         self.expected_cost_ = expected_cost(
             self.probability_,
@@ -212,7 +184,7 @@ class StreamRelief(BaseEstimator):
         self.ranking_ = np.lexsort((self.score_, ~self.relevant_))
 
     def at_confidence(self, confidence: float) -> Self:
-        """The same fit at another confidence threshold, on which weights and floor do not depend.
+        """Return the same fit at another confidence threshold, on which weights and floor do not depend.
 
         Raises
         ------
@@ -226,7 +198,7 @@ class StreamRelief(BaseEstimator):
         return other
 
     def probability_by_tick(self) -> Array:
-        """Probability of having decided at every tick to the horizon, shape (horizon, n_features) (Figure 1b)."""
+        """Return the probability of having decided by each tick, shape (horizon, n_features) (Figure 1b)."""
         return probability_by_tick(self.probability_, self.horizon_, self.extrapolation, self.positions_)
 
     def plot(self, feature: int, name: str | None = None) -> "Figure":
@@ -237,7 +209,7 @@ class StreamRelief(BaseEstimator):
         feature : int
             Index of the feature.
         name : str, optional
-            What to call it.
+            Title of the figure.
 
         Returns
         -------
@@ -246,7 +218,7 @@ class StreamRelief(BaseEstimator):
         Raises
         ------
         ValueError
-            If there is no such feature.
+            If the index is out of range.
         MissingExtraError
             If matplotlib is not installed.
         """

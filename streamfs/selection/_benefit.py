@@ -1,4 +1,4 @@
-"""Compiled estimates of a candidate feature, and what one more of its values is expected to teach."""
+"""Compiled estimates of a candidate feature, and the expected information gain of one more value."""
 
 from math import log
 from typing import NamedTuple
@@ -8,41 +8,41 @@ from streamfs.base._compiled import kernel
 
 
 class Estimate(NamedTuple):
-    """What is known of a candidate feature, with all that its benefits are worked out from.
+    """Values extracted of a candidate feature, from which all its benefits follow.
 
     Parameters
     ----------
     counts : ndarray of shape (n_classes, n_joint, n_values)
-        How often each value was extracted in each region; expected values count in part.
+        Number of extracted values in each region; expected values count in part.
     sizes : ndarray of shape (n_classes, n_joint)
         Sums of the counts.
     weights : ndarray of shape (n_classes, n_joint)
-        How many instances each region stands for.
+        Number of instances that each region represents.
     total : float
-        How many instances all stand for.
-    room : ndarray of shape (n_classes + 1, n_values)
-        Room to work in.
+        Number of instances in all.
+    scratch : ndarray of shape (n_classes + 1, n_values)
+        Scratch array.
     """
 
     counts: Array
     sizes: Array
     weights: Array
     total: float
-    room: Array
+    scratch: Array
 
 
 @kernel
 def learn(known: Estimate, label: int, joint: int, value: int, times: float) -> None:
-    """Count a value that was extracted in a region."""
+    """Count a value extracted in a region."""
     known.counts[label, joint, value] += times
     known.sizes[label, joint] += times
 
 
 @kernel
 def change_within(known: Estimate, label: int, joint: int) -> float:
-    """Expected change of the entropy within a region when one more value is extracted in it.
+    """Return the expected change of the entropy within a region if one more value is extracted in it.
 
-    With the prior's ones among them, the entropy of counts m of sum M is log M - sum(m log m) / M.
+    With the prior's ones included, the entropy of counts m of sum M is log M - sum(m log m) / M.
     """
     n_values = known.counts.shape[2]
     n_known = known.sizes[label, joint] + n_values
@@ -60,19 +60,19 @@ def change_within(known: Estimate, label: int, joint: int) -> float:
 
 @kernel
 def entropy_across(known: Estimate, label: int, joint: int, share: float) -> float:
-    """Expected entropy at a joint value when one more value is extracted in one of its regions.
+    """Return the expected entropy at a joint value if one more value is extracted in one of its regions.
 
-    The region makes up that share of the joint value, whose distribution is the last row of the room. The value
-    that comes takes a little from the probabilities of all, and gives it to its own.
+    The region makes up `share` of the joint value, whose distribution is the last row of the scratch array. The
+    extra value lowers the probabilities of all values a little and raises its own.
     """
-    counts, room = known.counts, known.room
+    counts, scratch = known.counts, known.scratch
     n_classes, _, n_values = counts.shape
     n_known = known.sizes[label, joint] + n_values
     step = share / (n_known + 1.0)
     expected = 0.0
     for value in range(n_values):
-        probability = room[label, value]
-        fallen = room[n_classes, value] - step * probability
+        probability = scratch[label, value]
+        fallen = scratch[n_classes, value] - step * probability
         risen = fallen + step
         expected -= (1.0 - probability) * (fallen * log(fallen)) + probability * (risen * log(risen))
     return expected
@@ -80,26 +80,26 @@ def entropy_across(known: Estimate, label: int, joint: int, share: float) -> flo
 
 @kernel
 def estimate_joint(known: Estimate, joint: int, weight: float) -> float:
-    """Write the distributions at a joint value into the room, and tell the entropy of that over all classes."""
-    counts, sizes, weights, _, room = known
+    """Write the distributions at a joint value into the scratch array; return the entropy over all classes."""
+    counts, sizes, weights, _, scratch = known
     n_classes, _, n_values = counts.shape
-    room[n_classes] = 0.0
+    scratch[n_classes] = 0.0
     for label in range(n_classes):
         share = weights[label, joint] / weight
         for value in range(n_values):
-            room[label, value] = (counts[label, joint, value] + 1.0) / (sizes[label, joint] + n_values)
-            room[n_classes, value] += share * room[label, value]
+            scratch[label, value] = (counts[label, joint, value] + 1.0) / (sizes[label, joint] + n_values)
+            scratch[n_classes, value] += share * scratch[label, value]
     entropy = 0.0
     for value in range(n_values):
-        entropy -= room[n_classes, value] * log(room[n_classes, value])
+        entropy -= scratch[n_classes, value] * log(scratch[n_classes, value])
     return entropy
 
 
 @kernel
 def joint_benefits(known: Estimate, joint: int, benefits: Array) -> None:
-    """Work out the benefits of the regions of one joint value, and write them into its column.
+    """Write the benefits of the regions of one joint value into its column.
 
-    A region that is all of its joint value, or nothing of it, cannot change what is known of the class.
+    A region that is all of its joint value, or none of it, cannot change what is known of the class.
     """
     n_classes = len(known.weights)
     weight = 0.0
@@ -117,14 +117,14 @@ def joint_benefits(known: Estimate, joint: int, benefits: Array) -> None:
 
 @kernel
 def all_benefits(known: Estimate, benefits: Array) -> None:
-    """Work out the benefits of all regions."""
+    """Write the benefits of all regions."""
     for joint in range(benefits.shape[1]):
         joint_benefits(known, joint, benefits)
 
 
 @kernel
 def most_probable_class(known: Estimate, joint: int, value: int) -> int:
-    """The class that is most probable at a joint value and a value of the candidate; the first of equals."""
+    """Return the most probable class at a joint value and a value of the candidate; the first of equals."""
     best, best_weight = 0, -1.0
     n_values = known.counts.shape[2]
     for label in range(known.counts.shape[0]):
@@ -137,7 +137,7 @@ def most_probable_class(known: Estimate, joint: int, value: int) -> int:
 
 @kernel
 def right_share(known: Estimate, truth: Array, joint: int) -> float:
-    """The probability of being at a joint value and classified rightly there, if that is the truth.
+    """Return the probability of a joint value and a correct class there, given the true distribution.
 
     The truth has the shape of the counts and sums to at most 1.
     """

@@ -1,4 +1,4 @@
-"""Distances in single precision, many at a time: features are added to them, or taken out again."""
+"""Distances in single precision, many at a time, to which features are added or from which they are removed."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ Single = np.float32
 DOUBT = 2.0**-21
 """See `FoldSieve.reaches`."""
 TOO_FAR = 1e30
-"""Distances beyond which single precision is not to be trusted."""
+"""Distances beyond which single precision is not reliable."""
 
 
 class FoldSieve(NamedTuple):
@@ -25,16 +25,17 @@ class FoldSieve(NamedTuple):
     shares : ndarray of float32 of shape (n_features, n_rows)
         Values as shares of the range of all rows; categories as whole numbers from 0; NaN is missing.
     is_nominal, is_patchy : ndarray of bool of shape (n_features,)
-        Which features are codes of categories, and which have missing values.
+        Features that are codes of categories, and features with missing values.
     factors : ndarray of float32 of shape (n_folds, n_features)
-        What a difference of shares counts in a fold, or of categories.
+        Factor of a difference of shares, or of categories, in a fold.
     lows, extents : ndarray of float32 of shape (n_folds, n_features)
         The fold's least values, as shares, and its differences of two missing values.
     reaches : ndarray of shape (n_folds, n_features)
         The larger of factor and extent, to the power. With u = 2**-24 the unit roundoff and M the larger, a
-        difference is at most 2 M and off by at most 7 u M, its square by 32 u M^2, and each of n additions by
-        4 u times the sum of all M^2. So of two distances that are farther apart than 8 u (9 + n) times that sum,
-        `DOUBT` (9 + n) times it, the less is less in truth, with room to spare for rounding in double precision.
+        difference is at most 2 M and off by at most 7 u M, its square by 32 u M^2, and each of n additions by 4 u
+        times the sum of all M^2. So of two distances that are farther apart than 8 u (9 + n) times that sum,
+        `DOUBT` (9 + n) times it, the smaller one is exactly smaller, with a margin for rounding in double
+        precision.
     """
 
     shares: Singles
@@ -48,7 +49,7 @@ class FoldSieve(NamedTuple):
 
 @kernel
 def _add_plain(column: Singles, a: Single, factor: Single, sign: Single, square: bool, near: Singles) -> None:
-    """Add a numeric feature without missing values, or take it out."""
+    """Add or subtract a numeric feature without missing values."""
     for j in range(len(near)):
         d = (column[j] - a) * factor
         near[j] += sign * (d * d if square else abs(d))
@@ -65,7 +66,7 @@ def _add_patchy(
     square: bool,
     near: Singles,
 ) -> None:
-    """Add a numeric feature that has missing values, or take it out."""
+    """Add or subtract a numeric feature with missing values."""
     place = (a - low) * factor
     far = max(place, extent - place)
     for j in range(len(near)):
@@ -81,7 +82,7 @@ def _add_patchy(
 def _add_nominal(
     column: Singles, a: Single, factor: Single, extent: Single, sign: Single, square: bool, near: Singles
 ) -> None:
-    """Add a nominal feature, or take it out."""
+    """Add or subtract a nominal feature."""
     for j in range(len(near)):
         d = factor if column[j] != a else Single(0.0)
         d = extent if a != a or column[j] != column[j] else d
@@ -92,7 +93,7 @@ def _add_nominal(
 def add(
     sieve: FoldSieve, square: bool, fold: int, row: int, f: int, sign: Single, start: int, near: Singles
 ) -> None:
-    """Add what a feature tells a row apart from those from `start` on, or take it out where the sign is -1."""
+    """Add a feature's differences between a row and those from `start` on, or subtract them if the sign is -1."""
     column, a = sieve.shares[f, start : start + len(near)], sieve.shares[f, row]
     factor, low, extent = sieve.factors[fold, f], sieve.lows[fold, f], sieve.extents[fold, f]
     if sieve.is_nominal[f]:

@@ -1,8 +1,7 @@
-"""Kernels that put rows of equal values into groups, and count those outside the largest class of their group.
+"""Kernels that group rows of equal values and count those outside the largest class of their group.
 
-Values come as bits, so that equal values are equal bits. A row is looked up in a hash table with open addresses,
-which holds the number of a group above 0, and is compared with the first row of that group: rows whose hashes
-collide are told apart.
+Values are passed as bits, so equal values have equal bits. A row is looked up in an open-addressing hash table of
+group numbers above 0 and compared with the first row of that group, so collisions of hashes do not matter.
 """
 
 from typing import NamedTuple
@@ -29,7 +28,7 @@ class Groups(NamedTuple):
 
 
 class GroupClassCounts(NamedTuple):
-    """A hash table of the classes in each group: the group, the class and how many rows there are."""
+    """A hash table of the classes in each group: group, class and number of rows."""
 
     slots: Numbers
     groups: Numbers
@@ -39,14 +38,14 @@ class GroupClassCounts(NamedTuple):
 
 @inlined
 def scattered(hashed: np.uint64, bits: np.uint64) -> np.uint64:
-    """Mix bits into a hash, of which the upper half is to be used."""
+    """Mix bits into a hash, whose upper half is used."""
     mixed = hashed ^ bits
     return (mixed ^ (mixed >> FOLD)) * SCATTER
 
 
 @inlined
 def find_row(bits: Bits, features: Integers, row: int, slots: Numbers, first_rows: Numbers) -> np.int64:
-    """The slot of the group of a row: that where it is, or the empty one where it is to be."""
+    """Return the slot of a row's group: its own, or the empty one for it."""
     hashed = np.uint64(0)
     for feature in features:
         hashed = scattered(hashed, bits[row, feature])
@@ -64,7 +63,7 @@ def find_row(bits: Bits, features: Integers, row: int, slots: Numbers, first_row
 
 @inlined
 def find_pair(group: int, label: int, slots: Numbers, groups: Numbers, labels: Numbers) -> np.int64:
-    """The slot of a group and a class."""
+    """Return the slot of a group and a class."""
     hashed = scattered(scattered(np.uint64(0), np.uint64(group)), np.uint64(label))
     slot = np.int64(hashed >> FOLD) & (len(slots) - 1)
     while slots[slot] > 0:
@@ -125,7 +124,7 @@ def count(
 
 @kernel
 def n_slots(n_rows: int) -> int:
-    """Of a hash table for so many rows: a power of two, at most half full."""
+    """Return the size of a hash table for `n_rows` rows: a power of two, at most half full."""
     n = 2
     while n < 2 * n_rows:
         n *= 2
@@ -134,7 +133,7 @@ def n_slots(n_rows: int) -> int:
 
 @njit(cache=True, nogil=True)
 def number_groups(bits: Bits, features: Integers) -> Integers:
-    """Number the group of each row, from 0, in the order of their first rows."""
+    """Return the group of each row, numbered from 0 in the order of their first rows."""
     n_rows = len(bits)
     groups = np.empty(n_rows, np.int64)
     number(bits, features, Groups(np.zeros(n_slots(n_rows), np.int32), np.empty(n_rows, np.int32)), groups)
@@ -143,7 +142,7 @@ def number_groups(bits: Bits, features: Integers) -> Integers:
 
 @njit(cache=True, nogil=True)
 def n_inconsistent(bits: Bits, features: Integers, labels: Integers, at_most: float) -> int:
-    """Rows outside the largest class of their group; all are counted unless their share is above `at_most`."""
+    """Count rows outside the largest class of their group; stop once their share is above `at_most`."""
     n_rows = len(bits)
     slots, pair_slots = np.zeros(n_slots(n_rows), np.int32), np.zeros(n_slots(n_rows), np.int32)
     first_rows, largest = np.empty(n_rows, np.int32), np.zeros(n_rows, np.int32)
@@ -155,7 +154,7 @@ def n_inconsistent(bits: Bits, features: Integers, labels: Integers, at_most: fl
 
 @njit(cache=True, nogil=True)
 def rows_in_doubt(groups: Integers, labels: Integers) -> tuple[Integers, Integers]:
-    """Rows of the groups that hold several classes, group by group, and where each of these groups ends."""
+    """Return the rows of groups with several classes, group by group, and the end of each of these groups."""
     n_groups = groups.max() + 1
     sizes, first_labels, is_mixed = np.zeros(n_groups, np.int64), np.empty(n_groups, np.int64), np.zeros(n_groups)
     for row in range(len(groups)):
@@ -179,9 +178,9 @@ def rows_in_doubt(groups: Integers, labels: Integers) -> tuple[Integers, Integer
 def n_inconsistent_with(
     rows: Integers, ends: Integers, codes: Integers, labels: Integers, counts: Integers, largest: Integers
 ) -> int:
-    """As `n_inconsistent`, where groups are split by one feature more; `counts` and `largest` are left at zero.
+    """Count as `n_inconsistent`, with groups split by one more feature.
 
-    `counts` has shape (n_codes, n_classes), `largest` (n_codes,).
+    `counts` has shape (n_codes, n_classes), `largest` (n_codes,); both are left at zero.
     """
     n_outside = start = 0
     for end in ends:

@@ -1,4 +1,4 @@
-"""Learning from each instance's nearest other one how far from the mean a feature's value is unusual."""
+"""Kernels that fit the thresholds of unusual values to each instance's nearest other one."""
 
 import numpy as np
 
@@ -9,10 +9,7 @@ from streamfs.classifiers._lazy import Stored, distance
 
 @kernel
 def nearest_others(stored: Stored, groups: Indices, compared: Indices, neighbours: Indices) -> None:
-    """Fill `neighbours` with the nearest instance of another group to each, of equally near ones the lowest.
-
-    It is -1 where there is none.
-    """
+    """Fill `neighbours` with the nearest instance of another group to each, the lowest of equals; -1 if none."""
     for i in range(len(neighbours)):
         least = np.inf
         neighbours[i] = -1
@@ -27,7 +24,7 @@ def nearest_others(stored: Stored, groups: Indices, compared: Indices, neighbour
 def learn_from_all(
     stored: Stored, classes: Indices, neighbours: Indices, deviations: Array, eta: float, thresholds: Array
 ) -> None:
-    """Change the thresholds by each instance in turn, as the table of LearnT has it; none falls below 0."""
+    """Update the thresholds by each instance in turn, as in the table of LearnT; none falls below 0."""
     for i in range(len(neighbours)):
         other = neighbours[i]
         if other < 0:

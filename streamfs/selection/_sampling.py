@@ -1,4 +1,4 @@
-"""Compiled active sampling: a step touches one joint value, however many regions there are."""
+"""Compiled active sampling: the work of a step does not depend on the number of regions."""
 
 from typing import NamedTuple
 
@@ -15,21 +15,21 @@ _EXHAUSTED = -1.0  # below any benefit
 
 
 class Pools(NamedTuple):
-    """The instances on which a candidate may yet be extracted.
+    """Instances on which a candidate may still be extracted.
 
     Parameters
     ----------
     region_of : ndarray of int of shape (n_instances,)
-        The region of each instance: its class times the number of joint values, plus its joint value.
+        Region of each instance: its class times the number of joint values, plus its joint value.
     members : ndarray of int
         Instances by region, in random order.
     next_member, ends : ndarray of int of shape (n_regions,)
-        Where the next of a region stands among the members, and where the region ends.
+        Place of the next instance of a region among the members, and end of the region.
     benefits : ndarray of shape (n_classes, n_joint)
         Of all regions.
     tournament : ndarray
         Entry 1 is the largest benefit of a region with instances left; the winner of entries 2i and 2i + 1 is
-        entry i, and the regions themselves are the second half.
+        entry i, and the regions are the second half.
     """
 
     region_of: Integers
@@ -41,7 +41,7 @@ class Pools(NamedTuple):
 
 
 def make_pools(region_of: Integers, order: Integers, n_classes: int, n_joint: int) -> Pools:
-    """Lay out the instances that may be extracted, in the random order in which they come."""
+    """Lay out the instances that may be extracted, in their random order."""
     n_regions = n_classes * n_joint
     sizes = np.bincount(region_of[order], minlength=n_regions)
     ends = np.cumsum(sizes)
@@ -54,7 +54,7 @@ def make_pools(region_of: Integers, order: Integers, n_classes: int, n_joint: in
 
 @kernel
 def lay_out(region_of: Integers, order: Integers, places: Integers, members: Integers) -> None:
-    """Put instances behind each other by region, as they come; the places of the regions move on."""
+    """Arrange instances by region, in their order; the places of the regions advance."""
     for instance in order:
         region = region_of[instance]
         members[places[region]] = instance
@@ -63,7 +63,7 @@ def lay_out(region_of: Integers, order: Integers, places: Integers, members: Int
 
 @kernel
 def enter(pools: Pools, region: int, benefit: float) -> None:
-    """Let a region into the tournament with its benefit, if it has instances left."""
+    """Enter a region with its benefit into the tournament, if it has instances left."""
     tournament = pools.tournament
     place = len(tournament) // 2 + region
     tournament[place] = benefit if pools.next_member[region] < pools.ends[region] else _EXHAUSTED
@@ -74,7 +74,7 @@ def enter(pools: Pools, region: int, benefit: float) -> None:
 
 @kernel
 def open_pools(known: Estimate, pools: Pools) -> None:
-    """Let all regions into the tournament."""
+    """Enter all regions into the tournament."""
     all_benefits(known, pools.benefits)
     n_classes, n_joint = pools.benefits.shape
     for label in range(n_classes):
@@ -84,7 +84,7 @@ def open_pools(known: Estimate, pools: Pools) -> None:
 
 @kernel
 def best_region(pools: Pools) -> int:
-    """The region of the largest benefit, the first of equals; `NOBODY` where no instance is left."""
+    """Return the region of the largest benefit, the first of equals; `NOBODY` if no instance is left."""
     tournament = pools.tournament
     if tournament[1] == _EXHAUSTED:
         return NOBODY
@@ -98,7 +98,7 @@ def best_region(pools: Pools) -> int:
 
 @kernel
 def draw(pools: Pools) -> int:
-    """Take the next instance of the best region."""
+    """Draw the next instance of the best region."""
     region = best_region(pools)
     if region == NOBODY:
         return NOBODY
@@ -109,7 +109,7 @@ def draw(pools: Pools) -> int:
 
 @kernel
 def renew(known: Estimate, pools: Pools, joint: int) -> None:
-    """Work out the benefits anew that have changed with what was learnt at a joint value: those of its regions."""
+    """Update the benefits of the regions of a joint value."""
     n_classes, n_joint = pools.benefits.shape
     joint_benefits(known, joint, pools.benefits)
     for label in range(n_classes):
@@ -118,7 +118,7 @@ def renew(known: Estimate, pools: Pools, joint: int) -> None:
 
 @kernel
 def learn_actively(known: Estimate, pools: Pools, instance: int, value: int) -> None:
-    """Count an extracted value, and renew the benefits."""
+    """Count an extracted value and update the benefits."""
     n_joint = pools.benefits.shape[1]
     region = pools.region_of[instance]
     learn(known, region // n_joint, region % n_joint, value, 1.0)
@@ -136,9 +136,9 @@ def sample(
     drawn: Integers,
     rights: Array,
 ) -> None:
-    """Draw instances actively, or as they come, learn their values, and follow the share classified rightly.
+    """Draw instances actively or in order, count their values, and track the share correctly classified.
 
-    Entry k of the rights is the share after k values; the room for the drawn says how many are wanted.
+    Entry k of `rights` is the share after k values; the length of `drawn` is the number of instances to draw.
     """
     n_joint = known.counts.shape[1]
     rights[0] = 0.0

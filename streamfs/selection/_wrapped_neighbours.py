@@ -1,8 +1,8 @@
-"""Compiled judging of subsets by the nearest rows outside each row's fold.
+"""Compiled evaluation of subsets by the nearest rows outside each row's fold.
 
-Distances by a subset and each feature to be tried are first worked out in single precision, where that feature is
-added to what the others give, or taken from it. Only where rounding leaves open which rows are the nearest are
-distances worked out anew in double precision, feature by feature in order.
+Distances by a subset and each candidate feature are first computed in single precision, where that feature is
+added to the others or subtracted. Only if rounding leaves the nearest rows undecided are distances computed again
+in double precision, feature by feature in order.
 """
 
 from typing import NamedTuple
@@ -20,24 +20,20 @@ from streamfs.selection._fold_sieve import DOUBT, TOO_FAR, FoldSieve, Single, ad
 Integers32 = npt.NDArray[np.int32]
 
 TILE = 8
-"""Rows of a fold that are judged together, so that what they share stays in the fast memory."""
+"""Queries of a fold processed together, so that shared data stays in the cache."""
+
 BLOCK = 512
-"""Rows that their distances are worked out from at once, for the same reason."""
+"""Rows whose distances to a tile are computed at once, for the same reason."""
+
 STRETCH = 32
-"""Rows of which it is first asked whether any is near."""
+"""Rows tested together first for whether any is near."""
 
 
 class Exact(NamedTuple):
     """Rows and folds in double precision.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, n_features)
-        Values; NaN is missing.
-    is_nominal : ndarray of bool of shape (n_features,)
-        Which features are codes of categories.
-    lows, divisors, extents : ndarray of shape (n_folds, n_features)
-        What differences are measured by in each fold, as in `Scales`.
+    `values` has shape (n_rows, n_features), NaN being missing, and `is_nominal` marks codes of categories; `lows`,
+    `divisors` and `extents`, (n_folds, n_features), scale differences in each fold as in `Scales`.
     """
 
     values: Array
@@ -48,7 +44,7 @@ class Exact(NamedTuple):
 
 
 class Wrapped(NamedTuple):
-    """Rows, and who is judged by whom.
+    """Rows, and which of them are queries of which fold.
 
     Parameters
     ----------
@@ -57,13 +53,13 @@ class Wrapped(NamedTuple):
     classes : ndarray of int of shape (n_rows,)
         Numbers from 0.
     is_training : ndarray of bool of shape (n_folds, n_rows)
-        Which rows may be neighbours.
+        Rows that may be neighbours.
     queries, folds : ndarray of int of shape (n_queries,)
-        The rows that are judged, fold by fold.
+        The rows to classify, fold by fold.
     tiles : ndarray of int of shape (n_tiles + 1,)
         Where tiles of queries begin, each within a fold.
     n_neighbors, power : int
-        How many neighbours vote, and the power of each difference.
+        Number of neighbours that vote, and the power of each difference.
     """
 
     sieve: FoldSieve
@@ -78,14 +74,14 @@ class Wrapped(NamedTuple):
 
 
 class NeighbourScratch(NamedTuple):
-    """Room for what is worked out on the way.
+    """Scratch arrays of one thread.
 
     Parameters
     ----------
     base : ndarray of float32 of shape (TILE, n_rows)
         Distances of the rows of a tile by the subset.
     near : ndarray of float32 of shape (n_stretches * STRETCH,)
-        Distances of one of them with a feature put in or taken out; infinite beyond the last row.
+        Distances of one of them with a feature added or removed; infinite beyond the last row.
     minima : ndarray of float32 of shape (n_stretches,)
         The least of each stretch of them.
     bits, minima_bits : ndarray of int32
@@ -95,7 +91,7 @@ class NeighbourScratch(NamedTuple):
     distances, rows : ndarray of shape (n_neighbors + 1,)
         The nearest.
     votes : ndarray of int of shape (n_classes,)
-        What they are.
+        Their classes.
     """
 
     base: Singles
@@ -110,7 +106,7 @@ class NeighbourScratch(NamedTuple):
 
 
 def make_neighbour_scratch(wrapped: Wrapped) -> NeighbourScratch:
-    """Make scratch for one thread."""
+    """Allocate the scratch arrays of one thread."""
     n_rows, k = len(wrapped.classes), wrapped.n_neighbors
     n_stretches = -(-n_rows // STRETCH)
     near, minima = np.full(n_stretches * STRETCH, np.inf, np.float32), np.empty(n_stretches, np.float32)
@@ -135,7 +131,7 @@ def _copy(source: Singles, target: Singles) -> None:
 
 @inlined
 def _fill_base(wrapped: Wrapped, first: int, stop: int, subset: Integers, base: Singles) -> None:
-    """Distances of a tile of queries by the subset; infinite from rows that may not be neighbours."""
+    """Compute the distances of a tile of queries by the subset; infinite from rows that may not be neighbours."""
     for start in range(0, len(wrapped.classes), BLOCK):
         end = min(len(wrapped.classes), start + BLOCK)
         for q in range(first, stop):
@@ -150,7 +146,7 @@ def _fill_base(wrapped: Wrapped, first: int, stop: int, subset: Integers, base: 
 
 @inlined
 def _distance(wrapped: Wrapped, fold: int, i: int, j: int, features: Integers) -> float:
-    """Sum of the differences of two rows in double precision, each to the power."""
+    """Sum the differences of two rows in double precision, each raised to the power."""
     exact, total = wrapped.exact, 0.0
     for f in features:
         a, b, is_nominal = exact.values[i, f], exact.values[j, f], exact.is_nominal[f]
@@ -161,7 +157,7 @@ def _distance(wrapped: Wrapped, fold: int, i: int, j: int, features: Integers) -
 
 @kernel
 def _fill_minima(bits: Integers32, minima_bits: Integers32) -> None:
-    """Least of each stretch. Numbers of one sign are ordered as the whole numbers of the same bits are."""
+    """Compute the minimum of each stretch; numbers of one sign are ordered as the integers of the same bits."""
     for stretch in range(len(minima_bits)):
         least = bits[stretch * STRETCH]
         for place in range(stretch * STRETCH, (stretch + 1) * STRETCH):
@@ -171,7 +167,7 @@ def _fill_minima(bits: Integers32, minima_bits: Integers32) -> None:
 
 @inlined
 def _pass_all(wrapped: Wrapped, fold: int, scratch: NeighbourScratch) -> int:
-    """List all rows that may be neighbours, as if all were equally near; return how many they are."""
+    """List all rows that may be neighbours, as if equally near; return their number."""
     n_passed = 0
     for j in range(len(wrapped.classes)):
         scratch.near[j] = Single(0.0)
@@ -182,9 +178,9 @@ def _pass_all(wrapped: Wrapped, fold: int, scratch: NeighbourScratch) -> int:
 
 @inlined
 def _let_pass(n_neighbors: int, doubt: Single, scratch: NeighbourScratch) -> int:
-    """List rows among which the nearest are, and hardly more; return how many they are.
+    """List rows that include the nearest, and few others; return their number.
 
-    There are as many rows as are needed within the distance within which so many stretches have a row.
+    Their limit is the distance within which `n_neighbors` stretches have a row.
     """
     _fill_minima(scratch.bits, scratch.minima_bits)
     n_found, limit = 0, UNLIMITED
@@ -205,7 +201,7 @@ def _let_pass(n_neighbors: int, doubt: Single, scratch: NeighbourScratch) -> int
 
 @inlined
 def _find_nearest(wrapped: Wrapped, q: int, features: Integers, most: float, scratch: NeighbourScratch) -> None:
-    """Find the nearest rows of a query by some features, of which `scratch.near` has the distances."""
+    """Find the nearest rows of a query by some features, whose distances are in `scratch.near`."""
     fold, k, near = wrapped.folds[q], wrapped.n_neighbors, scratch.near
     doubt = Single(DOUBT * (11 + len(features)) * most + 1.0 / TOO_FAR)
     n_passed = _let_pass(k, doubt, scratch) if most < TOO_FAR else _pass_all(wrapped, fold, scratch)
@@ -225,7 +221,7 @@ def _find_nearest(wrapped: Wrapped, q: int, features: Integers, most: float, scr
 
 @inlined
 def _is_right(wrapped: Wrapped, q: int, scratch: NeighbourScratch) -> bool:
-    """Whether most of the nearest rows of a query are of its class, the first of equally frequent ones."""
+    """Return whether the most frequent class of the nearest rows, the first of equals, is that of the query."""
     scratch.votes[:] = 0
     for place in range(wrapped.n_neighbors):
         scratch.votes[wrapped.classes[scratch.rows[place]]] += 1
@@ -244,24 +240,18 @@ def count_right(
     scratch: NeighbourScratch,
     n_right: Integers,
 ) -> None:
-    """Count the queries whose class is told, for a subset with each of some features put in or taken out.
+    """Count correctly classified queries, for a subset with each of some features added or removed.
 
     Parameters
     ----------
-    wrapped : Wrapped
-        Rows and folds.
     subset : ndarray of int
         Features, rising.
     tried : ndarray of int of shape (n_tried,)
-        Features to be put in, or taken out.
-    sign : {1, -1}
-        Which of both.
+        Features to add (sign 1) or remove (sign -1).
     subsets : ndarray of int of shape (n_tried, n_chosen)
-        What is then chosen, rising.
+        The resulting subsets, rising.
     first_tile, last_tile : int
-        Tiles of queries that are judged; the last is not.
-    scratch : NeighbourScratch
-        Room to work in.
+        Range of tiles, the last excluded.
     n_right : ndarray of int of shape (n_tried,)
         Counts, added to.
     """

@@ -13,15 +13,7 @@ from streamfs.selection.regions import Regions, decisions, joint_probabilities
 
 
 class Sampled(NamedTuple):
-    """What was extracted of a candidate.
-
-    Parameters
-    ----------
-    known : Estimate
-        What was learnt of it.
-    drawn : ndarray of int
-        The instances on which it was extracted, in order.
-    """
+    """A sampled candidate: its estimate, and the instances on which it was extracted, in order."""
 
     known: Estimate
     drawn: Integers
@@ -30,7 +22,7 @@ class Sampled(NamedTuple):
 def sample_recorded(
     regions: Regions, values: Integers, truth: Array, order: Integers, budget: int, *, is_active: bool
 ) -> tuple[Sampled, Array]:
-    """Extract a candidate whose values are all at hand, and follow the error rate.
+    """Sample a candidate whose values are all known, and track the error rate.
 
     Parameters
     ----------
@@ -39,18 +31,17 @@ def sample_recorded(
     values : ndarray of int of shape (n_instances,)
         Values of the candidate, as numbers from 0.
     truth : ndarray of shape (n_classes, n_joint, n_values)
-        Probabilities by which errors are counted, as `joint_probabilities` makes them.
+        Probabilities for counting errors, from `joint_probabilities`.
     order : ndarray of int
         The instances that may be drawn, shuffled.
     budget : int
-        On how many instances to extract; all, where there are fewer.
+        Number of instances to extract; all, if there are fewer.
     is_active : bool
-        Whether the next is the first of `order` in the best region, or the first of all.
+        Whether the next instance is the first of `order` in the best region, or the first of all.
 
     Returns
     -------
     sampled : Sampled
-        What was extracted.
     errors : ndarray of shape (n_drawn + 1,)
         Error rate, from 0 to 1, of the classifier after each value, from none on.
     """
@@ -71,7 +62,7 @@ def sample_by(
     *,
     is_active: bool,
 ) -> Sampled:
-    """Extract a candidate by asking for one value after the other; otherwise as `sample_recorded`."""
+    """Sample a candidate by extracting one value after the other; otherwise as `sample_recorded`."""
     known = regions.estimate(n_values)
     pools = make_pools(regions.region_of, order, *regions.weights.shape)
     if is_active:
@@ -89,24 +80,17 @@ def sample_by(
 
 
 def error_rate(regions: Regions, known: Estimate, truth: Array) -> float:
-    """Error rate of the most probable class by what is known, if that is the truth, from 0 to 1."""
+    """Return the error rate, 0 to 1, of the most probable class by the estimate, given the true distribution."""
     right = np.take_along_axis(truth, decisions(known)[np.newaxis], axis=0).sum()
     return float(1.0 - regions.right_elsewhere - right)
 
 
 class RecordedCandidates(NamedTuple):
-    """Candidates of which all values are at hand.
+    """Candidates whose values are all known.
 
-    Parameters
-    ----------
-    regions : Regions
-        Of all instances.
-    values : tuple of ndarray of int of shape (n_instances,)
-        Values of each candidate, as numbers from 0.
-    truths : tuple of ndarray of shape (n_classes, n_joint, n_values)
-        Probabilities by which each candidate's errors are counted: the estimate from all values.
-    true_errors : ndarray of shape (n_candidates,)
-        Error rates of the classifiers of all values, from 0 to 1.
+    `values` are numbers from 0, one array of shape (n_instances,) per candidate; `truths` the estimates from all
+    values, by which errors are counted; `true_errors` the error rates of the classifiers of all values, from 0 to
+    1.
     """
 
     regions: Regions
@@ -116,37 +100,27 @@ class RecordedCandidates(NamedTuple):
 
     @classmethod
     def of(cls, regions: Regions, values: Sequence[Integers], n_values: Sequence[int]) -> "RecordedCandidates":
-        """Learn all of candidates that can have so many values each."""
+        """Estimate candidates from all values; each has a number of possible values."""
         known = [regions.estimate_of(numbers, n) for numbers, n in zip(values, n_values, strict=True)]
         truths = tuple(joint_probabilities(estimate) for estimate in known)
         errors = [error_rate(regions, estimate, truth) for estimate, truth in zip(known, truths, strict=True)]
         return cls(regions, tuple(values), truths, np.array(errors))
 
     def sample(self, candidate: int, order: Integers, budget: int, *, is_active: bool) -> tuple[Sampled, Array]:
-        """Extract a candidate on some instances, and follow its error rate, as `sample_recorded` does."""
+        """Sample a candidate on some instances and track its error rate, as `sample_recorded`."""
         values, truth = self.values[candidate], self.truths[candidate]
         return sample_recorded(self.regions, values, truth, order, budget, is_active=is_active)
 
 
 def spearman(scores: Array, truth: Array) -> Array:
-    """Spearman's rank correlation with the true scores, by 1 - 6 sum d^2 / (M (M^2 - 1)).
+    """Return Spearman's rank correlation with the true scores, 1 - 6 sum d^2 / (M (M^2 - 1)).
 
-    Parameters
-    ----------
-    scores : ndarray of shape (..., M)
-        Scores of M candidates; what is equal to 12 decimals is tied, and has the mean rank.
-    truth : ndarray of shape (M,)
-        True scores.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two candidates.
+    Scores, (..., M), equal to 12 decimals are tied and have the mean rank; at least two candidates are needed.
 
     Notes
     -----
-    With ties this is not Pearson's correlation of the ranks, but it is defined where all scores are equal, as they
-    are before anything is extracted: one half, where no true scores are.
+    With ties this is not Pearson's correlation of the ranks, but it is defined if all scores are equal, as before
+    any value is extracted: one half, if no true scores are tied.
 
     Examples
     --------
@@ -165,14 +139,7 @@ def spearman(scores: Array, truth: Array) -> Array:
 
 
 def mean_square_error(errors: Array, truth: Array) -> Array:
-    """Mean square difference between estimated and true error rates.
-
-    Parameters
-    ----------
-    errors : ndarray of shape (n_runs, ..., M, n_sizes)
-        Error rates of M candidates in several runs, after samples of several sizes.
-    truth : ndarray of shape (M,)
-        True error rates.
+    """Return the mean square difference between estimated, (n_runs, ..., M, n_sizes), and true error rates, (M,).
 
     Examples
     --------

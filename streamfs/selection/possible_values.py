@@ -9,34 +9,26 @@ from feature_extractors.base import Array
 from streamfs.data.streams import Integers
 
 Extract = Callable[[int, int], float]
-"""Measures a feature on an instance: called with the index of the instance and that of the feature."""
+"""Measures a feature on an instance: called with the indices of instance and feature."""
 
 
 @dataclass(frozen=True, eq=False)
 class PossibleValues:
-    """What a feature can be.
-
-    Parameters
-    ----------
-    feature : int
-        Index of the feature.
-    values : ndarray
-        Its values, rising; NaN, the last, is what is missing, as a value of its own.
-    """
+    """The possible values of a feature, rising; NaN, the last, is a missing value, treated as a value."""
 
     feature: int
     values: Array
 
     @classmethod
     def occurring(cls, feature: int, column: Array) -> "PossibleValues":
-        """Those that occur."""
+        """Return the values that occur in a column."""
         return cls(feature, np.unique(column))
 
     def __len__(self) -> int:
         return len(self.values)
 
     def numbers(self, column: Array) -> Integers:
-        """Number values by their place; -1 where one is not possible.
+        """Number values by their place; -1 for a value that is not possible.
 
         Examples
         --------
@@ -55,7 +47,7 @@ class PossibleValues:
         Raises
         ------
         ValueError
-            Naming the first instance of which that is not so.
+            Naming the first instance with another value.
         """
         numbers = self.numbers(column)
         if (numbers < 0).any():

@@ -1,4 +1,4 @@
-"""Regions of instances: those of one class and one joint value of the features that are known of all."""
+"""Regions of instances: those of the same class and joint value of the features known of all instances."""
 
 from dataclasses import dataclass
 
@@ -19,9 +19,9 @@ class Regions:
     labels, joint : ndarray of int of shape (n_instances,)
         Class, and joint value of the previous features, of each instance.
     joint_values : ndarray of shape (n_joint, n_previous)
-        The joint values that occur, sorted; NaN stands for a missing value, as one of its own.
+        The joint values that occur, sorted; NaN is a missing value, treated as a value.
     weights : ndarray of shape (n_classes, n_joint)
-        How many instances each region stands for: those that it has, and the prior's.
+        Number of instances of each region, with those of the prior.
     total : float
         Sum of the weights, and of the prior's instances at joint values that do not occur.
     """
@@ -40,23 +40,23 @@ class Regions:
 
     @property
     def error_before(self) -> float:
-        """Error rate of the most probable class where only the previous features are looked at, from 0 to 1."""
+        """Error rate, from 0 to 1, of the most probable class by the previous features alone."""
         return float(1.0 - self.right_elsewhere - self.weights.max(axis=0).sum() / self.total)
 
     @property
     def right_elsewhere(self) -> float:
-        """The probability of being classified rightly at a joint value that does not occur, by the prior."""
+        """Probability, by the prior, of a correct class at a joint value that does not occur."""
         n_classes = len(self.weights)
         return float((self.total - self.weights.sum()) / (self.total * n_classes))
 
     def estimate(self, n_values: int) -> Estimate:
-        """Begin to learn of a candidate feature of so many values, of which nothing was extracted."""
+        """Return the estimate of a candidate feature of `n_values` values before any is extracted."""
         n_classes, n_joint = self.weights.shape
         counts = np.zeros((n_classes, n_joint, n_values))
         return Estimate(counts, counts.sum(axis=2), self.weights, self.total, np.empty((n_classes + 1, n_values)))
 
     def estimate_of(self, values: Integers, n_values: int) -> Estimate:
-        """Learn all of a candidate feature; a value of -1 was not extracted."""
+        """Return the estimate of a candidate feature from all its values; -1 was not extracted."""
         known = self.estimate(n_values)
         seen = values >= 0
         np.add.at(known.counts, (self.labels[seen], self.joint[seen], values[seen]), 1.0)
@@ -64,22 +64,22 @@ class Regions:
         return known
 
     def joint_of(self, previous: Array) -> Integers:
-        """Find the joint values of rows of previous features; -1 where one does not occur."""
+        """Return the joint values of rows of previous features; -1 for one that does not occur."""
         places = {_key(row): index for index, row in enumerate(self.joint_values)}
         return np.array([places.get(_key(row), -1) for row in previous], dtype=np.int64)
 
 
 def make_regions(labels: npt.ArrayLike, previous: npt.ArrayLike, prior: int = 0) -> Regions:
-    """Sort instances into regions.
+    """Divide instances into regions.
 
     Parameters
     ----------
     labels : array_like of int of shape (n_instances,)
         Classes, as numbers from 0.
     previous : array_like of shape (n_instances, n_previous)
-        Values of any number of features; NaN is a value of its own.
+        Values of any number of features; NaN is treated as a value.
     prior : int
-        How many instances are added to each class and joint value, be it one that does not occur: 0 makes
+        Number of instances added to each class and joint value, including joint values that do not occur: 0 makes
         probabilities of regions relative frequencies, 1 is Laplace's law.
 
     Examples
@@ -104,18 +104,10 @@ def make_regions(labels: npt.ArrayLike, previous: npt.ArrayLike, prior: int = 0)
 
 
 def benefits(known: Estimate) -> Array:
-    r"""Work out what extracting one value more is expected to teach, region by region.
+    """Return the expected benefit of one more value in each region, shape (n_classes, n_joint).
 
-    Parameters
-    ----------
-    known : Estimate
-        What was extracted so far, as `Regions.estimate_of` makes it.
-
-    Returns
-    -------
-    ndarray of shape (n_classes, n_joint)
-        Expected absolute change of the entropy of the class given the previous features and the candidate, in
-        nats.
+    The benefit is the expected absolute change of the entropy of the class given the previous features and the
+    candidate, in nats.
 
     References
     ----------
@@ -124,7 +116,7 @@ def benefits(known: Estimate) -> Array:
     Notes
     -----
     This is the paper's decoupled form: |p(a, b) (E H'(Y | a, b) - H(Y | a, b)) - p(b) (E H'(Y | b) - H(Y | b))|,
-    where E H' is expected after a value more from class a and joint value b. The print has p(a, b) before the
+    where E H' is expected after one more value from class a and joint value b. The print has p(a, b) before the
     second difference too, with which the form does not equal equation 3; with p(b) it does.
 
     Examples
@@ -139,12 +131,9 @@ def benefits(known: Estimate) -> Array:
 
 
 def decisions(known: Estimate) -> Integers:
-    """Say the most probable class at each joint value and value of the candidate, the first of equals.
+    """Return the most probable class, the first of equals, at each joint value and value, (n_joint, n_values).
 
-    Returns
-    -------
-    ndarray of int of shape (n_joint, n_values)
-        Bayes' maximum a posteriori classifier of what was extracted.
+    This is Bayes' maximum a posteriori classifier of the extracted values.
     """
     n_values = known.counts.shape[2]
     likelihoods = known.weights[:, :, np.newaxis] * (known.counts + 1.0)  # in this order, so that equals are equal
@@ -161,7 +150,7 @@ def joint_probabilities(known: Estimate) -> Array:
 
 
 def class_uncertainty(known: Estimate) -> float:
-    """Estimate the entropy of the class given the previous features and the candidate, in nats: equation 1."""
+    """Estimate the entropy of the class given previous features and candidate, in nats: equation 1."""
     p = joint_probabilities(known)
     of_all = np.broadcast_to(p.sum(axis=0), p.shape)
     occurs = p > 0
@@ -169,5 +158,5 @@ def class_uncertainty(known: Estimate) -> float:
 
 
 def _key(row: Array) -> tuple[float | None, ...]:
-    """Values as a key, in which a missing one equals a missing one."""
+    """Return values as a key in which missing values are equal."""
     return tuple(None if value != value else float(value) for value in row)  # noqa: PLR0124 - only NaN differs
