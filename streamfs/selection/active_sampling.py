@@ -1,4 +1,4 @@
-"""Active sampling: which candidate feature is best, told from few of its values."""
+"""Active sampling: find the best candidate feature from few of its values."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,62 +17,63 @@ from streamfs.selection.possible_values import Extract, PossibleValues
 from streamfs.selection.regions import decisions, make_regions
 
 POLICIES = ("active", "random")
-"""Where the next value is extracted: in the region that is expected to teach the most, or anywhere."""
+"""Where the next value is extracted: in the region of the largest expected benefit, or anywhere."""
 
 
 class ActiveFeatureSampling(FeatureSelector):
-    """Ranks candidate features by error rates told from few values, extracted where they teach the most.
+    """Ranks candidate features by error rates estimated from a few values, extracted where most informative.
 
-    Some features are known of all instances, and so are the classes; the candidates beside them cost. The region
-    of an instance is its class and the joint value of the previous features. One value after the other is
-    extracted in the region in which it is expected to change the entropy of the class the most, each candidate
-    for itself.
+    Some features, and the classes, are known of all instances; extracting the other features, the candidates, has
+    a cost. The region of an instance is its class and the joint value of the previous features. For each
+    candidate, values are extracted one by one in the region where the next value is expected to change the entropy
+    of the class the most.
 
     Parameters
     ----------
     previous : sequence of int
-        Indices of the features that are known of all instances; all others are candidates.
+        Indices of the features known of all instances; all others are candidates.
     n_features : int
-        How many candidates to choose.
+        Number of candidates to choose.
     policy : {"active", "random"}
         Where values are extracted.
     budget : int
-        On how many instances each candidate is extracted; on all, where there are fewer.
+        Number of instances on which each candidate is extracted; all, if there are fewer.
     test_size : int, optional
-        How many instances are set aside, at random, for the error rates; every candidate is extracted on them too.
-        By default errors are counted by the values of all instances, which then must be known, as in the paper's
+        Number of instances held out at random for the error rates; every candidate is extracted on them too. By
+        default errors are counted by the values of all instances, which then must be known, as in the paper's
         experiment.
     n_values : sequence of int, optional
-        How many values each feature can have: they are whole numbers from 0. By default those that occur in X.
+        Number of possible values of each feature, which are whole numbers from 0. By default those that occur in
+        X.
     prior : int
-        How many instances are added to each class and joint value, be it one that does not occur.
+        Number of instances added to each class and joint value, including joint values that do not occur.
     random_state : int, RandomState or None
-        Seeds the draws.
+        Seed of the draws.
 
     Attributes
     ----------
     support_ : ndarray of bool of shape (n_features_in_,)
-        The previous features and the candidates chosen.
+        Mask of the previous features and the chosen candidates.
     ranking_ : ndarray of int
-        Their indices: the previous, then the chosen ones, best first.
+        Their indices: the previous features, then the chosen ones, best first.
     candidates_ : ndarray of int
-        Indices of the candidates, rising; what follows has an entry for each.
+        Indices of the candidates, rising; the following have an entry for each.
     error_rates_ : ndarray of shape (n_candidates,)
         Estimated error rate of Bayes' classifier of the previous features and the candidate, from 0 to 1.
     candidate_ranking_ : ndarray of int of shape (n_candidates,)
-        Indices of the candidates by error rate, least first; of equals the one of the lowest index.
+        Indices of the candidates by error rate, lowest first; among equals the lowest index is first.
     drawn_ : list of ndarray of int
-        On which instances each candidate was extracted, in order, without those set aside.
+        Instances on which each candidate was extracted, in order, without those held out.
     error_curves_ : ndarray of shape (n_candidates, n_drawn + 1), or None
-        The error rates after each value, from none on; None where `test_size` is given.
+        The error rates after each value, from none on; None if `test_size` is given.
     true_error_rates_ : ndarray of shape (n_candidates,), or None
-        The error rates of the classifiers that have learnt all values; None where `test_size` is given.
+        The error rates of the classifiers trained on all values; None if `test_size` is given.
     test_ : ndarray of int
-        The instances set aside.
+        The instances held out.
     n_extracted_ : int
-        How many values were extracted, of all candidates.
+        Number of values extracted, of all candidates.
     total_cost_ : int
-        That, and what it takes to extract the chosen candidates on all other instances, in values.
+        That number plus the cost of extracting the chosen candidates on all other instances, in values.
     regions_ : Regions
         Of the instances; their `error_before` is the error rate with the previous features alone.
     classes_ : ndarray
@@ -85,17 +86,18 @@ class ActiveFeatureSampling(FeatureSelector):
     Notes
     -----
     p(value | class, joint value) is Bayes' estimate with a Dirichlet prior of ones. Probabilities of regions are
-    relative frequencies; the paper does not say, but its Table 1 comes out with `prior` 1, over the product of the
-    values that occur. The paper's error rate is 1 less the sum of p(x, y, class) at the most probable class: the
-    joint, where the print has a conditional. A region without instances left is passed over; of equally good
-    regions the first is taken, by class and then by joint value, and of equally probable classes the first. The
-    distribution that errors are counted by is estimated in the same way, from all values.
+    relative frequencies; the paper does not say, but its Table 1 is reproduced with `prior` 1, over the product of
+    the values that occur. The paper's error rate is 1 less the sum of p(x, y, class) at the most probable class:
+    the joint, where the print has a conditional. A region without instances left is skipped; among equally good
+    regions the first is chosen, by class and then by joint value, and among equally probable classes the first.
+    The distribution by which errors are counted is estimated in the same way, from all values.
 
-    A step takes time of the number of classes times that of values, and the logarithm of the number of regions.
+    The time of a step grows with the number of classes times that of values, and with the logarithm of the number
+    of regions.
 
     Examples
     --------
-    The second of two candidates tells the classes apart.
+    The second of two candidates separates the classes.
 
     >>> import numpy as np
     >>> y = np.arange(100) % 2
@@ -104,11 +106,11 @@ class ActiveFeatureSampling(FeatureSelector):
     >>> sampling.ranking_.tolist(), sampling.n_extracted_, sampling.total_cost_
     ([0, 2], 16, 108)
 
-    Values that are not known are asked for.
+    Unknown values are extracted by a function.
 
     >>> unknown = np.where([True, False, False], X, np.nan)
-    >>> asking = ActiveFeatureSampling([0], budget=8, test_size=10, n_values=[2, 2, 2], random_state=0)
-    >>> asking.fit(unknown, y, extract=lambda instance, feature: X[instance, feature]).n_extracted_
+    >>> sampling = ActiveFeatureSampling([0], budget=8, test_size=10, n_values=[2, 2, 2], random_state=0)
+    >>> sampling.fit(unknown, y, extract=lambda instance, feature: X[instance, feature]).n_extracted_
     36
     """
 
@@ -144,21 +146,20 @@ class ActiveFeatureSampling(FeatureSelector):
         Parameters
         ----------
         X : array_like of shape (n_instances, n_features)
-            Values of nominal features; NaN is a value of its own, unless `n_values` says what a candidate can
-            be. With `extract`, the candidates are not looked at.
+            Values of nominal features; NaN is treated as a value, unless `n_values` gives the possible values.
+            With `extract`, the candidates are ignored.
         y : array_like of shape (n_instances,)
             Classes.
         groups : ignored
-            For the sake of other selectors.
+            For compatibility with other selectors.
         extract : callable, optional
-            Measures a feature on an instance: called with the index of the instance and that of the feature. By
-            default values are taken from X.
+            Measures a feature on an instance: called with the indices of instance and feature. By default values
+            are read from X.
 
         Raises
         ------
         ValueError
-            If a parameter is out of range, there is one class only, or a candidate's value is none of those that
-            it can have.
+            If a parameter is out of range, there is only one class, or a candidate's value is not possible.
         """
         values, targets = training_rows(self, X, y)
         self.classes_, labels = np.unique(targets, return_inverse=True)
@@ -185,13 +186,13 @@ class ActiveFeatureSampling(FeatureSelector):
         Parameters
         ----------
         X : array_like of shape (n_instances, n_features)
-            Values; only those features are looked at.
+            Values; other features are ignored.
 
         Returns
         -------
         ndarray of shape (n_instances,)
-            The most probable class by what was extracted: without the candidate, where its value is none of those
-            that it can have, and of all instances, where the joint value of the previous features did not occur.
+            The most probable class by the extracted values: without the candidate if its value is not possible,
+            and of all instances if the joint value of the previous features did not occur.
         """
         values = query_rows(self, X)
         best = int(np.argmin(self.error_rates_.round(12)))
@@ -203,13 +204,13 @@ class ActiveFeatureSampling(FeatureSelector):
         return labels
 
     def _values_of(self, feature: int, column: Array) -> PossibleValues:
-        """What a candidate can be."""
+        """Return the possible values of a candidate."""
         if self.n_values is None:
             return PossibleValues.occurring(feature, column)
         return PossibleValues(feature, np.arange(self.n_values[feature], dtype=np.float64))
 
     def _rate_by_all(self, values: Array, orders: Sequence[Integers]) -> None:
-        """Sample candidates of which all is known, and count errors by all of it."""
+        """Sample candidates whose values are all known, and count errors by all of them."""
         numbers = [possible.require(values[:, possible.feature]) for possible in self._possible]
         recorded = RecordedCandidates.of(self.regions_, numbers, [len(possible) for possible in self._possible])
         self._sampled, curves = [], []
@@ -223,7 +224,7 @@ class ActiveFeatureSampling(FeatureSelector):
         self.true_error_rates_: Array | None = recorded.true_errors
 
     def _rate_by_test(self, looks: Sequence[Callable[[int], int]], orders: Sequence[Integers]) -> None:
-        """Sample candidates, and count errors on the instances set aside."""
+        """Sample candidates, and count errors on the instances held out."""
         regions, is_active = self.regions_, self.policy == "active"
         self._sampled, rates = [], []
         for possible, look, order in zip(self._possible, looks, orders, strict=True):
@@ -237,14 +238,14 @@ class ActiveFeatureSampling(FeatureSelector):
 
     @staticmethod
     def _look(possible: PossibleValues, values: Array, extract: Extract | None) -> Callable[[int], int]:
-        """How the number of a candidate's value on an instance is had."""
+        """Return a function that gives the number of a candidate's value on an instance."""
         if extract is not None:
             return partial(possible.ask, extract)
         look: Callable[[int], int] = possible.require(values[:, possible.feature]).item
         return look
 
     def _choose(self, n_instances: int) -> None:
-        """Rank the candidates, choose the best, and add up what it costs."""
+        """Rank the candidates, choose the best, and add up the costs."""
         order = np.argsort(self.error_rates_.round(12), kind="stable")
         self.candidate_ranking_ = self.candidates_[order]
         self.ranking_ = np.array([*self.previous, *self.candidate_ranking_[: self.n_features]], dtype=np.int64)
@@ -280,7 +281,7 @@ class ActiveFeatureSampling(FeatureSelector):
 
 
 def _require_whole(name: str, value: object, least: int, most: int | None = None) -> None:
-    """Refuse what is not a whole number in a range."""
+    """Refuse a value that is not a whole number in a range."""
     if isinstance(value, Integral) and least <= int(value) <= (int(value) if most is None else most):
         return
     expected = f"at least {least}" if most is None else f"{least} to {most}"

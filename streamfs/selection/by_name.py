@@ -1,4 +1,4 @@
-"""The ways to put features in order, by name; each is made of what training knows."""
+"""Feature selectors by name, constructed from the parameters of training."""
 
 from collections.abc import Callable
 from functools import partial
@@ -23,20 +23,20 @@ from streamfs.selection import (
 from streamfs.selection.stopping import ValueChange
 
 MOST_ROWS = 5000
-"""Rows of a table that a filter takes at most; of more, so many are drawn."""
+"""Maximum number of rows of a table for a filter; if there are more, this many are drawn."""
 
 MOST_WRAPPED_ROWS = 1000
-"""The same where a classifier judges every subset."""
+"""The same if a classifier evaluates every subset."""
 
 
 class Selector(Protocol):
-    """What training asks of a selector."""
+    """What training requires of a selector."""
 
     ranking_: Integers
-    """Indices of the features, best first; one that is not selected is absent."""
+    """Indices of the selected features, best first."""
 
     def fit(self, table: FeatureTable) -> Any:
-        """Learn the order."""
+        """Rank the features."""
 
 
 MakeSelector = Callable[..., Selector]
@@ -44,18 +44,18 @@ MakeSelector = Callable[..., Selector]
 
 
 class OnRows:
-    """A selector of scikit-learn's conventions, on the rows of a table.
+    """A scikit-learn selector applied to the rows of a table.
 
     Parameters
     ----------
     estimator : selector
-        What is fitted to the rows, those of one stream a group; it has `ranking_` then.
+        Fitted to the rows, with each stream as a group; it then has `ranking_`.
     positions : array_like of int
-        The ticks, counted from 1, at which a stream has a row.
+        Ticks, counted from 1, at which a stream has a row.
     most_rows : int
-        Of more rows as many are drawn, at random.
+        Maximum number of rows; if there are more, this many are drawn at random.
     random_state : int
-        Seeds the draw.
+        Seed of the draw.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class OnRows:
         self.random_state = random_state
 
     def fit(self, table: FeatureTable) -> Self:
-        """Learn the order.
+        """Rank the features.
 
         Raises
         ------
@@ -102,7 +102,7 @@ class OnRows:
 
 
 class _Sampled:
-    """Active sampling of features in bins, without previous ones, up to a budget."""
+    """Active sampling of binned features, without previous ones, up to a budget."""
 
     def __init__(self, random_state: int) -> None:
         self.random_state = random_state
@@ -117,7 +117,7 @@ class _Sampled:
 def prefix_relief(
     _costs: Costs, *, horizon: int, positions: npt.ArrayLike, random_state: int, **_unused: object
 ) -> PrefixRelief:
-    """Make Relief for data streams, which knows neither costs nor confidence."""
+    """Construct Relief for data streams, which ignores costs and confidence."""
     return PrefixRelief(longest=horizon, positions=positions, random_state=random_state)
 
 
@@ -130,7 +130,7 @@ def on_rows(
     random_state: int,
     **_unused: object,
 ) -> OnRows:
-    """Make a selector of rows, which knows neither costs nor confidence; a seed makes its estimator."""
+    """Construct a selector of rows, which ignores costs and confidence, from the seed of its estimator."""
     return OnRows(make(random_state), positions, most_rows, random_state)
 
 
@@ -162,6 +162,6 @@ SELECTORS: dict[str, MakeSelector] = {
     ),
     "active": partial(on_rows, _Sampled, MOST_ROWS),
 }
-"""StreamRelief, the same to the letter of the paper, and Relief for data streams; then, on rows of the table,
-ReliefF, the two filters by inconsistency, sequential selection by 3 nearest neighbours, and the rankings by random
-probes and by active sampling."""
+"""StreamRelief, the same exactly as printed, and Relief for data streams; then, on rows of the table, ReliefF, the
+two inconsistency filters, sequential selection by 3 nearest neighbours, and the rankings by random probes and by
+active sampling."""

@@ -1,4 +1,4 @@
-"""What measures a subset of features: the accuracy of a classifier that is wrapped, and consistency."""
+"""Criteria that score a subset of features: the accuracy of a wrapped classifier, and consistency."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,40 +12,30 @@ from feature_extractors.base import Array
 from streamfs.classifiers.kernel_density import KernelDensityClassifier
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.selection.discretise import EqualWidthDiscretiser
-from streamfs.selection.evaluators import Criterion, Evaluator, StepEvaluator, in_order
+from streamfs.selection.evaluators import Evaluator, in_order
 from streamfs.selection.folds import Fold, make_folds
 from streamfs.selection.inconsistency_rate import SubsetInconsistency
 from streamfs.selection.wrapped_densities import DensityEvaluator
 from streamfs.selection.wrapped_neighbours import NeighborsEvaluator
 
-__all__ = [
-    "Consistency",
-    "ConsistencyEvaluator",
-    "Criterion",
-    "EstimatorEvaluator",
-    "Evaluator",
-    "StepEvaluator",
-    "WrapperAccuracy",
-]
-
 
 class WrapperAccuracy(BaseEstimator):
-    """Share of rows whose class a classifier tells that has learnt from the rows outside their fold.
+    """Share of rows that a classifier trained on the rows outside their fold classifies correctly.
 
     Parameters
     ----------
     estimator : classifier
-        Any of scikit-learn's conventions; it is cloned for each fold. A parameter `nominal` is taken as indices of
-        X and changed to those among the features of the subset.
+        Any scikit-learn classifier; it is cloned for each fold. A parameter `nominal` is read as indices of X and
+        changed to those among the features of the subset.
     cv : int, splitter, or iterable of (training, test)
-        A number of folds: shuffled and stratified, and made of whole groups where there are groups. Or a splitter
-        of scikit-learn's, or pairs of training and test rows. The folds are the same for all subsets.
+        A number of shuffled, stratified folds, of whole groups if there are groups; or a splitter of scikit-learn;
+        or pairs of training and test rows. The folds are the same for all subsets.
     random_state : int, optional
-        Seeds the shuffling of the folds.
+        Seed of the shuffling of the folds.
 
     Notes
     -----
-    `NeighborsClassifier` and `KernelDensityClassifier` are judged without being fitted, with the same result.
+    `NeighborsClassifier` and `KernelDensityClassifier` are evaluated without being fitted, with the same result.
 
     References
     ----------
@@ -88,7 +78,7 @@ class Consistency(BaseEstimator):
     Parameters
     ----------
     discretiser : transformer or "passthrough", optional
-        What makes discrete values of X, one feature of each; by default `EqualWidthDiscretiser()`.
+        Makes the values of X discrete, one feature from each; by default `EqualWidthDiscretiser()`.
 
     Examples
     --------
@@ -112,7 +102,7 @@ class Consistency(BaseEstimator):
         Raises
         ------
         ValueError
-            As the discretiser raises, or if it is no transformer.
+            As the discretiser raises, or if it is not a transformer.
         """
         if isinstance(self.discretiser, str):
             if self.discretiser != "passthrough":
@@ -124,13 +114,7 @@ class Consistency(BaseEstimator):
 
 @dataclass(frozen=True)
 class ConsistencyEvaluator:
-    """One less the inconsistency rate of a subset.
-
-    Parameters
-    ----------
-    rates : SubsetInconsistency
-        Of discrete values.
-    """
+    """One less the inconsistency rate of a subset of discrete features."""
 
     rates: SubsetInconsistency
 
@@ -139,29 +123,17 @@ class ConsistencyEvaluator:
         return 1.0 - self.rates.rate(subset)
 
     def with_each(self, subset: Sequence[int], features: Sequence[int]) -> Array:
-        """Evaluate the subset with each of some features put in; shape (n_features,)."""
+        """Evaluate the subset with each of some features added; shape (n_features,)."""
         return np.asarray(1.0 - self.rates.rates_with_each(subset, features))
 
     def without_each(self, subset: Sequence[int], features: Sequence[int]) -> Array:
-        """Evaluate the subset with each of some features taken out; shape (n_features,)."""
+        """Evaluate the subset with each of some features removed; shape (n_features,)."""
         return np.array([self([other for other in subset if other != feature]) for feature in features])
 
 
 @dataclass(frozen=True)
 class EstimatorEvaluator:
-    """Out-of-fold accuracy of any classifier.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Cloned for each fold.
-    X : ndarray of shape (n_rows, n_features)
-        Values.
-    y : ndarray of shape (n_rows,)
-        Classes.
-    folds : tuple of Fold
-        Rows to learn from and rows to be judged on.
-    """
+    """Out-of-fold accuracy of any classifier, cloned for each fold."""
 
     estimator: Any
     X: Array
@@ -169,26 +141,20 @@ class EstimatorEvaluator:
     folds: tuple[Fold, ...]
 
     def __call__(self, subset: Sequence[int]) -> float:
-        """Evaluate a subset.
-
-        Raises
-        ------
-        ValueError, IndexError
-            As in `in_order`.
-        """
+        """Evaluate a subset; errors as in `in_order`."""
         features = in_order(subset, self.X.shape[1])
         estimator = _for_features(self.estimator, features)
         n_right = n_tested = 0
         for training, test in self.folds:
             if len(test):
-                learnt = clone(estimator).fit(self.X[np.ix_(training, features)], self.y[training])
-                n_right += int(np.sum(learnt.predict(self.X[np.ix_(test, features)]) == self.y[test]))
+                fitted = clone(estimator).fit(self.X[np.ix_(training, features)], self.y[training])
+                n_right += int(np.sum(fitted.predict(self.X[np.ix_(test, features)]) == self.y[test]))
                 n_tested += len(test)
         return n_right / n_tested
 
 
 def _for_features(estimator: Any, features: npt.NDArray[np.int64]) -> Any:
-    """Clone a classifier for some of the features, with its nominal ones by their new places."""
+    """Clone a classifier for some of the features, with its nominal ones by their new indices."""
     estimator = clone(estimator)
     nominal = estimator.get_params(deep=False).get("nominal")
     if nominal is not None:

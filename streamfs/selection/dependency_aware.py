@@ -1,4 +1,4 @@
-"""Dependency-aware feature ranking: a feature is worth what random subsets gain by it."""
+"""Dependency-aware feature ranking: a feature is ranked by what random subsets gain from it."""
 
 from collections.abc import Iterator, Sequence
 from numbers import Integral
@@ -22,30 +22,30 @@ Flags = npt.NDArray[np.bool_]
 class DependencyAwareRanking(FeatureSelector):
     """Ranks features by the mean quality of random subsets with the feature less that of those without it.
 
-    So a feature counts by what it adds to others, at the price of as many evaluations as there are subsets
-    (probes), whatever the number of features. The quality of a subset is any criterion: a classifier's accuracy on
-    it, or a filter.
+    A feature thus counts by its contribution to others; the number of evaluations is that of the subsets (probes),
+    whatever the number of features. The quality of a subset is any criterion: a classifier's accuracy on it, or a
+    filter.
 
     Parameters
     ----------
     criterion : Criterion, optional
-        Measures a subset; by default the cross-validated accuracy of three nearest neighbours.
+        Scores a subset; by default the cross-validated accuracy of three nearest neighbours.
     max_probe : int, optional
-        Features in the largest probe; by default all. The size of a probe is uniform from 1 to this.
+        Size of the largest probe; by default all features. Sizes are uniform from 1 to this number.
     n_probes : int
-        Probes at most.
+        Maximum number of probes.
     stopping : callable, optional
-        When to stop before that: a rule of `streamfs.selection.stopping`, or any function that is called with all
-        checks so far and returns whether to stop.
+        When to stop earlier: a rule of `streamfs.selection.stopping`, or any function of all checks so far that
+        returns whether to stop.
     check_every : int
-        Probes between two checks, the first of which is made when every feature has a coefficient.
+        Number of probes between checks; the first check is made once every feature has a coefficient.
     n_features : int, optional
-        How many features to select, the best; by default all.
+        Number of best features to select; by default all.
     n_jobs : int, optional
-        Workers, as in joblib; the result does not depend on it. They are threads, unless `joblib.parallel_config`
-        chooses another backend, which pays where the criterion holds Python's lock.
+        Number of workers, as in joblib; the result does not depend on it. They are threads, unless
+        `joblib.parallel_config` selects another backend, which pays if the criterion holds Python's lock.
     random_state : int, RandomState or None
-        Seeds the probes.
+        Seed of the probes.
 
     Attributes
     ----------
@@ -54,27 +54,27 @@ class DependencyAwareRanking(FeatureSelector):
     ranking_ : ndarray of int
         The selected features, best first; among equals the lowest index is first.
     support_ : ndarray of bool of shape (n_features_in_,)
-        Which features are selected.
+        Mask of the selected features.
     n_probes_ : int
-        Number of probes that were drawn.
+        Number of probes drawn.
     checked_at_ : ndarray of int of shape (n_checks,)
         Number of probes at each check.
     order_changes_, value_changes_ : ndarray of shape (n_checks,)
-        C and C^2: the mean change of the features' places, and of their coefficients, since the check before; NaN
-        at the first.
+        C and C^2: the mean change of the features' places, and of their coefficients, since the previous check;
+        NaN at the first.
     stopped_by_ : callable or None
-        The rule that stopped it; None where all `n_probes` were drawn.
+        The rule that stopped the drawing; None if all `n_probes` were drawn.
     n_features_in_ : int
         Number of features.
 
     Notes
     -----
-    The coefficient of a feature that was never in a probe, or in every one, is not defined: until all are, drawing
-    goes on and nothing is checked. Probes are drawn in one sequence and their qualities added in that order, so
-    that the result is the same for any `n_jobs` and `check_every`. Of each quality that of the first probe is
-    subtracted, which changes no coefficient: where all are equal the coefficients are 0 to the bit. Beyond the
-    criterion a probe takes work in proportion to the number of features, and nothing of it is kept but its share
-    in the sums. Missing values (NaN) are left to the criterion.
+    The coefficient of a feature that was in no probe, or in every one, is undefined: nothing is checked until all
+    are defined. Probes are drawn in one sequence and their qualities added in that order, so the result is the
+    same for any `n_jobs` and `check_every`. The quality of the first probe is subtracted from each, which changes
+    no coefficient: if all are equal, the coefficients are exactly 0. Besides the criterion, the work for a probe
+    is proportional to the number of features, and only sums are stored. Missing values (NaN) are left to the
+    criterion.
 
     References
     ----------
@@ -84,7 +84,7 @@ class DependencyAwareRanking(FeatureSelector):
 
     Examples
     --------
-    Two features that tell the class only together, and two that are noise:
+    Two features that determine the class only together, and two of noise:
 
     >>> from streamfs.selection.stopping import ValueChange
     >>> X = np.random.default_rng(0).normal(size=(200, 4))
@@ -97,7 +97,7 @@ class DependencyAwareRanking(FeatureSelector):
     >>> ranking.stopped_by_, ranking.n_probes_
     (ValueChange(threshold=0.01), 200)
 
-    By a linear support vector machine:
+    With a linear support vector machine:
 
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
@@ -138,12 +138,12 @@ class DependencyAwareRanking(FeatureSelector):
         y : array_like of shape (n_rows,)
             Classes.
         groups : array_like of shape (n_rows,), optional
-            For the criterion: rows of one group never stand on both sides of a fold.
+            For the criterion: rows of one group are never on both sides of a fold.
 
         Raises
         ------
         ValueError
-            If there is one feature only, a parameter is out of range, the criterion gives a number that is not
+            If there is only one feature, a parameter is out of range, the criterion gives a number that is not
             finite, or a feature was in none of the probes or in all of them.
         """
         values, labels = training_rows(self, X, y, groups, ensure_min_samples=2)
@@ -194,7 +194,7 @@ class DependencyAwareRanking(FeatureSelector):
 
 
 class _Sums:
-    """What the probes so far have told of each feature."""
+    """Sums over the probes so far, for each feature."""
 
     def __init__(self, n_features: int) -> None:
         self.n_probes = 0
@@ -235,13 +235,13 @@ class _Sums:
             )
 
     def daf(self) -> Array:
-        """Equation 3; every feature must be defined."""
+        """Return the coefficients of equation 3; every feature must be defined."""
         outside, n_outside = self._all - self._inside, self.n_probes - self._n_inside
         return self._inside / self._n_inside - outside / n_outside
 
 
 def _check(sums: _Sums, before: Sequence[Check]) -> Check:
-    """Compare the coefficients with those of the check before."""
+    """Compare the coefficients with those of the previous check."""
     daf = sums.daf()
     if not before:
         return Check(sums.n_probes, daf, np.nan, np.nan)

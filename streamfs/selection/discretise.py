@@ -1,4 +1,4 @@
-"""Discretisation into bins of equal width, the number of which the values ask for."""
+"""Discretisation into bins of equal width, whose number follows from the values."""
 
 from collections.abc import Sequence
 from numbers import Integral
@@ -18,45 +18,45 @@ if TYPE_CHECKING:
 RULES = ("freedman-diaconis", "scott", "sturges")
 
 MOST = 2.0**53
-"""Bins beyond which the shares of a range are not told apart."""
+"""Number of bins beyond which shares of a range are indistinguishable."""
 
 
 class EqualWidthDiscretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Replaces each number by the number of its bin, from 0, where the bins of a feature are of one width.
+    """Replaces each number by the number of its bin, from 0; all bins of a feature have the same width.
 
     Parameters
     ----------
     n_bins : {"freedman-diaconis", "scott", "sturges"} or int
-        How many bins a feature has. The first two give the width h and so the number of bins ceil(range / h): h is
-        2 IQR n^(-1/3), or 3.49 s n^(-1/3), for n known values with the interquartile range IQR and the deviation
-        s. Sturges' rule is ceil(log2 n) + 1; it is taken, too, where h is 0.
+        Number of bins of a feature, or a rule. The first two give the width h and so the number of bins
+        ceil(range / h): h is 2 IQR n^(-1/3), or 3.49 s n^(-1/3), for n known values with the interquartile range
+        IQR and the standard deviation s. Sturges' rule is ceil(log2 n) + 1; it also applies if h is 0.
     supervised : bool
-        Whether the rule looks at each class alone, but at the range of all values: the largest number of bins that
-        a class asks for is taken.
+        Whether the rule is applied to each class alone, with the range of all values; the largest resulting number
+        of bins is used.
     nominal : sequence of int, optional
-        Indices of the features that are codes of categories: they stay as they are.
+        Indices of the features that are codes of categories, which are left unchanged.
 
     Attributes
     ----------
     n_bins_ : ndarray of int of shape (n_features,)
-        Number of bins of each feature; 1 where all its known values are equal or it has none, 0 if it is nominal.
+        Number of bins of each feature; 1 if all its known values are equal or it has none, 0 if it is nominal.
     lows_, highs_ : ndarray of shape (n_features,)
-        The range of each feature in training, 0 and 0 where it has no known value.
+        The range of each feature in training, 0 and 0 if it has no known value.
     n_features_in_ : int
         Number of features.
 
     Notes
     -----
-    A bin holds its lower edge, the last bin both. Numbers outside the range in training go to the first or the
-    last bin, missing ones (NaN) stay missing. The number of bins has no bound but 2^53: a few outliers make many
-    bins, most of which are empty.
+    A bin includes its lower edge, the last bin both. Numbers outside the training range are put into the first or
+    the last bin; missing ones (NaN) stay missing. The number of bins is bounded only by 2^53: a few outliers make
+    many bins, most of them empty.
 
     References
     ----------
     Freedman and Diaconis, On the histogram as a density estimator, 1981; Scott, On optimal and data-based
     histograms, 1979; Sturges, The choice of a class interval, 1926. Acuna and Coaquira, Feature selection for
-    supervised classification, have the first and speak of supervised bins without a formula; what a width of 0 and
-    supervised bins are is our reading.
+    supervised classification, use the first and mention supervised bins without a formula; a width of 0 and
+    supervised bins follow our reading.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class EqualWidthDiscretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         X : array_like of shape (n_rows, n_features)
             Values; NaN is missing.
         y : array_like of shape (n_rows,), optional
-            Classes, needed if supervised, and not looked at if not.
+            Classes, required if supervised and ignored otherwise.
 
         Raises
         ------
@@ -153,7 +153,7 @@ class EqualWidthDiscretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
 
 
 def _n_bins(rule: str, values: "Array", extent: float) -> int:
-    """How many bins a rule gives a range, looking at some of its values."""
+    """Return the number of bins by a rule for a range and some of its values."""
     n_values, width = len(values), 0.0
     if rule == "freedman-diaconis":
         lower, upper = np.quantile(values, [0.25, 0.75])

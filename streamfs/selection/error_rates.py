@@ -1,4 +1,4 @@
-"""How often a classifier errs, estimated from the rows at hand."""
+"""Estimates of a classifier's error rate from labelled rows."""
 
 import warnings
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ RandomState = int | np.random.RandomState | None
 Labels = npt.NDArray[Any]
 
 KNOWN_IN_A_SAMPLE = 0.632
-"""Share of the rows that a bootstrap sample of many rows holds, 1 - 1/e."""
+"""Share of the rows in a bootstrap sample of many rows, 1 - 1/e."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class ErrorRate:
     Parameters
     ----------
     rate : float
-        Share of rows that are classified wrongly, from 0 to 1.
+        Share of misclassified rows, from 0 to 1.
     n_rows : int
-        How many different rows it was measured on.
+        Number of different rows that it was measured on.
     """
 
     rate: float
@@ -43,20 +43,20 @@ class ErrorRate:
 
     @property
     def standard_error(self) -> float:
-        """The rate's standard deviation over draws of the rows, were they classified independently of each other.
+        """Standard deviation of the rate over draws of the rows, if they were classified independently.
 
-        Measuring on the same rows again, as repetitions and bootstrap samples do, makes it no smaller.
+        Measuring on the same rows again, as repetitions and bootstrap samples do, does not reduce it.
         """
         return float(np.sqrt(self.rate * (1.0 - self.rate) / self.n_rows))
 
 
 def resubstitution(estimator: Any, X: npt.ArrayLike, y: npt.ArrayLike) -> ErrorRate:
-    """Estimate the error on the very rows that the classifier learns from; it is too low.
+    """Estimate the error on the training rows; it is too low.
 
     Parameters
     ----------
     estimator : classifier
-        Of scikit-learn's manner; a copy is fitted.
+        A scikit-learn classifier; a copy is fitted.
     X : array_like of shape (n_rows, n_features)
         Values.
     y : array_like of shape (n_rows,)
@@ -84,21 +84,21 @@ def hold_out(
     test_size: float = 1 / 3,
     random_state: RandomState = None,
 ) -> ErrorRate:
-    """Estimate the error on a random part of the rows that the classifier does not learn from.
+    """Estimate the error on a random part of the rows, held out from training.
 
     Parameters
     ----------
     estimator, X, y
         As in `resubstitution`.
     test_size : float or int
-        Share or number of the rows that are held out; the classes keep their shares in both parts.
+        Share or number of rows held out; the classes keep their shares in both parts.
     random_state : int, RandomState or None
-        Seeds the draw.
+        Seed of the draw.
 
     Raises
     ------
     ValueError
-        If a part cannot hold every class.
+        If a part cannot contain every class.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def hold_out(
 
 
 def leave_one_out(estimator: Any, X: npt.ArrayLike, y: npt.ArrayLike) -> ErrorRate:
-    """Estimate the error by classifying each row by a classifier that learns from all the others.
+    """Estimate the error by classifying each row by a classifier trained on all others.
 
     Parameters
     ----------
@@ -140,21 +140,21 @@ def cross_validation(
     groups: npt.ArrayLike | None = None,
     random_state: RandomState = None,
 ) -> ErrorRate:
-    """Estimate the error by classifying every row once without its fold, and repeat it with other folds.
+    """Estimate the error by classifying every row by a classifier trained outside its fold, repeatedly.
 
     Parameters
     ----------
     estimator, X, y
         As in `resubstitution`.
     n_folds : int
-        Into how many parts the rows are dealt; the classes keep their shares as far as can be, and a class with
-        fewer rows than folds is tested in some of them only.
+        Number of folds; the classes keep their shares as far as possible, and a class with fewer rows than folds
+        is tested in some of them only.
     n_repetitions : int
-        How often; the rate is the mean.
+        Number of repetitions with other folds; the rate is the mean.
     groups : array_like of shape (n_rows,), optional
         Rows of one group are never on both sides of a fold.
     random_state : int, RandomState or None
-        Seeds the folds.
+        Seed of the folds.
 
     Raises
     ------
@@ -200,22 +200,22 @@ def bootstrap(
     estimator, X, y
         As in `resubstitution`.
     n_samples : int
-        How many samples are drawn, each of as many rows as there are, the classes keeping their sizes.
+        Number of samples, each as large as the set of rows, with the same class sizes.
     method : {"e0", "632"}
         The errors on the rows left out, over all samples, per row left out; or 0.632 of that and 0.368 of the
-        resubstitution error, since a sample knows but 0.632 of the rows.
+        resubstitution error, since a sample contains only 0.632 of the rows.
     random_state : int, RandomState or None
-        Seeds the samples.
+        Seed of the samples.
 
     Raises
     ------
     ValueError
-        If the method is unknown, there is no sample, or the samples leave no row out.
+        If the method is unknown, there are no samples, or they leave no row out.
 
     References
     ----------
     B. Efron, Estimating the error rate of a prediction rule, Journal of the American Statistical Association 78,
-    1983. There samples are drawn without regard to classes, and one of a small class may lack it.
+    1983. Its samples are drawn regardless of classes, so that one may lack a small class.
 
     Examples
     --------
@@ -237,7 +237,7 @@ def bootstrap(
             n_tested[left_out] += 1
             n_wrong[left_out] += predicted != labels[left_out]
     if not n_tested.any():
-        raise ValueError(f"no sample of {n_samples} leaves a row out, expected more samples or larger classes")
+        raise ValueError(f"none of {n_samples} samples leaves a row out, expected more samples or larger classes")
     rate = float(n_wrong.sum() / n_tested.sum())
     if method == "632":
         seen = resubstitution(estimator, X, labels).rate
@@ -246,10 +246,10 @@ def bootstrap(
 
 
 def _rows(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[npt.NDArray[Any], Labels]:
-    """Values and labels as arrays of equal length."""
+    """Return values and labels as arrays of equal length."""
     values, labels = indexable(np.asarray(X), np.asarray(y))
     if labels.ndim != 1 or not len(labels):
-        raise ValueError(f"y has shape {labels.shape}, expected one class a row, at least one row")
+        raise ValueError(f"y has shape {labels.shape}, expected one class per row, at least one row")
     return values, labels
 
 
@@ -263,14 +263,14 @@ def _at_least_one(name: str, number: int) -> None:
 
 
 def _enough_groups(groups: npt.ArrayLike | None, n_folds: int) -> None:
-    """Refuse folds that no group is left for."""
+    """Refuse more folds than groups."""
     if groups is not None and (n_groups := len(np.unique(np.asarray(groups)))) < n_folds:
         raise ValueError(f"n_folds is {n_folds}, expected at most the number of groups, {n_groups}")
 
 
 @contextmanager
 def _small_classes_allowed() -> Iterator[None]:
-    """Silence scikit-learn about classes of fewer rows than folds: what is done with them is documented."""
+    """Silence scikit-learn's warning on classes of fewer rows than folds, whose handling is documented."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The least populated class in y", category=UserWarning)
         yield

@@ -1,4 +1,4 @@
-"""What it takes to measure subsets of features: protocols."""
+"""Protocols of what scores subsets of features."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -10,14 +10,14 @@ from feature_extractors.base import Array
 from streamfs.data.streams import Integers
 
 Evaluator = Callable[[Sequence[int]], float]
-"""How good a subset of features is, given by their indices in any order; the larger, the better."""
+"""Returns the score of a subset of features, given by indices in any order; larger is better."""
 
 
 class Criterion(Protocol):
-    """What measures subsets of the features of some rows."""
+    """Prepares the evaluation of subsets of the features of some rows."""
 
     def prepare(self, X: Array, y: npt.NDArray[Any], groups: npt.NDArray[Any] | None = None) -> Evaluator:
-        """Look at the rows once, before their features are judged.
+        """Prepare the rows once, before subsets of their features are evaluated.
 
         Parameters
         ----------
@@ -33,30 +33,30 @@ class Criterion(Protocol):
 
 @runtime_checkable
 class StepEvaluator(Protocol):
-    """A judge that is faster for all subsets that are one step away from one; a search asks it where it can."""
+    """An evaluator that is faster for all subsets one step away from a subset; a search uses it if it can."""
 
     def __call__(self, subset: Sequence[int]) -> float:
         """Evaluate a subset."""
         ...
 
     def with_each(self, subset: Sequence[int], features: Sequence[int]) -> Array:
-        """Evaluate the subset with each of some features put in, as if one by one; shape (n_features,)."""
+        """Evaluate the subset with each of some features added, as if one by one; shape (n_features,)."""
         ...
 
     def without_each(self, subset: Sequence[int], features: Sequence[int]) -> Array:
-        """Evaluate the subset with each of some features taken out, as if one by one; shape (n_features,)."""
+        """Evaluate the subset with each of some features removed, as if one by one; shape (n_features,)."""
         ...
 
 
 def in_order(subset: Sequence[int] | Integers, n_features: int, least: int = 1) -> Integers:
-    """Features of a subset in rising order, in which they are always judged.
+    """Return the features of a subset in rising order, in which they are always evaluated.
 
     Raises
     ------
     ValueError
-        If there are fewer than `least`, or one is there twice.
+        If there are fewer than `least`, or one occurs twice.
     IndexError
-        If there is no such feature.
+        If an index is out of range.
     """
     features = np.sort(np.asarray(subset, np.int64))
     if len(features) < least:

@@ -9,42 +9,42 @@ from streamfs.selection.inconsistency_rate import Features, SubsetInconsistency
 
 
 class Finco(InconsistencyFilter):
-    """Adds the feature that gives the lowest inconsistency rate, until that is low enough or falls no more.
+    """Adds the feature that gives the lowest inconsistency rate, until the rate is low enough or stops falling.
 
     Parameters
     ----------
     threshold : float
-        The inconsistency rate at which no more features are added, from 0 to 1; the slides take 0 to 0.1.
+        The inconsistency rate at which no more features are added, from 0 to 1; the slides use 0 to 0.1.
     discretiser : transformer or "passthrough", optional
-        Makes values discrete, one feature of each, by default an `EqualWidthDiscretiser`, whose `nominal` names
-        the features that are so already; or takes them as they are.
+        Makes values discrete, one feature from each; by default an `EqualWidthDiscretiser`, whose `nominal` lists
+        the features that already are. "passthrough" leaves them unchanged.
 
     Attributes
     ----------
     support_ : ndarray of bool of shape (n_features,)
-        Which features are selected: always at least one.
+        Mask of the selected features, at least one.
     ranking_ : ndarray of int of shape (n_selected,)
-        Their indices, the first entered first.
+        Their indices, in the order of entry.
     path_ : ndarray of shape (n_selected,)
         The inconsistency rate after each entry.
     inconsistency_ : float
-        The last of these. It may be above the threshold, where no feature makes it fall.
+        The last of these; above the threshold if no feature lowers it.
     discretiser_ : transformer
-        The fitted discretiser, where there is one.
+        The fitted discretiser, if any.
     n_features_in_ : int
         Number of features.
 
     Notes
     -----
-    The first feature enters whatever its rate is, and the feature whose rate is at most the threshold stays. Of
-    equally good features the one of the lowest index enters. The rows are put into groups by the features entered
-    once a step; the work of trying one feature more does not grow with those, and ever fewer rows are in doubt.
+    The first feature enters whatever its rate, and the feature that reaches the threshold is kept. Among equally
+    good features the one of the lowest index enters. The rows are grouped by the entered features once per step;
+    the work of trying another feature does not grow with their number, and fewer and fewer rows are in doubt.
 
     References
     ----------
-    Acuna and Coaquira, Feature selection for supervised classification. Their algorithm adds a feature where the
-    rate with it is above that without it and below the threshold; that it falls is taken, and that it goes on
-    until the threshold is reached, as their text has it.
+    Acuna and Coaquira, Feature selection for supervised classification. Their algorithm adds a feature if the rate
+    with it is above that without it and below the threshold; here the rate must fall, and features are added until
+    the threshold is reached, as in their text.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Folds of rows, the same for every subset of features that is judged."""
+"""Folds of rows, the same for every subset of features that is evaluated."""
 
 import warnings
 from collections.abc import Iterable
@@ -15,13 +15,7 @@ from streamfs.errors import DataError
 
 
 class Fold(NamedTuple):
-    """Rows to learn from and rows to be judged on.
-
-    Parameters
-    ----------
-    training, test : ndarray of int
-        Indices of rows, rising.
-    """
+    """Indices of training and test rows, rising."""
 
     training: Integers
     test: Integers
@@ -39,20 +33,20 @@ def make_folds(
     y : ndarray of shape (n_rows,)
         Classes.
     groups : array_like of shape (n_rows,), optional
-        Rows of one group never stand on both sides of a fold.
+        Rows of one group are never on both sides of a fold.
     cv : int, splitter, or iterable of (training, test)
-        A number gives stratified folds of shuffled rows, or of whole groups. A splitter of scikit-learn's, or
-        pairs of training and test rows, are taken as they are.
+        A number of stratified folds of shuffled rows, or of whole groups; a splitter of scikit-learn; or pairs of
+        training and test rows.
     random_state : int, optional
-        Seeds the shuffling.
+        Seed of the shuffling.
 
     Raises
     ------
     DataError
-        If there is one class only, a class has a single row, or a single group, so that it could not be learnt
-        where it is judged, or no row is judged.
+        If there is only one class, a class has a single row or group, so that it cannot be trained on when it is
+        tested, or no row is tested.
     ValueError
-        If `cv` is none of these, or there are too few rows, or groups, for so many folds.
+        If `cv` is none of these, or there are too few rows, or groups, for the number of folds.
     """
     if len(np.unique(y)) < 2:
         raise DataError(f"y has one class only, {str(y[0])!r}, expected at least two")
@@ -72,7 +66,7 @@ def make_folds(
 def _stratified(
     y: npt.NDArray[Any], groups: npt.ArrayLike | None, n_folds: int, random_state: int | None
 ) -> list[tuple[Integers, Integers]]:
-    """Divide rows, or groups, into shuffled folds, outside each of which there are all classes."""
+    """Divide rows, or groups, into shuffled folds, outside each of which all classes occur."""
     kind, units = ("sample", np.arange(len(y))) if groups is None else ("group", np.asarray(groups))
     sizes = {label: len(np.unique(units[y == label])) for label in np.unique(y)}
     for label, size in sizes.items():
@@ -83,6 +77,6 @@ def _stratified(
         raise ValueError(f"cv is {n_folds}, expected 2 to {most} folds")
     splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a class of fewer rows than folds is not judged in all
+        warnings.simplefilter("ignore", UserWarning)  # a class of fewer rows than folds is not tested in all
         splits = splitter(n_folds, shuffle=True, random_state=random_state).split(units, y, units)
         return list(splits)

@@ -1,4 +1,4 @@
-"""What the filters that search by the inconsistency rate have in common."""
+"""Base class of the filters that search by the inconsistency rate."""
 
 from abc import ABC, abstractmethod
 from numbers import Real
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class InconsistencyFilter(FeatureSelector, ABC):
-    """A selector that searches the subsets of discretised features by their inconsistency rate."""
+    """Searches the subsets of discretised features by their inconsistency rate."""
 
     threshold: float
     discretiser: Any
@@ -29,17 +29,17 @@ class InconsistencyFilter(FeatureSelector, ABC):
         Parameters
         ----------
         X : array_like of shape (n_rows, n_features)
-            Values; a missing one (NaN) is a value of its own.
+            Values; a missing one (NaN) is treated as a value.
         y : array_like of shape (n_rows,)
             Classes.
         groups : array_like of shape (n_rows,), optional
-            Not looked at: nothing is held out here.
+            Ignored, as nothing is held out.
 
         Raises
         ------
         ValueError
             If a parameter is out of range, y is continuous, a value is infinite, or the discretiser does not make
-            one feature of each.
+            one feature from each.
         """
         values, labels = training_rows(self, X, y)
         self._check_parameters()
@@ -58,7 +58,7 @@ class InconsistencyFilter(FeatureSelector, ABC):
             raise ValueError(f"threshold is {self.threshold!r}, expected a rate from 0 to 1")
 
     def _discretised(self, values: "Array", y: npt.NDArray[Any]) -> "Array":
-        """What the discretiser makes of the values."""
+        """Discretise the values."""
         if isinstance(self.discretiser, str):
             if self.discretiser != "passthrough":
                 raise ValueError(f"discretiser is {self.discretiser!r}, expected a transformer or 'passthrough'")

@@ -1,4 +1,4 @@
-"""The inconsistency rate: the share of rows whose values do not tell their class."""
+"""The inconsistency rate: the share of rows whose values do not determine their class."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -17,36 +17,35 @@ Features = Sequence[int] | Integers
 """Indices of features, in any order."""
 
 ROOM = 64
-"""Counts a row, above which a feature's values and the classes are not counted in a table."""
+"""Counts per row above which a feature's values and the classes are counted in a hash table."""
 
 
 def inconsistency(X: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Share of rows outside the largest class of their group, where rows of equal values are a group.
+    """Return the share of rows outside the largest class of their group, where rows of equal values form a group.
 
     Parameters
     ----------
     X : array_like of shape (n_rows, n_features)
-        Values, discrete ones as a rule; a missing value (NaN) is a value of its own. Without features all rows
-        are one group.
+        Values, usually discrete; NaN is treated as a value. Without features all rows form one group.
     y : array_like of shape (n_rows,)
         Classes.
 
     Returns
     -------
     float
-        From 0, where equal rows are of one class, to below 1.
+        From 0, if equal rows are of one class, to below 1.
 
     Raises
     ------
     ValueError
-        If the shapes do not fit, y is continuous, or a value is infinite.
+        If the shapes do not match, y is continuous, or a value is infinite.
 
     References
     ----------
     Liu and Setiono, A probabilistic approach to feature selection, ICML 1996; Dash and Liu, Consistency-based
     search in feature selection, Artificial Intelligence 151, 2003. Acuna and Coaquira, Feature selection for
-    supervised classification, count in words all instances of a class that also appear in another, the largest
-    class too; Liu's count is taken.
+    supervised classification, count, in words, all instances of a class that also appear in another, the largest
+    class included; here the count is Liu's.
 
     Examples
     --------
@@ -64,14 +63,14 @@ class SubsetInconsistency:
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features)
-        Discrete values; a missing value (NaN) is a value of its own.
+        Discrete values; a missing value (NaN) is treated as a value.
     y : ndarray of shape (n_rows,)
         Classes.
 
     Notes
     -----
-    Rows are looked up by a hash of their values and compared with the group that is found, so the rate is exact.
-    The work grows with the rows times the features of the subset; threads may share what is prepared here.
+    Rows are looked up by a hash of their values and compared with the group found, so the rate is exact. Work
+    grows with the rows times the features of the subset; threads may share an instance.
 
     Examples
     --------
@@ -83,7 +82,7 @@ class SubsetInconsistency:
     """
 
     def __init__(self, X: Array, y: npt.NDArray[Any]) -> None:
-        values = np.ascontiguousarray(X, np.float64) + 0.0  # of the two zeros one is left
+        values = np.ascontiguousarray(X, np.float64) + 0.0  # -0.0 becomes 0.0
         values[np.isnan(values)] = np.nan
         self._bits = values.view(np.uint64)
         self._features = np.arange(values.shape[1])
@@ -91,37 +90,25 @@ class SubsetInconsistency:
         self._labels, self._n_classes = labels.astype(np.int64), len(classes)
 
     def rate(self, subset: Features, at_most: float = 1.0) -> float:
-        """The inconsistency rate of a subset; where it is above `at_most`, some rate above `at_most`.
+        """Return the inconsistency rate of a subset; if it is above `at_most`, some rate above `at_most`.
 
         Raises
         ------
         IndexError
-            If there is no such feature.
+            If an index is out of range.
         """
         features = self._features[np.array(subset, np.int64)]
         return float(n_inconsistent(self._bits, features, self._labels, float(at_most))) / len(self._labels)
 
     def rates_with_each(self, subset: Features, features: Features) -> Array:
-        """The rates of the subset with each of some features put in.
+        """Return the rates of the subset with each of some features added, shape (len(features),).
 
-        A feature is tried on those rows alone whose group, by the subset, holds several classes.
-
-        Parameters
-        ----------
-        subset : sequence of int
-            Indices of features, none to begin with.
-        features : sequence of int
-            Those to be tried.
-
-        Returns
-        -------
-        ndarray of shape (len(features),)
-            Rates.
+        A feature is tried only on the rows whose group, by the subset, has several classes.
 
         Raises
         ------
         IndexError
-            If there is no such feature.
+            If an index is out of range.
         """
         groups = number_groups(self._bits, self._features[np.array(subset, np.int64)])
         rows, ends = rows_in_doubt(groups, self._labels)
@@ -140,5 +127,5 @@ class SubsetInconsistency:
 
     @cached_property
     def _codes(self) -> Integers:
-        """The values of each feature as numbers from 0, shape (n_features, n_rows)."""
+        """Values of each feature as numbers from 0, shape (n_features, n_rows)."""
         return np.array([number_groups(self._bits, self._features[[feature]]) for feature in self._features])

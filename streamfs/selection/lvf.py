@@ -1,4 +1,4 @@
-"""The Las Vegas filter: the smallest of many random subsets that is consistent enough."""
+"""The Las Vegas filter: the smallest sufficiently consistent one of many random subsets."""
 
 from numbers import Integral
 from typing import Any
@@ -16,41 +16,41 @@ class LasVegasFilter(InconsistencyFilter):
     Parameters
     ----------
     threshold : float
-        The highest inconsistency rate that is taken, from 0 to 1.
+        The highest accepted inconsistency rate, from 0 to 1.
     max_tries : int
-        How many subsets to draw.
+        Number of subsets to draw.
     discretiser : transformer or "passthrough", optional
-        Makes values discrete, one feature of each, by default an `EqualWidthDiscretiser`, whose `nominal` names
-        the features that are so already; or takes them as they are.
+        Makes values discrete, one feature from each; by default an `EqualWidthDiscretiser`, whose `nominal` lists
+        the features that already are. "passthrough" leaves them unchanged.
     random_state : int, RandomState or None
-        Seeds the draw.
+        Seed of the draw.
 
     Attributes
     ----------
     support_ : ndarray of bool of shape (n_features,)
-        Which features are selected: always at least one.
+        Mask of the selected features, at least one.
     ranking_ : ndarray of int of shape (n_selected,)
-        Their indices, rising: one is no better than another.
+        Their indices, rising; they are not ordered by quality.
     inconsistency_ : float
-        Their inconsistency rate. Where that of all features is above the threshold, all are selected.
+        Their inconsistency rate. If that of all features is above the threshold, all are selected.
     discretiser_ : transformer
-        The fitted discretiser, where there is one.
+        The fitted discretiser, if any.
     n_features_in_ : int
         Number of features.
 
     Notes
     -----
-    Each feature is in a subset or not with even odds, and the empty subset is passed over. A subset takes the
-    place of the best if it is smaller or as large: of equally small ones the last drawn is selected. A count of
-    inconsistent rows is broken off once it is above the threshold. Even odds draw few small subsets of many
-    features: of 60 features hardly one below 20.
+    Each feature is in a subset with even odds, and the empty subset is skipped. A subset replaces the best if it
+    is smaller or as large: among equally small ones the last drawn is selected. Counting of inconsistent rows
+    stops once the rate is above the threshold. Even odds draw few small subsets of many features: from 60 features
+    hardly any below 20.
 
     References
     ----------
-    Liu and Setiono, A probabilistic approach to feature selection, ICML 1996, let 77 p^5 subsets be drawn for p
-    features. Acuna and Coaquira, Feature selection for supervised classification, find 1000 to be enough; they
-    print "below the threshold" for a smaller subset and, so it seems, "at most" for an equally large one. At most
-    is taken for both, or a threshold of 0 would let none in.
+    Liu and Setiono, A probabilistic approach to feature selection, ICML 1996, draw 77 p^5 subsets for p features.
+    Acuna and Coaquira, Feature selection for supervised classification, find 1000 to be enough; they print "below
+    the threshold" for a smaller subset and, apparently, "at most" for an equally large one. Here it is "at most"
+    for both, as a threshold of 0 would otherwise accept no subset.
 
     Examples
     --------

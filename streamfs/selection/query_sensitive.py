@@ -26,30 +26,30 @@ DISTANCES = ("selected", "all")
 
 
 class QuerySensitiveNeighbors(ProbableClassifier):
-    """Nearest neighbours by a selected subset of the features, and by those others that are unusual in the query.
+    """Nearest neighbours by a selected subset of the features, and by others whose value in the query is unusual.
 
-    A value is unusual that lies at least a threshold away from the feature's mean: one standard deviation (QSFS1),
-    or what is learnt from each training instance's nearest other one (QSFS2).
+    A value is unusual if it is at least a threshold away from the feature's mean: one standard deviation (QSFS1),
+    or a threshold fitted to each training instance's nearest other one (QSFS2).
 
     Parameters
     ----------
     selector : selector, optional
         Selects the subset: anything with `fit` and `get_support`; it is cloned. By default forward sequential
-        selection by the leave-one-out accuracy of one nearest neighbour, or leaving out one group where there are
+        selection by the leave-one-out accuracy of one nearest neighbour, leaving out one group if there are
         groups.
     thresholds : {"deviation", "learnt"}
         QSFS1 or QSFS2.
     n_neighbors : int
-        How many of the nearest instances vote.
+        Number of nearest instances that vote.
     eta : float
-        How fast thresholds are learnt, more than 0.
+        Rate at which thresholds are updated, more than 0.
     n_passes : int
-        How often all instances are learnt from, in their order.
+        Number of passes over all instances, in their order.
     distance : {"selected", "all"}
-        The features by which the nearest other instance is found when thresholds are learnt.
+        The features by which the nearest other instance is found when thresholds are fitted.
     nominal : sequence of int, optional
-        Indices of the features that are codes of categories; these never join. A selector that is given is not
-        told of them.
+        Indices of the features that are codes of categories, which never join. They are not passed to a given
+        selector.
     laplace : bool
         Whether the probability of a class is (votes + 1) / (n_neighbors + n_classes) or votes / n_neighbors.
 
@@ -60,31 +60,31 @@ class QuerySensitiveNeighbors(ProbableClassifier):
     selector_ : selector
         Fitted.
     subset_ : ndarray of int
-        Indices of the selected features, rising; there may be none where the selector allows it.
+        Indices of the selected features, rising; possibly empty if the selector allows it.
     means_, deviations_ : ndarray of shape (n_features_in_,)
         Means and standard deviations (of n - 1) of the features as shares of their range; NaN for nominal ones and
-        for what is not defined.
+        if undefined.
     thresholds_ : ndarray of shape (n_features_in_,)
         Distances from the mean, as shares of the range, from which a value is unusual; infinite for nominal and
         constant features, which never join.
     lazy_ : streamfs.classifiers.lazy.LazyNeighbors
-        What classifies.
+        The classifier.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Names of the features, where X had names.
+        Names of the features, if X has names.
 
     Notes
     -----
     A missing value of the query does not join. Differences are those of `LazyNeighbors`. Departures from print:
-    the table of QSFS1 has Q(f) - M(f) >= SD(f), but its text, that values "depart" from the mean, wants the
-    absolute value, which is taken; a constant feature would always join (0 >= 0), though by it no known value is
-    nearer, and never does here. The paper is silent on eta, on how often the instances are gone through, and on a
-    floor for the thresholds, which is 0 here. LearnT is not handed the selected subset, so that to the letter it
-    finds the nearest instance by all features (``distance="all"``). Where either of the two lacks a feature,
-    nothing is learnt about it. Thresholds mostly sink, since most nearest instances are of the same class and
-    nearer than one deviation: the larger eta, the more instances and the more passes, the more features join. Work
-    of learning grows with the square of the number of instances, and hardly with that of the passes.
+    the table of QSFS1 has Q(f) - M(f) >= SD(f), but its text, that values "depart" from the mean, requires the
+    absolute value, which is used here; a constant feature would always join (0 >= 0), although it brings no known
+    value nearer, and never does here. The paper does not give eta, the number of passes, or a lower bound of the
+    thresholds, which is 0 here. LearnT does not receive the selected subset, so literally it finds the nearest
+    instance by all features (``distance="all"``). If either of the two lacks a feature, its threshold is
+    unchanged. Thresholds mostly fall, since most nearest instances are of the same class and nearer than one
+    deviation: the larger eta, the more instances and the more passes, the more features join. Work of fitting
+    grows with the square of the number of instances, and hardly with that of the passes.
 
     References
     ----------
@@ -124,7 +124,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
         self.laplace = laplace
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> Self:
-        """Select the subset, and learn the thresholds.
+        """Select the subset and fit the thresholds.
 
         Parameters
         ----------
@@ -133,8 +133,8 @@ class QuerySensitiveNeighbors(ProbableClassifier):
         y : array_like of shape (n_instances,)
             Classes.
         groups : array_like of shape (n_instances,), optional
-            Instances of one group, such as one stream, say nothing about each other: the selector is given the
-            groups for its folds, and thresholds are learnt from the nearest instance of another group.
+            Instances of one group, such as one stream, say nothing about each other: the selector receives the
+            groups for its folds, and thresholds are fitted to the nearest instance of another group.
 
         Raises
         ------
@@ -151,18 +151,18 @@ class QuerySensitiveNeighbors(ProbableClassifier):
         self.subset_ = np.flatnonzero(support)
         self.lazy_ = self._store(values, codes.astype(np.int64), support)
         if self.thresholds == "learnt":
-            learnt = self._learn(self.lazy_, groups)
-            self.lazy_ = replace(self.lazy_, thresholds=np.where(self.deviations_ > 0.0, learnt, np.inf))
+            fitted = self._learn(self.lazy_, groups)
+            self.lazy_ = replace(self.lazy_, thresholds=np.where(self.deviations_ > 0.0, fitted, np.inf))
         self.thresholds_ = self.lazy_.thresholds
         return self
 
     def unusual(self, X: npt.ArrayLike) -> Flags:
-        """Say which features join the subset for each query, bool of shape (n_queries, n_features)."""
+        """Return the features that join the subset for each query, bool of shape (n_queries, n_features)."""
         queries = query_rows(self, X)
         return self.lazy_.unusual(queries)
 
     def query_subset(self, X: npt.ArrayLike) -> Flags:
-        """Say by which features each query is compared, bool of shape (n_queries, n_features)."""
+        """Return the features by which each query is compared, bool of shape (n_queries, n_features)."""
         unusual = self.unusual(X)
         return self.lazy_.subset | unusual
 
@@ -172,7 +172,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
         return self.lazy_.probabilities(queries)
 
     def _fit_selector(self, values: Array, labels: npt.NDArray[Any], groups: npt.ArrayLike | None) -> Any:
-        """Fit a copy of the selector; it need not know of groups."""
+        """Fit a copy of the selector, with groups if it accepts them."""
         selector = self.selector
         if selector is None:
             by = NeighborsClassifier(n_neighbors=1, nominal=self.nominal)
@@ -181,7 +181,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
         return clone(selector).fit(values, labels, **known)
 
     def _store(self, values: Array, codes: Integers, support: Flags) -> LazyNeighbors:
-        """Keep the instances, with the deviations as thresholds."""
+        """Store the instances, with the deviations as thresholds."""
         is_nominal = nominal_mask(self.nominal, values.shape[1])
         shares = np.where(is_nominal, np.nan, shares_of(values, *ranges_of(values)))
         self.means_, self.deviations_ = means_and_deviations(shares)
@@ -199,7 +199,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
         )
 
     def _learn(self, lazy: LazyNeighbors, groups: npt.ArrayLike | None) -> Array:
-        """Learn thresholds (LearnT)."""
+        """Fit the thresholds (LearnT)."""
         n_instances = len(lazy.values)
         group_of = np.arange(n_instances) if groups is None else np.unique(groups, return_inverse=True)[1]
         compared = self.subset_ if self.distance == "selected" else np.arange(lazy.n_features)
@@ -223,7 +223,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
 
 
 def means_and_deviations(shares: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation (of n - 1) of the known values of each column; NaN where there are too few."""
+    """Return mean and standard deviation (of n - 1) of each column's known values; NaN if there are too few."""
     columns = [column[~np.isnan(column)] for column in shares.T]
     means = [column.mean() if len(column) else np.nan for column in columns]
     deviations = [column.std(ddof=1) if len(column) > 1 else np.nan for column in columns]

@@ -1,4 +1,4 @@
-"""Selection repeated: as many features as chosen on average, those chosen most often."""
+"""Repeated selection: the features chosen most often, their number being the mean."""
 
 from typing import Any, Self
 
@@ -13,46 +13,45 @@ from streamfs.data.streams import Integers
 
 
 class RepeatedSelector(FeatureSelector):
-    """A selector that depends on chance, repeated: the mean number of features, and those chosen most often.
+    """Repeats a random selector: the mean number of features, and those chosen most often.
 
     Parameters
     ----------
     selector : selector
         One of `streamfs.selection`, with `fit(X, y, groups)`, `support_` and `ranking_`. It is cloned for each
-        repetition, and each of its parameters that is or ends in ``random_state`` seeded anew.
+        repetition, and each parameter that is or ends in ``random_state`` gets a new seed.
     n_repetitions : int
-        How often it is repeated.
+        Number of repetitions.
     random_state : int, RandomState or None
-        Seeds the order of the rows and the selectors.
+        Seed of the order of the rows and of the selectors.
 
     Attributes
     ----------
     support_ : ndarray of bool of shape (n_features,)
-        Which features are selected; none only where most repetitions selected none.
+        Mask of the selected features; empty only if most repetitions selected none.
     ranking_ : ndarray of int of shape (n_selected,)
-        The selected features, the most often chosen first, and of equally often chosen ones those that entered
-        earlier on average.
+        The selected features, most often chosen first; among equals those that entered earlier on average.
     sizes_ : ndarray of int of shape (n_repetitions,)
-        How many features each repetition chose.
+        Number of features that each repetition chose.
     frequencies_ : ndarray of int of shape (n_features,)
-        How many repetitions chose each feature.
+        Number of repetitions that chose each feature.
     rankings_ : list of ndarray of int
-        What each repetition chose, in its order.
+        Choice of each repetition, in its order.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Names of the features, where X had names.
+        Names of the features, if X has names.
 
     Notes
     -----
     Each repetition has the rows in another order. The size is the mean of the sizes, rounded, halves up. Ties are
-    broken by the order of selection: of equally often chosen features the one whose places of entry sum up to the
-    least is taken, then that of the lowest index.
+    broken by the order of selection: among equally often chosen features the one with the lowest sum of places of
+    entry comes first, then that of the lowest index.
 
     References
     ----------
     E. Acuna and F. Coaquira, Feature selection for supervised classification: methodology for wrapper methods. It
-    does not say which weights break ties: here they fall evenly with the place of entry.
+    does not give the weights that break ties: here they fall evenly with the place of entry.
 
     Examples
     --------
@@ -74,7 +73,7 @@ class RepeatedSelector(FeatureSelector):
         self.random_state = random_state
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> Self:
-        """Select again and again.
+        """Repeat the selection.
 
         Parameters
         ----------
@@ -83,7 +82,7 @@ class RepeatedSelector(FeatureSelector):
         y : array-like of shape (n,)
             Classes.
         groups : array-like of shape (n,), optional
-            Handed on, in the order of the rows.
+            Passed on, in the order of the rows.
 
         Raises
         ------
@@ -121,7 +120,7 @@ class RepeatedSelector(FeatureSelector):
         return ranking
 
     def _vote(self, n_features: int) -> None:
-        """Take as many features as were chosen on average, those that were chosen most often."""
+        """Select the features chosen most often, as many as were chosen on average."""
         self.sizes_ = np.array([len(ranking) for ranking in self.rankings_])
         self.frequencies_ = np.zeros(n_features, np.int64)
         places = np.zeros(n_features, np.int64)

@@ -1,4 +1,4 @@
-"""Which streams shall carry an expensive sensor next: active sampling as a plan for a deployment."""
+"""Active sampling as a deployment plan: the streams to equip next with an expensive sensor."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -20,16 +20,16 @@ MAX_BINS = 20
 
 @dataclass(frozen=True)
 class Planned:
-    """A stream that shall carry the sensor.
+    """A stream to equip with the sensor.
 
     Parameters
     ----------
     stream, label : str
         Its name and class.
     benefit : float
-        By how much the reading is expected to change the entropy of the class given all columns, in nats.
+        Expected change of the entropy of the class given all columns, in nats, from its reading.
     region : dict of str to str
-        The bin of each other column that the stream lies in.
+        Its bin of each other column.
     expected : tuple of float
         Probability of each bin of the sensor.
     """
@@ -43,20 +43,20 @@ class Planned:
 
 @dataclass(frozen=True)
 class SamplePlan:
-    """Streams that shall carry an expensive sensor next, the most telling first.
+    """Streams to equip next with an expensive sensor, the most informative first.
 
     Parameters
     ----------
     sensor : str
         Its column.
     bins : tuple of float
-        Bounds of the bins that its readings are put into; empty where fewer than two different ones are known.
+        Bounds of the bins of its readings; empty if fewer than two different readings are known.
     n_known, n_unknown : int
-        How many streams carry the sensor, and how many do not.
+        Number of streams with and without the sensor.
     n_regions : int
-        How many regions the streams lie in: classes by bins of the other columns.
+        Number of regions of the streams: classes by bins of the other columns.
     uncertainty : float
-        Entropy of the class given the bins of all columns, as estimated now, in nats.
+        Current estimate of the entropy of the class given the bins of all columns, in nats.
     streams : tuple of Planned
         The streams.
     """
@@ -70,37 +70,37 @@ class SamplePlan:
     streams: tuple[Planned, ...]
 
     def likeliest(self, planned: Planned) -> str:
-        """Write the bin that a stream's reading is expected in, with its probability."""
+        """Format the most probable bin of a stream's reading, with its probability."""
         code = int(np.argmax(planned.expected))
         return f"{_text(self.bins, code)} ({planned.expected[code]:.0%})" if self.bins else "-"
 
     def to_json(self) -> dict[str, Any]:
-        """Write it as JSON has it."""
+        """Return the plan as JSON objects."""
         return asdict(self)
 
 
 def plan_samples(
     streams: StreamSet, sensor: str, columns: Sequence[str] | None = None, n_streams: int = 10, n_bins: int = 3
 ) -> SamplePlan:
-    """Plan which streams shall carry a sensor that only some carry so far.
+    """Plan which streams to equip with a sensor that only some carry so far.
 
     Parameters
     ----------
     streams : StreamSet
-        Recorded and labelled; a stream that does not carry the sensor has no reading in its column.
+        Recorded and labelled; a stream without the sensor has no readings in its column.
     sensor : str
         The sensor's column.
     columns : sequence of str, optional
-        The columns that are known of all streams; by default all others.
+        The columns known of all streams; by default all others.
     n_streams : int
-        How many streams to name, at most.
+        Maximum number of streams.
     n_bins : int
-        Into how many bins of equal width the mean of a column's readings over a stream is put.
+        Number of bins of equal width for the mean of a column's readings over a stream.
 
     Raises
     ------
     DataError
-        If there is no such column, all streams are of one class, or all carry the sensor.
+        If a column is unknown, all streams are of one class, or all carry the sensor.
     ValueError
         If a number is out of range, or the sensor is among the columns.
 
@@ -112,8 +112,8 @@ def plan_samples(
     -----
     The streams of one class and equal bins form a region. The next stream is the first, in the order of the file,
     of those without the sensor in the region of the largest benefit. It then counts as if it had been read, each
-    value as often as is expected, so that several can be equipped at once: expectations stay as they are, but a
-    region that is planned for teaches less from then on.
+    value by its expected frequency, so that several can be equipped at once: expectations are unchanged, but a
+    planned region has a smaller benefit from then on.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def plan_samples(
 def _draw(
     regions: Regions, known: Estimate, unknown: Integers, n_streams: int
 ) -> Iterator[tuple[int, float, Array]]:
-    """Name streams one after the other, with the benefit and the expected values; each then counts as expected."""
+    """Yield streams one by one, with benefit and expected values; each then counts as expected."""
     pools = make_pools(regions.region_of, unknown, *regions.weights.shape)
     open_pools(known, pools)
     n_values = known.counts.shape[2]
@@ -175,7 +175,7 @@ def _draw(
 
 
 def _means(streams: StreamSet, column: str) -> Array:
-    """Mean of a column's readings over each stream, NaN where there are none."""
+    """Return the mean of a column's readings over each stream, NaN if there are none."""
     readings = streams.column(column)
     n_known = np.isfinite(readings).sum(axis=1)
     means: Array = np.where(n_known, np.nansum(readings, axis=1) / np.maximum(n_known, 1), np.nan)
@@ -183,13 +183,13 @@ def _means(streams: StreamSet, column: str) -> Array:
 
 
 def _edges(bins: EqualWidthDiscretiser, feature: int) -> tuple[float, ...]:
-    """Bounds of the bins of a column; none where there is one bin."""
+    """Return the bounds of the bins of a column; empty if there is only one bin."""
     n_bins = int(bins.n_bins_[feature])
     return tuple(np.linspace(bins.lows_[feature], bins.highs_[feature], n_bins + 1).tolist()) if n_bins > 1 else ()
 
 
 def _text(edges: tuple[float, ...], code: float) -> str:
-    """Write a bin as people read it."""
+    """Format a bin for people."""
     if np.isnan(code):
         return "unknown"
     return f"{edges[int(code)]:.4g} to {edges[int(code) + 1]:.4g}" if edges else "all alike"

@@ -1,4 +1,4 @@
-"""Sequential search for a good subset of features: a generator over any judge of subsets."""
+"""Sequential search for a good subset of features: a generator over any evaluator of subsets."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -14,32 +14,24 @@ DIRECTIONS = ("forward", "backward")
 
 
 class SearchStep(NamedTuple):
-    """A subset at which a search stands.
-
-    Parameters
-    ----------
-    subset : tuple of int
-        Features, in the order in which they entered.
-    score : float
-        How good it is.
-    """
+    """A subset that a search has reached, its features in the order in which they entered, and its score."""
 
     subset: tuple[int, ...]
     score: float
 
 
 class Scores:
-    """Scores of subsets, each judged once.
+    """Scores of subsets, each evaluated once.
 
     Parameters
     ----------
     evaluate : Evaluator
-        How good a subset is; one with `with_each` and `without_each` (`StepEvaluator`) is asked for many at once.
+        Scores a subset; the methods of a `StepEvaluator` are used for many subsets at once.
     n_features : int
-        How many features there are.
+        Number of features.
     known : dict from tuple of int to float, optional
-        Scores of subsets of rising features, added to: a search that is begun anew with those of an earlier one
-        goes the same way without judging anything twice.
+        Scores of subsets of rising features, added to: a search restarted with those of an earlier one takes the
+        same steps without evaluating anything twice.
     """
 
     def __init__(
@@ -57,7 +49,7 @@ class Scores:
         return SearchStep(tuple(subset), self.known[key])
 
     def best_with(self, subset: tuple[int, ...]) -> SearchStep:
-        """Put in the feature that gives the highest score, the lowest of several."""
+        """Add the feature that gives the highest score, the lowest of equals."""
         features = [f for f in range(self.n_features) if f not in subset]
         keys = [tuple(sorted((*subset, f))) for f in features]
         many = self.evaluate.with_each if isinstance(self.evaluate, StepEvaluator) else None
@@ -65,7 +57,7 @@ class Scores:
         return SearchStep((*subset, f), score)
 
     def best_without(self, subset: tuple[int, ...]) -> SearchStep:
-        """Take out the feature without which the score is the highest, the lowest of several."""
+        """Remove the feature without which the score is highest, the lowest of equals."""
         features = sorted(subset)
         keys = [tuple(g for g in features if g != f) for f in features]
         many = self.evaluate.without_each if isinstance(self.evaluate, StepEvaluator) else None
@@ -98,25 +90,25 @@ class Scores:
 
 @dataclass(frozen=True)
 class SequentialSearch:
-    """The ways of sequential search.
+    """Variants of sequential search.
 
     Parameters
     ----------
     direction : {"forward", "backward"}
         From no feature up, or from all features down.
     floating : bool
-        Whether each step is followed by steps back, as long as they are better than all of their size before.
+        Whether each step is followed by steps back while they are better than all earlier subsets of their size.
     take, remove : int, optional
-        Features that a round puts in and takes out, one by one; by default one in forward, one out backward.
+        Features that a round adds and removes, one by one; by default one added forward, one removed backward.
     size : int, optional
-        Number of features at which to stop; by default the score says.
+        Number of features at which to stop; by default the score decides.
     tolerance : float
-        What a forward step must raise the score by more than, and a backward step may lower it by.
+        A forward step must raise the score by more than this; a backward step may lower it by as much.
 
     Raises
     ------
     ValueError
-        If they are out of range, or do not fit together.
+        If they are out of range, or inconsistent.
     """
 
     direction: str = "forward"
@@ -148,23 +140,18 @@ class SequentialSearch:
 
     @property
     def round(self) -> tuple[int, int]:
-        """How many features a round takes in and removes."""
+        """Number of features that a round adds and removes."""
         take = int(self.is_forward) if self.take is None else int(self.take)
         remove = int(not self.is_forward) if self.remove is None else int(self.remove)
         return take, remove
 
     def steps(self, scores: Scores) -> Iterator[SearchStep]:
-        """Search; yields each subset at which the search stands, on the way to the last.
-
-        Parameters
-        ----------
-        scores : Scores
-            What subsets are judged by.
+        """Search; yield each subset that the search reaches, up to the last.
 
         Raises
         ------
         ValueError
-            If there are not that many features to take or to end with.
+            If there are too few features to add, or to end with.
         """
         take, _ = self.round
         if self.size is not None and not 1 <= self.size <= scores.n_features:
@@ -174,24 +161,16 @@ class SequentialSearch:
         yield from self._floating(scores) if self.floating else self._rounds(scores)
 
     def result(self, history: Sequence[SearchStep]) -> SearchStep:
-        """Return what a search has found, be it ended or not.
+        """Return the result of a search, finished or not, from its steps so far, at least one.
 
-        Parameters
-        ----------
-        history : sequence of SearchStep
-            Where it stood; at least one subset.
-
-        Returns
-        -------
-        SearchStep
-            The last; where floating, the best, of equally good ones the smallest and then the first. Where there
-            are subsets of the size that was asked for, one of these.
+        It is the last step; if floating, the best, of equals the smallest and then the first. If subsets of the
+        requested size were reached, it is one of them.
         """
         history = [step for step in history if len(step.subset) == self.size] or history
         return min(history, key=lambda step: (-step.score, len(step.subset))) if self.floating else history[-1]
 
     def _stands(self, before: SearchStep, after: SearchStep) -> bool:
-        """Whether a step on is taken."""
+        """Return whether a step is accepted."""
         if self.size is not None:
             return True
         if self.is_forward:
@@ -199,11 +178,11 @@ class SequentialSearch:
         return after.score >= before.score - self.tolerance
 
     def _start(self, scores: Scores) -> SearchStep:
-        """Return the subset of no feature, worse than any, or that of all."""
+        """Return the empty subset, worse than any, or that of all features."""
         return SearchStep((), -math.inf) if self.is_forward else scores.step(range(scores.n_features))
 
     def _rounds(self, scores: Scores) -> Iterator[SearchStep]:
-        """Take l, remove r, as long as the rounds are whole and the score rises, or does not fall."""
+        """Take l, remove r, while the rounds are whole and the score rises, or does not fall."""
         take, remove = self.round
         present = self._start(scores)
         if not self.is_forward:
@@ -219,7 +198,7 @@ class SequentialSearch:
             yield present
 
     def _round(self, scores: Scores, step: SearchStep) -> SearchStep:
-        """Put features in and take features out, whatever the scores on the way."""
+        """Add and remove features, whatever the scores on the way."""
         take, remove = self.round
         put_in, take_out = (scores.best_with, take), (scores.best_without, remove)
         for change, times in (put_in, take_out) if self.is_forward else (take_out, put_in):
@@ -228,7 +207,7 @@ class SequentialSearch:
         return step
 
     def _floating(self, scores: Scores) -> Iterator[SearchStep]:
-        """Step on; then step back as long as the subset is better than all of its size before."""
+        """Step on; then step back while the subset is better than all earlier ones of its size."""
         onward, back = scores.best_with, scores.best_without
         last, first = scores.n_features, 1
         if not self.is_forward:

@@ -1,4 +1,4 @@
-"""Sequential selection: features put in or taken out one by one, as a criterion says."""
+"""Sequential selection: features added or removed one by one, by a criterion."""
 
 from collections.abc import Callable
 from typing import Any, Literal, Self
@@ -9,7 +9,8 @@ from sklearn.utils import get_tags
 
 from streamfs.base.estimators import FeatureSelector, training_rows
 from streamfs.classifiers.neighbours import NeighborsClassifier
-from streamfs.selection.criteria import Criterion, WrapperAccuracy
+from streamfs.selection.criteria import WrapperAccuracy
+from streamfs.selection.evaluators import Criterion
 from streamfs.selection.search import Scores, SearchStep, SequentialSearch
 
 
@@ -19,52 +20,52 @@ class SequentialSelector(FeatureSelector):
     Parameters
     ----------
     estimator : classifier, optional
-        The classifier whose out-of-fold accuracy says how good a subset is; by default `NeighborsClassifier()`.
+        The classifier whose out-of-fold accuracy scores a subset; by default `NeighborsClassifier()`.
     direction : {"forward", "backward"}
         From no feature up, or from all features down.
     floating : bool
-        Whether each step is followed by steps back, as long as they are better than all of their size before.
+        Whether each step is followed by steps back while they are better than all earlier subsets of their size.
     take, remove : int, optional
-        Features that a round puts in and takes out, one by one; by default one in forward, one out backward.
-        Forward more must be put in than taken out, backward fewer.
+        Features that a round adds and removes, one by one; by default one added forward, one removed backward.
+        Forward, more must be added than removed; backward, fewer.
     n_features : int or "best"
-        Where to stop: at so many features, or where the score no longer rises (forward) or begins to fall
+        Number of features at which to stop, or to stop when the score no longer rises (forward) or begins to fall
         (backward).
     criterion : Criterion, optional
-        What measures subsets, in place of a classifier.
+        Scores subsets, in place of a classifier.
     cv : int, splitter, or iterable of (training, test)
-        Folds for the classifier, as in `WrapperAccuracy`; not looked at where there is a criterion.
+        Folds for the classifier, as in `WrapperAccuracy`; ignored if there is a criterion.
     tolerance : float
-        With `n_features="best"`: what a forward step must raise the score by more than, and a backward step may
-        lower it by.
+        With `n_features="best"`: a forward step must raise the score by more than this; a backward step may lower
+        it by as much.
     random_state : int, optional
-        Seeds the folds.
+        Seed of the folds.
     callback : callable, optional
         Called with each `SearchStep`; if it returns True the search ends there, with the best subset so far.
 
     Attributes
     ----------
     support_ : ndarray of bool of shape (n_features,)
-        Which features are selected, at least one.
+        Mask of the selected features, at least one.
     ranking_ : ndarray of int of shape (n_selected,)
         The selected features, forward in the order in which they entered, backward rising.
     score_ : float
         The score of the selected features.
     history_ : list of SearchStep
-        Each subset at which the search stood, and its score.
+        Each subset that the search reached, and its score.
     n_evaluated_ : int
-        How many subsets were judged.
+        Number of subsets evaluated.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Names of the features, where X had names.
+        Names of the features, if X has names.
 
     Notes
     -----
-    No subset is judged twice. Among features that give the same score that of the lowest index is put in or taken
-    out. The first feature enters whatever its score. A round of more than one change stands or falls as a whole,
-    and rounds are whole. A floating search ends where the next step on would not stand, and gives the best of all
-    its subsets, of equally good ones the smallest.
+    No subset is evaluated twice. Among features of the same score that of the lowest index is added or removed.
+    The first feature enters whatever its score. A round of several changes is accepted or rejected as a whole, and
+    rounds are whole. A floating search ends when the next step on would be rejected, and returns the best of all
+    its subsets, of equals the smallest.
 
     References
     ----------
@@ -107,24 +108,24 @@ class SequentialSelector(FeatureSelector):
         self.callback = callback
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> Self:
-        """Search.
+        """Search for the best subset.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-            Values; NaN is missing, where the classifier takes it.
+            Values; NaN is missing, if the classifier accepts it.
         y : array-like of shape (n,)
             Classes.
         groups : array-like of shape (n,), optional
-            Rows of one group, such as one stream, never stand on both sides of a fold.
+            Rows of one group, such as one stream, are never on both sides of a fold.
 
         Raises
         ------
         ValueError
-            If a parameter is out of its range, X is infinite, or NaN where the classifier takes none, or the
-            rounds do not come to `n_features`.
+            If a parameter is out of range, X is infinite, or NaN if the classifier does not accept it, or the
+            rounds do not reach `n_features`.
         DataError
-            If there is one class only, or a class has a single row, or group.
+            If there is only one class, or a class has a single row, or group.
         """
         search, criterion = self._search(), self._criterion()
         values, labels = training_rows(self, X, y, groups)
@@ -141,7 +142,7 @@ class SequentialSelector(FeatureSelector):
         return self
 
     def _search(self) -> SequentialSearch:
-        """Return the way to search."""
+        """Return the variant of the search."""
         if isinstance(self.n_features, str) and self.n_features != "best":
             raise ValueError(f"n_features is {self.n_features!r}, expected 'best' or a whole number, at least 1")
         size = None if self.n_features == "best" else self.n_features
@@ -150,7 +151,7 @@ class SequentialSelector(FeatureSelector):
         )
 
     def _criterion(self) -> Criterion:
-        """Return what measures subsets."""
+        """Return what scores subsets."""
         if self.criterion is None:
             estimator = NeighborsClassifier() if self.estimator is None else self.estimator
             return WrapperAccuracy(estimator, self.cv, self.random_state)
@@ -159,7 +160,7 @@ class SequentialSelector(FeatureSelector):
         return self.criterion
 
     def _run(self, search: SequentialSearch, scores: Scores) -> None:
-        """Fill in the history until the search ends, or the callback ends it."""
+        """Extend the history until the search ends, or the callback ends it."""
         for step in search.steps(scores):
             self.history_.append(step)
             if self.callback is not None and self.callback(step):
@@ -167,7 +168,7 @@ class SequentialSelector(FeatureSelector):
         if search.size is not None and len(self.history_[-1].subset) != search.size:
             take, remove = search.round
             raise ValueError(
-                f"n_features is {search.size}, which rounds of {take} in and {remove} out do not come to "
+                f"n_features is {search.size}, which rounds that add {take} and remove {remove} do not reach "
                 f"among {scores.n_features} features"
             )
 

@@ -1,4 +1,4 @@
-"""How much the ranking by random probes still changes, and rules on when that is little enough to stop."""
+"""Changes of the ranking by random probes, and rules on when they are small enough to stop."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from streamfs.data.streams import Integers
 
 
 class Check(NamedTuple):
-    """What a stopping rule looks at: the features' coefficients so far, and their change since the last check.
+    """Input of a stopping rule: the features' coefficients so far, and their change since the previous check.
 
     Parameters
     ----------
@@ -38,16 +38,16 @@ class Check(NamedTuple):
 
 
 StoppingRule = Callable[[Sequence[Check]], bool]
-"""Called with all checks so far, the newest last; whether to stop."""
+"""Called with all checks so far, the latest last; returns whether to stop."""
 
 
 def ranked(daf: Array) -> Integers:
-    """Indices of the features by falling coefficient; among equals the lowest index is first."""
+    """Return the indices of the features by falling coefficient; among equals the lowest index is first."""
     return np.argsort(-daf, kind="stable").astype(np.int64)
 
 
 def order_change(before: Array, after: Array) -> float:
-    """C of condition 1: the mean number of places by which a feature moves in the order by coefficient.
+    """Return C of condition 1: the mean number of places by which a feature moves in the order by coefficient.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def order_change(before: Array, after: Array) -> float:
 
     Notes
     -----
-    The paper prints one formula for both conditions. Its words for this one, a change in the features' order, are
-    taken: the index in the formula is the feature's place.
+    The paper prints one formula for both conditions. This follows its text, a change in the features' order: the
+    index in the formula is the feature's place.
 
     References
     ----------
@@ -72,7 +72,7 @@ def order_change(before: Array, after: Array) -> float:
 
 
 def value_change(before: Array, after: Array) -> float:
-    """C^2 of condition 2: the mean absolute change of a feature's coefficient; the 2 is part of its name.
+    """Return C^2 of condition 2: the mean absolute change of a feature's coefficient; the 2 is part of its name.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class _BelowThreshold(ABC):
 
     @abstractmethod
     def _change(self, checks: Sequence[Check]) -> float:
-        """What is compared with the threshold."""
+        """Return the change to compare with the threshold."""
 
 
 class OrderChange(_BelowThreshold):
@@ -115,8 +115,8 @@ class OrderChange(_BelowThreshold):
     Parameters
     ----------
     threshold : float
-        Places: stops below this mean change of place between two checks. How many places are few depends on the
-        number of features, and features of no use swap places for ever.
+        Places: stop below this mean change of place between two checks. A small number of places depends on the
+        number of features, and useless features keep swapping places.
     """
 
     def _change(self, checks: Sequence[Check]) -> float:
@@ -129,7 +129,7 @@ class ValueChange(_BelowThreshold):
     Parameters
     ----------
     threshold : float
-        In units of the criterion: stops below this mean change of the coefficient between two checks.
+        In units of the criterion: stop below this mean change of the coefficient between two checks.
     """
 
     def _change(self, checks: Sequence[Check]) -> float:
@@ -137,16 +137,16 @@ class ValueChange(_BelowThreshold):
 
 
 class RelativeValueChange(_BelowThreshold):
-    """Condition 2a: stop once the coefficients change little beside the first change.
+    """Condition 2a: stop once the coefficients change little compared with the first change.
 
     Parameters
     ----------
     threshold : float
-        A share: stops once the mean change between two checks is below this share of the first.
+        A share: stop once the mean change between two checks is below this share of the first.
 
     Notes
     -----
-    No change at all is a share of 0, even where there was none at first.
+    No change at all is a share of 0, even if the first was 0.
 
     Examples
     --------

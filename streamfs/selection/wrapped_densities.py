@@ -18,16 +18,10 @@ from streamfs.selection.folds import Fold
 
 @dataclass(frozen=True)
 class MeasuredFold:
-    """A fold ready to be learnt from with any subset of features.
+    """A fold ready for training with any subset of features.
 
-    Parameters
-    ----------
-    training : MeasuredClasses
-        The rows to learn from.
-    queries : ndarray of shape (n_queries, n_features)
-        The rows to be judged on.
-    expected : ndarray of int of shape (n_queries,)
-        Their classes as numbers of the training's, -1 where it lacks the class.
+    `queries`, (n_queries, n_features), are the test rows, and `expected` their classes as numbers of the training
+    rows' classes, -1 if not among these.
     """
 
     training: MeasuredClasses
@@ -43,22 +37,14 @@ class MeasuredFold:
         return cls(MeasuredClasses.measure(X[fold.training], classes, is_nominal), X[fold.test], expected)
 
     def n_right(self, features: Integers, smoothing: Smoothing) -> int:
-        """How many of the rows are classified rightly by some of the features."""
+        """Count the test rows that some of the features classify correctly."""
         densities = smoothing.place(self.training.only(features))
         return int(np.sum(densities.probabilities(self.queries[:, features]).argmax(axis=1) == self.expected))
 
 
 @dataclass(frozen=True)
 class DensityEvaluator:
-    """Out-of-fold accuracy of `KernelDensityClassifier`, the same to the bit as if it were fitted to each fold.
-
-    Parameters
-    ----------
-    folds : tuple of MeasuredFold
-        Rows to learn from and rows to be judged on.
-    smoothing : Smoothing
-        The classifier's.
-    """
+    """Out-of-fold accuracy of `KernelDensityClassifier`, bit-equal to fitting it to each fold."""
 
     folds: tuple[MeasuredFold, ...]
     smoothing: Smoothing
@@ -72,7 +58,7 @@ class DensityEvaluator:
         Raises
         ------
         ValueError
-            If a parameter of the classifier is out of its range, or a feature spans more than a number can hold.
+            If a parameter of the classifier is out of range, or a feature spans more than a number can hold.
         """
         smoothing = Smoothing(classifier.kernel, classifier.bandwidth)
         is_nominal = nominal_mask(classifier.nominal, X.shape[1])
@@ -80,13 +66,7 @@ class DensityEvaluator:
         return cls(tuple(measured), smoothing)
 
     def __call__(self, subset: Sequence[int]) -> float:
-        """Evaluate a subset.
-
-        Raises
-        ------
-        ValueError, IndexError
-            As in `in_order`.
-        """
+        """Evaluate a subset; errors as in `in_order`."""
         features = in_order(subset, len(self.folds[0].training.is_nominal))
         n_right = sum(fold.n_right(features, self.smoothing) for fold in self.folds)
         return n_right / sum(len(fold.expected) for fold in self.folds)

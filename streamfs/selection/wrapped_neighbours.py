@@ -18,18 +18,11 @@ from streamfs.selection.folds import Fold
 
 @dataclass(frozen=True)
 class NeighborsEvaluator:
-    """Out-of-fold accuracy of `NeighborsClassifier`, the same to the bit as if it were fitted to each fold.
+    """Out-of-fold accuracy of `NeighborsClassifier`, bit-equal to fitting it to each fold.
 
-    Parameters
-    ----------
-    wrapped : Wrapped
-        Rows and folds.
-
-    Notes
-    -----
-    Work for a subset of s features, with each of t others put in, grows with s + t, not with s times t: distances
-    by the subset are kept for a few rows at a time, not in a matrix. Candidates are judged by several threads
-    where it pays, a single subset by one. Kernels leave Python's lock to others.
+    Work for a subset of s features, with each of t others added, grows with s + t, not with s times t: distances
+    by the subset are kept for a few rows at a time, not in a matrix. Candidates are evaluated by several threads
+    if it pays, a single subset by one. Kernels release Python's lock.
     """
 
     wrapped: Wrapped
@@ -43,8 +36,8 @@ class NeighborsEvaluator:
         Raises
         ------
         ValueError
-            If a parameter of the classifier is out of its range for the rows of a fold, or a feature spans more
-            than a number can hold.
+            If a parameter of the classifier is out of range for the rows of a fold, or a feature spans more than a
+            number can hold.
         """
         folds = [fold for fold in folds if len(fold.test)]
         for fold in folds:
@@ -70,32 +63,26 @@ class NeighborsEvaluator:
         )
 
     def __call__(self, subset: Sequence[int]) -> float:
-        """Evaluate a subset.
-
-        Raises
-        ------
-        ValueError, IndexError
-            As in `in_order`.
-        """
+        """Evaluate a subset; errors as in `in_order`."""
         features = in_order(subset, self._n_features)
         after = features[np.newaxis]
         return float(self._evaluate(features[:-1], features[-1:], 1, after, is_shared=False)[0])
 
     def with_each(self, subset: Sequence[int], features: Sequence[int]) -> Array:
-        """Evaluate the subset with each of some features put in; shape (n_features,)."""
+        """Evaluate the subset with each of some features added; shape (n_features,)."""
         before, tried = self._checked(subset, features)
         for feature in tried[np.isin(tried, before)]:
-            raise ValueError(f"subset is {before.tolist()}, expected one without {feature}, which is put in")
+            raise ValueError(f"subset is {before.tolist()}, expected one without {feature}, which is added")
         after = np.column_stack([np.tile(before, (len(tried), 1)), tried])
         return self._evaluate(before, tried, 1, np.sort(after, axis=1))
 
     def without_each(self, subset: Sequence[int], features: Sequence[int]) -> Array:
-        """Evaluate the subset with each of some features taken out; shape (n_features,)."""
+        """Evaluate the subset with each of some features removed; shape (n_features,)."""
         before, tried = self._checked(subset, features)
         for feature in tried[~np.isin(tried, before)]:
-            raise ValueError(f"subset is {before.tolist()}, expected one with {feature}, which is taken out")
+            raise ValueError(f"subset is {before.tolist()}, expected one with {feature}, which is removed")
         if len(before) < 2:
-            raise ValueError(f"subset is {before.tolist()}, of which nothing would be left")
+            raise ValueError(f"subset is {before.tolist()}, expected at least 2 features")
         after = np.tile(before, (len(tried), 1))
         after = after[after != tried[:, np.newaxis]].reshape(len(tried), len(before) - 1)
         return self._evaluate(before, tried, -1, after)
@@ -105,14 +92,14 @@ class NeighborsEvaluator:
         return len(self.wrapped.exact.is_nominal)
 
     def _checked(self, subset: Sequence[int], features: Sequence[int]) -> tuple[Integers, Integers]:
-        """Features of a subset, and those that are tried, in the order given."""
+        """Return the features of a subset, and those to try, in the given order."""
         in_order(features, self._n_features, 0)
         return in_order(subset, self._n_features, 0), np.asarray(features, np.int64)
 
     def _evaluate(
         self, subset: Integers, tried: Integers, sign: int, subsets: Integers, *, is_shared: bool = True
     ) -> Array:
-        """Evaluate changes of a subset, and what is then chosen, shared among threads or not."""
+        """Evaluate changes of a subset, and the resulting subsets, in threads or not."""
         counts: list[Integers] = []
 
         def count(tiles: slice) -> None:
@@ -130,7 +117,7 @@ class NeighborsEvaluator:
 
 
 def _tiles(sizes: Sequence[int]) -> Integers:
-    """Where tiles begin, each of rows of one fold only."""
+    """Return where tiles begin, each of rows of one fold only."""
     starts = np.concatenate([[0], np.cumsum(sizes)])
     tiles = [np.arange(start, start + size, TILE) for start, size in zip(starts, sizes, strict=False)]
     return np.concatenate([*tiles, starts[-1:]]).astype(np.int64)

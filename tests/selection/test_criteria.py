@@ -17,7 +17,8 @@ from streamfs.classifiers.c45 import C45Classifier
 from streamfs.classifiers.kernel_density import KernelDensityClassifier
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.errors import DataError
-from streamfs.selection.criteria import Consistency, EstimatorEvaluator, StepEvaluator, WrapperAccuracy
+from streamfs.selection.criteria import Consistency, EstimatorEvaluator, WrapperAccuracy
+from streamfs.selection.evaluators import StepEvaluator
 from streamfs.selection.folds import make_folds
 from streamfs.selection.wrapped_neighbours import NeighborsEvaluator
 
@@ -138,7 +139,7 @@ class TestNeighborsAreJudgedAsIfFitted:
             ([0, 3], [], IndexError, r"subset is \[0, 3\], expected features from 0 to 2"),
             ([0], [-1], IndexError, r"subset is \[-1\]"),
             ([0, 0], [], ValueError, r"subset is \[0, 0\], expected each feature once"),
-            ([0, 1], [2, 1], ValueError, "expected one without 1, which is put in"),
+            ([0, 1], [2, 1], ValueError, "expected one without 1, which is added"),
         ],
     )
     def test_a_step_that_cannot_be_is_refused(self, subset, features, error, message):
@@ -150,9 +151,9 @@ class TestNeighborsAreJudgedAsIfFitted:
     def test_nor_can_a_feature_be_taken_out_that_is_not_in_or_is_the_last(self):
         X, y = make_table(5, 30, ("coarse", "smooth", "smooth"), 0.0)
         fast, _ = evaluators(NeighborsClassifier(), X, y)
-        with pytest.raises(ValueError, match="expected one with 2, which is taken out"):
+        with pytest.raises(ValueError, match="expected one with 2, which is removed"):
             fast.without_each([0, 1], [2])
-        with pytest.raises(ValueError, match=r"subset is \[1\], of which nothing would be left"):
+        with pytest.raises(ValueError, match=r"subset is \[1\], expected at least 2 features"):
             fast.without_each([1], [1])
 
     def test_more_neighbours_than_a_fold_leaves_are_refused(self):

@@ -181,7 +181,7 @@ def test_a_wrong_parameter_is_named(estimate, chosen, message):
 
 
 def test_samples_that_leave_no_row_out_are_refused():
-    with pytest.raises(ValueError, match="no sample of 5 leaves a row out"):
+    with pytest.raises(ValueError, match="none of 5 samples leaves a row out"):
         bootstrap(NearestMean(), np.eye(2), np.array([0, 1]), n_samples=5)
 
 

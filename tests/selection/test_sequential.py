@@ -255,7 +255,7 @@ class TestSelector:
             ({"n_features": "all"}, "n_features is 'all', expected 'best' or a whole number"),
             ({"n_features": 1.5}, "n_features is 1.5, expected a whole number"),
             ({"n_features": 7}, "n_features is 7, expected 1 to 6"),
-            ({"n_features": 3, "take": 2}, "n_features is 3, which rounds of 2 in and 0 out do not come to"),
+            ({"n_features": 3, "take": 2}, "n_features is 3, which rounds that add 2 and remove 0 do not reach"),
             ({"criterion": Consistency(), "estimator": GaussianNB()}, "both estimator and criterion are given"),
         ],
     )
