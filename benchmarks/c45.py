@@ -1,16 +1,16 @@
-"""Measure how long our C4.5 learns beside c50py and Weka's J48, and print JSON lines and a table.
+"""Compare the training time of our C4.5 with c50py and Weka's J48, and print JSON lines and a table.
 
 python benchmarks/c45.py [PART ...]
 
-CPU time of one thread, from rows in memory to a pruned tree; ours and the peer take turns, five times, and medians are
-quoted. c50py has the options with which it is nearest to C4.5: neither global pruning nor subtree raising. J48 runs with
+CPU time of one thread, from rows in memory to a pruned tree; ours and the peer alternate, five times, and medians are
+quoted. c50py has the options that bring it closest to C4.5: neither global pruning nor subtree raising. J48 runs with
 ``-S`` (no subtree raising) in this process, through python-weka-wrapper3, and is timed by the clock of its thread, after
-it has been run until Java has compiled it; what Java's other threads do for it (compiling, collecting garbage) is not
-counted. Where no Weka is at hand, a line says so.
+it has run until Java has compiled it; what Java's other threads do for it (compiling, collecting garbage) is not
+counted. If Weka is not installed, a line says so.
 
-The tables are numeric: two of normal values in three classes, which half of the features tell apart somewhat; and the
+The tables are numeric: two of normal values in three classes, which half of the features partly separate; and the
 prefixes of simulated pairs, pooled, with all features that ``streamfs train`` tries: ties, and missing values where a
-feature is undefined. Values are multiplied by 2**20, as J48 takes those less than 1e-5 apart for one.
+feature is undefined. Values are multiplied by 2**20, as J48 treats values less than 1e-5 apart as equal.
 
 - ``c50py``: c50py 0.5.2
 - ``j48``: J48 of Weka 3.9
@@ -135,7 +135,7 @@ def section() -> str:
     """The figures as a section of the results."""
     text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
     return f"""
-## Learning a C4.5 tree beside c50py and J48
+## Training a C4.5 tree, compared with c50py and J48
 
 `benchmarks/c45.py`. {text}
 

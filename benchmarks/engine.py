@@ -1,21 +1,21 @@
-"""Measure the engine beside River and beside the memory, and print JSON lines and a table.
+"""Compare the engine with River and with the speed of memory, and print JSON lines and a table.
 
 python benchmarks/engine.py [PART ...]
 
 A thousand streams of two columns, ten features (ticks, mean, variance, minimum, maximum, slope, exponentially weighted
-mean, correlation, mean absolute difference, flag agreement) and a tree of 31 leaves that is never sure, so that every
-sample is a tick of an open stream. The peer is River with its ten nearest statistics, `StandardScaler`,
+mean, correlation, mean absolute difference, flag agreement) and a tree of 31 leaves that never reaches the confidence, so
+that every sample is a tick of an open stream. The peer is River with its ten nearest statistics, `StandardScaler`,
 `HoeffdingTreeClassifier` of 31 leaves and a threshold, in a dict by the stream's name (`engine_river.py`). One thread; CPU
-time; ours and the peer take turns, five times, and medians are quoted.
+time; ours and the peer alternate, five times, and medians are quoted.
 
 - ``river``: samples a second in batches of a thousand, by rows and by names, and one at a time
-- ``length``: a tick of streams that have had ten thousand beside one of streams that have had ten
-- ``memory``: a sample at a million streams, beside what it takes to read and write its stream's bytes and no more
-- ``pauses``: what a new stream and an expiry take at a million streams
+- ``length``: a tick of streams with ten thousand ticks, compared with one of streams with ten
+- ``memory``: a sample at a million streams, compared with only reading and writing its stream's bytes
+- ``pauses``: the time that a new stream and an expiry take at a million streams
 
-What bounds a sample at a million streams: in the order of rows the memory is read ahead of the work, and the work alone, all in
-the cache, already takes some four times as long as the bytes; in any order it is the latency of the stream's lines, of
-which the bench's floor waits for as many at once as the core can.
+What limits a sample at a million streams: in the order of rows memory is prefetched, and the work alone, all in the cache,
+takes about four times as long as reading and writing the bytes; in random order it is the latency of the stream's cache
+lines, of which the benchmark's lower bound waits for as many at once as the core can.
 """
 
 from statistics import median
@@ -205,7 +205,7 @@ def section() -> str:
     """The figures as a section of the results."""
     text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
     return f"""
-## The engine beside River
+## The engine compared with River
 
 `benchmarks/engine.py`. {text}
 

@@ -68,7 +68,7 @@ def results(outcomes: Sequence[Outcome], thresholds: Sequence[float] = SHOWN) ->
 
 
 def aim(outcomes: Sequence[Outcome], thresholds: Sequence[float] = AIM) -> str:
-    """StreamRelief beside the cheapest other method, and beside the cheapest that is about as good."""
+    """Compare StreamRelief with the cheapest other method, and with the cheapest that is about as good."""
     rows = summarise(outcomes)
     cells = []
     for confidence in thresholds:
@@ -85,13 +85,13 @@ def aim(outcomes: Sequence[Outcome], thresholds: Sequence[float] = AIM) -> str:
 
 
 def _as_good(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """StreamRelief, and the methods whose completeness and accuracy lie at most 0.02 below its own."""
+    """Return StreamRelief, and the methods whose completeness and accuracy are at most 0.02 lower."""
     own = next(row for row in rows if row["method"] == STREAM_RELIEF)
     return [row for row in rows if all(row[name] >= own[name] - 0.02 for name in ("completeness", "accuracy"))]
 
 
 def _halves(outcomes: Sequence[Outcome], found: dict[str, Any]) -> str:
-    """In how many seeds StreamRelief's cost is at most half of the other's."""
+    """Count the seeds in which StreamRelief costs at most half as much as the other."""
     own, other = (
         np.array([o.cost for o in outcomes if (o.method, o.confidence) == (method, found["confidence"])])
         for method in (STREAM_RELIEF, found["cheapest_other"])
@@ -108,23 +108,22 @@ def simulated() -> str:
     return f"""
 ## Figure 2 of the paper, simulated
 
-`streamfs figure2`: {N_SEEDS} seeds, {Motes().n_training} pairs to learn from and {Motes().n_testing} to test on, {Motes().n_ticks} ticks of {Motes().period:g} s; the motes of
+`streamfs figure2`: {N_SEEDS} seeds, {Motes().n_training} train pairs and {Motes().n_testing} test pairs, {Motes().n_ticks} ticks of {Motes().period:g} s; the motes of
 `streamfs.experiments.sources.Motes`, which were fixed, with their reasons, before StreamRelief was run on them. Means over seeds, ± half
 the 95 % confidence interval (`figure2.csv` has every threshold). *cost* is equation 1 over the features that the tree tests;
-*sent* are the messages that the nodes really send until the decision, each channel once, the first message of channels that
-report on change included, which C_each, a mean over the stream, hardly counts. *promise* is the cheapest forest that promises
-the accuracy that stands for the confidence, at completeness {PROMISED_COMPLETENESS:g} and risk 0.05, of {Motes().n_training} pairs of which two fifths are for
-the test; its means are over the seeds in which these could show it, and how many were refused stands at the end. Since whatever
-else can be read of a channel costs it nothing, it reads many features of few channels: *sent* is its cost, equation 1 charges
-each of them.
+*sent* is the number of messages that the nodes really send until the decision, each channel once, including the first message of
+channels that report on change, which C_each, a mean over the stream, hardly counts. *promise* is the cheapest forest that is promised
+to have the accuracy given as confidence, at completeness {PROMISED_COMPLETENESS:g} and risk 0.05, with two fifths of the {Motes().n_training} pairs as test
+streams; its means are over the seeds in which these could show it, and the last column has the number of refusals. Since further
+features of a channel are free, it reads many features of few channels: *sent* is its cost, while equation 1 charges each feature.
 
 ![Figure 2](figure2.png)
 
 {results(outcomes)}
 The paper claims the same quality at much smaller energy. Our aim: at 0.85 to 0.92 StreamRelief's cost at most half of the
 cheapest of the other three, completeness and accuracy within 0.02. Below are the ratios of StreamRelief's means to those of the
-cheapest other method, of any and of those *as good*, whose completeness and accuracy lie at most 0.02 below StreamRelief's; the
-last two columns are StreamRelief's less the other's. Equation 1 charges a channel to every feature that reads it, and a channel
+cheapest other method, of any and of those *as good*, whose completeness and accuracy are at most 0.02 below StreamRelief's; the
+last two columns are StreamRelief's minus the other's. Equation 1 charges a channel to every feature that reads it, and a channel
 that reports on change for its mean over the stream; in *sent*, which is what batteries pay, the advantage is smaller.
 
 {aim(outcomes)}"""
@@ -147,7 +146,7 @@ def number_of_features() -> str:
     return f"""
 ## What the floor and the number of features change
 
-The same experiment at confidence 0.9, {n_seeds} seeds. *literal* is the paper to the letter (any neighbours, equation 3 as printed,
+The same experiment at confidence 0.9, {n_seeds} seeds. *literal* is the method as printed (any neighbours, equation 3 as printed,
 no floor, though at the same dozen ticks as the others), *no floor* is StreamRelief without its floor alone.
 
 {table(("features", "method", *FIGURES), cells)}"""
@@ -178,9 +177,9 @@ def grid() -> str:
     return f"""
 ## Where it pays: costs and noises
 
-The same experiment with {n_training} pairs to learn from and {n_testing} to test on, {n_seeds} seeds a cell. *noise* multiplies that of every sensor, *prices* say what a message of light costs
-where one of temperature or humidity costs 1. In the cells stand cost and, in brackets, accuracy; the ratios are
-StreamRelief's to those of the cheapest other method, whatever its accuracy.
+The same experiment with {n_training} train pairs and {n_testing} test pairs, {n_seeds} seeds a cell. *noise* is a factor on the noise of every sensor,
+*prices* is the cost of a message of light if one of temperature or humidity costs 1. The cells have the cost and, in brackets, the
+accuracy; the ratios are StreamRelief's to those of the cheapest other method, whatever its accuracy.
 
 {table(("noise", "prices", "confidence", *(m for m in METHODS if m != LITERAL), "cost ratio", "sent ratio"), cells)}"""
 
@@ -190,8 +189,8 @@ def recorded() -> str:
 ## Figure 2 on recorded streams
 
 `streamfs figure2 --data NAME`: pairs made from real recordings (`streamfs/data/datasets.py` says how), {FEW_SEEDS} random halves of the
-recorded time to learn from and to test on, features of two columns each. Folds of the training streams share readings, so the
-number of features is chosen optimistically.
+recorded time to train and to test on, features of two columns each. Folds of the train streams share readings, so the choice of the
+number of features is optimistic.
 """
     for name in NAMES:
         outcomes = run(name, RecordedPairs(name), thresholds=SHOWN, n_seeds=FEW_SEEDS)

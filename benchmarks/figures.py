@@ -1,4 +1,4 @@
-"""Figures: what was measured, beside what it should be, as JSON lines and as a table."""
+"""Figures: measurements and their targets, as JSON lines and as a table."""
 
 import argparse
 import json
@@ -13,24 +13,24 @@ from typing import Any, NamedTuple
 from streamfs.errors import MissingExtraError
 
 N_TURNS = 5
-SHORTEST = 0.05  # seconds of CPU that a turn takes at least
+SHORTEST = 0.05  # minimum CPU seconds of a turn
 
 Parts = Mapping[str, Callable[[], list["Figure"]]]
 
 
 class Figure(NamedTuple):
-    """Something that was measured, beside what it should be.
+    """A measurement and its target.
 
     Parameters
     ----------
     what : str
-        What it is.
+        What was measured.
     measured : float
         The figure.
     at_most, at_least : float, optional
-        The target, if there is one.
+        The target, if any.
     detail : str
-        What it comes from.
+        Where the figure comes from.
     """
 
     what: str
@@ -56,7 +56,7 @@ class Figure(NamedTuple):
 
 
 class Versus(NamedTuple):
-    """Seconds of CPU that ours and a peer took for the same work, medians of turns, and the median ratio."""
+    """Median CPU seconds of ours and of a peer for the same work, and the median ratio."""
 
     ours: float
     peer: float
@@ -68,7 +68,7 @@ class Versus(NamedTuple):
 
 
 def seconds(work: Callable[[], object], times: int = 1, clock: Callable[[], float] = process_time) -> float:
-    """Seconds that a piece of work takes, by the CPU's clock unless told otherwise."""
+    """Measure the seconds of a piece of work, by default in CPU time."""
     start = clock()
     for _ in range(times):
         work()
@@ -76,7 +76,7 @@ def seconds(work: Callable[[], object], times: int = 1, clock: Callable[[], floa
 
 
 def repeats(work: Callable[[], object]) -> int:
-    """How often a piece of work must be done to be long enough for the clock; it is done twice to learn it."""
+    """Find out how often a piece of work must be repeated to be long enough for the clock."""
     work()
     return max(1, round(SHORTEST / max(seconds(work), 1e-9)))
 
@@ -87,7 +87,7 @@ def versus(
     n_turns: int = N_TURNS,
     clock: Callable[[], float] = process_time,
 ) -> Versus:
-    """Let ours and a peer take turns."""
+    """Time ours and a peer alternately."""
     times = repeats(ours), repeats(peer)
     turns = [(seconds(ours, times[0], clock), seconds(peer, times[1], clock)) for _ in range(n_turns)]
     return Versus(
@@ -98,7 +98,7 @@ def versus(
 
 
 def load_peer(package: str) -> Any:
-    """Import a peer, which nothing but the benchmarks needs.
+    """Import a peer, which only the benchmarks need.
 
     Raises
     ------
@@ -118,14 +118,14 @@ def table(figures: Sequence[Figure]) -> str:
 
 
 def processor() -> str:
-    """What it is measured on."""
+    """Describe the machine."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     model = next((line.partition(": ")[2] for line in lines if line.startswith("model name")), machine())
     return f"{model}, Linux {release()}"
 
 
 def measure(parts: Parts, asked: Sequence[str] = ()) -> list[Figure]:
-    """Measure parts, all unless some are asked for, and print each figure as a line of JSON."""
+    """Measure some parts, by default all, and print each figure as a line of JSON."""
     figures = []
     for name in asked or tuple(parts):
         for figure in parts[name]():
@@ -136,7 +136,7 @@ def measure(parts: Parts, asked: Sequence[str] = ()) -> list[Figure]:
 
 
 def main(doc: str, parts: Parts, about: Callable[[], str] = processor) -> None:
-    """Measure the parts that the command line asks for, and print a table."""
+    """Measure the parts named on the command line, and print a table."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"by default all of: {', '.join(parts)}")
     asked = parser.parse_args().parts

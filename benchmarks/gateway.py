@@ -1,4 +1,4 @@
-"""Measure the gateway beside bare paho, and print JSON lines and a table.
+"""Compare the gateway with bare paho, and print JSON lines and a table.
 
 python benchmarks/gateway.py [PART ...]
 
@@ -7,20 +7,20 @@ and does nothing else (`gateway_subscriber.py`). It speaks MQTT 3.1.1, paho's de
 than half of what MQTT 5 does. The gateway is all of ``streamfs run --config``, with its defaults: discovery of nodes,
 joiner, engine, accounts.
 
-Each run has a mosquitto, a publisher and a subscriber of its own, in processes of their own; what is compared takes
-turns, five times, and medians are quoted. Unless said otherwise a thousand nodes publish 105 bytes of JSON with a time, a
-value and a sequence number to ``sensors/{node}/light``, one each in a second of event time, as quickly as the broker
-takes them; a hundred rounds count, after ten that do not. The model has three features (mean, variance and slope) and is
-never sure, so that every message is a sample of an open stream. Both ends have a thousand messages under way at once at
-quality of service 1. CPU is that of the subscriber's whole process, all threads. States are on a real disk.
+Each run has its own mosquitto, publisher and subscriber, in separate processes; the alternatives alternate, five times, and
+medians are quoted. Unless stated otherwise, a thousand nodes publish 105 bytes of JSON with a time, a value and a sequence
+number to ``sensors/{node}/light``, one each per second of event time, as fast as the broker takes them; a hundred rounds
+are measured, after ten to warm up. The model has three features (mean, variance and slope) and never reaches the
+confidence, so that every message is a sample of an open stream. Both ends have a thousand messages in flight at quality
+of service 1. CPU is that of the subscriber's whole process, all threads. States are on a real disk.
 
 - ``messages``: CPU a message at both qualities of service; log and journal, on and off
-- ``batches``: fifty samples to a message, binary and in JSON, beside single ones; quality of service 0,
+- ``batches``: fifty samples a message, binary and in JSON, compared with single ones; quality of service 0,
   readings may lag by a minute
-- ``latency``: at a thousand messages a second, from the stamp in a payload to the end of the work on it
-- ``decisions``: the same, from the message that lets a decision fall to the decision's arrival at a subscriber, state kept
+- ``latency``: at a thousand messages a second, from the timestamp in a payload to the end of the work on it
+- ``decisions``: the same, from the message that triggers a decision to the decision's arrival at a subscriber, with state
 - ``restart``: how soon a gateway that was killed decides again (`gateway_restart.py`), and one that is started is ready
-- ``memory``: bytes a stream that has nothing to do (`gateway_memory.py`)
+- ``memory``: bytes for an idle stream (`gateway_memory.py`)
 """
 
 import subprocess
@@ -185,7 +185,7 @@ def section() -> str:
     """The figures as a section of the results."""
     text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
     return f"""
-## The gateway beside bare paho
+## The gateway compared with bare paho
 
 `benchmarks/gateway.py`. {text}
 

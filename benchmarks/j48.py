@@ -42,7 +42,7 @@ def row(recorded: dict[str, Any]) -> str:
 
 
 def table() -> str:
-    """Return the agreement on each recorded case; the last column tells how much ties between features decide."""
+    """Return the agreement on each recorded case; the last column shows how much ties between features matter."""
     header = f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|"
     return "\n".join([header, *map(row, RECORDED["cases"])])
 
@@ -50,11 +50,11 @@ def table() -> str:
 def section() -> str:
     """The agreement as a section of the results."""
     return f"""
-## C4.5 beside Weka's J48
+## C4.5 compared with Weka's J48
 
 Predictions of J48, recorded once (`tests/golden/record_j48.py`), and ours on the held-out halves of ten splits, rows pooled.
-Sets that the last column gives 100 % are free of ties that matter. J48 takes values less than 1e-5 apart for one, which
-tells on glass alone; scaled up, it agrees.
+Sets with 100 % in the last column have no ties that matter. J48 treats values less than 1e-5 apart as equal, which affects
+glass only; scaled up, it agrees.
 
 {table()}
 """

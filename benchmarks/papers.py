@@ -31,7 +31,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def cell(value: object) -> str:
-    """A number in four digits, nothing where there is none."""
+    """Write a number with four digits, and a dash if it is missing."""
     if value is None or value != value:  # noqa: PLR0124 - NaN
         return "-"
     if isinstance(value, bool | str):
@@ -40,7 +40,7 @@ def cell(value: object) -> str:
 
 
 def head(title: str, name: str, script: Mapping[str, Any]) -> str:
-    """What the section begins with: its title, the command, and what the script says of itself."""
+    """Return the head of a section: its title, the command, and the description of the script."""
     paragraphs = [
         f"`{paragraph.strip()}`" if paragraph.startswith("    ") else paragraph
         for paragraph in script["__doc__"].strip().split("\n\n")
@@ -58,7 +58,7 @@ def dependency_aware() -> str:
 {table(every)}
 
 The paper's figures have no numbers in its text. Its two conclusions hold: accuracy rises quickly with few probes, and rules on
-C^2 stop where little is to be gained. The standard error of these accuracies is some 0.012.
+C^2 stop when there is little to gain. The standard error of these accuracies is about 0.012.
 """
 
 
@@ -85,7 +85,7 @@ def query_sensitive() -> str:
     accuracies, sizes = found["accuracies"], found["features"]
     beside = script["printed"](list(accuracies))
     tables = "".join(
-        f"\nTable {number}: per cent right (print in brackets)\n\n"
+        f"\nTable {number}: accuracy in per cent (as printed in brackets)\n\n"
         f"{table(script['table'](accuracies, selector, beside))}\n\n"
         f"Features by which a query is compared\n\n{table(script['table'](sizes, selector))}\n"
         for number, selector in enumerate(script["SELECTORS"], start=4)
@@ -96,7 +96,7 @@ The paired t tests of the four hypotheses
 
 {table(found["tests"])}
 
-Not at hand: {missing}. On the sets at hand the printed figures would not be significant either.
+Not available: {missing}. On the available sets the printed figures would not be significant either.
 """
 
 

@@ -1,11 +1,11 @@
-"""Whether promises are kept: many trainings with a promise, each judged on fresh streams.
+"""Whether promises are kept: many trainings with a promise, each evaluated on fresh streams.
 
 python benchmarks/promise_kept.py [PART ...]
 
-A trial is a setting and a seed: streams are drawn, features searched, the classifier learnt, frozen and certified as `train` does,
-with five features and 30 ticks; then it is judged on 20000 streams that are drawn for this trial alone. A promise is broken if
-the accuracy or the completeness there is below it. Most promises are about as much as the setting's streams can bear, since where
-there is room to spare a broken test would not show.
+A trial is a setting and a seed: streams are drawn, features searched, and the classifier is fitted and certified as by
+`train_promised`, with five features and 30 ticks; it is then evaluated on 20000 streams drawn for this trial alone. A promise is
+broken if the accuracy or the completeness on these is below it. Most promises are close to the best that the setting's streams
+allow, since a broken test would not show if there were room to spare.
 """
 
 import os
@@ -39,7 +39,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Asked:
-    """A setting, and what is promised of it."""
+    """A setting and a promise."""
 
     setting: Setting
     promise: Promise
@@ -105,7 +105,7 @@ def margins(promised: float, n_streams: Array, risk: float) -> Array:
 
 
 def trial(asked: Asked, seed: int, n_unseen: int = N_UNSEEN) -> Row:
-    """Train with a promise, and judge what comes of it on fresh streams."""
+    """Train with a promise, and evaluate the result on fresh streams."""
     setting, promise = asked.setting, asked.promise
     maker = setting.plan(promise, seed, FIVE).maker
     search = maker.search()
@@ -256,16 +256,16 @@ def section() -> str:
 
 `benchmarks/promise_kept.py`: {len(ASKED)} settings x {seeds} seeds, risk {RISK:g}. {text}
 
-A margin is what a test of so many streams asks beyond the promise: the least share that passes (of all streams of the test for the
-completeness, of those that the threshold labels for the accuracy) less the share promised. The margins of an oracle are the most
-by which any threshold of the same frozen classifier exceeds the promise on the fresh streams, in both.
+A margin is what a test of this size requires beyond the promise: the smallest share that passes (of all test streams for the
+completeness, of those that the threshold labels for the accuracy) minus the promised share. The margins of an oracle are the most
+by which any threshold of the same fitted classifier exceeds the promise on the fresh streams, in both.
 
 {table(figures(rows))}
 
 {by_setting(rows)}
 
-The risk is that of the draw of the streams: of all trials at most so many may be certified and broken. Where hardly any threshold
-keeps the promise, most trials are refused, so that of those certified more may be broken. The trials are in `promise_kept.csv`.
+The risk is that of the draw of the streams: at most this share of all trials may be certified and broken. If hardly any threshold
+keeps the promise, most trials are refused, so more of the certified ones may be broken. The trials are in `promise_kept.csv`.
 
 {processor()}.
 """

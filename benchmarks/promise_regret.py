@@ -1,10 +1,10 @@
-"""What promises cost: procedures that were searched, beside the cheapest ones of all subsets of nine features.
+"""What promises cost: procedures that a search found, compared with the cheapest of all subsets of nine features.
 
 python benchmarks/promise_regret.py [PART ...]
 
-22 settings of `benchmarks/promise_settings.py`, by three promises. In each, all 511 subsets of nine features are judged on
-held-out streams; what is chosen is learnt, frozen and certified in one way, whoever chose it, and costs what the messages of
-its channels cost, each once, on 20000 unseen streams.
+22 settings of `benchmarks/promise_settings.py` by three promises. In each, all 511 subsets of nine features are scored on
+held-out streams; every chosen subset is fitted and certified in the same way, and its cost is that of the messages of
+its channels, each once, on 20000 unseen streams.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Simulated settings in which promises are judged: pairs of motes, with more or less noise, and dearer or cheaper."""
+"""Simulated settings for the benchmarks of promises: pairs of motes, of different noise and prices."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

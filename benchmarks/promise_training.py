@@ -1,4 +1,4 @@
-"""Promises on real motes, and how long it takes to train with one.
+"""Promises on real motes, and how long training with one takes.
 
 STREAMFS_DATA=... python benchmarks/promise_training.py [PART ...]
 """
@@ -248,20 +248,20 @@ def section() -> str:
 ## Promises on real motes, and the time to train
 
 `benchmarks/promise_training.py`. room_climate: pairs of motes, 10 s ticks, 20 minutes, accuracy {ROOM.accuracy:g} and completeness
-{ROOM.completeness:g} promised at risk {ROOM.risk:g}. Training and test streams share no measurement. Pairs share motes: an observation, no
-guarantee. Cost is that of messages, each channel once. Beside ours are, with no search for less: *all features* that
+{ROOM.completeness:g} promised at risk {ROOM.risk:g}. Train and test streams share no measurement. Pairs share motes: this is an observation, not
+a guarantee. Cost is that of messages, each channel once. The other rows do not search for fewer features: *all features* that
 `default_features` offers, which read each column through three channels, at every tick, on change and as a flag, so that the first tick
 alone takes 24 messages; *all columns*, the same kinds of features over the eight columns as they were recorded, 8 messages a tick;
-each in the forest or the tree, whichever held-out streams judge better; and *all columns, one tree*. Who decides at the first tick
-with one quantity of both motes sends 2.
+each with the forest or the tree, whichever scores better on held-out streams; and *all columns, one tree*. A decision at the first
+tick from one quantity of both motes takes 2.
 
-The first two cases are the pairs that come with the data (432 to learn from, of which 174 certify, and 288 to test on), in
-{N_DIVISIONS} divisions of the training fold. Two things flatter their figures: pairs of one place name the mote of the lower number first, others come in either
-order, so that the sign of a difference tells more than it would elsewhere; and relative and signed differences, and the number of
-trees that judge, were chosen after a look at these test streams. So *halves* are the pairs of `streamfs.data.datasets` from {N_HALVES}
-random halvings of the measurements (180 of one place and 180 of two to learn from, as many to test on), on which nothing was chosen, and
-where motes come in one order in both classes. With *roles drawn* the one or the other mote comes first by chance: then a sensor's
-offset tells less.
+The first two cases are the pairs that come with the data (432 train pairs, of which 174 certify, and 288 test pairs), in
+{N_DIVISIONS} splits of the training fold. Two things flatter their figures: pairs of one place name the mote with the lower number
+first, others come in either order, so that the sign of a difference is more informative than elsewhere; and relative and signed
+differences, and the number of trees that vote, were chosen after a look at these test streams. *Halves* are therefore the pairs of
+`streamfs.data.datasets` from {N_HALVES} random halvings of the measurements (180 train pairs of one place and 180 of two, and as many
+test pairs), on which nothing was chosen, and where motes come in one order in both classes. With *roles drawn* either mote comes first
+by chance: a sensor's offset is then less informative.
 
 {table(measure(PARTS))}
 

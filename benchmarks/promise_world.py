@@ -1,4 +1,4 @@
-"""What each way to choose a subset of nine features comes to in a setting, promise by promise."""
+"""Results of each way to choose a subset of nine features in a setting, by promise."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
@@ -34,7 +34,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Remembering(HeldOut):
-    """Held-out streams whose curves are kept: they depend on no promise."""
+    """Held-out streams that cache their curves, which do not depend on the promise."""
 
     known: dict[tuple[int, ...], Curve] = field(default_factory=dict, init=False)
 

@@ -1,10 +1,10 @@
-"""Measure Relief and ReliefF beside skrebate and fast-select, and print JSON lines and a table.
+"""Compare Relief and ReliefF with skrebate and fast-select, and print JSON lines and a table.
 
 python benchmarks/relief.py [PART ...]
 
-CPU time of one thread, of whole calls to `fit`, on normal values of two classes that half of the features tell apart. All of a
-line take turns, five times unless it says otherwise (skrebate takes fewer where it is slow), and medians are
-quoted. fast-select has float32 where we and skrebate have float64. Before anything is timed, our weights are compared with the
+CPU time of one thread, of whole calls to `fit`, on normal values of two classes that half of the features separate. The
+implementations alternate, five times unless stated otherwise (skrebate fewer times where it is slow), and medians are
+quoted. fast-select uses float32; we and skrebate use float64. Before anything is timed, our weights are compared with the
 peers' where these are right, and with the definition (`tests/oracles/relieff.py`) where they are not: skrebate
 has rules of its own for missing values and for mixed features, and fast-select takes no missing values.
 
@@ -12,14 +12,14 @@ has rules of its own for missing values and for mixed features, and fast-select 
 - ``relief``: one neighbour
 - ``missing``: 5 % of the cells are missing
 - ``mixed``: every other feature is nominal, of four values
-- ``positions``: `StreamRelief.fit` beside a peer that is run anew on all rows up to each position
-- ``distances``: how many absolute differences a second the core does as the distances of a search, and at best
-- ``threads``: the wall clock with a second thread, which needs a core that has nothing else to do
+- ``positions``: `StreamRelief.fit` compared with a peer that is rerun on all rows up to each position
+- ``distances``: absolute differences a second in the distances of a search, compared with the most the core can do
+- ``threads``: the wall clock with a second thread, which needs an idle core
 
-What bounds the weights at many positions: a third of a call goes to the distances, a third to finding in them what is near
+What limits the weights at many positions: a third of a call goes to the distances, a third to finding in them what is near
 enough to change a row's nearest, and the rest to those changes, to adding up at every position, and to half a millisecond of
-layout and checks around the search. A peer pays for all rows anew at each position, so the more positions, the farther
-it falls behind. The two threads share the memory and what else the machine does: their ratio is from 1.4 to 2.1 from run to run.
+layout and checks around the search. A peer processes all rows again at each position, so it falls further behind with each
+position. The two threads share the memory with everything else on the machine: their ratio varies from 1.4 to 2.1 between runs.
 """
 
 import sys
@@ -353,7 +353,7 @@ def section() -> str:
     """The figures as a section of the results."""
     text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
     return f"""
-## Relief beside skrebate and fast-select
+## Relief compared with skrebate and fast-select
 
 `benchmarks/relief.py`. {text}
 

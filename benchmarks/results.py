@@ -1,8 +1,8 @@
-"""Measure what the README and the docs refer to, and write `benchmarks/RESULTS.md`.
+"""Measure the results that README and docs refer to, and write `benchmarks/RESULTS.md`.
 
 STREAMFS_DATA=... python benchmarks/results.py [PART ...]
 
-Each part is a section of the file; those that are not asked for stay as they are.
+Each part is a section of the file; parts that are not named are left unchanged.
 """
 
 import argparse
@@ -55,7 +55,7 @@ SEED = 0
 
 
 def measure(training: StreamSet, test: StreamSet, features: list[fx.Feature]) -> list[str]:
-    """Rows of a table: each way to select, at each confidence threshold."""
+    """Return rows of a table: each selection at each confidence threshold."""
     rows = []
     for name, select in SELECTIONS.items():
         for confidence in THRESHOLDS:
@@ -97,10 +97,9 @@ def room_climate() -> str:
     text = f"""
 ## Same-source detection on real motes: `room_climate`
 
-`examples/room_climate.py` has the recipe: {len(training)} pairs to train on and {len(test)} others to test on, that
-share no measurement; 10 s ticks, the first 20 minutes, four sensor columns, {len(features)} features of both motes.
-Costs are mean transmissions. The folds by which the number of features is chosen share measurements, so that choice
-is optimistic.
+The program is `examples/room_climate.py`: {len(training)} train pairs and {len(test)} test pairs that share no measurement;
+10 s ticks, the first 20 minutes, four sensor columns, {len(features)} features of both motes. Costs are mean transmissions.
+The folds for choosing the number of features share measurements, so that choice is optimistic.
 """
     return text + HEADER + "\n" + "\n".join(measure(training, test, features)) + "\n"
 
@@ -113,15 +112,15 @@ def simulated() -> str:
     text = f"""
 ## Same-source detection, simulated
 
-The simulator's defaults: {len(training)} pairs to train on, {len(test)} to test on, 60 ticks of 1 s, {len(features)}
-features, costs in transmissions. One seed, by `train`, which weighs rows by stream; sensors are calibrated here, so that a
-first tick tells most places apart. The experiment of the paper is further below.
+The simulator's defaults: {len(training)} train pairs, {len(test)} test pairs, 60 ticks of 1 s, {len(features)}
+features, costs in transmissions. One seed, by `train`, which weights rows by stream; sensors are calibrated here, so the
+first tick distinguishes most places. The paper's experiment is further below.
 """
     return text + HEADER + "\n" + "\n".join(measure(training, test, features)) + "\n"
 
 
 def relevance_floor() -> str:
-    """How many features pass the floor where labels mean nothing, and where they do."""
+    """Count the features that pass the floor with shuffled and with true labels."""
     streams = StreamSet(*SameSource().sample(200, 60, seed=SEED))
     table = tabulate(streams, default_features(streams))
     costs = Costs(np.ones(len(table.features)))
@@ -138,11 +137,11 @@ def relevance_floor() -> str:
     return f"""
 ## The relevance floor
 
-Simulated pairs, {len(streams)} of them, {len(table.features)} features. With the labels shuffled among the streams, so that
-no feature tells anything, {np.mean(shares):.3f} of the features pass the floor on average over 20 shuffles (from
+{len(streams)} simulated pairs, {len(table.features)} features. With the labels shuffled among the streams, so that
+no feature is informative, {np.mean(shares):.3f} of the features pass the floor on average over 20 shuffles (from
 {np.min(shares):.3f} to {np.max(shares):.3f}; features of one column pass or fail together). With the true labels
 {true[pairs].sum()} of {pairs.sum()} features of both nodes pass, and {true[~pairs].sum()} of {(~pairs).sum()} of one node: those
-tell nothing alone, but two of them together do, and Relief is made to see that.
+are uninformative alone but informative in pairs, which Relief is designed to detect.
 """
 
 
@@ -150,15 +149,15 @@ HEAD = """# Results
 
 Written by `make bench` (`benchmarks/results.py`), never by hand; each part says what it was measured with.
 
-Completeness is the share of streams given a label, accuracy the share of the labelled that are right, cost the mean
-of equation 1 over all streams, timed-out ones included. The cost counts the features that the tree tests; beside it
-is that of all that were offered to it. Accuracy below the confidence threshold is what crossing it at any of many
-ticks costs: see `docs/design.md`.
+Completeness is the share of streams that get a label, accuracy the share of labels that are correct, cost the mean
+of equation 1 over all streams, including timed-out ones. The cost counts the features that the tree tests; the next
+column has the cost of all features that were offered to it. Accuracy can be below the confidence threshold, because
+the threshold may be crossed at any of many ticks: see `docs/design.md`.
 """
 
 
 def stamp() -> str:
-    """What a part was measured with."""
+    """Name the versions that a part was measured with."""
     names = ("streamfs", "numpy", "numba", "scikit-learn", "river", "polars")
     packages = ", ".join(f"{name} {version(name)}" for name in names)
     return f"\n*Python {platform.python_version()}, {packages}; {os.cpu_count()} cores, {platform.machine()}.*\n"
@@ -199,11 +198,11 @@ NEED_DATA = (
 NEED_BROKER = ("gateway",)
 
 MARKED = r"\n<!-- (\w+) -->\n(.*?)(?=\n<!-- |\Z)"
-"""A part in the file: its name, and its text."""
+"""A part of the file: its name and its text."""
 
 
 def main(asked: Sequence[str]) -> None:
-    """Measure the parts that are asked for, or all, and keep what the file says of the others."""
+    """Measure the named parts, by default all, and keep the others as they are in the file."""
     path = HERE / "RESULTS.md"
     for name, measured in PARTS.items():
         if asked and name not in asked:

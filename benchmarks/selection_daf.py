@@ -2,12 +2,12 @@
 
 python benchmarks/selection_daf.py [PART ...]
 
-Madelon (2000 rows of 500 features), probes of up to 200 features, each judged by the accuracy of three nearest
+Madelon (2000 rows of 500 features), probes of up to 200 features, each scored by the accuracy of three nearest
 neighbours in five folds. The set is read from the folder that ``STREAMFS_DATA`` names.
 
-- ``overhead``: the share of the time that goes elsewhere than into the criterion; one worker, CPU time
-- ``nothing``: what a probe takes where the criterion does nothing
-- ``workers``: how much less time two workers take than one, by the clock on the wall
+- ``overhead``: the share of the time spent outside the criterion; one worker, CPU time
+- ``nothing``: the time of a probe if the criterion does nothing
+- ``workers``: the time of two workers compared with one, by the wall clock
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Measure kernel density classification beside scikit-learn's and scipy's, and print JSON lines and a table.
+"""Compare kernel density classification with scikit-learn and scipy, and print JSON lines and a table.
 
 python benchmarks/selection_densities.py [PART ...]
 
@@ -8,8 +8,8 @@ timed, and must agree to 1e-9.
 
 - ``scikit-learn``: ``KernelDensity`` of each class, by its ball tree
 - ``scipy``: the squared distances of each class by ``cdist``, then ``logsumexp``, as one would write it
-- ``wrapper``: a subset of 5 features of 200 rows judged in five folds, as a sequential search does, beside the same
-  classifier fitted to each fold through scikit-learn's conventions; both must be equal
+- ``wrapper``: a subset of 5 features of 200 rows scored in five folds, as a sequential search does, compared with the
+  same classifier fitted to each fold through scikit-learn's conventions; both must be equal
 """
 
 from collections.abc import Callable
@@ -107,7 +107,7 @@ def section() -> str:
     """The figures as a section of the results."""
     text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
     return f"""
-## Kernel densities beside scikit-learn and scipy
+## Kernel densities compared with scikit-learn and scipy
 
 `benchmarks/selection_densities.py`. {text}
 

@@ -1,13 +1,13 @@
-"""Measure the inconsistency rate, the Las Vegas filter and FINCO beside numpy, and print JSON lines and a table.
+"""Compare the inconsistency rate, the Las Vegas filter and FINCO with numpy, and print JSON lines and a table.
 
 python benchmarks/selection_filters.py [PART ...]
 
-Codes of 4 values, of which 3 features make the class but for 1 row in 20; CPU time of one thread. The rate is that of
-the function, its checks included. The filters are given the codes as they are. The peers select the same; numpy finds
-the groups of equal rows in either of two ways, and takes turns with ours:
+Codes of 4 values, of which 3 features determine the class except for 1 row in 20; CPU time of one thread. The rate is that
+of the function, its checks included. The filters are given the codes directly. The peers select the same; numpy finds
+the groups of equal rows in one of two ways, and alternates with ours:
 
 - ``rows``: `np.unique` of the rows, as one would write it
-- ``keys``: `np.unique` of one number a row, to which the features are joined one by one
+- ``keys``: `np.unique` of one number a row, into which the features are combined one by one
 """
 
 from collections.abc import Callable
@@ -141,7 +141,7 @@ def section() -> str:
     """The figures as a section of the results."""
     text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
     return f"""
-## The filters by inconsistency beside numpy
+## The filters by inconsistency compared with numpy
 
 `benchmarks/selection_filters.py`. {text}
 

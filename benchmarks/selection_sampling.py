@@ -2,16 +2,16 @@
 
 python benchmarks/selection_sampling.py [PART ...]
 
-Which region teaches the most, and what a step of the sampling costs. There is no peer: what is compared with is the
-same work done from scratch, and the paper's equation 3 written plainly.
+Which region is most informative, and what a step of the sampling costs. There is no peer: the comparison is with the
+same work done from scratch, and with the paper's equation 3 written plainly.
 
 - ``table``: the benefits of all regions from scratch, 2 classes x 1000 joint values x 10 values of the candidate, as
   CPU time of one thread
-- ``step``: a step of the active policy, of which the regions of one joint value are worked out anew, and the table
-  from scratch for it; the same regions
+- ``step``: a step of the active policy, which recomputes the regions of one joint value, compared with computing the
+  table from scratch; the same regions
 - ``naive``: equation 3 by brute force, in numpy, for 2 classes x 5 joint values x 10 values: all results are compared
   before anything is timed, and must agree to 1e-12
-- ``runs``: 500 runs of the experiment of `examples/papers/active_sampling.py`, told from ten, on one processor
+- ``runs``: 500 runs of the experiment of `examples/papers/active_sampling.py`, extrapolated from ten, on one processor
 """
 
 import json
@@ -206,12 +206,12 @@ def section() -> str:
 
 ### The paper's experiment
 
-`python examples/papers/active_sampling.py`: 4000 mushrooms, of which three features are known of all; 500 runs; active :
-random. Table 1 comes out of Laplace's law over the classes and all combinations of the values that occur, which the paper
-does not say; relative frequencies give the last column. What is left is the draw: no printed figure is more than twice
-the deviation of the draws off. Figures 1 and 2 have no numbers in print. As there, the active policy ranks better with
-every set on average, the least with 4-6, where there is little to choose, and knows error rates sooner; but with 13-15
-after less than five values, and with 19-21 after some forty, the random one ranks better for a while.
+`python examples/papers/active_sampling.py`: 4000 mushrooms, three features of which are known for all; 500 runs; active :
+random. Table 1 is reproduced by Laplace's law over the classes and all combinations of the values that occur, which the paper
+does not state; relative frequencies give the last column. The remaining difference is the draw: no printed figure is off by more
+than twice the deviation of the draws. The paper prints no numbers for Figures 1 and 2. As there, the active policy ranks better with
+every set on average, least so with 4-6, where there is little to choose, and knows error rates sooner; but with 13-15
+after fewer than five values, and with 19-21 after about forty, the random one ranks better for a while.
 
 {experiment()}
 

@@ -1,16 +1,16 @@
-"""Measure forward selection around nearest neighbours beside mlxtend, and print JSON lines and a table.
+"""Compare forward selection around nearest neighbours with mlxtend, and print JSON lines and a table.
 
 python benchmarks/selection_wrappers.py [PART ...]
 
-From no feature to ten, three nearest neighbours without scaling, five folds, the same for both, as CPU time; the two take
-turns. mlxtend fits scikit-learn's ``KNeighborsClassifier`` to each fold. It is asked for the number of rows that are right,
-not for the mean of the folds' accuracies, so that folds of unequal size count as here. The sets are read from the folder
+From no features to ten, three nearest neighbours without scaling, five folds, the same for both, as CPU time; the two
+alternate. mlxtend fits scikit-learn's ``KNeighborsClassifier`` to each fold. Its score is the number of correct rows, not
+the mean of the folds' accuracies, so that folds of unequal size count as here. The sets are read from the folder
 that ``STREAMFS_DATA`` names.
 
 - ``sonar``: 208 rows of 60 features
 - ``vehicle``: 846 rows of 18 features, whole numbers with many equal distances
-- ``same``: at how many of the ten steps both have chosen the same features. Which of equally near rows are taken is each
-  one's own affair: numbers are moved by up to a millionth of their range, so that no two distances are equal
+- ``same``: at how many of the ten steps both have chosen the same features. The two break ties between equally near rows
+  differently: numbers are moved by up to a millionth of their range, so that no two distances are equal
 """
 
 from collections.abc import Sequence
@@ -97,7 +97,7 @@ def section() -> str:
     """The figures as a section of the results."""
     text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
     return f"""
-## Forward selection around nearest neighbours beside mlxtend
+## Forward selection around nearest neighbours compared with mlxtend
 
 `benchmarks/selection_wrappers.py`. {text}
 

@@ -1,8 +1,8 @@
-"""Kill a gateway again and again, and count what is lost and what is doubled.
+"""Kill a gateway again and again, and count what is lost and what is duplicated.
 
 python benchmarks/soak.py [--kills N] [--seed N]
 
-Writes its part of `benchmarks/RESULTS.md`; the others stay as they are.
+Writes its part of `benchmarks/RESULTS.md`; the others are left unchanged.
 """
 
 import argparse
@@ -80,10 +80,10 @@ def section(n_kills: int = 200, seed: int = 0) -> str:
 ## A gateway that is killed again and again
 
 `make soak` (`benchmarks/soak.py --kills {n_kills} --seed {seed}`): {found["kills"]} SIGKILLs, {found["outside"]} of them from outside
-at moments of chance and the others at chosen points of a commit or a publication, in the midst of {found["messages"]} messages
+at random moments and the others at chosen points of a commit or a publication, during {found["messages"]} messages
 of quality of service 1, half of the runs without sequence numbers. Ten kills a run; those of the first hit
-`python -m streamfs run`, the others forks of a process that has imported it. Each run was compared with one that nothing
-disturbed. The soak ends with an error, and writes nothing, at the first run that has come to anything else.
+`python -m streamfs run`, the others forks of a process that has imported it. Each run was compared with an undisturbed one.
+The soak ends with an error, and writes nothing, at the first run with a different result.
 
 | | |
 |---|---|
@@ -92,7 +92,7 @@ disturbed. The soak ends with an error, and writes nothing, at the first run tha
 | decisions compared: label, confidence, tick, cost, energy | {found["decisions"]} |
 | of them lost or different | {found["different"]} |
 | of them made twice | {found["twice"]} |
-| decisions published, repetitions with equal content among them | {found["published"]} |
+| decisions published, including repetitions of equal content | {found["published"]} |
 | seconds | {seconds:.0f} |
 
 {broker_version()}, paho-mqtt {version("paho-mqtt")}.

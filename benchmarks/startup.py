@@ -1,14 +1,14 @@
-"""Measure how soon each command is there, and print JSON lines and a table.
+"""Measure how soon each command starts, and print JSON lines and a table.
 
 python benchmarks/startup.py [PART ...]
 
-Each run is a process of its own, from its start to its end, on the wall clock; five runs, medians; the CPU is beside it.
-There is no peer. What is cold finds an empty NUMBA_CACHE_DIR and compiles, what is warm finds what the cold run left.
+Each run is a separate process, from its start to its end, by the wall clock; five runs, medians; the CPU time is given too.
+There is no peer. A cold run finds an empty NUMBA_CACHE_DIR and compiles; a warm run finds the cache of the cold one.
 Files of Python code are compiled before. The streams are 60 simulated pairs of 20 ticks.
 
-- ``help``: ``--help`` of the whole and of each command
-- ``imports``: what an importing program waits for, beside numba alone; warm
-- ``commands``: ``train``, ``evaluate``, ``check``, and ``run`` to where it listens to a broker, less the 0.1 s for which
+- ``help``: ``--help`` of the program and of each command
+- ``imports``: what an importing program waits for, compared with numba alone; warm
+- ``commands``: ``train``, ``evaluate``, ``check``, and ``run`` until it listens to a broker, minus the 0.1 s for which
   it was told to wait there; cold and warm
 """
 
@@ -107,7 +107,7 @@ def section() -> str:
     """The figures as a section of the results."""
     text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
     return f"""
-## How soon each command is there
+## How soon each command starts
 
 `benchmarks/startup.py`. {text}
 

@@ -1,17 +1,17 @@
-"""Measure a table of features for training beside naive numpy and tsfresh, and print JSON lines and a table.
+"""Compare a table of features for training with naive numpy and tsfresh, and print JSON lines and a table.
 
 python benchmarks/tables.py [PART ...]
 
-The ten features of the engine's benchmark at 200 prefixes of 100 streams of two columns: what `tabulate` takes for a
-prefix, all ten, as CPU time of one thread. The peers work each prefix out from scratch, as one must who has no running
-features. They do some of the streams, and take turns with ours.
+The ten features of the engine's benchmark at 200 prefixes of 100 streams of two columns: the time of `tabulate` for a
+prefix, all ten features, as CPU time of one thread. The peers compute each prefix from scratch, as they must without running
+features. They process some of the streams, and alternate with ours.
 
 - ``numpy``: the expression that one would write for each feature, such as ``a.var(ddof=1)``; all values are compared
   before anything is timed, and must agree to 1e-9
-- ``tsfresh``: ``extract_features``, without processes of its own, of a frame that holds the prefixes already; how they
-  got there is not counted. Its nearest calculators: length, mean, variance, minimum, maximum, linear_trend's slope;
+- ``tsfresh``: ``extract_features``, without worker processes, of a frame that holds the prefixes already; making that
+  frame is not counted. Its nearest calculators: length, mean, variance, minimum, maximum, linear_trend's slope;
   mean_abs_change for the mean absolute difference, autocorrelation for correlation, count_above for the agreement of
-  flags. It has no exponentially weighted mean, and does nine
+  flags. It has no exponentially weighted mean, and computes nine
 """
 
 from collections.abc import Callable
@@ -150,7 +150,7 @@ def section() -> str:
     """The figures as a section of the results."""
     text = (__doc__ or "").partition("[PART ...]\n")[2].strip()
     return f"""
-## A table of features beside naive numpy and tsfresh
+## A table of features compared with naive numpy and tsfresh
 
 `benchmarks/tables.py`. {text}
 
