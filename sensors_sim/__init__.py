@@ -1,1 +1,1 @@
-"""Simulated wireless sensors: physical processes, nodes that sense them, links that lose, and fleets on MQTT."""
+"""Simulated wireless sensors: physical processes, nodes that sense them, lossy links, and fleets on MQTT."""

@@ -1,4 +1,4 @@
-"""The fleet's connection to its broker; nothing else in the simulator knows of paho."""
+"""The fleet's connection to its broker; no other module of the simulator uses paho."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,31 +19,13 @@ _NOT_RETAINED = 2  # MQTT 5, 3.8.3.1: do not send retained messages at the time 
 
 
 class Connection:
-    """A client that subscribes to one topic filter and counts which publications are acknowledged.
+    """A client that subscribes to one topic filter and counts acknowledgements of publications.
 
-    As a context it is connected, subscribed and told what was retained when it is entered, and everything
-    published is acknowledged when it is left without an error.
-
-    Parameters
-    ----------
-    host : str
-        Where the broker is.
-    port : int
-        Where the broker listens.
-    topic : str
-        Topic filter to subscribe to, with quality of service 0: the broker holds back retained messages of a
-        higher one until earlier ones are acknowledged.
-    receive : callable
-        Called with (topic, payload) on the network's thread.
-    qos : int
-        Quality of service of publications.
-
-    Raises
-    ------
-    ValueError
-        If the quality of service is not 0, 1 or 2.
-    TransportError
-        On entering, if the broker cannot be reached or refuses; on leaving, if it does not acknowledge.
+    Entering its context connects, subscribes and waits for retained messages; leaving it without an error waits
+    until all publications are acknowledged. Either raises a TransportError if the broker cannot be reached,
+    refuses or does not answer. `receive` is called with (topic, payload) on the network's thread. The subscription
+    has quality of service 0: with a higher one, the broker would delay retained messages until earlier ones are
+    acknowledged.
     """
 
     def __init__(
@@ -53,7 +35,7 @@ class Connection:
             raise ValueError(f"qos is {qos}, expected 0, 1 or 2")
         self._host, self._port, self._topic, self._qos = host, port, topic, qos
         self._receive = receive
-        self._changed = Condition()  # guards the three below
+        self._changed = Condition()  # guards the next three
         self._n_subscribed = 0
         self._refusal: str | None = None
         self._n_acknowledged = 0
@@ -71,7 +53,7 @@ class Connection:
             raise self._error(f"cannot be reached: {error}") from error
         self._client.loop_start()
         try:
-            # Retained messages come after the answer to the subscription, but before the answer to a second one.
+            # Retained messages arrive after the answer to the subscription, but before the answer to a second one.
             self._wait(lambda: self._n_subscribed >= 2, "did not answer the subscription")
         except TransportError:
             self._close()
@@ -88,20 +70,14 @@ class Connection:
             self._close()
 
     def publish(self, topic: str, payload: bytes) -> None:
-        """Hand a message to the network's thread.
-
-        Raises
-        ------
-        TransportError
-            If the broker has refused a message.
-        """
+        """Pass a message to the network's thread; raise a TransportError if the broker has refused one."""
         self._check_refusal()
         published = self._client.publish(topic, payload, self._qos)
         if self._qos > 0 or published.rc == MQTTErrorCode.MQTT_ERR_SUCCESS:
             self._n_published += 1
 
     def _await_acknowledgements(self) -> None:
-        """Wait until all are here, as long as some keep coming."""
+        """Wait until all have arrived, as long as more keep arriving."""
         while self._n_acknowledged < self._n_published:
             self._wait(partial(self._has_more_than, self._n_acknowledged), "did not acknowledge all messages")
         self._check_refusal()

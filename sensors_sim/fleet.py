@@ -1,4 +1,4 @@
-"""Many nodes that speak MQTT to a real broker, and obey its control messages."""
+"""Many nodes that publish to a real MQTT broker and follow its control messages."""
 
 import time
 from collections import Counter
@@ -27,46 +27,47 @@ _NOT_IN_TOPICS = "/+#\0"
 class Fleet:
     """Recorded nodes that replay their readings over MQTT, tick by tick.
 
-    At each tick every node publishes, to ``sensors/{node}/{channel}``, those of its channels that transmit then:
+    At each tick every node publishes those of its channels that transmit then to ``sensors/{node}/{channel}``:
     ``{"t": seconds, "v": value, "seq": number}``, where ``seq`` counts the messages of that channel of that node
-    from 0. What a node sends is told on ``{prefix}/control/{node}``: ``{"channels": ["light@flag:300"]}``, with an
-    empty list for silence, and with ``"stop_after": seconds`` of event time after which the node stops by itself
-    unless it is told again. A lost message costs its energy and its sequence number, but is not published.
+    from 0. A control message on ``{prefix}/control/{node}`` sets a node's channels: ``{"channels":
+    ["light@flag:300"]}``, with an empty list for silence. With ``"stop_after": seconds``, the node stops after
+    this event time unless it receives another message. A lost message uses energy and a sequence number, but is
+    not published.
 
     Parameters
     ----------
     readings : mapping of str to mapping of str to array of shape (n_ticks,)
-        For each node and column what is measured at each tick; NaN where there is no sample.
+        Measurement of each node and column at each tick; NaN is no sample.
     period : float
         Seconds of event time between ticks.
     profile : str or Profile
         The nodes' radio.
     battery_joules : float, optional
-        Capacity of each node's battery in the profile's unit; a node ends when it is empty. None never ends.
+        Capacity of each node's battery in the profile's unit; a node dies when it is empty. By default unlimited.
     link : Link, optional
-        Loses messages. None loses none.
+        A link that loses messages; by default it loses none.
     seed : int
-        Decides which messages are lost.
+        Seed of the losses.
     prefix : str
         First level of the control topics.
     channels : sequence of str, or mapping of str to sequence of str, optional
-        What all nodes, or each, send until told otherwise. None is silence.
+        Initial channels of all nodes, or of each; by default none.
     max_silence : float, optional
         Seconds after which a channel that sends on change repeats its value.
 
     Attributes
     ----------
     meter : EnergyMeter
-        What each node has transmitted.
+        Meter of each node's transmissions.
     counters : Counter
-        ``published`` and ``lost`` messages; ``controls`` obeyed, ``malformed_controls`` and ``foreign_controls``
-        (for nodes of others) ignored.
+        ``published`` and ``lost`` messages; ``controls`` followed, ``malformed_controls`` and ``foreign_controls``
+        (for other nodes) ignored.
 
     Raises
     ------
     ValueError
-        If a node, column or channel cannot stand in a topic, a channel is not one of its node's, or a number is
-        out of range.
+        If a node, column or channel is not valid in a topic, a node does not have a channel, or a number is out of
+        range.
 
     Examples
     --------
@@ -104,16 +105,16 @@ class Fleet:
             self._nodes[name] = Node(
                 name, columns, self.meter, Battery(capacity), link, max_silence=silence, seed=seed
             )
-        self._tell_first(channels)
+        self._set_initial_channels(channels)
 
     @property
     def batteries(self) -> dict[str, float]:
-        """What is left in each node's battery, in the profile's unit; infinite where it never ends."""
+        """Energy left in each node's battery, in the profile's unit; infinite if it is unlimited."""
         return {name: node.battery.remaining for name, node in self._nodes.items()}
 
     @property
     def n_ticks(self) -> int:
-        """Ticks of the longest recorded node."""
+        """Number of ticks of the longest recording."""
         return max((node.n_ticks for node in self._nodes.values()), default=0)
 
     def run(
@@ -130,17 +131,17 @@ class Fleet:
     ) -> None:
         """Replay the readings to a broker, until they end or every node is dead, or silent after having sent.
 
-        Control messages take effect at the next tick; those that the broker has retained, at the first. All
-        messages are acknowledged before this returns.
+        Control messages take effect at the next tick, retained ones at the first. All messages are acknowledged
+        before this returns.
 
         Parameters
         ----------
         host : str
-            Where the broker is.
+            Host of the broker.
         port : int
-            Where the broker listens.
+            Port of the broker.
         tick_seconds : float
-            Seconds of real time a tick; 0 goes as fast as can be.
+            Seconds of real time per tick; 0 is as fast as possible.
         start_time : float
             Event time of the first tick, in seconds.
         qos : int
@@ -150,12 +151,12 @@ class Fleet:
         stop : threading.Event, optional
             Ends the run when set.
         max_ticks : int, optional
-            Ends the run after so many ticks.
+            Maximum number of ticks.
 
         Raises
         ------
         ValueError
-            If tick_seconds or qos is out of range.
+            If `tick_seconds` or `qos` is out of range.
         TransportError
             If the broker cannot be reached, refuses, or stops acknowledging.
         """
@@ -170,31 +171,33 @@ class Fleet:
                 due = max(due + tick_seconds, time.monotonic())
                 if stop.wait(due - time.monotonic()):
                     break
-                self._obey(tick)
+                self._apply_controls(tick)
                 self._publish(connection, tick, start_time + tick * self._period)
                 if on_tick is not None:
                     on_tick(tick)
                 if all(node.is_done for node in self._nodes.values()):
                     break
 
-    def _tell_first(self, channels: Sequence[str] | Mapping[str, Sequence[str]] | None) -> None:
+    def _set_initial_channels(self, channels: Sequence[str] | Mapping[str, Sequence[str]] | None) -> None:
         if channels is None:
             return
         if isinstance(channels, str):
             raise TypeError(f"channels is {channels!r}, expected a sequence of channels")
-        told = channels if isinstance(channels, Mapping) else dict.fromkeys(self._nodes, channels)
-        for name, wanted in told.items():
+        by_node = channels if isinstance(channels, Mapping) else dict.fromkeys(self._nodes, channels)
+        for name, wanted in by_node.items():
             if name not in self._nodes:
                 raise ValueError(f"channels names node {name!r}, which has no readings")
-            self._tell(name, wanted, tick=0)
+            self._set_channels(name, wanted, tick=0)
 
-    def _tell(self, name: str, channels: Sequence[str], tick: int, stop_after: float | None = None) -> None:
+    def _set_channels(
+        self, name: str, channels: Sequence[str], tick: int, stop_after: float | None = None
+    ) -> None:
         for channel in channels:
             _check_topic_level(channel)
         n_ticks = None if stop_after is None else ceil(stop_after / self._period)
-        self._nodes[name].obey(channels, tick, n_ticks)
+        self._nodes[name].set_channels(channels, tick, n_ticks)
 
-    def _obey(self, tick: int) -> None:
+    def _apply_controls(self, tick: int) -> None:
         while True:
             try:
                 topic, payload = self._controls.get_nowait()
@@ -205,8 +208,8 @@ class Fleet:
                 self.counters["foreign_controls"] += 1
                 continue
             try:
-                channels, stop_after = _told(payload)
-                self._tell(name, channels, tick, stop_after)
+                channels, stop_after = _read_control(payload)
+                self._set_channels(name, channels, tick, stop_after)
             except (ValueError, OverflowError):
                 self.counters["malformed_controls"] += 1
             else:
@@ -220,8 +223,8 @@ class Fleet:
                 self.counters["published" if message.delivered else "lost"] += 1
 
 
-def _told(payload: bytes) -> tuple[list[str], float | None]:
-    """Read a control message: channels, and seconds after which to stop; ValueError if it is none."""
+def _read_control(payload: bytes) -> tuple[list[str], float | None]:
+    """Read the channels of a control message, and the seconds after which to stop; ValueError if malformed."""
     message = orjson.loads(payload)
     channels = message.get("channels") if isinstance(message, dict) else None
     if not isinstance(channels, list) or not all(isinstance(channel, str) for channel in channels):
@@ -234,4 +237,4 @@ def _told(payload: bytes) -> tuple[list[str], float | None]:
 
 def _check_topic_level(word: str) -> None:
     if not word or any(character in word for character in _NOT_IN_TOPICS):
-        raise ValueError(f"name is {word!r}, expected one that can be a topic level: not empty, without / + #")
+        raise ValueError(f"name is {word!r}, expected a level of a topic: not empty, without / + #")

@@ -35,18 +35,18 @@ class Link:
             raise ValueError(f"loss is {self.loss}, expected a probability")
 
     def deliver(self, sent: Array, rng: np.random.Generator) -> Array:
-        """Return what arrives.
+        """Return the transmissions that arrive.
 
         Parameters
         ----------
         sent : array of any shape
-            Transmitted values; NaN where nothing is transmitted.
+            Transmitted values; NaN is no transmission.
         rng : numpy.random.Generator
-            Decides what is lost.
+            Source of the losses.
 
         Returns
         -------
         array of the same shape
-            NaN also where the transmission is lost.
+            NaN also if the transmission is lost.
         """
         return np.where(rng.random(sent.shape) < self.loss, np.nan, sent)

@@ -1,4 +1,4 @@
-"""Nodes that measure a physical process imperfectly, and send what they are asked for while the battery lasts."""
+"""Nodes that measure a physical process imperfectly, and send requested channels while the battery lasts."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ Array = npt.NDArray[np.float64]
 
 
 class Readings(NamedTuple):
-    """What nodes have measured: values and true sampling times in seconds, both (n_nodes, n_ticks)."""
+    """Measured values and true sampling times in seconds, both of shape (n_nodes, n_ticks)."""
 
     values: Array
     times: Array
@@ -32,13 +32,13 @@ class NodeModel:
     Parameters
     ----------
     gain_spread : float
-        Of the factor by which a node multiplies the truth, around 1.
+        Spread of the factor by which a node multiplies the truth, around 1.
     offset_spread : float
-        Of the constant that a node adds, in the quantity's unit.
+        Spread of the constant that a node adds, in the quantity's unit.
     noise : float
         Standard deviation of the noise of each sample, in the quantity's unit.
     quantum : float
-        Step of the converter, in the quantity's unit; 0 for none.
+        Resolution of the converter, in the quantity's unit; 0 is unlimited.
     clock_offset_spread : float
         Seconds.
     clock_drift_spread : float
@@ -47,7 +47,7 @@ class NodeModel:
     Raises
     ------
     ValueError
-        If any of them is negative.
+        If a number is negative.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class NodeModel:
                 raise ValueError(f"{field.name} is {value}, expected at least 0")
 
     def sampling_times(self, n_nodes: int, n_ticks: int, period: float, rng: np.random.Generator) -> Array:
-        """Return the true times in seconds, (n_nodes, n_ticks), at which nodes sample by their own clocks."""
+        """Return the true sampling times of nodes with their own clocks, in seconds, shape (n_nodes, n_ticks)."""
         offset = self.clock_offset_spread * rng.standard_normal((n_nodes, 1))
         drift = 1e-6 * self.clock_drift_spread * rng.standard_normal((n_nodes, 1))
         return offset + (1 + drift) * period * np.arange(n_ticks)
@@ -78,19 +78,19 @@ class NodeModel:
     def sense(
         self, physical: Array, period: float, rng: np.random.Generator, times: Array | None = None
     ) -> Readings:
-        """Measure physical processes, one node a row.
+        """Measure physical processes, one node per row.
 
         Parameters
         ----------
         physical : array of shape (n_nodes, n_ticks)
-            The truth at multiples of the period; linear in between, constant before and after.
+            Truth at multiples of the period; linear in between, constant before and after.
         period : float
             Seconds.
         rng : numpy.random.Generator
             Source of the nodes' differences and of the noise.
         times : array of shape (n_nodes, n_ticks), optional
-            True sampling times in seconds, where they are known from another quantity of the same nodes. None
-            draws them with `sampling_times`.
+            True sampling times in seconds, if known from another quantity of the same nodes; by default drawn by
+            `sampling_times`.
 
         Returns
         -------
@@ -109,7 +109,7 @@ class NodeModel:
 
 
 class Battery:
-    """Joules that a node has left (or transmissions, under the profile that counts those).
+    """Energy left in a node's battery, in joules, or in transmissions if the profile counts those.
 
     Parameters
     ----------
@@ -134,9 +134,7 @@ class Battery:
         self.remaining = capacity_joules
 
     def spend(self, joules: float) -> bool:
-        """Take joules from the battery and return whether the node survives.
-
-        A battery that holds less is emptied, and False says that the node died of it.
+        """Take joules from the battery and return whether it had enough; if not, it is emptied.
 
         Raises
         ------
@@ -151,7 +149,7 @@ class Battery:
 
 
 class Transmission(NamedTuple):
-    """A message that a node has paid for: its channel, its payload, and whether the link delivers it."""
+    """A message that a node has paid for: channel, payload, and whether the link delivers it."""
 
     channel: str
     payload: bytes
@@ -164,19 +162,19 @@ class Node:
     Parameters
     ----------
     name : str
-        The node.
+        Name of the node.
     columns : mapping of str to array of shape (n_ticks,)
-        What it measures; NaN where there is no sample.
+        Its measurements; NaN is no sample.
     meter : EnergyMeter
-        Counts the messages.
+        Counter of the messages.
     battery : Battery
-        Pays for them; the message that it cannot pay is not sent and is the node's end.
+        Battery that pays for them; the node dies of the first message that it cannot pay for, which is not sent.
     link : Link
-        Decides which messages arrive.
+        Link that loses messages; by default it loses none.
     max_silence : int, optional
         Ticks after which a channel that sends on change repeats its value.
     seed : int
-        Decides which messages are lost, together with the names of node and channel.
+        Seed of the losses, together with the names of node and channel.
 
     Raises
     ------
@@ -188,7 +186,7 @@ class Node:
     >>> from streamfs.costs.radio_profiles import profile
     >>> meter = EnergyMeter(profile("transmissions"))
     >>> node = Node("n1", {"light": np.array([280.0, 290.0, 310.0])}, meter, Battery(10.0))
-    >>> node.obey(["light@flag:300"], tick=0)
+    >>> node.set_channels(["light@flag:300"], tick=0)
     >>> [node.transmit(tick, time=float(tick)) for tick in range(3)][2]
     [Transmission(channel='light@flag:300', payload=b'{"t":2.0,"v":1.0,"seq":1}', delivered=True)]
     """
@@ -216,12 +214,12 @@ class Node:
         self._max_silence = max_silence
         self._seed = seed
         self._channels: dict[str, _Schedule] = {}
-        self._end = inf  # the tick from which on it is silent
+        self._end = inf  # the tick from which it is silent
         self._sequence: Counter[str] = Counter()  # channel -> messages so far
 
     @property
     def n_ticks(self) -> int:
-        """Ticks of the longest column."""
+        """Number of ticks of the longest column."""
         return max((len(values) for values in self._columns.values()), default=0)
 
     @property
@@ -229,16 +227,15 @@ class Node:
         """Whether the node is dead, or silent after having sent."""
         return not self.alive or (not self._channels and bool(self._sequence))
 
-    def obey(self, channels: Iterable[str], tick: int, n_ticks: int | None = None) -> None:
-        """Send these channels from a tick on, and no others, and none after so many ticks.
+    def set_channels(self, channels: Iterable[str], tick: int, n_ticks: int | None = None) -> None:
+        """Send only these channels from a tick on, for `n_ticks` ticks or without end.
 
         The report policy of a channel that was not sent before begins at this tick.
 
         Raises
         ------
         ValueError
-            If a channel cannot be read, or is of a column that the node does not have; the node then goes on as
-            before.
+            If a channel cannot be read, or the node does not have its column; the channels then do not change.
         """
         self._channels = {
             channel: self._channels.get(channel) or self._schedule(channel, tick) for channel in channels
@@ -273,7 +270,7 @@ class Node:
 
 
 class _Schedule(NamedTuple):
-    """What a channel sends at each tick since its first, and whether that arrives."""
+    """Values that a channel sends at each tick since its first, and whether they arrive."""
 
     first_tick: int
     sent: Array
@@ -281,7 +278,7 @@ class _Schedule(NamedTuple):
 
 
 def _interpolate(physical: Array, ticks: Array) -> Array:
-    """Return each row of physical at its own fractional ticks."""
+    """Interpolate each row of `physical` at its own fractional ticks."""
     n_ticks = physical.shape[-1]
     within = np.clip(ticks, 0, n_ticks - 1)
     before = np.floor(within).astype(np.int64)

@@ -16,18 +16,18 @@ _ROLES = ("a", "b")
 
 @dataclass(frozen=True)
 class Quantity:
-    """A column that nodes measure.
+    """A quantity that nodes measure.
 
     Parameters
     ----------
     name : str
-        The column.
+        Name of the column.
     level : float
         Added to the source, in the quantity's unit.
     source : Source
-        The law of the quantity at one place.
+        Process of the quantity at one place.
     node : NodeModel
-        How nodes measure it. The clock of a node is that of its first quantity.
+        Measurement errors. The clock of a node is that of its first quantity.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Pairs(NamedTuple):
 
 
 def _building() -> tuple[Quantity, ...]:
-    """Return the quantities of one building; `SameSource` gives the reasons."""
+    """Return the quantities of one building, which `SameSource` motivates."""
     clock = {"clock_offset_spread": 0.2, "clock_drift_spread": 50.0}
     return (
         Quantity(
@@ -77,31 +77,30 @@ def _building() -> tuple[Quantity, ...]:
 
 @dataclass(frozen=True)
 class SameSource:
-    """A law of pairs of nodes in one building, which sense the same place or two different ones.
+    """Distribution of pairs of nodes in one building, which sense the same place or two different ones.
 
     A place is ``sqrt(common) * building + sqrt(1 - common) * own``, where the building and the place's own part
-    both follow the quantity's source. So the two nodes of a "different" pair see the same law and to some extent
-    rise and fall together, as in one building; those of a "same" pair differ by their sensors only.
+    both follow the quantity's source. So the two nodes of a "different" pair have the same distribution and rise
+    and fall together to some extent, as in one building; those of a "same" pair differ only by their sensors.
 
-    The defaults are rooms of one building under calibrated sensors: two places lie about a degree, six per cent of
-    humidity and a hundred lux apart, a sensor's offset and noise are about a tenth of that. The climate of a room
-    changes slowly, over a quarter of an hour; lamps and doors make short bursts of light. So a first tick tells
-    most places apart; time averages the noise out for those that are nearly alike, and brings bursts that only one
-    of two places has.
+    The defaults model rooms of one building with calibrated sensors: two places differ by about a degree, six per
+    cent of humidity and a hundred lux, and a sensor's offset and noise are about a tenth of that. The climate of a
+    room changes slowly, over a quarter of an hour; lamps and doors cause short bursts of light. So the first tick
+    distinguishes most places. For similar ones, time averages out the noise, and brings bursts at only one place.
 
     Parameters
     ----------
     quantities : tuple of Quantity
         The columns of each node.
     common : float
-        Share of the variance that all places of a pair's building have in common.
+        Share of the variance that all places of a building have in common.
     share_same : float
         Share of the pairs that are labelled "same".
 
     Raises
     ------
     ValueError
-        If there are no quantities, or a share is not within 0 and 1.
+        If there are no quantities, or a share is not between 0 and 1.
 
     Examples
     --------
@@ -133,7 +132,7 @@ class SameSource:
         period : float
             Seconds between ticks.
         seed : int or numpy.random.Generator
-            Decides everything that is random.
+            Seed of everything random.
 
         Returns
         -------
@@ -174,7 +173,7 @@ class SameSource:
         period: float,
         rng: np.random.Generator,
     ) -> tuple[Array, Array]:
-        """Return the truth at both nodes of each pair, each (n_pairs, n_ticks)."""
+        """Return the truth at both nodes of each pair, each of shape (n_pairs, n_ticks)."""
         building, own, other = (quantity.source.sample(len(same), n_ticks, period, rng) for _ in range(3))
         other = np.where(same[:, np.newaxis], own, other)
         shared = quantity.level + np.sqrt(self.common) * building
@@ -182,7 +181,7 @@ class SameSource:
 
 
 def nodes_of(pairs: Pairs) -> dict[str, dict[str, Array]]:
-    """Return what each node of the pairs has recorded: node, then column, then values (n_ticks,).
+    """Return the recordings of each node of the pairs: values of shape (n_ticks,) by node and column.
 
     The nodes of ``pair-0007`` are ``pair-0007-a`` and ``pair-0007-b``; the column of ``a.light`` is ``light``.
 

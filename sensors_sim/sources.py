@@ -1,4 +1,4 @@
-"""Physical processes that sensors measure: each samples many independent sources at once."""
+"""Physical processes that sensors measure, with many independent realisations at once."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,7 +11,7 @@ Array = npt.NDArray[np.float64]
 
 
 class Source(Protocol):
-    """A law of physical processes."""
+    """A distribution of physical processes."""
 
     def sample(self, n_sources: int, n_ticks: int, period: float, rng: np.random.Generator) -> Array:
         """Return independent sources, shape (n_sources, n_ticks), one tick every `period` seconds."""
@@ -59,7 +59,7 @@ class Autoregressive:
 
 @dataclass(frozen=True)
 class DailyCycle:
-    """A sine of one day; each source begins at a random phase and has its own amplitude.
+    """A sine with the period of a day; each source has a random phase and its own amplitude.
 
     Parameters
     ----------
@@ -104,15 +104,15 @@ class DailyCycle:
 
 @dataclass(frozen=True)
 class EventBursts:
-    """Events at random times, each a jump of random height that decays; stationary from the first tick.
+    """Events at random times, each a jump of random height that decays; stationary from its first tick.
 
-    Onsets are a Poisson process and heights are exponential, so that the level at any tick has the gamma
-    distribution of shape ``rate * decay`` and scale ``height``.
+    Onsets are a Poisson process and heights are exponential, so the level at any tick has a gamma distribution
+    with shape ``rate * decay`` and scale ``height``.
 
     Parameters
     ----------
     rate : float
-        Events a second.
+        Events per second.
     height : float
         Mean height of a jump.
     decay : float
@@ -175,5 +175,5 @@ class Sum:
 
 
 def _filter(shocks: Array, kept: float) -> Array:
-    """Add to each tick's shock the kept share of the tick before."""
+    """Add to each tick's shock the kept share of the previous tick."""
     return np.asarray(lfilter([1.0], [1.0, -kept], shocks, axis=-1), dtype=np.float64)

@@ -1,20 +1,20 @@
-"""What goes wrong with data and with the outside world; a caller's slip is a ValueError or a TypeError."""
+"""Errors about data and the outside world; a caller's mistake is a ValueError or a TypeError."""
 
 
 class StreamfsError(Exception):
-    """Root of all errors that streamfs raises about data or the outside world."""
+    """Base class of the errors that streamfs raises about data or the outside world."""
 
 
 class DataError(StreamfsError, ValueError):
-    """Recorded streams that cannot be read, or that do not fit what is asked of them."""
+    """Recorded streams that cannot be read, or that do not match the request."""
 
 
 class ModelError(StreamfsError):
-    """A model file or a snapshot that is damaged, of another version, or not to be trusted."""
+    """A model file or a snapshot that is damaged, of another version, or not trusted."""
 
 
 class TrainingError(DataError):
-    """Streams from which no procedure can be learnt."""
+    """Streams from which a procedure cannot be trained."""
 
 
 class PayloadError(StreamfsError):
@@ -22,35 +22,27 @@ class PayloadError(StreamfsError):
 
 
 class SettingsError(StreamfsError):
-    """A file of settings that cannot be read as such, with all that is wrong with it, one thing a line."""
+    """Invalid settings, with one line per error."""
 
 
 class TransportError(StreamfsError):
-    """A broker that cannot be reached or that refuses."""
+    """A broker that cannot be reached or refuses."""
 
 
 class StorageError(StreamfsError):
-    """A disk that does not take what is to be kept, because it is full or failing; it may be tried again."""
+    """A write that failed because the disk is full or failing; it may be retried."""
 
 
 class StateError(StreamfsError):
-    """What is kept on disk is in use, damaged, of another version, or does not fit together."""
+    """State on disk that is in use, damaged, of another version, or inconsistent."""
 
 
 class LogError(StateError):
-    """A log that is damaged, or that lacks what is asked for."""
+    """A log that is damaged, or that lacks the requested records."""
 
 
 class MissingExtraError(StreamfsError):
-    """A part of streamfs that needs an optional package.
-
-    Parameters
-    ----------
-    package : str
-        The package that could not be imported.
-    extra : str
-        The extra that installs it.
-    """
+    """An optional package that is not installed, with the extra that installs it."""
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"{package} is not installed; install it with: pip install 'streamfs[{extra}]'")

@@ -1,1 +1,1 @@
-"""Private ground: what every room may stand on."""
+"""Private foundations that every room may import."""

@@ -1,12 +1,12 @@
-"""How kernels are compiled."""
+"""Compilation of kernels."""
 
 from numba import njit
 
 kernel = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-"""Decorates a kernel that makes no arrays: it need not count the references to those that it is given.
+"""Decorator of a kernel that creates no arrays, so that it need not count references to its arguments.
 
-Counting takes more time than all else where a function that does little is given many arrays.
+For a small function of many arrays, counting would take most of the time.
 """
 
 inlined = njit(cache=True, nogil=True, error_model="numpy", _nrt=False, inline="always")
-"""Decorates a part of such a kernel that many arrays are given to, again and again."""
+"""Decorator of a part of such a kernel that is called often, with many arrays."""

@@ -1,4 +1,4 @@
-"""One file of JSON, arrays and sealed parts, that notices when it is damaged: models and snapshots."""
+"""Container of JSON, arrays and opaque parts with a checksum: the format of models and snapshots."""
 
 import hashlib
 import io
@@ -15,24 +15,15 @@ import orjson
 from streamfs.errors import ModelError
 
 HEADER = "header.json"
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same content always makes the same bytes
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same content always gives the same bytes
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 def pack(kind: str, version: int, header: Mapping[str, Any], arrays: Arrays, **sealed: bytes) -> bytes:
-    """Pack a header, named arrays and sealed parts into bytes: a line that says what it is, and a zip archive.
+    """Pack a JSON header, numeric arrays and opaque parts: a line of kind and version, and a zip archive.
 
-    Parameters
-    ----------
-    kind, version : str, int
-        What this is, which `unpack` demands again.
-    header : mapping
-        Anything that JSON can hold.
-    arrays : mapping of str to ndarray
-        Numeric arrays.
-    **sealed : bytes
-        Parts that `unpack` hands over unread.
+    `unpack` requires the same kind and version.
     """
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -50,22 +41,22 @@ def pack(kind: str, version: int, header: Mapping[str, Any], arrays: Arrays, **s
 def unpack(
     data: bytes, kind: str, version: int, source: str
 ) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]], dict[str, bytes]]:
-    """Unpack what `pack` packed: the header, the arrays, and the sealed parts.
+    """Return header, arrays and opaque parts of packed bytes.
 
     Raises
     ------
     ModelError
-        Naming the source, if the bytes are of another kind, of another version, or damaged.
+        If the bytes are of another kind, of another version, or damaged; it names `source`.
     """
     line, _, content = data.partition(b"\n")
     words = line.split(b" ")
     if len(words) != 4 or words[:2] != [b"streamfs", kind.encode()]:
-        raise ModelError(f"{source} is no streamfs {kind}")
+        raise ModelError(f"{source} is not a streamfs {kind}")
     if words[2] != b"%d" % version:
         found = words[2][:20].decode(errors="replace")
         raise ModelError(
             f"{source} has version {found} of the {kind} format, expected {version}; "
-            "make it anew with this version of streamfs"
+            "create it again with this version of streamfs"
         )
     if words[3] != _checksum(content):
         raise ModelError(f"{source} is damaged: its content does not match its checksum")
@@ -86,14 +77,14 @@ def unpack(
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically."""
     partial = path.with_name(path.name + ".partial")
     partial.write_bytes(data)
     partial.replace(path)
 
 
 def digest(data: bytes) -> str:
-    """A short name for some bytes."""
+    """Return a short digest of some bytes."""
     return hashlib.sha256(data).hexdigest()[:16]
 
 

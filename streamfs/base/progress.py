@@ -1,19 +1,19 @@
-"""Who is told of what goes on."""
+"""Progress callbacks."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 Progress = Callable[[str, int, int], None]
-"""Told what is going on, how much of it is done, and how much there is; a total of 0 is not known."""
+"""Callback that receives the name of the work, how much is done, and the total; a total of 0 is unknown."""
 
 
 @contextmanager
 def step(progress: Progress, what: str) -> Iterator[None]:
-    """Tell of work that has no parts: one of one, when it is done."""
+    """Report work without parts as 0 of 1, then as 1 of 1 when it is done."""
     progress(what, 0, 1)
     yield
     progress(what, 1, 1)
 
 
 def quiet(_what: str, _done: int, _total: int) -> None:
-    """Tell nobody."""
+    """Report nothing."""

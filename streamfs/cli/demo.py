@@ -164,7 +164,7 @@ def energy_of_everything(readings: Any, period: float, profile_name: str) -> Arr
     meter = EnergyMeter(profile(profile_name))
     nodes = [Node(name, columns, meter, Battery(inf)) for name, columns in readings.items()]
     for node in nodes:
-        node.obey(readings[node.name], 0)
+        node.set_channels(readings[node.name], 0)
     energy = np.zeros(N_TICKS)
     for tick in range(N_TICKS):
         for node in nodes:

@@ -459,7 +459,7 @@ ERRORS = {
         "/proc/x.partial: No such file or directory"
     ),
     "evaluate none.streamfs new.parquet": "none.streamfs cannot be read: No such file",
-    "evaluate pairs.csv new.parquet": "pairs.csv is no streamfs model",
+    "evaluate pairs.csv new.parquet": "pairs.csv is not a streamfs model",
     "evaluate pairs.streamfs none.csv": "none.csv cannot be read: No such file",
     "evaluate pairs.streamfs new.parquet --csv /proc/x.csv": "/proc/x.csv: No such file",
     "figure2 --data none.csv --seeds 1": "none.csv cannot be read: No such file",

@@ -104,7 +104,7 @@ def traffic(seed=7, *, numbered=True, columns=("light", "temperature")):
     senders = []
     for name, measured in nodes(seed).items():
         node = Node(name, measured, EnergyMeter(profile("transmissions")), Battery(1e9))
-        node.obey([channel for channel in CHANNELS if channel.partition("@")[0] in columns], tick=0)
+        node.set_channels([channel for channel in CHANNELS if channel.partition("@")[0] in columns], tick=0)
         senders.append(node)
     messages = []
     for tick in range(N_TICKS + STAGGER * (N_PAIRS - 1)):

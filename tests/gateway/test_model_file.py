@@ -92,7 +92,7 @@ def test_a_bad_file_gives_way_to_the_model_of_the_last_run(file, state, caplog):
 def test_a_bad_file_is_an_error_where_there_was_no_run(file, state, is_kept):
     model_file, path = file
     path.write_bytes(b"streamfs?")
-    with pytest.raises(ModelError, match=r"model\.streamfs is no streamfs"):
+    with pytest.raises(ModelError, match=r"model\.streamfs is not a streamfs"):
         model_file.first(state if is_kept else None)
 
 

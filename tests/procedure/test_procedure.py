@@ -93,10 +93,10 @@ def test_a_header_that_does_not_fit_is_refused(tree, tmp_path, change):
 def test_other_files_are_refused(tmp_path, tree):
     header, arrays, _ = container.unpack(tree.packed, "model", 1, "it")
     for name, data, message in (
-        ("text", b"stream,time\n", "no streamfs model"),
-        ("zip", container.pack("model", 1, {}, {})[60:], "no streamfs model"),
-        ("empty", b"", "no streamfs model"),
-        ("kind", container.pack("snapshot", 1, header, arrays), "no streamfs model"),
+        ("text", b"stream,time\n", "not a streamfs model"),
+        ("zip", container.pack("model", 1, {}, {})[60:], "not a streamfs model"),
+        ("empty", b"", "not a streamfs model"),
+        ("kind", container.pack("snapshot", 1, header, arrays), "not a streamfs model"),
         ("version", container.pack("model", 99, header, arrays), "version 99"),
     ):
         (tmp_path / name).write_bytes(data)

@@ -1,4 +1,4 @@
-"""A fleet on a real broker: what it publishes, what it obeys, and when it ends."""
+"""A fleet on a real broker: publications, control messages, and the end of a run."""
 
 import re
 from collections import defaultdict
@@ -27,10 +27,10 @@ LIGHT = np.array([280.0, 310.0, 320.0, np.nan, 290.0, 295.0, 305.0, 305.0])
 
 
 class Gateway:
-    """Hears what nodes say whose names begin with a prefix, and tells them what to send."""
+    """A gateway that receives readings of nodes with a name prefix, and sends control messages."""
 
     def __init__(self, broker, prefix):
-        self.heard = defaultdict(list)  # topic -> readings
+        self.received = defaultdict(list)  # topic -> readings
         self._prefix = prefix
         self._address = (broker.host, broker.port)
         self._changed = Condition()
@@ -38,7 +38,7 @@ class Gateway:
         self._client = Client(CallbackAPIVersion.VERSION2, protocol=MQTTProtocolVersion.MQTTv5)
         self._client.on_connect = lambda client, *_: client.subscribe("sensors/+/+", qos=2)
         self._client.on_subscribe = lambda *_: self._subscribed.set()
-        self._client.on_message = self._hear
+        self._client.on_message = self._receive
 
     def __enter__(self):
         self._client.connect(*self._address)
@@ -50,44 +50,44 @@ class Gateway:
         self._client.disconnect()
         self._client.loop_stop()
 
-    def tell(self, node, payload, *, retain=False):
+    def control(self, node, payload, *, retain=False):
         body = payload if isinstance(payload, bytes) else orjson.dumps(payload)
-        told = self._client.publish(f"{self._prefix}/control/{node}", body, qos=1, retain=retain)
-        told.wait_for_publish(PATIENCE)
+        published = self._client.publish(f"{self._prefix}/control/{node}", body, qos=1, retain=retain)
+        published.wait_for_publish(PATIENCE)
 
-    def hear_all(self, fleet):
-        """Wait until everything that the fleet published has arrived, and return it."""
+    def await_all(self, fleet):
+        """Wait until all publications of the fleet have arrived, and return them."""
         n_published = fleet.counters["published"]
         with self._changed:
-            assert self._changed.wait_for(lambda: self.n_heard >= n_published, PATIENCE)
-        assert self.n_heard == n_published
-        return self.heard
+            assert self._changed.wait_for(lambda: self.n_received >= n_published, PATIENCE)
+        assert self.n_received == n_published
+        return self.received
 
     @property
-    def n_heard(self):
-        return sum(len(readings) for readings in self.heard.values())
+    def n_received(self):
+        return sum(len(readings) for readings in self.received.values())
 
-    def _hear(self, _client, _data, message):
+    def _receive(self, _client, _data, message):
         if message.topic.startswith(f"sensors/{self._prefix}"):
             with self._changed:
-                self.heard[message.topic].append(orjson.loads(message.payload))
+                self.received[message.topic].append(orjson.loads(message.payload))
                 self._changed.notify_all()
 
 
 def run(fleet, broker, **options):
-    """Run the fleet as fast as can be and return the ticks that it went through."""
+    """Run the fleet as fast as possible and return its ticks."""
     ticks = []
     fleet.run(broker.host, broker.port, **{"tick_seconds": 0.0, "on_tick": ticks.append, **options})
     return ticks
 
 
-def test_what_arrives_is_what_the_policy_sends(broker):
+def test_the_messages_of_a_policy_arrive(broker):
     fleet = Fleet(
         {"policy-1": {"light": LIGHT}}, period=2.0, channels=["light@flag:300", "light", '"light"@mean:3']
     )
     with Gateway(broker, "policy") as gateway:
         assert run(fleet, broker, start_time=100.0) == list(range(8))
-        heard = gateway.hear_all(fleet)
+        heard = gateway.await_all(fleet)
     assert set(heard) == {
         f"sensors/policy-1/{channel}" for channel in ("light@flag:300", "light", '"light"@mean:3')
     }
@@ -101,13 +101,13 @@ def test_what_arrives_is_what_the_policy_sends(broker):
     assert fleet.meter.joules == fleet.counters["published"] == 7 + 4 + 2
 
 
-def test_all_nodes_of_recorded_pairs_are_heard(broker):
+def test_messages_of_all_nodes_of_recorded_pairs_arrive(broker):
     pairs = SameSource().sample(n_pairs=20, n_ticks=15, seed=1)
     nodes = {f"pairs-{node}": columns for node, columns in nodes_of(pairs).items()}
     fleet = Fleet(nodes, period=1.0, profile="cc2420", channels=["temperature", "light@delta:20"])
     with Gateway(broker, "pairs") as gateway:
         run(fleet, broker)
-        heard = gateway.hear_all(fleet)
+        heard = gateway.await_all(fleet)
     for node, columns in nodes.items():
         assert [reading["v"] for reading in heard[f"sensors/{node}/temperature"]] == columns[
             "temperature"
@@ -124,63 +124,63 @@ def test_every_quality_of_service_delivers(broker, qos):
     fleet = Fleet({f"qos{qos}-1": {"light": LIGHT}}, period=1.0, channels=["light"])
     with Gateway(broker, f"qos{qos}") as gateway:
         run(fleet, broker, qos=qos)
-        assert len(gateway.hear_all(fleet)[f"sensors/qos{qos}-1/light"]) == 7
+        assert len(gateway.await_all(fleet)[f"sensors/qos{qos}-1/light"]) == 7
 
 
-def test_a_retained_order_is_obeyed_from_the_first_tick(broker):
+def test_a_retained_control_message_takes_effect_at_the_first_tick(broker):
     fleet = Fleet({"retained-1": {"light": LIGHT}, "retained-2": {"light": LIGHT}}, period=1.0, prefix="retained")
     with Gateway(broker, "retained") as gateway:
-        gateway.tell("retained-1", {"channels": ["light@every:2"]}, retain=True)
-        gateway.tell("retained-9", {"channels": ["light"]}, retain=True)
+        gateway.control("retained-1", {"channels": ["light@every:2"]}, retain=True)
+        gateway.control("retained-9", {"channels": ["light"]}, retain=True)
         run(fleet, broker)
-        heard = gateway.hear_all(fleet)
+        heard = gateway.await_all(fleet)
     assert list(heard) == ["sensors/retained-1/light@every:2"]
     assert [reading["t"] for reading in heard["sensors/retained-1/light@every:2"]] == [0.0, 2.0, 4.0, 6.0]
     assert fleet.counters["controls"] == 1
     assert fleet.counters["foreign_controls"] == 1
 
 
-def test_many_retained_orders_are_obeyed_from_the_first_tick(broker):
+def test_many_retained_control_messages_take_effect_at_the_first_tick(broker):
     fleet = Fleet({f"many-{number}": {"light": LIGHT} for number in range(100)}, period=1.0, prefix="many")
     with Gateway(broker, "many") as gateway:
         for number in range(100):
-            gateway.tell(f"many-{number}", {"channels": ["light"]}, retain=True)
+            gateway.control(f"many-{number}", {"channels": ["light"]}, retain=True)
         run(fleet, broker)
-        heard = gateway.hear_all(fleet)
+        heard = gateway.await_all(fleet)
     assert len(heard) == 100
     assert {readings[0]["t"] for readings in heard.values()} == {0.0}
 
 
-def test_a_fleet_ends_once_all_its_nodes_are_told_to_be_silent(broker):
+def test_a_fleet_ends_once_all_its_nodes_are_silenced(broker):
     readings = {f"silence-{number}": {"light": np.arange(3000.0)} for number in (1, 2)}
     fleet = Fleet(readings, period=1.0, prefix="silence", channels=["light"])
     with Gateway(broker, "silence") as gateway:
 
         def decide(tick):
             if tick == 5:
-                gateway.tell("silence-1", {"channels": []})
+                gateway.control("silence-1", {"channels": []})
             if tick == 30:
-                gateway.tell("silence-2", {"channels": []})
+                gateway.control("silence-2", {"channels": []})
 
         run(fleet, broker, tick_seconds=0.005, on_tick=decide)
-        heard = gateway.hear_all(fleet)
+        heard = gateway.await_all(fleet)
     first, second = (len(heard[f"sensors/silence-{number}/light"]) for number in (1, 2))
     assert 6 <= first < second < 3000
 
 
-def test_orders_change_while_running(broker):
+def test_channels_change_during_a_run(broker):
     fleet = Fleet({"change-1": {"light": np.arange(3000.0)}}, period=1.0, prefix="change", channels=["light"])
     with Gateway(broker, "change") as gateway:
 
         def widen(tick):
             if tick == 3:
-                gateway.tell("change-1", {"channels": ["light", "light@every:1000"]})
+                gateway.control("change-1", {"channels": ["light", "light@every:1000"]})
             if fleet.counters["controls"]:
                 stop.set()
 
         stop = Event()
         run(fleet, broker, tick_seconds=0.005, on_tick=widen, stop=stop)
-        heard = gateway.hear_all(fleet)
+        heard = gateway.await_all(fleet)
     asked = heard["sensors/change-1/light@every:1000"]
     assert len(asked) == 1
     assert asked[0]["v"] == asked[0]["t"] > 3
@@ -206,7 +206,7 @@ def test_orders_change_while_running(broker):
         b"[" * 100_000,
     ],
 )
-def test_a_malformed_order_is_counted_and_ignored(broker, payload):
+def test_a_malformed_control_message_is_counted_and_ignored(broker, payload):
     fleet = Fleet({"bad-1": {"light": np.arange(3000.0)}}, period=1.0, prefix="bad", channels=["light"])
     stop, ticks = Event(), []
     with Gateway(broker, "bad") as gateway:
@@ -214,31 +214,31 @@ def test_a_malformed_order_is_counted_and_ignored(broker, payload):
         def mislead(tick):
             ticks.append(tick)
             if tick == 2:
-                gateway.tell("bad-1", payload)
+                gateway.control("bad-1", payload)
             if fleet.counters["malformed_controls"]:
                 stop.set()
 
         run(fleet, broker, tick_seconds=0.005, on_tick=mislead, stop=stop)
-        heard = gateway.hear_all(fleet)
+        heard = gateway.await_all(fleet)
     assert fleet.counters["malformed_controls"] == 1
     assert fleet.counters["controls"] == 0
     assert len(heard["sensors/bad-1/light"]) == len(ticks) < 3000
 
 
-def test_a_node_that_is_not_told_again_stops_by_itself(broker):
+def test_a_node_stops_after_stop_after_seconds(broker):
     fleet = Fleet({"stop-1": {"light": np.arange(200.0)}}, period=0.5, prefix="stop")
     with Gateway(broker, "stop") as gateway:
-        gateway.tell("stop-1", b'{"channels":["light"],"stop_after":1.5}', retain=True)
+        gateway.control("stop-1", b'{"channels":["light"],"stop_after":1.5}', retain=True)
         run(fleet, broker)
-        assert len(gateway.hear_all(fleet)["sensors/stop-1/light"]) == 3
+        assert len(gateway.await_all(fleet)["sensors/stop-1/light"]) == 3
     assert fleet.counters["controls"] == 1
 
 
 @pytest.mark.parametrize("stop_after", [b"0", b"-1", b'"1"', b"NaN", b"[]", b"true", b"1e308"])
-def test_an_order_to_stop_at_no_time_is_malformed(broker, stop_after):
+def test_an_invalid_stop_after_is_malformed(broker, stop_after):
     fleet = Fleet({"never-1": {"light": np.arange(200.0)}}, period=0.01, prefix="never")
     with Gateway(broker, "never") as gateway:
-        gateway.tell("never-1", b'{"channels":["light"],"stop_after":' + stop_after + b"}", retain=True)
+        gateway.control("never-1", b'{"channels":["light"],"stop_after":' + stop_after + b"}", retain=True)
         run(fleet, broker, max_ticks=2)
     assert (fleet.counters["malformed_controls"], fleet.meter.messages) == (1, 0)
 
@@ -248,7 +248,7 @@ def test_an_empty_battery_ends_the_node_and_dead_nodes_end_the_run(broker):
     fleet = Fleet(readings, period=1.0, battery_joules=5.5, channels=["light"])
     with Gateway(broker, "battery") as gateway:
         ticks = run(fleet, broker)
-        heard = gateway.hear_all(fleet)
+        heard = gateway.await_all(fleet)
     assert [len(readings) for readings in heard.values()] == [5, 5]
     assert ticks == list(range(7))
     assert fleet.meter.joules == 10.0
@@ -265,7 +265,7 @@ def test_a_battery_in_joules_pays_for_bytes(broker):
     )
     with Gateway(broker, "joules") as gateway:
         run(fleet, broker)
-        assert len(gateway.hear_all(fleet)["sensors/joules-1/light"]) == 3
+        assert len(gateway.await_all(fleet)["sensors/joules-1/light"]) == 3
 
 
 def test_lost_messages_cost_energy_and_leave_gaps(broker):
@@ -274,10 +274,10 @@ def test_lost_messages_cost_energy_and_leave_gaps(broker):
     again = Fleet(readings, period=1.0, link=Link(loss=0.3), seed=4, channels=["light"])
     with Gateway(broker, "lossy") as gateway:
         run(fleet, broker)
-        first = list(gateway.hear_all(fleet)["sensors/lossy-1/light"])
-        gateway.heard.clear()
+        first = list(gateway.await_all(fleet)["sensors/lossy-1/light"])
+        gateway.received.clear()
         run(again, broker)
-        assert gateway.hear_all(again)["sensors/lossy-1/light"] == first
+        assert gateway.await_all(again)["sensors/lossy-1/light"] == first
     assert fleet.counters["published"] + fleet.counters["lost"] == fleet.meter.messages == 100
     assert 10 < fleet.counters["lost"] < 50
     assert_array_equal([reading["v"] for reading in first], [reading["seq"] for reading in first])
@@ -287,16 +287,16 @@ def test_max_silence_is_in_seconds(broker):
     fleet = Fleet({"quiet-1": {"light": np.ones(12)}}, period=2.0, channels=["light@delta:5"], max_silence=6.0)
     with Gateway(broker, "quiet") as gateway:
         run(fleet, broker)
-        heard = gateway.hear_all(fleet)["sensors/quiet-1/light@delta:5"]
+        heard = gateway.await_all(fleet)["sensors/quiet-1/light@delta:5"]
     assert [reading["t"] for reading in heard] == [0.0, 6.0, 12.0, 18.0]
 
 
-def test_each_node_may_send_channels_of_its_own(broker):
+def test_each_node_may_have_its_own_channels(broker):
     readings = {"own-1": {"light": LIGHT}, "own-2": {"light": LIGHT}, "own-3": {"light": LIGHT}}
     fleet = Fleet(readings, period=1.0, channels={"own-1": ["light"], "own-2": ["light@every:8"]})
     with Gateway(broker, "own") as gateway:
         run(fleet, broker)
-        heard = gateway.hear_all(fleet)
+        heard = gateway.await_all(fleet)
     assert {topic: len(readings) for topic, readings in heard.items()} == {
         "sensors/own-1/light": 7,
         "sensors/own-2/light@every:8": 1,
@@ -313,7 +313,7 @@ def test_a_run_ends_after_max_ticks_or_when_stopped(broker):
     assert run(fleet(), broker, stop=stop) == []
 
 
-def test_a_broker_that_is_not_there_is_named():
+def test_an_unreachable_broker_is_named():
     port = free_port()
     with pytest.raises(TransportError, match=f"broker {re.escape(HOST)}:{port} cannot be reached"):
         Fleet({"n": {"light": LIGHT}}, period=1.0).run(HOST, port)
@@ -325,7 +325,7 @@ def test_a_broker_that_refuses_is_named():
         run(Fleet({"n": {"light": LIGHT}}, period=1.0), strict)
 
 
-def test_a_broker_that_comes_back_gets_everything():
+def test_a_restarted_broker_receives_everything():
     fleet = Fleet({"back-1": {"light": np.arange(20.0)}}, period=1.0, prefix="back", channels=["light"])
     with Broker() as restarting:
 
@@ -339,7 +339,7 @@ def test_a_broker_that_comes_back_gets_everything():
     assert fleet.counters["published"] == 20
 
 
-def test_a_broker_that_stays_away_is_named(monkeypatch):
+def test_a_broker_that_does_not_return_is_an_error(monkeypatch):
     monkeypatch.setattr(sensors_sim._connection, "_PATIENCE", 1.0)
     fleet = Fleet({"away-1": {"light": np.arange(20.0)}}, period=1.0, channels=["light"])
     with Broker() as leaving, pytest.raises(TransportError, match="did not acknowledge all messages"):
@@ -357,7 +357,7 @@ def test_names_that_cannot_be_topic_levels_are_refused(word):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"period": 0.0}, "period is 0.0"),
         ({"max_silence": 0.5}, "max_silence is 0.5"),
@@ -367,8 +367,8 @@ def test_names_that_cannot_be_topic_levels_are_refused(word):
         ({"channels": {"m": ["light"]}}, "channels names node 'm'"),
     ],
 )
-def test_slips_are_answered_with_the_offending_value(options, said):
-    with pytest.raises(ValueError, match=said):
+def test_slips_are_answered_with_the_offending_value(options, message):
+    with pytest.raises(ValueError, match=message):
         Fleet({"n": {"light": LIGHT}}, **{"period": 1.0, **options})
 
 
@@ -378,8 +378,8 @@ def test_one_text_is_not_a_sequence_of_channels():
 
 
 @pytest.mark.parametrize(
-    ("options", "said"), [({"qos": 3}, "qos is 3"), ({"tick_seconds": -1.0}, "tick_seconds is -1.0")]
+    ("options", "message"), [({"qos": 3}, "qos is 3"), ({"tick_seconds": -1.0}, "tick_seconds is -1.0")]
 )
-def test_slips_of_a_run_are_answered_before_the_broker_is_tried(options, said):
-    with pytest.raises(ValueError, match=said):
+def test_invalid_options_of_a_run_are_refused_before_connecting(options, message):
+    with pytest.raises(ValueError, match=message):
         Fleet({"n": {"light": LIGHT}}, period=1.0).run(HOST, free_port(), **options)

@@ -1,4 +1,4 @@
-"""Sources have the statistics that they promise, nodes distort as they say, and pairs are a fair task."""
+"""Sources have the documented statistics, nodes distort as documented, and pairs are a fair task."""
 
 import math
 
@@ -42,21 +42,21 @@ def test_a_source_is_reproducible_finite_and_of_its_shape(source):
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_a_source_has_the_same_law_at_its_first_and_last_tick(source):
+def test_a_source_has_the_same_distribution_at_its_first_and_last_tick(source):
     values = source.sample(20_000, 40, 1.0, rng())
     assert values[:, 0].mean() == pytest.approx(values[:, -1].mean(), abs=0.1)
     assert values[:, 0].std() == pytest.approx(values[:, -1].std(), rel=0.05)
 
 
 @pytest.mark.parametrize("period", [0.5, 4.0])
-def test_autoregressive_keeps_its_deviation_and_memory_at_any_period(period):
+def test_autoregressive_has_its_deviation_and_memory_at_any_period(period):
     values = SOURCES[0].sample(20_000, 9, period, rng())
     assert values.std() == pytest.approx(2.0, rel=0.02)
     correlation = np.corrcoef(values[:, 0], values[:, 8])[0, 1]
     assert correlation == pytest.approx(math.exp(-8 * period / 10.0), abs=0.02)
 
 
-def test_daily_cycle_repeats_after_a_day_with_each_source_its_own_height():
+def test_a_daily_cycle_repeats_after_a_day_and_each_source_has_its_own_amplitude():
     values = SOURCES[1].sample(2000, 200, 1.0, rng())
     assert_allclose(values[:, :100], values[:, 100:], atol=1e-9)
     heights = values.max(axis=1)
@@ -101,7 +101,7 @@ def test_a_node_samples_by_its_own_clock():
     assert drift.std() == pytest.approx(1e-3, rel=0.1)
 
 
-def test_times_already_known_are_kept():
+def test_given_times_are_used():
     physical = np.array([[0.0, 10.0, 20.0]])
     readings = NodeModel(clock_offset_spread=5.0).sense(physical, 1.0, rng(), times=np.array([[-1.0, 0.5, 9.0]]))
     assert_array_equal(readings.values, [[0.0, 5.0, 20.0]])
@@ -126,7 +126,7 @@ def test_quantised_values_are_multiples_within_half_a_step(values, quantum):
     assert (np.abs(measured - values) <= quantum / 2 + 1e-9).all()
 
 
-def test_a_link_loses_its_share_and_changes_nothing_else():
+def test_a_link_loses_its_share_and_changes_no_value():
     sent = rng().standard_normal((100, 200))
     sent[:, ::2] = np.nan
     arrived = Link(loss=0.3).deliver(sent, rng(1))
@@ -155,7 +155,7 @@ def test_a_battery_never_goes_below_zero(capacity, costs):
 def node(channels, *, battery=math.inf, link=None, max_silence=None, values=(280.0, 310.0, 320.0, 290.0, 295.0)):
     meter = EnergyMeter(profile("transmissions"))
     made = Node("n", {"light": np.array(values)}, meter, Battery(battery), link, max_silence=max_silence)
-    made.obey(channels, tick=0)
+    made.set_channels(channels, tick=0)
     return made, meter
 
 
@@ -163,7 +163,7 @@ def payloads(made, n_ticks=5):
     return [[message.payload for message in made.transmit(tick, float(tick))] for tick in range(n_ticks)]
 
 
-def test_a_node_sends_what_its_policies_say():
+def test_a_node_sends_by_its_policies():
     made, meter = node(["light@flag:300", "light@every:4"])
     assert payloads(made) == [
         [b'{"t":0.0,"v":0.0,"seq":0}', b'{"t":0.0,"v":280.0,"seq":0}'],
@@ -180,20 +180,20 @@ def test_a_node_repeats_itself_within_max_silence():
     assert [len(messages) for messages in payloads(made)] == [1, 0, 1, 0, 1]
 
 
-def test_a_new_channel_begins_its_policy_and_one_that_stays_goes_on():
+def test_a_new_channel_starts_its_policy_and_a_kept_one_continues():
     made, _ = node(["light@every:2"])
     made.transmit(0, 0.0)
-    made.obey(["light@every:2", "light@every:3"], tick=1)
+    made.set_channels(["light@every:2", "light@every:3"], tick=1)
     sent = [[message.channel for message in made.transmit(tick, 0.0)] for tick in range(1, 5)]
     assert sent == [["light@every:3"], ["light@every:2"], [], ["light@every:2", "light@every:3"]]
 
 
-def test_a_channel_that_comes_back_counts_on():
+def test_a_channel_that_returns_continues_its_sequence_numbers():
     made, _ = node(["light"])
     made.transmit(0, 0.0)
-    made.obey([], tick=1)
+    made.set_channels([], tick=1)
     assert made.is_done
-    made.obey(["light"], tick=2)
+    made.set_channels(["light"], tick=2)
     assert not made.is_done
     assert [message.payload for message in made.transmit(2, 2.0)] == [b'{"t":2.0,"v":320.0,"seq":1}']
 
@@ -203,24 +203,24 @@ def test_a_node_that_never_sent_is_not_done():
     assert not made.is_done
 
 
-def test_a_node_stops_by_itself_unless_it_is_told_again():
+def test_a_node_stops_after_n_ticks_unless_channels_are_set_again():
     made, _ = node([])
-    made.obey(["light"], tick=0, n_ticks=2)
+    made.set_channels(["light"], tick=0, n_ticks=2)
     sent = [len(made.transmit(tick, 0.0)) for tick in range(3)]
     assert (sent, made.is_done) == ([1, 1, 0], True)
-    made.obey(["light"], tick=3, n_ticks=1)
-    made.obey(["light"], tick=4)
+    made.set_channels(["light"], tick=3, n_ticks=1)
+    made.set_channels(["light"], tick=4)
     assert len(made.transmit(4, 4.0)) == 1
 
 
-def test_a_channel_that_is_refused_changes_nothing():
+def test_a_refused_channel_changes_nothing():
     made, _ = node(["light"])
     with pytest.raises(ValueError, match="node n has no column 'sound', only light"):
-        made.obey(["light@every:2", "sound"], tick=0)
+        made.set_channels(["light@every:2", "sound"], tick=0)
     assert [len(messages) for messages in payloads(made)] == [1] * 5
 
 
-def test_a_node_dies_of_the_message_that_it_cannot_pay():
+def test_a_node_dies_of_a_message_that_it_cannot_pay_for():
     made, meter = node(["light"], battery=2.5)
     assert [len(messages) for messages in payloads(made)] == [1, 1, 0, 0, 0]
     assert made.is_done
@@ -228,7 +228,7 @@ def test_a_node_dies_of_the_message_that_it_cannot_pay():
     assert meter.messages == 2
 
 
-def test_a_lost_message_costs_energy_and_a_number():
+def test_a_lost_message_costs_energy_and_a_sequence_number():
     made, meter = node(["light"], link=Link(loss=0.5), values=np.arange(200.0))
     messages = [made.transmit(tick, 0.0)[0] for tick in range(200)]
     assert 60 < sum(message.delivered for message in messages) < 140
@@ -236,7 +236,7 @@ def test_a_lost_message_costs_energy_and_a_number():
     assert meter.messages == 200
 
 
-def test_pairs_have_the_promised_shapes_names_and_share():
+def test_pairs_have_the_documented_shapes_names_and_share():
     pairs = SameSource(share_same=0.25).sample(n_pairs=40, n_ticks=7, period=2.0, seed=3)
     assert pairs.values.shape == (40, 7, 6)
     assert pairs.columns == (
@@ -249,14 +249,14 @@ def test_pairs_have_the_promised_shapes_names_and_share():
     assert pairs.period == 2.0
 
 
-def test_pairs_follow_their_seed():
+def test_pairs_depend_on_the_seed_only():
     one, again, other = (SameSource().sample(10, 20, seed=seed) for seed in (1, np.random.default_rng(1), 2))
     assert_array_equal(one.values, again.values)
     assert_array_equal(one.labels, again.labels)
     assert (one.values != other.values).any()
 
 
-def test_both_labels_have_the_same_law_of_one_node():
+def test_single_nodes_have_the_same_distribution_under_both_labels():
     pairs = SameSource().sample(4000, 2, seed=0)
     same = pairs.values[pairs.labels == "same", 0]
     different = pairs.values[pairs.labels == "different", 0]
@@ -274,13 +274,13 @@ def test_common_is_the_correlation_between_two_places():
 
 
 class Ramp:
-    """A source that shows the seconds, so that readings tell at what time they were taken."""
+    """A source whose value is the time in seconds, so that readings reveal when they were taken."""
 
     def sample(self, n_sources, n_ticks, period, rng):  # noqa: ARG002 - the interface of a Source
         return np.tile(period * np.arange(n_ticks), (n_sources, 1))
 
 
-def test_a_node_keeps_one_clock_for_all_its_quantities():
+def test_a_node_has_one_clock_for_all_its_quantities():
     quantities = tuple(Quantity(name, 0.0, Ramp(), NodeModel(clock_offset_spread=2.0)) for name in ("x", "y"))
     values = SameSource(quantities, common=0.0).sample(50, 40, seed=0).values
     assert_array_equal(values[..., 0:2], values[..., 2:4])
@@ -288,7 +288,7 @@ def test_a_node_keeps_one_clock_for_all_its_quantities():
 
 
 def evidence(values):
-    """Differences, correlations and spreads of the differences of each quantity, from whole prefixes."""
+    """Return differences, correlations and spreads of differences of each quantity, over whole prefixes."""
     a, b = values[..., 0::2], values[..., 1::2]
     columns = [np.log(np.abs(a - b).mean(axis=1) + 1e-3)]
     if values.shape[1] > 1:
@@ -299,7 +299,7 @@ def evidence(values):
 
 
 @pytest.mark.parametrize(("n_ticks", "worst", "best"), [(1, 0.85, 0.95), (10, 0.96, 0.998), (50, 0.99, 1.01)])
-def test_a_tick_mostly_decides_and_fifty_do(n_ticks, worst, best):
+def test_one_tick_mostly_suffices_and_fifty_do(n_ticks, worst, best):
     pairs = SameSource().sample(800, 60, seed=5)
     model = make_pipeline(StandardScaler(), LogisticRegression())
     accuracy = cross_val_score(model, evidence(pairs.values[:, :n_ticks]), pairs.labels, cv=5).mean()
@@ -315,7 +315,7 @@ def test_nodes_have_the_columns_of_their_role():
 
 
 @pytest.mark.parametrize(
-    ("slip", "said"),
+    ("mistake", "message"),
     [
         (lambda: Autoregressive(deviation=-1.0, memory=1.0), "deviation is -1.0"),
         (lambda: Autoregressive(deviation=1.0, memory=0.0), "memory is 0.0"),
@@ -337,6 +337,6 @@ def test_nodes_have_the_columns_of_their_role():
         (lambda: node([], values=[[1.0], [2.0]]), r"shape \(2, 1\)"),
     ],
 )
-def test_slips_are_answered_with_the_offending_value(slip, said):
-    with pytest.raises(ValueError, match=said):
-        slip()
+def test_invalid_arguments_are_refused_with_their_value(mistake, message):
+    with pytest.raises(ValueError, match=message):
+        mistake()
