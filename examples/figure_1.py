@@ -1,4 +1,4 @@
-"""Plot Figure 1 of the StreamRelief paper: a feature's weights as time passes, and when it is expected to decide.
+"""Plot Figure 1 of the StreamRelief paper: a feature's weights over time, and when it is expected to decide.
 
     python examples/figure_1.py [figure_1.png]
 
@@ -16,13 +16,13 @@ from streamfs.errors import StreamfsError
 
 
 def main(path: str = "figure_1.png") -> None:
-    """Draw what the agreement of two light sensors is worth, extrapolated to four times the recorded ticks."""
+    """Draw the weights of the correlation of two light sensors, extrapolated to four times the recorded ticks."""
     streams = StreamSet(*SameSource().sample(n_pairs=150, n_ticks=30, period=30.0))
     names = [f"correlation(a.{quantity}, b.{quantity})" for quantity in ("light", "temperature", "humidity")]
     table = tabulate(streams, [fx.get(name) for name in names])
     selector = StreamRelief(Costs(np.ones(3)), confidence=0.8, horizon=120, extrapolation="saturating").fit(table)
     selector.plot(0, names[0]).savefig(path)
-    print(f"{names[0]}: expected to cost {selector.expected_cost_[0]:.1f} of 120 ticks; drawn in {path}")
+    print(f"{names[0]}: expected to cost {selector.expected_cost_[0]:.1f} of 120 ticks; plotted to {path}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Make a feature of your own from a plain Python function, train with it, and load the model again.
+"""Make a feature from a plain Python function, train with it, and load the model again.
 
 python examples/own_feature.py
 """
@@ -15,7 +15,7 @@ from streamfs import Procedure, StreamSet, evaluate, train
 
 
 def median_gap(values: np.ndarray, _times: np.ndarray) -> float:
-    """Median distance of two columns: `values` has shape (n_samples, 2), the oldest sample first."""
+    """Return the median distance of two columns; `values` has shape (n_samples, 2), oldest sample first."""
     return float(np.median(np.abs(values[:, 0] - values[:, 1])))
 
 

@@ -1,4 +1,4 @@
-"""Rank features by StreamRelief, on a file or on simulated pairs of nodes: which are worth what they cost.
+"""Rank features by StreamRelief, on a file or on simulated pairs of nodes: which are worth their cost.
 
 python examples/rank_features.py [STREAMS.csv]
 """
@@ -8,8 +8,8 @@ import sys
 from sensors_sim.same_source import SameSource
 from streamfs import Costs, StreamRelief, StreamSet, tabulate
 from streamfs.cli.console import print_table
-from streamfs.costs.radio_profiles import profile
-from streamfs.data.default_features import default_features
+from streamfs.costs import profile
+from streamfs.data import default_features
 from streamfs.errors import StreamfsError
 
 

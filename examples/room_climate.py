@@ -1,8 +1,9 @@
-"""Same-source detection on real motes: tell whether two of them were in one room at one time.
+"""Same-source detection on real motes: whether two of them were in one room at the same time.
 
 Four motes measured a room sixty times (Morgner and others, ESORICS 2017). A pair is two motes of one measurement,
-or of two. Each is followed for its first 20 minutes, 10 seconds a tick, on the four sensor columns alone: what
-people did in the room would give the answer away, and so would absolute levels, hence only features of both motes.
+or of two different ones. Each is followed for its first 20 minutes, 10 seconds a tick, by the four sensor columns
+only: what people did in the room would give the answer away, and so would absolute levels, so only features of
+both motes are used.
 
     STREAMFS_DATA=... python examples/room_climate.py --out room
 """
@@ -12,13 +13,13 @@ from pathlib import Path
 
 from streamfs import evaluate, train
 from streamfs.cli.console import print_table, progress
+from streamfs.data import default_features
 from streamfs.data.datasets import room_climate_fold
-from streamfs.data.default_features import default_features
 from streamfs.errors import StreamfsError
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--every", type=int, default=1, help="take each so-many-th pair only")
+    parser.add_argument("--every", type=int, default=1, help="use only each EVERY-th pair")
     parser.add_argument("--out", type=Path, help="folder for the streams and the model")
     options = parser.parse_args()
     try:

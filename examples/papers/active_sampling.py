@@ -2,13 +2,15 @@
 
     STREAMFS_DATA=... python examples/papers/active_sampling.py [--out FOLDER] [--quick]
 
-Mushrooms are told edible or poisonous. Three features are known of all; each of the other 18 is extracted on a few
-mushrooms, actively or at random, to learn which is best. Table 1 is what the three alone give, Figure 1 how well
-the candidates are ranked, Figure 2 how well the error rate of one of them is known.
+Mushrooms are classified as edible or poisonous. Three features are known for all; each of the other 18 is
+extracted on a few mushrooms, chosen actively or at random, to find out which is best. Table 1 has the error with
+the three alone, Figure 1 shows how well the candidates are ranked, Figure 2 how well the error rate of one of
+them is known.
 
-What the paper leaves open is taken so: one draw of 4000 mushrooms serves all runs; the policies see the mushrooms
-in the same random order; a candidate can have the values that occur among all 8124. The prior of ones is also that
-of the regions, over all combinations of values (--prior 1), since Table 1 comes out with it and does not without.
+Choices that the paper leaves open: one draw of 4000 mushrooms serves all runs; the policies see the mushrooms in
+the same random order; a candidate can have the values that occur among all 8124. The prior of ones is also that
+of the regions, over all combinations of values (--prior 1), since Table 1 can be reproduced with it and not
+without.
 """
 
 import argparse
@@ -22,8 +24,8 @@ from joblib import Parallel, delayed
 from options import new_folder
 
 from feature_extractors.base import Array
+from streamfs import Instances
 from streamfs.cli.console import print_json, print_table, progress
-from streamfs.data.instances import Instances
 from streamfs.data.streams import Integers
 from streamfs.errors import DataError, StreamfsError
 from streamfs.selection.candidate import RecordedCandidates, mean_square_error, spearman
@@ -43,23 +45,11 @@ PRINTED = {
 }
 """Table 1: features, counted from 1, and the error rate in percent."""
 N_OTHER_DRAWS = 100
-CHUNK = 10  # runs that a process does at once
+CHUNK = 10  # runs in one piece of work
 
 
 class Mushrooms(NamedTuple):
-    """What is drawn from.
-
-    Parameters
-    ----------
-    values : ndarray of int of shape (n_mushrooms, 21)
-        Categories, as numbers from 0.
-    labels : ndarray of int of shape (n_mushrooms,)
-        Edible is 0, poisonous 1.
-    names : tuple of str
-        Of the features.
-    n_values : tuple of int
-        How many categories each has.
-    """
+    """Mushrooms: categories of 21 features as numbers from 0; labels, 0 is edible."""
 
     values: Integers
     labels: Integers
@@ -67,7 +57,7 @@ class Mushrooms(NamedTuple):
     n_values: tuple[int, ...]
 
     def take(self, rows: Integers) -> "Mushrooms":
-        """Some of them."""
+        """Return some of the mushrooms."""
         return self._replace(values=self.values[rows], labels=self.labels[rows])
 
 
@@ -85,17 +75,17 @@ def run(recorded: RecordedCandidates, seeds: list[tuple[int, ...]], budget: int)
 
 
 class Outcome(NamedTuple):
-    """What the runs with one set of previous features came to; policies in the order of `POLICIES`.
+    """Result of the runs with one set of previous features; policies in the order of `POLICIES`.
 
     Parameters
     ----------
     previous : tuple of int
-        The set.
+        The set of features.
     correlation : ndarray of shape (2, budget + 1)
         Figure 1: mean rank correlation with the true ranking.
     lead, lead_ci : float
-        By how much the active policy's correlation, averaged over the sample sizes, is above the random one's, and
-        half the 95 % confidence interval of that, over runs.
+        Mean advantage of the active policy's correlation over the random one's by sample sizes, and half
+        its 95 % confidence interval over runs.
     feature : str
         The candidate of Figure 2, on which the active policy has the largest advantage.
     mse : ndarray of shape (2, budget + 1)
@@ -111,7 +101,7 @@ class Outcome(NamedTuple):
 
     @classmethod
     def of(cls, previous: tuple[int, ...], names: Sequence[str], true: Array, curves: Array) -> "Outcome":
-        """Sum up runs of candidates with these names and true error rates."""
+        """Summarise runs of candidates with these names and true error rates."""
         correlations = spearman(np.moveaxis(curves, 2, 3), true)
         leads = (correlations[:, 0] - correlations[:, 1]).mean(axis=1)
         squares = mean_square_error(curves, true)
@@ -142,17 +132,17 @@ def read_mushrooms() -> Mushrooms:
 
 
 def regions_of(mushrooms: Mushrooms, previous: tuple[int, ...], prior: int) -> Regions:
-    """Sort them by class and features that are counted from 1."""
+    """Divide mushrooms into regions by class and features, which are counted from 1."""
     return make_regions(mushrooms.labels, mushrooms.values[:, [feature - 1 for feature in previous]], prior)
 
 
 def span(previous: tuple[int, ...]) -> str:
-    """Write features that are consecutive."""
+    """Write consecutive features as a range."""
     return f"{previous[0]}-{previous[-1]}"
 
 
 def table_1(database: Mushrooms, drawn: Mushrooms, rng: np.random.Generator) -> list[dict[str, Any]]:
-    """Error rates with the previous features alone, beside the printed: with a prior of ones, and with none."""
+    """Return error rates with the previous features alone, printed and ours, with a prior of ones and without."""
     draws = [
         database.take(rng.choice(len(database.labels), len(drawn.labels), replace=False))
         for _ in range(N_OTHER_DRAWS)
@@ -175,7 +165,7 @@ def table_1(database: Mushrooms, drawn: Mushrooms, rng: np.random.Generator) -> 
 
 
 def outcomes(drawn: Mushrooms, options: argparse.Namespace) -> Iterator[Outcome]:
-    """Run both policies with each set of previous features; the same for any number of processes."""
+    """Run both policies with each set of previous features."""
     with progress() as report:
         for index, previous in enumerate(PRINTED):
             others = [feature for feature in range(len(drawn.names)) if feature + 1 not in previous]
@@ -196,7 +186,7 @@ def outcomes(drawn: Mushrooms, options: argparse.Namespace) -> Iterator[Outcome]
 
 
 def as_json(found: list[Outcome]) -> dict[str, list[dict[str, Any]]]:
-    """Figures 1 and 2 for machines: the whole curves, from no values on."""
+    """Return the whole curves of Figures 1 and 2, from 0 values on."""
     names = [{"previous": outcome.previous} for outcome in found]
     leads = [{"lead": outcome.lead, "lead_ci": outcome.lead_ci} for outcome in found]
     return {
@@ -226,7 +216,7 @@ def print_figures(found: list[Outcome], budget: int) -> None:
             {"previous": span(o.previous), "lead": f"{o.lead:.3f} ±{o.lead_ci:.3f}", **at_sizes(o.correlation)}
             for o in found
         ],
-        "Figure 1: rank correlation after so many values of each candidate, active : random",
+        "Figure 1: rank correlation by the number of values of each candidate, active : random",
     )
     print_table(
         [{"previous": span(o.previous), "feature": o.feature, **at_sizes(o.mse)} for o in found],
@@ -250,14 +240,14 @@ def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--runs", type=int, default=500, help="of each policy with each set (default: %(default)s)"
+        "--runs", type=int, default=500, help="number of runs of each policy with each set (default: %(default)s)"
     )
-    parser.add_argument("--mushrooms", type=int, default=4000, help="how many are drawn")
+    parser.add_argument("--mushrooms", type=int, default=4000, help="number of mushrooms to draw")
     parser.add_argument("--budget", type=int, default=100, help="largest sample of a candidate")
     parser.add_argument("--prior", type=int, choices=[0, 1], default=1, help="instances added to each region")
-    parser.add_argument("--seed", type=int, default=0, help="of the draws (default: %(default)s)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
-    parser.add_argument("--quick", action="store_true", help="10 runs of 20 values: whether it works at all")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the draws (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="number of processes")
+    parser.add_argument("--quick", action="store_true", help="10 runs of 20 values, to try it out")
     parser.add_argument("--out", type=new_folder, help="folder for the figures")
     parser.add_argument("--json", action="store_true", help="print the tables as JSON")
     options = parser.parse_args()

@@ -1,14 +1,15 @@
-"""Dependency-aware ranking of Madelon: how soon the order of its 500 features settles, and what stopping saves.
+"""Dependency-aware ranking of Madelon: how soon the order of its 500 features is stable, and what stopping saves.
 
 Somol, Grim, Filip and Pudil, On stopping rules in dependency-aware feature ranking, CIARP 2013. As there: probes
 of up to 200 features, C and C^2 every 400 probes, and the accuracy of three nearest neighbours on the best 20
-features, here measured on the validation set after each check. What the paper leaves open: the quality of a probe
-is the accuracy of three nearest neighbours in five folds of the training set, and the rules' thresholds are ours.
+features, here measured on the validation set after each check. Choices that the paper leaves open: the quality of
+a probe is the accuracy of three nearest neighbours in five folds of the train set, and the rules' thresholds are
+ours.
 
     STREAMFS_DATA=... python examples/papers/dependency_aware.py [--plot dependency_aware.png]
 
-All rules are looked up in one long run: a ranking that has the rule stops at the same probe. The plot needs the
-extra `plot`.
+All rules are evaluated in one long run: a ranking with that rule stops at the same probe. The plot needs the extra
+`plot`.
 """
 
 import argparse
@@ -21,17 +22,16 @@ from typing import Any
 
 from options import picture, whole
 
+from streamfs import Instances
 from streamfs.base.progress import Progress
-from streamfs.classifiers.neighbours import NeighborsClassifier
+from streamfs.classifiers import NeighborsClassifier
 from streamfs.cli.console import print_json, print_table, progress
 from streamfs.data.datasets import folder
-from streamfs.data.instances import Instances
 from streamfs.errors import StreamfsError
-from streamfs.selection.criteria import WrapperAccuracy
-from streamfs.selection.dependency_aware import DependencyAwareRanking
+from streamfs.selection import DependencyAwareRanking, WrapperAccuracy
 from streamfs.selection.stopping import Check, OrderChange, RelativeValueChange, StoppingRule, ValueChange
 
-N_BEST = 20  # so many features of Madelon are no noise
+N_BEST = 20  # features of Madelon that are not noise
 CHECK_EVERY = 400  # probes
 
 RULES: dict[str, StoppingRule] = {
@@ -48,20 +48,9 @@ THREE_NEAREST = NeighborsClassifier(n_neighbors=3)
 
 @dataclass
 class Watch:
-    """A stopping rule that never stops: at each check it measures how good the best features are.
+    """A stopping rule that never stops: at each check it measures the accuracy with the best features.
 
-    Parameters
-    ----------
-    training, validation : Instances
-        To learn from, and to be judged on.
-    report : callable
-        Told of the progress.
-    n_probes : int
-        How many there will be.
-    rows : list
-        What was measured, a row a check.
-    stopped : dict
-        The index of the first check at which each rule would stop.
+    `rows` has a row for each check, and `stopped` the index of the first check at which each rule would stop.
     """
 
     training: Instances
@@ -72,12 +61,12 @@ class Watch:
     stopped: dict[str, int] = field(default_factory=dict)
 
     def __call__(self, checks: Sequence[Check]) -> bool:
-        """Measure the accuracy on the validation set, and ask the rules."""
+        """Measure the accuracy on the validation set, and apply the rules."""
         latest = checks[-1]
         self.report("probes", latest.n_probes, self.n_probes)
         best = latest.ranking[:N_BEST]
-        learnt = THREE_NEAREST.fit(self.training.values[:, best], self.training.labels)
-        accuracy = float(learnt.score(self.validation.values[:, best], self.validation.labels))
+        fitted = THREE_NEAREST.fit(self.training.values[:, best], self.training.labels)
+        accuracy = float(fitted.score(self.validation.values[:, best], self.validation.labels))
         changes = {"C": latest.order_change, "C^2": latest.value_change}
         self.rows.append({"probes": latest.n_probes, "accuracy": accuracy, **changes})
         for name, rule in RULES.items():
@@ -86,7 +75,7 @@ class Watch:
         return False
 
     def rules(self) -> list[dict[str, Any]]:
-        """Where each rule stops, what that saves, and how much better the features become without it."""
+        """Return where each rule stops, what that saves, and the gain in accuracy without it."""
         end, found = self.rows[-1], []
         for name in RULES:
             at = self.rows[self.stopped.get(name, -1)]
@@ -106,20 +95,25 @@ def options() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--probes", type=whole(CHECK_EVERY), default=10_000, help="how many to draw (default: %(default)s)"
+        "--probes", type=whole(CHECK_EVERY), default=10_000, help="number of probes (default: %(default)s)"
     )
-    parser.add_argument("--seed", type=whole(0), default=0, help="of the probes (default: %(default)s)")
+    parser.add_argument("--seed", type=whole(0), default=0, help="seed of the probes (default: %(default)s)")
     parser.add_argument(
-        "--jobs", type=whole(1), default=os.cpu_count() or 1, help="threads; by default one a core"
+        "--jobs",
+        type=whole(1),
+        default=os.cpu_count() or 1,
+        help="number of threads; by default one for each core",
     )
     parser.add_argument("--quick", action="store_true", help="200 probes and a fifth of the rows, to try it out")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--plot", type=picture, metavar="FILE", help="draw it; the ending names the format")
+    parser.add_argument(
+        "--plot", type=picture, metavar="FILE", help="plot to this file; the suffix names the format"
+    )
     return parser.parse_args()
 
 
 def main(asked: argparse.Namespace) -> None:
-    """Rank the features, and say what was measured on the way."""
+    """Rank the features, and report the measurements."""
     training, validation = (
         Instances.read(folder() / f"madelon/madelon_{part}.csv.gz") for part in ("train", "valid")
     )
@@ -146,7 +140,7 @@ def main(asked: argparse.Namespace) -> None:
 
 
 def draw(watch: Watch, path: Path) -> None:
-    """Draw what was measured, and where the rules stop."""
+    """Draw the measurements, and where the rules stop."""
     from streamfs.experiments.plots import save  # noqa: PLC0415 - matplotlib is an extra
     from streamfs.experiments.selection_plots import probes_figure  # noqa: PLC0415 - the same
 

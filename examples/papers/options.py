@@ -1,4 +1,4 @@
-"""What the programs of this folder take on their command lines."""
+"""Types of the command-line options of the programs in this folder."""
 
 from argparse import ArgumentTypeError
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from streamfs.cli.parameters import PICTURES
 
 
 def whole(least: int) -> Callable[[str], int]:
-    """Take a whole number, at least so large."""
+    """Return a type: a whole number of at least `least`."""
 
     def read(text: str) -> int:
         try:
@@ -24,7 +24,7 @@ def whole(least: int) -> Callable[[str], int]:
 
 
 def above(least: float) -> Callable[[str], float]:
-    """Take a number above another."""
+    """Return a type: a number above `least`."""
 
     def read(text: str) -> float:
         try:
@@ -39,18 +39,18 @@ def above(least: float) -> Callable[[str], float]:
 
 
 def picture(text: str) -> Path:
-    """Take where a picture can be drawn."""
+    """Parse the path of a picture to draw."""
     path = Path(text)
     if path.suffix not in PICTURES:
         raise ArgumentTypeError(f"{text!r}, expected a file that ends in one of {', '.join(PICTURES)}")
     if path.is_dir() or not path.parent.is_dir():
-        raise ArgumentTypeError(f"{text!r}, expected a file in a folder that there is")
+        raise ArgumentTypeError(f"{text!r}, expected a file in an existing folder")
     return path
 
 
 def new_folder(text: str) -> Path:
-    """Take a folder that there is, or that can be made."""
+    """Parse a folder that exists or can be made."""
     path = Path(text)
     if not (path.is_dir() or (path.parent.is_dir() and not path.exists())):
-        raise ArgumentTypeError(f"{text!r}, expected a folder, or the name of one in a folder that there is")
+        raise ArgumentTypeError(f"{text!r}, expected a folder, or a new one in an existing folder")
     return path

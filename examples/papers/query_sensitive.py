@@ -1,20 +1,20 @@
-"""Query-sensitive selection: what features that a query adds gain over one subset for all queries.
+"""Query-sensitive selection: the gain of features that a query adds to the subset for all queries.
 
 Tong and Gu, Query-sensitive feature selection for lazy learners, CIDM 2007: tables 4 and 5, and the one-tailed
-paired t tests of hypotheses 1 to 4, on those of its data sets that are at hand. As there: one nearest neighbour,
+paired t tests of hypotheses 1 to 4, on those of its data sets that are available. As there: one nearest neighbour,
 ten folds, and a subset selected either by forward sequential selection (FSS) or by Relief. The folds are drawn ten
-times here, so that less is chance.
+times here, to reduce chance.
 
     STREAMFS_DATA=... python examples/papers/query_sensitive.py [--plot query_sensitive.png]
 
-What the paper leaves open, and differs for that reason: eta and how often LearnT goes through the instances; by
-which features it finds the nearest one (both are shown: the selected, and all); Relief's threshold (above 0 nearly
-all features are selected, and none is left to join); by what folds FSS judges a subset, here leaving out one; how
-far a missing value is, which counts in labor and colic, where 36 and 24 % are missing. Values are normalised by
-the ranges of the training folds, there by those of all instances. Its hepatitis has 2.43 % of missing values, the
-public file 5.67 %. Its breast-cancer cannot be right: all features are nominal, none can join, and yet the
-accuracy changes. Its Relief on glass, 20.56 %, is below the share of the largest class, 35.5 %: hardly a feature
-was left.
+The paper leaves open, and results differ for these reasons: eta, and how often LearnT iterates over the
+instances; the features by which the nearest instance is found (both choices are shown: the selected ones, and
+all); Relief's threshold (above 0 nearly all features are selected, and few are left to join); the folds by which
+FSS scores a subset, here leave-one-out; the distance of a missing value, which matters in labor and colic, where
+36 and 24 % are missing. Values are normalised by the ranges of the train folds, in the paper by those of all
+instances. The paper's hepatitis has 2.43 % of missing values, the public file 5.67 %. Its breast-cancer results
+cannot be right: all features are nominal, so that none can join, and yet the accuracy changes. The accuracy of
+its Relief on glass, 20.56 %, is below the share of the largest class, 35.5 %: hardly a feature was left.
 """
 
 import argparse
@@ -32,15 +32,14 @@ from scipy.stats import ttest_rel
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import LeaveOneOut
 
+from streamfs import Instances, Relief
 from streamfs.base.progress import Progress
-from streamfs.classifiers.neighbours import NeighborsClassifier
+from streamfs.classifiers import NeighborsClassifier
 from streamfs.cli.console import print_json, print_table, progress, say
 from streamfs.data.datasets import folder
-from streamfs.data.instances import Instances, read_described
+from streamfs.data.instances import read_described
 from streamfs.errors import StreamfsError
-from streamfs.relief import Relief
-from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
-from streamfs.selection.sequential import SequentialSelector
+from streamfs.selection import QuerySensitiveNeighbors, SequentialSelector
 
 QSFS1, QSFS2, QSFS2_ALL = "+QSFS1", "+QSFS2", "+QSFS2 all"
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -52,7 +51,7 @@ SELECTORS = ("FSS", "Relief")
 METHODS = tuple(f"{selector}{variant}" for selector, variant in product(SELECTORS, ("", *VARIANTS)))
 ALL_FEATURES = "all features"
 
-PRINTED = {  # per cent right: FSS, FSS+QSFS1, FSS+QSFS2, Relief, Relief+QSFS1, Relief+QSFS2
+PRINTED = {  # accuracy in per cent: FSS, FSS+QSFS1, FSS+QSFS2, Relief, Relief+QSFS1, Relief+QSFS2
     "anneal": (88.98, 93.76, 97.10, 98.44, 98.22, 95.77),
     "anneal original": (78.29, 84.86, 92.43, 95.99, 96.10, 92.43),
     "autos": (77.56, 78.05, 77.56, 75.61, 76.59, 75.61),
@@ -83,13 +82,13 @@ HYPOTHESES = (
 HERE = ("autos", "breast-cancer", "credit-a", "diabetes", "glass", "hepatitis", "colic", "iris", "labor", "sonar")
 
 Figures = dict[str, dict[str, float]]
-"""A figure a method, a row a set."""
+"""A row for each set, a figure for each method."""
 
 
 def fold_outcomes(
     instances: Instances, test: npt.NDArray[np.bool_], asked: argparse.Namespace
 ) -> Iterator[tuple[str, int, int]]:
-    """Learn from the instances outside a fold: how many inside each method tells, by how many features in all."""
+    """Fit outside a fold; yield each method, its correct predictions inside, and the features it compares by."""
     X, y, nominal = instances.values[~test], instances.labels[~test], instances.nominal
     queries, truth = instances.values[test], instances.labels[test]
     nearest = NeighborsClassifier(1, nominal=nominal)
@@ -103,13 +102,13 @@ def fold_outcomes(
             )
             model.fit(X, y)
             if not variant:
-                model.lazy_ = replace(model.lazy_, thresholds=np.full(X.shape[1], np.inf))  # nothing joins
+                model.lazy_ = replace(model.lazy_, thresholds=np.full(X.shape[1], np.inf))  # no feature joins
             n_right = int(np.sum(model.predict(queries) == truth))
             yield f"{name}{variant}", n_right, int(model.query_subset(queries).sum())
 
 
 def folds_of(labels: npt.NDArray[Any], n_folds: int, random: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Deal shuffled instances out to folds, class by class."""
+    """Assign shuffled instances to folds, class by class."""
     shuffled = random.permutation(len(labels))
     fold = np.empty(len(labels), dtype=np.int64)
     fold[shuffled[np.argsort(labels[shuffled], kind="stable")]] = np.arange(len(labels)) % n_folds
@@ -117,7 +116,7 @@ def folds_of(labels: npt.NDArray[Any], n_folds: int, random: np.random.Generator
 
 
 def run(names: Sequence[str], asked: argparse.Namespace, report: Progress) -> tuple[Figures, Figures]:
-    """Return the per cent right of each method on each set, and by how many features it compares on average."""
+    """Return the accuracy in per cent of each method on each set, and the mean number of features compared."""
     accuracies, sizes = {}, {}
     for name in names:
         instances = read_described(folder() / "uci" / f"{name}.csv")
@@ -136,12 +135,12 @@ def run(names: Sequence[str], asked: argparse.Namespace, report: Progress) -> tu
 
 
 def printed(names: Sequence[str]) -> Figures:
-    """The paper's figures of some sets."""
+    """Return the paper's figures of some sets."""
     return {name: dict(zip(PRINTED_METHODS, PRINTED[name], strict=True)) for name in names}
 
 
 def t_value(figures: Figures, better: str, worse: str) -> float:
-    """Student's t of the differences, a pair a set."""
+    """Return Student's t of the differences, a pair for each set."""
     pairs = [(row[better], row[worse]) for row in figures.values()]
     return float(ttest_rel(*zip(*pairs, strict=True)).statistic)
 
@@ -162,7 +161,7 @@ def tests(accuracies: Figures) -> list[dict[str, Any]]:
 
 
 def table(figures: Figures, selector: str, beside: Figures | None = None) -> list[dict[str, Any]]:
-    """Return a row a set and one of means, with the print in brackets where it is to stand beside them."""
+    """Return a row for each set and one of means, with the printed figures in brackets if given."""
     rows = []
     prints = {} if beside is None else {**beside, "mean": mean(beside)}
     for name, row in {**figures, "mean": mean(figures)}.items():
@@ -176,7 +175,7 @@ def table(figures: Figures, selector: str, beside: Figures | None = None) -> lis
 
 
 def mean(figures: Figures) -> dict[str, float]:
-    """Means over the sets."""
+    """Return means over the sets."""
     methods = next(iter(figures.values()))
     return {method: float(np.mean([row[method] for row in figures.values()])) for method in methods}
 
@@ -185,25 +184,29 @@ def options() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--eta", type=above(0), default=0.1, help="how fast thresholds are learnt (default: %(default)s)"
+        "--eta", type=above(0), default=0.1, help="learning rate of the thresholds (default: %(default)s)"
     )
     parser.add_argument(
-        "--passes", type=whole(1), default=1, help="over the instances in LearnT (default: %(default)s)"
+        "--passes", type=whole(1), default=1, help="passes over the instances in LearnT (default: %(default)s)"
     )
     parser.add_argument(
-        "--threshold", type=above(-1), default=0.02, help="of Relief weights (default: %(default)s)"
+        "--threshold", type=above(-1), default=0.02, help="threshold of Relief weights (default: %(default)s)"
     )
-    parser.add_argument("--folds", type=whole(2), default=10, help="(default: %(default)s)")
-    parser.add_argument("--repeats", type=whole(1), default=10, help="of all folds (default: %(default)s)")
-    parser.add_argument("--seed", type=whole(0), default=0, help="of the folds (default: %(default)s)")
+    parser.add_argument("--folds", type=whole(2), default=10, help="number of folds (default: %(default)s)")
+    parser.add_argument(
+        "--repeats", type=whole(1), default=10, help="repetitions of all folds (default: %(default)s)"
+    )
+    parser.add_argument("--seed", type=whole(0), default=0, help="seed of the folds (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help="two folds of two small sets, to try it out")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--plot", type=picture, metavar="FILE", help="draw it; the ending names the format")
+    parser.add_argument(
+        "--plot", type=picture, metavar="FILE", help="plot to this file; the suffix names the format"
+    )
     return parser.parse_args()
 
 
 def main(asked: argparse.Namespace) -> None:
-    """Compare all methods on the sets at hand."""
+    """Compare all methods on the available sets."""
     names = HERE
     if asked.quick:
         names, asked.folds, asked.repeats = ("iris", "labor"), 2, 1
@@ -218,11 +221,11 @@ def main(asked: argparse.Namespace) -> None:
         print_json({"accuracies": accuracies, "features": sizes, "tests": tests(accuracies)})
         return
     for number, selector in enumerate(SELECTORS, start=4):
-        print_table(table(accuracies, selector, printed(names)), f"Table {number}: per cent right (print)")
-        print_table(table(sizes, selector), "Features by which a query is compared")
+        print_table(table(accuracies, selector, printed(names)), f"Table {number}: accuracy in per cent (printed)")
+        print_table(table(sizes, selector), "Number of features by which a query is compared")
     critical = student.ppf(0.95, len(names) - 1)
-    print_table(tests(accuracies), f"t of the differences, which at {critical:.3f} is significant (0.05)")
-    say(f"not at hand: {', '.join(name for name in PRINTED if name not in HERE)}")
+    print_table(tests(accuracies), f"t of the differences, significant (0.05) from {critical:.3f}")
+    say(f"not available: {', '.join(name for name in PRINTED if name not in HERE)}")
 
 
 if __name__ == "__main__":

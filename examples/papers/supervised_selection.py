@@ -1,18 +1,18 @@
-"""Wrappers and filters for kernel density classifiers: what they select, how much better it is, how long it takes.
+"""Wrappers and filters for kernel density classifiers: what they select, how errors change, how long it takes.
 
-Acuna and Coaquira, Feature selection for supervised classification: sequential selection around the standard
-and the adaptive kernel beside Relief, the Las Vegas filter (LVF) and FINCO, on the UCI sets at hand, as in slides
-35 to 37. A method that depends on chance is repeated ten times, on more than 20 features twenty times: as many
-features are taken as on average, those chosen most often. Relief looks at all instances: it is not random here.
+Acuna and Coaquira, Feature selection for supervised classification: sequential selection around the standard and
+the adaptive kernel, Relief, the Las Vegas filter (LVF) and FINCO, on the available UCI sets, as in slides 35 to
+37. A random method is repeated ten times, with more than 20 features twenty times: the mean number of features is
+taken, those chosen most often. Relief uses all instances: it is not random here.
 
     STREAMFS_DATA=... python examples/papers/supervised_selection.py [--plot supervised_selection.png]
 
-The text of the slides has neither the names of the twelve sets nor any figure, so what stands beside ours are the
-concluding remarks, slides 62 and 63. What they leave open: bandwidths (Silverman's), the folds by which a wrapper
-judges (five), the inconsistency levels (0.05). Errors are in ten folds; "after" as there, with the features that
-are selected on all instances, those tested included, which flatters; "honest" with one selection inside the
-training instances of each fold. SBS is left out where there are more than 20 features, and autos, as one of its
-classes has but three instances.
+The text of the slides has neither the names of the twelve sets nor any figures, so ours are compared with the
+concluding remarks, slides 62 and 63. Choices that the slides leave open: bandwidths (Silverman's), the folds by
+which a wrapper scores subsets (five), the inconsistency levels (0.05). Errors are in ten folds; "after" as in the
+slides, with features selected on all instances, including those tested, which flatters; "honest" with a selection
+on the train instances of each fold. SBS is left out if there are more than 20 features, and so is autos, one of
+whose classes has only three instances.
 """
 
 import argparse
@@ -29,20 +29,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from supervised_selection_remarks import Row, remarks
 
+from streamfs import Instances, ReliefF
 from streamfs.base.progress import Progress
+from streamfs.classifiers import KernelDensityClassifier
 from streamfs.classifiers.class_densities import KERNELS
-from streamfs.classifiers.kernel_density import KernelDensityClassifier
 from streamfs.cli.console import print_json, print_table, progress
 from streamfs.data.datasets import folder
-from streamfs.data.instances import Instances, read_described
+from streamfs.data.instances import read_described
 from streamfs.errors import StreamfsError
-from streamfs.relief import ReliefF
-from streamfs.selection.discretise import EqualWidthDiscretiser
+from streamfs.selection import EqualWidthDiscretiser, Finco, LasVegasFilter, RepeatedSelector, SequentialSelector
 from streamfs.selection.error_rates import cross_validation
-from streamfs.selection.finco import Finco
-from streamfs.selection.lvf import LasVegasFilter
-from streamfs.selection.repeated import RepeatedSelector
-from streamfs.selection.sequential import SequentialSelector
 
 SETS = (
     "iris",
@@ -57,7 +53,7 @@ SETS = (
     "colic",
     "sonar",
 )
-"""By their number of features."""
+"""In the order of their number of features."""
 LEVEL = 0.05
 MANY = 20  # features
 
@@ -65,12 +61,12 @@ Features = npt.NDArray[np.int64]
 
 
 def sequential(instances: Instances, kernel: str, **chosen: Any) -> SequentialSelector:
-    """Wrap a kernel density classifier."""
+    """Return sequential selection around a kernel density classifier."""
     return SequentialSelector(KernelDensityClassifier(kernel, instances.nominal), **chosen)
 
 
 def relief(instances: Instances) -> ReliefF:
-    """Relief with one near miss of each other class and squared differences; weights above 0 are selected."""
+    """Return Relief with one near miss of each other class and squared differences; select weights above 0."""
     return ReliefF(n_neighbors=1, power=2, nominal=instances.nominal, threshold=0.0)
 
 
@@ -91,11 +87,11 @@ class Method:
     Parameters
     ----------
     select : callable
-        Makes the selector for some instances, and for a wrapper with a kernel.
+        Makes the selector for some instances, and a wrapper's for a kernel.
     is_wrapper, is_random : bool
-        Whether it judges by a classifier, and whether it is to be repeated.
+        Whether it scores by a classifier, and whether to repeat it.
     most : int
-        It is not asked for more features than that.
+        Largest number of features that it is run on.
     """
 
     select: Callable[..., Any]
@@ -104,7 +100,7 @@ class Method:
     most: int = 10_000
 
     def selectors(self, instances: Instances) -> dict[str, Any]:
-        """One selector, by the kernels for which it selects."""
+        """Return the selectors by kernel; a filter has one for all kernels."""
         if self.is_wrapper:
             return {kernel: self.select(instances, kernel) for kernel in KERNELS}
         return {"": self.select(instances)}
@@ -121,7 +117,7 @@ METHODS = {
 
 
 class OnSelected(ClassifierMixin, BaseEstimator):
-    """A kernel density classifier on what a selector selects from the instances that it learns from, or on all."""
+    """A kernel density classifier on the features that a selector selects on its train instances, or on all."""
 
     def __init__(self, selector: Any, kernel: str, nominal: Sequence[int]) -> None:
         self.selector = selector
@@ -164,13 +160,13 @@ def outcomes(name: str, asked: argparse.Namespace, report: Progress) -> Iterator
     methods = {name: method for name, method in METHODS.items() if n_features <= method.most}
     for number, (title, method) in enumerate(methods.items()):
         report(name, number, len(methods))
-        for learnt_for, selector in method.selectors(instances).items():
+        for fitted_for, selector in method.selectors(instances).items():
             n_repetitions = times if method.is_random else 1
             repeated = RepeatedSelector(selector, n_repetitions, asked.seed) if method.is_random else selector
             started = process_time()
             selected = repeated.fit(X, y).get_support()
             seconds = (process_time() - started) / n_repetitions
-            for kernel in (learnt_for,) if learnt_for else KERNELS:
+            for kernel in (fitted_for,) if fitted_for else KERNELS:
                 yield {
                     "set": name,
                     "instances": len(y),
@@ -188,15 +184,15 @@ def outcomes(name: str, asked: argparse.Namespace, report: Progress) -> Iterator
 
 
 def settings(names: Sequence[str]) -> list[dict[str, Any]]:
-    """Mean per cent of the features that the filters select by other inconsistency levels, and by more tries."""
+    """Return the mean per cent of features that the filters select by inconsistency level and number of tries."""
     rows = []
     sets = [read_described(folder() / "uci" / f"{name}.csv") for name in names]
     for level in (0.0, 0.01, 0.05, 0.1):
         row: dict[str, Any] = {"level": level}
-        ways: dict[str, Callable[[Instances], Any]] = {"FINCO": lambda few, level=level: finco(few, level)}
+        selectors: dict[str, Callable[[Instances], Any]] = {"FINCO": lambda few, level=level: finco(few, level)}
         for tries in (50, 1000, 10_000):
-            ways[f"LVF {tries}"] = lambda few, level=level, tries=tries: lvf(few, level, tries)
-        for title, select in ways.items():
+            selectors[f"LVF {tries}"] = lambda few, level=level, tries=tries: lvf(few, level, tries)
+        for title, select in selectors.items():
             shares = [100.0 * select(few).fit(few.values, few.labels).get_support().mean() for few in sets]
             row[title] = float(np.mean(shares))
         rows.append(row)
@@ -204,7 +200,7 @@ def settings(names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def table(rows: Sequence[Row], kernel: str, what: str) -> list[dict[str, Any]]:
-    """A row a set, a column a method; errors also of all features."""
+    """Return a row for each set with a column for each method; errors also with all features."""
     found: dict[str, dict[str, Any]] = {}
     for row in rows:
         if row["kernel"] == kernel:
@@ -220,9 +216,9 @@ def table(rows: Sequence[Row], kernel: str, what: str) -> list[dict[str, Any]]:
 
 TABLES = {
     "selected": "features selected",
-    "after": "per cent wrong, features selected on all instances",
-    "honest": "per cent wrong, features selected in the folds",
-    "seconds": "seconds of CPU a selection",
+    "after": "error in per cent, features selected on all instances",
+    "honest": "error in per cent, features selected in the folds",
+    "seconds": "CPU seconds of a selection",
 }
 
 
@@ -232,17 +228,19 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--sets", nargs="+", choices=SETS, default=SETS, metavar="SET", help=f"by default all of {', '.join(SETS)}"
     )
-    parser.add_argument("--repeats", type=whole(1), help="of what depends on chance, and of the folds")
-    parser.add_argument("--folds", type=whole(2), default=10, help="for errors (default: %(default)s)")
-    parser.add_argument("--seed", type=whole(0), default=0, help="(default: %(default)s)")
+    parser.add_argument("--repeats", type=whole(1), help="repetitions of random selections and of the folds")
+    parser.add_argument("--folds", type=whole(2), default=10, help="folds for errors (default: %(default)s)")
+    parser.add_argument("--seed", type=whole(0), default=0, help="seed (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help="two small sets, two folds, once, to try it out")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--plot", type=picture, metavar="FILE", help="draw it; the ending names the format")
+    parser.add_argument(
+        "--plot", type=picture, metavar="FILE", help="plot to this file; the suffix names the format"
+    )
     return parser.parse_args()
 
 
 def warm_up() -> None:
-    """Select once by each method, so that no time is measured in which code is compiled or loaded."""
+    """Select once by each method, so that compiling and loading are not measured."""
     few = read_described(folder() / "uci" / f"{SETS[0]}.csv")
     for method in METHODS.values():
         for selector in method.selectors(few).values():

@@ -9,17 +9,11 @@ Row = dict[str, Any]
 
 WRAPPERS, FILTERS = ("SFS", "SFFS", "SBS"), ("Relief", "LVF", "FINCO")
 EVERYWHERE = ("SFS", "SFFS", *FILTERS)
-"""The methods that are tried on every set."""
+"""Methods that are run on every set."""
 
 
 class Outcomes:
-    """Means of what was measured, over the sets on which all of the methods compared were tried.
-
-    Parameters
-    ----------
-    rows : sequence of mapping
-        One a set, method and kernel.
-    """
+    """Means of the measurements over the sets on which all compared methods were run."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self.rows = [
@@ -33,7 +27,7 @@ class Outcomes:
         ]
 
     def means(self, what: str, methods: Sequence[str]) -> dict[str, float]:
-        """The mean of each method, over both kernels."""
+        """Return the mean of each method over both kernels."""
         tried = {name: {row["method"] for row in self.rows if row["set"] == name} for name in self.sets}
         common = [name for name, with_them in tried.items() if with_them.issuperset(methods)]
         return {
@@ -43,12 +37,12 @@ class Outcomes:
 
     @property
     def sets(self) -> list[str]:
-        """Names of the sets."""
+        """Return the names of the sets."""
         return list(dict.fromkeys(row["set"] for row in self.rows))
 
     @property
     def largest(self) -> "Outcomes":
-        """The outcomes on the half of the sets that have the most values."""
+        """Return the outcomes on the larger half of the sets."""
         sizes = {row["set"]: row["instances"] * row["features"] for row in self.rows}
         least = np.median(list(sizes.values()))
         return Outcomes([row for row in self.rows if sizes[row["set"]] >= least])
@@ -58,45 +52,29 @@ Holds = Callable[[dict[str, float]], bool]
 
 
 def least(*names: str) -> Holds:
-    """Whether the lowest means are those of some methods."""
+    """Test whether some methods have the lowest means."""
     return lambda means: set(sorted(means, key=means.__getitem__)[: len(names)]) == set(names)
 
 
 def most(name: str) -> Holds:
-    """Whether the highest mean is that of a method."""
+    """Test whether a method has the highest mean."""
     return lambda means: max(means, key=means.__getitem__) == name
 
 
 def alike(means: dict[str, float]) -> bool:
-    """Whether means differ by less than a point."""
+    """Test whether means differ by less than a point."""
     return max(means.values()) - min(means.values()) < 1.0
 
 
 def wrappers_gain(means: dict[str, float]) -> bool:
-    """Whether wrappers gain more than filters on average."""
+    """Test whether wrappers gain more than filters on average."""
     parts = ([mean for name, mean in means.items() if name in names] for names in (WRAPPERS, FILTERS))
     of_wrappers, of_filters = (float(np.mean(part)) for part in parts)
     return of_wrappers > of_filters
 
 
 class Remark(NamedTuple):
-    """What the slides conclude, and what it is tested by.
-
-    Parameters
-    ----------
-    text : str
-        The remark.
-    what : str
-        What is compared.
-    methods : tuple of str
-        Of which methods.
-    holds : callable
-        Whether it is true of their means.
-    unit : str
-        What the means are.
-    is_of_large : bool
-        Whether only the larger sets count.
-    """
+    """A conclusion of the slides, tested by the means of a measure over methods, maybe on large sets only."""
 
     text: str
     what: str
@@ -106,20 +84,20 @@ class Remark(NamedTuple):
     is_of_large: bool = False
 
     def test(self, outcomes: Outcomes) -> Row:
-        """Say whether it holds, and by what figures."""
+        """Test the remark, and return the figures."""
         means = (outcomes.largest if self.is_of_large else outcomes).means(self.what, self.methods)
         return said(self.text, means, self.unit, is_true=self.holds(means))
 
 
 REMARKS = (
-    Remark("among wrappers SFFS performs better", "after", WRAPPERS, least("SFFS"), "% wrong"),
-    Remark("the same, honestly", "honest", WRAPPERS, least("SFFS"), "% wrong"),
+    Remark("among wrappers SFFS performs better", "after", WRAPPERS, least("SFFS"), "% error"),
+    Remark("the same, honest", "honest", WRAPPERS, least("SFFS"), "% error"),
     Remark("among filters FINCO selects least", "share", FILTERS, least("FINCO"), "% of the features"),
     Remark("and takes longest", "seconds", FILTERS, most("FINCO"), "s"),
-    Remark("LVF and Relief perform alike", "after", ("LVF", "Relief"), alike, "% wrong"),
+    Remark("LVF and Relief perform alike", "after", ("LVF", "Relief"), alike, "% error"),
     Remark("but LVF takes longer", "seconds", ("LVF", "Relief"), most("LVF"), "s"),
     Remark("wrappers reduce the error more than filters", "gain", EVERYWHERE, wrappers_gain, "points less"),
-    Remark("the same, honestly", "honest gain", EVERYWHERE, wrappers_gain, "points less"),
+    Remark("the same, honest", "honest gain", EVERYWHERE, wrappers_gain, "points less"),
     Remark("Relief is the fastest", "seconds", EVERYWHERE, least("Relief"), "s"),
     Remark(
         "the more so on large sets", "seconds", EVERYWHERE, least("Relief"), "s, larger half", is_of_large=True
@@ -131,19 +109,19 @@ REMARKS = (
 
 
 def remarks(rows: Sequence[Row], by_settings: Sequence[Row]) -> list[Row]:
-    """Say of each remark of slides 62 and 63 whether it holds here, and by what figures."""
+    """Test each remark of slides 62 and 63, and return the figures."""
     at = {row["level"]: row for row in by_settings}
     tries = {name: at[0.05][f"LVF {name}"] for name in ("50", "1000", "10000")}
     levels = {f"at {level:g}": row["FINCO"] for level, row in at.items()}
     share = "% of the features"
     return [
         *(remark.test(Outcomes(rows)) for remark in REMARKS),
-        said("1000 tries of LVF do", tries, share, is_true=tries["1000"] - tries["10000"] < 5.0),
+        said("1000 tries of LVF suffice", tries, share, is_true=tries["1000"] - tries["10000"] < 5.0),
         said("a level near 0 selects more", levels, share, is_true=levels["at 0"] > levels["at 0.05"]),
     ]
 
 
 def said(text: str, means: dict[str, float], unit: str, *, is_true: bool) -> Row:
-    """A row of the table."""
+    """Return a row of the table."""
     figures = ", ".join(f"{name} {value:.3g}" for name, value in means.items())
     return {"remark": text, "here": "yes" if is_true else "no", "figures": f"{figures} {unit}"}
