@@ -16,7 +16,7 @@ from streamfs.data.streams import StreamSet
 from streamfs.experiments.sources import Motes
 from streamfs.training.learners import LEARNERS
 from streamfs.training.promises import Promise
-from streamfs.training.promises.plan import Plan
+from streamfs.training.promises.problem import PromiseProblem, SearchSettings
 
 PERIOD = 10.0
 N_UNSEEN = 20_000
@@ -112,12 +112,10 @@ class Setting:
         random = np.random.default_rng(seed)
         return StreamSet(*self.nodes.law.sample(n_streams, self.n_ticks, PERIOD, random))
 
-    def plan(
-        self, promise: Promise, seed: int, features: Sequence[tuple[str, str]], search: str = "floating"
-    ) -> Plan:
-        """Plan as `streamfs.train` does, with features as they are offered, on one processor."""
+    def plan(self, promise: Promise, seed: int, features: Sequence[tuple[str, str]]) -> PromiseProblem:
+        """Plan as `train_promised` does, with features as they are offered, on one processor."""
         streams = self.recorded(seed)
-        return Plan(
+        return PromiseProblem(
             streams,
             promise,
             offered(streams, features),
@@ -127,10 +125,7 @@ class Setting:
             min_leaf=2,
             time_limit=self.n_ticks,
             groups=None,
-            search=search,
-            vary=False,
-            seconds=None,
-            resume=None,
+            search=SearchSettings(vary=False),
             seed=seed,
             n_jobs=1,
             progress=quiet,

@@ -13,7 +13,7 @@ from figures import Figure, Parts, main, measure, processor, table
 
 import feature_extractors as fx
 from feature_extractors.base import Feature
-from streamfs import Promise, PromiseError, StreamSet, train
+from streamfs import Promise, PromiseError, StreamSet, train_promised
 from streamfs.base.progress import quiet
 from streamfs.cli.console import say
 from streamfs.costs.pricing import Pricing
@@ -26,7 +26,7 @@ from streamfs.selection.by_name import SELECTORS
 from streamfs.training.learners import LEARNERS
 from streamfs.training.promises.cheapest import Judged
 from streamfs.training.promises.curve import Curve, Point
-from streamfs.training.promises.plan import Plan
+from streamfs.training.promises.problem import PromiseProblem, SearchSettings
 from streamfs.training.promises.search_and_certify import Frozen, Maker
 
 ROOM = Promise(accuracy=0.85, completeness=0.9)
@@ -45,9 +45,11 @@ class Outcome(NamedTuple):
     plain: Point | None
 
 
-def plan_of(streams: StreamSet, features: Sequence[Feature], prices: Mapping[str, float], seed: int) -> Plan:
-    """What `train` does with a promise."""
-    return Plan(
+def plan_of(
+    streams: StreamSet, features: Sequence[Feature], prices: Mapping[str, float], seed: int
+) -> PromiseProblem:
+    """What `train_promised` does."""
+    return PromiseProblem(
         streams,
         ROOM,
         features,
@@ -57,10 +59,7 @@ def plan_of(streams: StreamSet, features: Sequence[Feature], prices: Mapping[str
         min_leaf=2,
         time_limit=streams.n_ticks,
         groups=None,
-        search="floating",
-        vary=True,
-        seconds=None,
-        resume=None,
+        search=SearchSettings(),
         seed=seed,
         n_jobs=-1,
         progress=quiet,
@@ -164,7 +163,11 @@ def rooms() -> list[Figure]:
             ours.append(outcome(plan.maker, plan.maker.search().best, test))
             for peer, (features, learners) in PEERS.items():
                 whole = replace(
-                    plan, features=features(training), make_selector=None, learners=learners, vary=False
+                    plan,
+                    features=features(training),
+                    make_selector=None,
+                    learners=learners,
+                    search=SearchSettings(vary=False),
                 ).maker
                 theirs[peer].append(outcome(whole, whole.judge(whole.candidates.proposed), test))
         figures += _figures(name, ours)
@@ -223,11 +226,11 @@ def speed() -> list[Figure]:
     features = [*pairs, *singles][:40]
     small, _ = Motes(n_training=200, n_testing=2, n_ticks=20).split(0)
     try:
-        train(small, features=features, promise=Promise(0.6))  # compiles
+        train_promised(small, Promise(0.6), features=features)  # compiles
     except TrainingError:
         say("refused, but compiled")
     start = perf_counter()
-    procedure = train(streams, features=features, promise=Promise(0.9, 0.9))
+    procedure = train_promised(streams, Promise(0.9, 0.9), features=features)
     detail = f"{procedure.about['promise']['subsets']} subsets judged; wall clock, all cores"
     return [
         Figure(

@@ -1,6 +1,7 @@
 from .base.version import __version__ as __version__
 from .classifiers import C45Classifier as C45Classifier
 from .costs import Costs as Costs
+from .costs import Pricing as Pricing
 from .data import FeatureTable as FeatureTable
 from .data import Instances as Instances
 from .data import StreamSet as StreamSet
@@ -16,3 +17,5 @@ from .relief import StreamRelief as StreamRelief
 from .training import train as train
 from .training.promises import Promise as Promise
 from .training.promises import PromiseError as PromiseError
+from .training.promises import SearchSettings as SearchSettings
+from .training.promises import train_promised as train_promised

@@ -18,6 +18,7 @@ from sensors_sim.nodes import Battery, Node
 from sensors_sim.same_source import SameSource, nodes_of
 from streamfs.cli import console
 from streamfs.costs.energy_meter import EnergyMeter
+from streamfs.costs.pricing import Pricing
 from streamfs.costs.radio_profiles import profile
 from streamfs.data.streams import StreamSet
 from streamfs.errors import MissingExtraError
@@ -28,7 +29,7 @@ from streamfs.gateway.service import Gateway, Summary
 from streamfs.gateway.transport.transport import Transport
 from streamfs.gateway.warm_up import warm_up
 from streamfs.procedure.procedure import Decision, Procedure
-from streamfs.training.training import train
+from streamfs.training.cost_aware import train
 
 N_TRAINING_PAIRS = 240
 N_TICKS = 60
@@ -79,7 +80,7 @@ def run_demo(
     radio = profile(profile_name)
     recorded = StreamSet(*SameSource().sample(n_training_pairs, N_TICKS, seed=seed))
     with console.progress() as report:
-        procedure = train(recorded, confidence=CONFIDENCE, energy_profile=radio, seed=seed, progress=report)
+        procedure = train(recorded, confidence=CONFIDENCE, pricing=Pricing(radio), seed=seed, progress=report)
     procedure.save(out / "model.streamfs")
     console.say(procedure.text())
 

@@ -8,6 +8,7 @@ import numpy as np
 from feature_extractors.base import Feature, channels_of
 from streamfs.costs.costs import MESSAGE_BYTES, Costs, check_prices
 from streamfs.costs.energy import Profile
+from streamfs.costs.radio_profiles import profile
 from streamfs.costs.spending import FeatureSpending, MessageSpending, Spending
 from streamfs.data.streams import Integers, StreamSet
 
@@ -18,25 +19,44 @@ class Pricing:
 
     Parameters
     ----------
-    profile : Profile
-        The nodes' radio.
+    profile : Profile or str
+        The nodes' radio, or its name.
     prices : mapping of str to float, optional
         Price of a message by quantity, as a multiple of the radio's cost.
     max_silence : float, optional
-        Seconds after which a channel that sends on change repeats its value.
+        Seconds after which a channel that sends on change repeats its value, and after which a value expires; by
+        default never.
     a, b : float
-        Weights of equations 1 and 4.
+        Weights of each-time and one-time costs (equations 1 and 4).
     own : mapping of str to (each, once), optional
         Each-time and one-time costs by a feature's name, charged instead of messages. A feature that is not
         named is free.
+
+    Raises
+    ------
+    ValueError
+        If there is no profile of that name.
+
+    Examples
+    --------
+    >>> Pricing("cc2420", prices={"light": 10.0}).radio.unit
+    'joules'
     """
 
-    profile: Profile
+    profile: Profile | str = "transmissions"
     prices: Mapping[str, float] | None = None
     max_silence: float | None = None
     a: float = 1.0
     b: float = 1.0
     own: Mapping[str, tuple[float, float]] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "profile", self.radio)
+
+    @property
+    def radio(self) -> Profile:
+        """The profile."""
+        return profile(self.profile) if isinstance(self.profile, str) else self.profile
 
     def costs(self, streams: StreamSet, features: Sequence[Feature], *, shared: bool = False) -> Costs:
         """Return the costs of features for equation 1; features that read a channel may share its cost."""
@@ -46,7 +66,7 @@ class Pricing:
         return Costs.estimate(
             streams,
             features,
-            self.profile,
+            self.radio,
             max_silence=self.max_silence,
             prices=self.prices,
             shared=shared,
@@ -65,7 +85,7 @@ class Pricing:
         if self.own is not None:
             return FeatureSpending(features, self.costs(streams, features), len(streams), streams.n_ticks)
         check_prices(streams, self.prices)
-        cost = self.a * self.profile.message_joules(MESSAGE_BYTES)
+        cost = self.a * self.radio.message_joules(MESSAGE_BYTES)
         return MessageSpending(streams, channels_of(features), lengths, cost, self.max_silence, self.prices)
 
 

@@ -45,7 +45,7 @@ _ALL = (
         "transmissions",
         wake=1.0,
         unit="transmissions",
-        notes="Gao and Wang (2005) count the relative frequency of transmissions: 1 per message.",
+        notes="Gao and Wang (2005) count the relative frequency of transmissions: 1 a message.",
     ),
     Profile(
         "heinzelman2000",

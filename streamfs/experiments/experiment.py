@@ -34,7 +34,7 @@ from streamfs.relief import StreamRelief, position_grid
 from streamfs.selection.by_name import SELECTORS, MakeSelector, Selector
 from streamfs.training.promises import Promise
 from streamfs.training.promises.curve import Curve
-from streamfs.training.promises.plan import maker_of
+from streamfs.training.promises.problem import maker_of
 from streamfs.training.query_sensitive import NAMED, NeighborsLearner, named_neighbors
 from streamfs.training.subset_size import CrossValidation, choose_size
 

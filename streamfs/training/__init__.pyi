@@ -1,1 +1,1 @@
-from .training import train as train
+from .cost_aware import train as train

@@ -1,21 +1,35 @@
-"""What training is asked for: checked, and in the form in which it is done."""
+"""Checks of the arguments of training."""
 
-import platform
 from collections.abc import Sequence
 from datetime import timedelta
-from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 
 import feature_extractors as fx
 from feature_extractors.base import Feature, channels_of
 from feature_extractors.report import split_channel
+from streamfs.costs.costs import Costs
+from streamfs.costs.pricing import Pricing
 from streamfs.data.default_features import default_features
-from streamfs.data.streams import StreamSet
+from streamfs.data.streams import StreamSet, require_streams
 from streamfs.errors import DataError
 from streamfs.procedure.header import check_distinct
 from streamfs.selection.by_name import SELECTORS, MakeSelector
+
+
+def require_classes(streams: StreamSet) -> None:
+    """Require labelled streams of at least two classes.
+
+    Raises
+    ------
+    TypeError
+        If they are not a `StreamSet`.
+    DataError
+        If they have one class only.
+    """
+    require_streams(streams)
+    if len(streams.classes) < 2:
+        raise DataError(f"there is one class only, {list(streams.classes)}, expected at least two")
 
 
 def offered_features(streams: StreamSet, features: Sequence[Feature | str] | None) -> tuple[Feature, ...]:
@@ -54,6 +68,21 @@ def offered_features(streams: StreamSet, features: Sequence[Feature | str] | Non
 
 def _named(feature: Feature | str) -> str:
     return feature.name if isinstance(feature, Feature) else feature
+
+
+def either_limit(time_limit: int | timedelta | None, horizon: int | timedelta | None) -> int | timedelta | None:
+    """Return the time limit by whichever of its two names it is given.
+
+    Raises
+    ------
+    ValueError
+        If it is given by both.
+    """
+    if horizon is not None and time_limit is not None:
+        raise ValueError(
+            f"horizon is {horizon} and time_limit {time_limit}, expected one of them: they are the same"
+        )
+    return horizon if time_limit is None else time_limit
 
 
 def whole_ticks(time_limit: int | timedelta | None, longest: int, period: float) -> int:
@@ -95,26 +124,19 @@ def selector_of(select: str | MakeSelector | None) -> MakeSelector | None:
     return select
 
 
-def refuse(where: str, **given: object) -> None:
-    """Refuse parameters that have no meaning.
+def pricing_of(pricing: Pricing | str, costs: Costs | None, n_features: int) -> Pricing:
+    """Return the pricing, by its radio's name or as given, checked against costs of the features.
 
     Raises
     ------
     ValueError
-        Naming the first that is given.
+        If there is not one cost per feature, or prices are given as well as costs.
     """
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(f"{name} is {value}, expected none {where}")
-
-
-def made_with(seed: int, streams: StreamSet, offered: list[str]) -> dict[str, Any]:
-    """What is said of any procedure: versions, seed, how many streams, and the features that were offered."""
-    return {
-        "streamfs": version("streamfs"),
-        "numpy": version("numpy"),
-        "python": platform.python_version(),
-        "seed": seed,
-        "streams": len(streams),
-        "offered": offered,
-    }
+    pricing = Pricing(pricing) if isinstance(pricing, str) else pricing
+    if costs is not None and len(costs) != n_features:
+        raise ValueError(f"there are {len(costs)} costs, expected {n_features}, one a feature")
+    if costs is not None and pricing.prices:
+        raise ValueError(
+            f"prices is {pricing.prices}, expected none beside costs: prices are for costs that are estimated"
+        )
+    return pricing

@@ -1,12 +1,16 @@
-"""What learns a classifier from a table of features: streams, not rows, count."""
+"""Functions that fit a classifier to a table of features; streams, not rows, count."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from feature_extractors.base import Feature
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.classifiers.extra_trees import ExtraTreesClassifier
-from streamfs.data.feature_table import FeatureTable
+from streamfs.data.feature_table import FeatureTable, tabulate
+from streamfs.data.streams import StreamSet
+from streamfs.errors import TrainingError
 from streamfs.procedure.procedure import Classifier
 from streamfs.relief import position_grid
 from streamfs.training.subset_size import Learn
@@ -17,20 +21,20 @@ if TYPE_CHECKING:
 FOREST = "extra-trees"
 
 LEARNERS = (FOREST, "c45")
-"""What may keep a promise, by name."""
+"""Models with which a promise can be kept, by name."""
 
 FOREST_TICKS = 16
-"""Ticks of a stream that a forest learns from at most, denser at the beginning, where most decisions are made."""
+"""Most ticks of a stream that a forest is fitted on, denser at the beginning, where most decisions are made."""
 
 N_CANDIDATES = 16
-"""Features that a node of a forest tries at most."""
+"""Most features that a node of a forest tries."""
 
 N_TREES = 20
 """Trees of a forest."""
 
 
 def tree_learner(min_leaf: float, time_limit: int) -> Learn:
-    """Learn C4.5 trees from one row a stream and tick, weighed by 1 / ticks of its stream."""
+    """Fit C4.5 trees to one row per stream and tick, weighted by 1 / ticks of its stream."""
 
     def learn(table: FeatureTable) -> Classifier:
         values, labels, streams = table.instances(time_limit)
@@ -41,7 +45,7 @@ def tree_learner(min_leaf: float, time_limit: int) -> Learn:
 
 
 def forest_learner(min_leaf: float, time_limit: int, seed: int, n_trees: int = N_TREES) -> Learn:
-    """Learn extra trees from some ticks of each stream, weighed by one over their number."""
+    """Fit extra trees to some ticks of each stream, weighted by one over their number."""
 
     def learn(table: FeatureTable) -> Classifier:
         return grown_forest(table, min_leaf, time_limit, seed, n_trees).forest_
@@ -52,7 +56,7 @@ def forest_learner(min_leaf: float, time_limit: int, seed: int, n_trees: int = N
 def grown_forest(
     table: FeatureTable, min_leaf: float, time_limit: int, seed: int, n_trees: int
 ) -> ExtraTreesClassifier:
-    """Grow a forest on `FOREST_TICKS` ticks of each stream."""
+    """Grow a forest on at most `FOREST_TICKS` ticks of each stream."""
     streams, ticks = table.rows(position_grid(min(table.n_ticks, time_limit), FOREST_TICKS, "geometric"))
     weights = 1.0 / np.bincount(streams)[streams]
     forest = ExtraTreesClassifier(n_trees, min_leaf, N_CANDIDATES, random_state=seed)
@@ -60,7 +64,7 @@ def grown_forest(
 
 
 def river_learner(model: "RiverClassifier", time_limit: int) -> Learn:
-    """Teach a River classifier every row."""
+    """Fit a River classifier to every row."""
     from streamfs.classifiers.online import OnlineClassifier  # noqa: PLC0415 - River is slow to import
 
     def learn(table: FeatureTable) -> Classifier:
@@ -69,3 +73,30 @@ def river_learner(model: "RiverClassifier", time_limit: int) -> Learn:
         return OnlineClassifier(model, table.names, classes).learn(values, labels.tolist())
 
     return learn
+
+
+def fit_until_all_tested(
+    learn: Learn, streams: StreamSet, features: Sequence[Feature], max_silence: float | None
+) -> tuple[list[int], Classifier]:
+    """Fit a classifier until it tests every feature that it reads; return these features' indices, and it.
+
+    Without a feature its channel is not needed, and an episode may open earlier: so the table is computed anew.
+
+    Raises
+    ------
+    TrainingError
+        If no feature separates the classes.
+    """
+    chosen = list(range(len(features)))
+    while True:
+        table = tabulate(streams, [features[i] for i in chosen], max_silence)
+        classifier = learn(table)
+        tested = classifier.features_tested()
+        if not tested:
+            raise TrainingError(
+                f"none of {', '.join(features[i].name for i in chosen)} tells the classes apart on "
+                f"{len(streams)} streams: record more, or offer other features"
+            )
+        if len(tested) == len(chosen):
+            return chosen, classifier
+        chosen = [chosen[i] for i in tested]

@@ -153,7 +153,7 @@ def test_who_stops_before_anything_is_judged_is_told_of_no_file(command, folder,
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("streamfs.training.training.train", stop)
+    monkeypatch.setattr("streamfs.training.promises.promised.train_promised", stop)
     result = command(*OFFERED, *PROMISE, "-o", "stopped.streamfs", "--resume", "nothing.jsonl")
     assert result.code == 130
     assert "nothing.jsonl" not in result.err

@@ -303,7 +303,7 @@ def test_it_says_whether_channels_repeat_their_values(max_silence):
 
 
 def test_what_training_makes_has_a_card(streams):
-    procedure = train(streams, energy_profile="cc2420", features=[fx.get(f"mean({c})") for c in CHANNELS])
+    procedure = train(streams, pricing="cc2420", features=[fx.get(f"mean({c})") for c in CHANNELS])
     text = markdown(with_about(procedure, card=build_card(procedure, streams, profile("cc2420"))))
     parts = sections(text)
     assert rows(parts["Channels"])[0][0] == f"`{procedure.channels[0]}`"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
 
-from streamfs import Promise, StreamSet, tabulate, train
+from streamfs import Promise, SearchSettings, StreamSet, tabulate, train, train_promised
 from streamfs.errors import DataError
 from streamfs.evaluation.reliability import Bin, Reliability, binned, reliability
 from streamfs.experiments import plots
@@ -27,8 +27,10 @@ def noisy_streams(n_streams, seed):
 
 @pytest.fixture(scope="module")
 def procedure():
-    promise = Promise(0.7, 0.5)
-    return train(noisy_streams(300, 0), features=["mean(noise)"], promise=promise, vary=False, n_jobs=1)
+    search = SearchSettings(vary=False)
+    return train_promised(
+        noisy_streams(300, 0), Promise(0.7, 0.5), features=["mean(noise)"], search=search, n_jobs=1
+    )
 
 
 @pytest.fixture(scope="module")

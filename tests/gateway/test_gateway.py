@@ -17,7 +17,7 @@ import feature_extractors as fx
 from sensors_sim.fleet import Fleet
 from sensors_sim.links import Link
 from sensors_sim.same_source import SameSource, nodes_of
-from streamfs import StreamSet, evaluate, train
+from streamfs import Pricing, StreamSet, evaluate, train
 from streamfs.costs.radio_profiles import profile
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.energy_account import Spent
@@ -133,7 +133,7 @@ def learn(recorded, model=None, confidence=0.95):
         features=FEATURES,
         select=None,
         confidence=confidence,
-        energy_profile="cc2420",
+        pricing="cc2420",
         model=model,
         seed=3,
     )
@@ -182,7 +182,9 @@ def test_the_ledger_equals_the_messages_on_the_wire(broker, recorded, live, tmp_
 
 def test_a_silence_is_the_same_online_and_offline(broker, recorded, live):
     """A mote that repeats its value every so often, and a gateway that holds one no longer than that."""
-    procedure = train(recorded, features=FEATURES[:1], select=None, confidence=0.9, max_silence=4.0)
+    procedure = train(
+        recorded, features=FEATURES[:1], select=None, confidence=0.9, pricing=Pricing(max_silence=4.0)
+    )
     summary, _, _ = follow(broker, procedure, live, max_silence=4.0)
     assert ours(summary.decisions) == ours(evaluate(procedure, StreamSet(*live)).decisions)
     seldom = train(recorded, features=FEATURES[:1], select=None, confidence=0.9)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from streamfs import train
+from streamfs import Pricing, SearchSettings, train_promised
 from streamfs.training.promises import Promise, PromiseError
 from streamfs.training.promises.curve import Curve
 
@@ -82,12 +82,12 @@ def test_a_trial_is_what_training_does():
     promise = Promise(0.8, 0.7)
     row = kept.trial(kept.Asked(setting, promise), seed=1, n_unseen=400)
     streams = setting.recorded(1)
-    procedure = train(
+    procedure = train_promised(
         streams,
-        promise=promise,
+        promise,
         features=settings.offered(streams, settings.FIVE),
-        prices=settings.PRICES["light dear"],
-        vary=False,
+        pricing=Pricing(prices=settings.PRICES["light dear"]),
+        search=SearchSettings(vary=False),
         seed=1,
     )
     assert (row["refused"], row["learner"]) == (False, procedure.about["classifier"])
@@ -102,8 +102,9 @@ def test_a_trial_is_refused_where_training_is():
     row = kept.trial(kept.Asked(setting, promise), seed=0, n_unseen=400)
     assert (row["refused"], row["broken"], row["accuracy"]) == (True, False, None)
     streams = setting.recorded(0)
+    features = settings.offered(streams, settings.FIVE)
     with pytest.raises(PromiseError):
-        train(streams, promise=promise, features=settings.offered(streams, settings.FIVE), vary=False)
+        train_promised(streams, promise, features=features, search=SearchSettings(vary=False))
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """Training and evaluation: from recorded streams to a procedure, and what it is worth."""
 
 from datetime import timedelta
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,13 +12,23 @@ from river.tree import HoeffdingTreeClassifier
 
 import feature_extractors as fx
 from sensors_sim.same_source import SameSource
-from streamfs import Costs, Engine, StreamRelief, StreamSet, evaluate, tabulate, train
+from streamfs import (
+    Costs,
+    Engine,
+    Pricing,
+    Promise,
+    StreamRelief,
+    StreamSet,
+    evaluate,
+    tabulate,
+    train,
+    train_promised,
+)
 from streamfs.classifiers.tree import Tree
 from streamfs.data.default_features import default_channels
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.evaluation import replay, sweep, write_csv
 from streamfs.evaluation.trajectories import Trajectories
-from streamfs.training.promises import Promise
 from streamfs.training.subset_size import cheapest_good, stratified_folds
 
 
@@ -227,9 +238,10 @@ def test_bad_training_data_is_named(streams):
     with pytest.raises(ValueError, match="1 costs, expected 2"):
         train(streams, features=noise, costs=Costs([1.0]))
     wanted = r"prices is \{'noise': 3\.0\}, expected none beside costs: prices are for costs that are estimated"
-    for promise in (None, Promise(0.9)):
+    own = {"features": noise, "costs": Costs([1.0, 1.0]), "pricing": Pricing(prices={"noise": 3.0})}
+    for one_way in (train, partial(train_promised, promise=Promise(0.9))):
         with pytest.raises(ValueError, match=wanted):
-            train(streams, features=noise, costs=Costs([1.0, 1.0]), prices={"noise": 3.0}, promise=promise)
+            one_way(streams, **own)
     with pytest.raises(
         ValueError, match=r"select is 'best', expected one of streamrelief, literal, relief, .*, or None"
     ):

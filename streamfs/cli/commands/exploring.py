@@ -61,11 +61,11 @@ def _write_front(
     as_json: bool,
 ) -> None:
     from streamfs.cli import console
-    from streamfs.costs.radio_profiles import PROFILES
     from streamfs.training.promises.explore import explore as find_front
+    from streamfs.training.promises.problem import SearchSettings
 
-    unit = PROFILES[options["energy_profile"]].unit
-    options |= {"vary": not asked.as_offered, "seconds": asked.seconds, "risk": asked.failing}
+    unit = options["pricing"].radio.unit
+    options |= {"search": SearchSettings(vary=not asked.as_offered, seconds=asked.seconds), "risk": asked.failing}
     with console.progress() as report:
         front = find_front(recorded, offered, progress=report, **options)
     front.write(path)

@@ -153,16 +153,13 @@ class Asked:
             )
 
     def training_options(self, recorded: "StreamSet") -> dict[str, Any]:
-        """What `streamfs.train` is told of a promise."""
-        from streamfs.training.promises import Promise
+        """Return the arguments of `train_promised` that `train` does not have."""
+        from streamfs.training.promises import Promise, SearchSettings
 
         return {
             "promise": Promise(self.promise or 0.0, self.completeness, self.failing),
             "groups": self.group_of(recorded),
-            "search": self.search or "floating",
-            "vary": not self.as_offered,
-            "seconds": self.seconds,
-            "resume": self.resume,
+            "search": SearchSettings(self.search or "floating", not self.as_offered, self.seconds, self.resume),
         }
 
     @property

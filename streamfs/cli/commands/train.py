@@ -27,7 +27,12 @@ from streamfs.cli.parameters import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from streamfs.costs.pricing import Pricing
     from streamfs.data.streams import StreamSet
+    from streamfs.selection.by_name import MakeSelector
+
+PRICING = ("profile", "prices", "max_silence", "weight_each", "weight_once")
+"""Options that say what messages cost."""
 
 
 @click.command(
@@ -140,23 +145,18 @@ def train(
     select: str,
     extrapolation: str | None,
     n_features: int | None,
-    weight_each: float,
-    weight_once: float,
-    max_silence: float | None,
     classifier: str | None,
-    river: Any,
-    prices: dict[str, float],
-    profile: str,
     seed: int,
     as_json: bool,
-    **promise_options: Any,
+    **others: Any,
 ) -> None:
     """Learn which features are worth their cost, and a classifier.
 
     STREAMS is a CSV or Parquet file of the columns stream, time, label and the readings. Without --feature and
     --channel, those of --catalogue are tried on every column at every tick, on change, and as a flag.
     """
-    asked = Asked(**promise_options)
+    pricing, river = {name: others.pop(name) for name in PRICING}, others.pop("river")
+    asked = Asked(**others)
     asked.check(click.get_current_context())
     if catalogue and features and not channels:
         raise click.UsageError(
@@ -169,27 +169,11 @@ def train(
     if classifier and river is not None:
         raise click.UsageError(f"--classifier {classifier} and --river are two classifiers, and one is learnt")
     asked.keep_inputs(streams, out)
-    from streamfs.cli import console
-    from streamfs.data.streams import StreamSet
-    from streamfs.selection.by_name import SELECTORS
-
-    console.announce_compiling()
-    with console.progress() as report, step(report, "reading the streams"):
-        recorded = StreamSet.read(streams, period)
-    console.say(repr(recorded))
-    for remark in _remarks(recorded, streams, period):
-        console.say(f"note: {remark}")
-    selector = None if select == "none" else SELECTORS[select]
-    if selector is not None and extrapolation:
-        selector = partial(selector, extrapolation=extrapolation)
-    options = {
-        "energy_profile": profile,
-        "a": weight_each,
-        "b": weight_once,
-        "prices": prices or None,
+    recorded = _recorded(streams, period)
+    options: dict[str, Any] = {
+        "pricing": _pricing(**pricing),
         "time_limit": time_limit,
-        "select": selector,
-        "max_silence": max_silence,
+        "select": _selector(select, extrapolation),
         "seed": seed,
     }
     offered = _offered(recorded, features, channels, catalogue)
@@ -199,12 +183,40 @@ def train(
         options |= {} if classifier is None else {"model": classifier}
         explore(recorded, offered, asked, options, asked.explore, out, as_json=as_json)
     elif out is not None:
-        options |= {
-            "confidence": confidence,
-            "n_features": n_features,
-            "model": river if classifier is None else classifier,
-        }
+        options |= {"model": river if classifier is None else classifier}
+        options |= {} if confidence is None else {"confidence": confidence}
+        options |= {} if n_features is None else {"n_features": n_features}
         _train(recorded, offered, asked, options, out, as_json=as_json)
+
+
+def _recorded(path: Path, period: float | None) -> "StreamSet":
+    """Read the streams, and note what is unusual about them."""
+    from streamfs.cli import console
+    from streamfs.data.streams import StreamSet
+
+    console.announce_compiling()
+    with console.progress() as report, step(report, "reading the streams"):
+        recorded = StreamSet.read(path, period)
+    console.say(repr(recorded))
+    for remark in _remarks(recorded, path, period):
+        console.say(f"note: {remark}")
+    return recorded
+
+
+def _pricing(
+    profile: str, prices: dict[str, float], max_silence: float | None, weight_each: float, weight_once: float
+) -> "Pricing":
+    from streamfs.costs.pricing import Pricing
+
+    return Pricing(profile, prices or None, max_silence, weight_each, weight_once)
+
+
+def _selector(select: str, extrapolation: str | None) -> "MakeSelector | None":
+    from streamfs.selection.by_name import SELECTORS
+
+    if select == "none":
+        return None
+    return partial(SELECTORS[select], extrapolation=extrapolation) if extrapolation else SELECTORS[select]
 
 
 def _offered(
@@ -233,15 +245,17 @@ def _train(
     from streamfs.cli import console
     from streamfs.cli.commands import promise_words
     from streamfs.data.default_features import default_features
-    from streamfs.training import training
+    from streamfs.training.cost_aware import train as train_plainly
     from streamfs.training.promises import PromiseError
+    from streamfs.training.promises.promised import train_promised
 
     if asked.promise is not None:
         asked.require_few(default_features(recorded) if offered is None else offered)
         options |= asked.training_options(recorded)
+    train_one = train_plainly if asked.promise is None else train_promised
     try:
         with console.progress() as report:
-            procedure = training.train(recorded, features=offered, progress=report, **options)
+            procedure = train_one(recorded, features=offered, progress=report, **options)
     except PromiseError as error:
         promise_words.tell_refusal(error, as_json=as_json)
         raise

@@ -1,6 +1,7 @@
 """What is to be explored: the streams, the features, and what decides what their points mean."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy.typing as npt
@@ -8,15 +9,12 @@ import numpy.typing as npt
 from feature_extractors.base import Feature
 from streamfs.base.container import digest
 from streamfs.base.progress import Progress, quiet
-from streamfs.costs.energy import Profile
 from streamfs.costs.pricing import Pricing
-from streamfs.costs.radio_profiles import profile
-from streamfs.data.streams import StreamSet, require_streams
-from streamfs.errors import DataError
+from streamfs.data.streams import StreamSet
 from streamfs.selection.by_name import MakeSelector
-from streamfs.training.arguments import offered_features, selector_of, whole_ticks
+from streamfs.training.arguments import offered_features, pricing_of, require_classes, selector_of, whole_ticks
 from streamfs.training.learners import FOREST, LEARNERS
-from streamfs.training.promises.plan import Plan
+from streamfs.training.promises.problem import PromiseProblem, SearchSettings
 from streamfs.training.promises.promise import Promise
 from streamfs.training.promises.split import Division
 
@@ -25,24 +23,19 @@ def plan_of(
     streams: StreamSet,
     features: Sequence[Feature | str] | None = None,
     *,
-    energy_profile: Profile | str = "transmissions",
-    a: float = 1.0,
-    b: float = 1.0,
-    prices: Mapping[str, float] | None = None,
+    pricing: Pricing | str = "transmissions",
     time_limit: int | timedelta | None = None,
     select: str | MakeSelector | None = "streamrelief",
-    max_silence: float | None = None,
     model: str = FOREST,
     min_leaf: float = 2,
     groups: npt.ArrayLike | None = None,
-    vary: bool = True,
     risk: float = Promise.risk,
-    seconds: float | None = None,
+    search: SearchSettings | None = None,
     seed: int = 0,
     n_jobs: int = -1,
     progress: Progress | None = None,
-) -> Plan:
-    """Return what is to be explored; `streamfs.train` describes the parameters.
+) -> PromiseProblem:
+    """Return what is to be explored; `train_promised` describes the parameters.
 
     Raises
     ------
@@ -53,34 +46,31 @@ def plan_of(
     TypeError
         If the features are no sequence of features.
     """
-    require_streams(streams)
-    if len(streams.classes) < 2:
-        raise DataError(f"there is one class only, {list(streams.classes)}, expected at least two")
+    require_classes(streams)
     if model not in LEARNERS:
         raise ValueError(f"model is {model!r}, expected one of {', '.join(LEARNERS)}")
-    radio = profile(energy_profile) if isinstance(energy_profile, str) else energy_profile
-    sorted_prices = None if prices is None else dict(sorted(prices.items()))
-    return Plan(
+    found = offered_features(streams, features)
+    pricing = pricing_of(pricing, None, len(found))
+    if pricing.prices is not None:  # in any order they are the same exploration
+        pricing = replace(pricing, prices=dict(sorted(pricing.prices.items())))
+    return PromiseProblem(
         streams,
         Promise(risk=risk),
-        offered_features(streams, features),
-        Pricing(radio, sorted_prices, max_silence, a, b),
+        found,
+        pricing,
         selector_of(select),
         (model,),
         min_leaf,
         whole_ticks(time_limit, int(streams.lengths.max()), streams.period),
         groups,
-        "floating",
-        vary,
-        seconds,
-        None,
+        search or SearchSettings(),
         seed,
         n_jobs,
         progress or quiet,
     )
 
 
-def identity(plan: Plan) -> str:
+def identity(plan: PromiseProblem) -> str:
     """Return a short name for what decides which streams are set apart, and what points mean."""
     learning = Division.of(plan.streams, plan.groups, plan.seed).learning
     words = learning.names, learning.columns, learning.labels.tolist(), plan.pricing, plan.learners

@@ -12,15 +12,14 @@ from feature_extractors.base import Feature
 from streamfs.base.progress import Progress
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
-from streamfs.evaluation.model_card import build_card
 from streamfs.procedure.procedure import Procedure
-from streamfs.training.arguments import made_with
+from streamfs.training.description import made_with, with_card
 from streamfs.training.promises.cheapest import Judged, Subset
 from streamfs.training.promises.curve import Curve
 from streamfs.training.promises.exploration import identity, plan_of
 from streamfs.training.promises.front import FrontPoint, front, read_front, write_front
 from streamfs.training.promises.measured import measured
-from streamfs.training.promises.plan import Plan
+from streamfs.training.promises.problem import PromiseProblem, SearchSettings
 from streamfs.training.promises.promise import Promise
 
 ACCURACIES = (0.8, 0.85, 0.9, 0.95)
@@ -51,15 +50,15 @@ class Front:
     ----------
     points : tuple of FrontPoint
         The cheapest first.
-    plan : Plan
+    plan : PromiseProblem
         What was explored.
     """
 
     points: tuple[FrontPoint, ...]
-    plan: Plan
+    plan: PromiseProblem
 
     @classmethod
-    def read(cls, path: str | Path, plan: Plan) -> Self:
+    def read(cls, path: str | Path, plan: PromiseProblem) -> Self:
         """Read the points that `write` has written; the plan must be of the same streams and options.
 
         Raises
@@ -105,7 +104,7 @@ class Front:
             raise ValueError(f"index is {index}, expected 0 to {len(self.points) - 1}")
         point = self.points[index]
         features = [fx.get(name) for name in point.features]
-        plan = replace(self.plan, features=features, make_selector=None, vary=False)
+        plan = replace(self.plan, features=features, make_selector=None, search=SearchSettings(vary=False))
         frozen = plan.maker.freeze(Judged(plan.maker.candidates.proposed, 0.0, 0.0, 0.0))
         calibration, n_classes = frozen.classifier.calibration, len(plan.streams.classes)
         threshold = point.threshold
@@ -118,14 +117,7 @@ class Front:
             "point": found,
         }
         procedure = plan.assembled(frozen, threshold, about)
-        card = build_card(
-            procedure,
-            plan.streams,
-            plan.pricing.profile,
-            measured_on=plan.maker.division.testing,
-            prices=plan.pricing.prices,
-        )
-        return replace(procedure, about={**about, "card": card})
+        return with_card(procedure, plan.streams, plan.pricing, plan.maker.division.testing)
 
 
 def explore(
@@ -173,7 +165,7 @@ def explore(
     return Front(front(points_of(followed, *least)), plan)
 
 
-def _promises(plan: Plan, accuracies: Sequence[float], completenesses: Sequence[float]) -> list[Promise]:
+def _promises(plan: PromiseProblem, accuracies: Sequence[float], completenesses: Sequence[float]) -> list[Promise]:
     """The promises that the streams set apart could pass."""
     risk, division = plan.promise.risk, plan.maker.division
     asked = [Promise(accuracy, completeness, risk) for accuracy in accuracies for completeness in completenesses]
@@ -183,9 +175,9 @@ def _promises(plan: Plan, accuracies: Sequence[float], completenesses: Sequence[
     return [promise for promise in asked if promise.fewest_streams <= len(division.testing)]
 
 
-def _scout(plan: Plan, promises: Sequence[Promise]) -> dict[Names, Curve]:
+def _scout(plan: PromiseProblem, promises: Sequence[Promise]) -> dict[Names, Curve]:
     """Search for each promise, in its share of the time; what a subset comes to is computed once."""
-    until = None if plan.seconds is None else time.monotonic() + plan.seconds
+    until = None if plan.search.seconds is None else time.monotonic() + plan.search.seconds
     curves: dict[Subset, Curve] = {}
     maker = plan.maker
     maker.scouted  # noqa: B018 - computed here, so that it is told of as no part of a search
@@ -197,7 +189,7 @@ def _scout(plan: Plan, promises: Sequence[Promise]) -> dict[Names, Curve]:
     return {tuple(features[i].name for i in (*free, *subset)): curve for subset, curve in curves.items()}
 
 
-def _follow(plan: Plan, subsets: Sequence[Names]) -> dict[Names, Curve]:
+def _follow(plan: PromiseProblem, subsets: Sequence[Names]) -> dict[Names, Curve]:
     """Learn subsets with what is to classify in the end, and follow held-out streams at every tick."""
     place = {feature.name: i for i, feature in enumerate(plan.maker.candidates.features)}
     held_out = plan.maker.held_out(plan.learners[0])

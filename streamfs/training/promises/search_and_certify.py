@@ -14,8 +14,8 @@ from streamfs.classifiers.calibration import Calibration
 from streamfs.costs.pricing import Pricing
 from streamfs.data.feature_table import require_episodes, tabulate
 from streamfs.data.streams import StreamSet
-from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
+from streamfs.training.learners import fit_until_all_tested
 from streamfs.training.promises.candidates import Candidates
 from streamfs.training.promises.certificate import Certificate, certify, walk
 from streamfs.training.promises.channel_groups import Bundles
@@ -142,9 +142,13 @@ class Maker:
         name = max(self.learners, key=lambda name: self._judged(followed[name][0], found.subset).score)
         curve, records = followed[name]
         calibration = Calibration.fit(*records)
-        features, classifier = self._settle(tuple(self.candidates.features[i] for i in chosen), name)
+        features = [self.candidates.features[i] for i in chosen]
+        tested, fitted = fit_until_all_tested(
+            self.learners[name], self.division.learning, features, self.pricing.max_silence
+        )
+        classifier = cast("Tree | Forest", fitted).calibrated(calibration)
         calibrated = replace(curve, thresholds=calibration.of(curve.thresholds, n_classes=classifier.n_classes))
-        return Frozen(features, classifier.calibrated(calibration), name, calibrated)
+        return Frozen(tuple(features[i] for i in tested), classifier, name, calibrated)
 
     def certify(self, frozen: Frozen) -> Certificate:
         """Test the thresholds of a frozen classifier on the streams that have taken no part so far.
@@ -197,21 +201,6 @@ class Maker:
 
     def _judged(self, curve: Curve, subset: Sequence[int]) -> Judged:
         return judge(curve, self.promise, len(self.division.testing), tuple(subset))
-
-    def _settle(self, features: tuple[Feature, ...], learner: str) -> "tuple[tuple[Feature, ...], Tree | Forest]":
-        """Learn until the classifier tests every feature that it reads: with a feature its channels go."""
-        while True:
-            table = tabulate(self.division.learning, features, self.pricing.max_silence)
-            classifier = self.learners[learner](table)
-            tested = tuple(features[i] for i in classifier.features_tested())
-            if not tested:
-                raise TrainingError(
-                    f"none of {', '.join(f.name for f in features)} tells the classes apart on "
-                    f"{len(self.division.learning)} streams: record more, or offer other features"
-                )
-            if len(tested) == len(features):
-                return features, cast("Tree | Forest", classifier)
-            features = tested
 
 
 def search_by_turns(search: Cheapest, ways: Sequence[Bundles]) -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import feature_extractors as fx
 from feature_extractors.report import Policy, channel_name
-from streamfs import StreamSet, train
+from streamfs import SearchSettings, StreamSet, train_promised
 from streamfs.training.promises import Promise, PromiseError
 from streamfs.training.promises.channel_groups import Bundles
 from streamfs.training.promises.search_and_certify import search_by_turns
@@ -136,7 +136,10 @@ class TestTraining:
 
     def kept(self, seed, select):
         names = ["min(x)", "max(x)", *(f"mean({column})" for column in self.NOISES)]
-        return train(self.streams(seed), features=names, promise=self.PROMISE, vary=False, select=select, n_jobs=1)
+        search = SearchSettings(vary=False)
+        return train_promised(
+            self.streams(seed), self.PROMISE, features=names, search=search, select=select, n_jobs=1
+        )
 
     def is_refused(self, seed):
         try:

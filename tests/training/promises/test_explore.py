@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.options import grouped
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles.promises import pareto
 from scipy.stats import binomtest
 
-from streamfs import Procedure, Promise, StreamSet, evaluate, tabulate
+from streamfs import Pricing, Procedure, Promise, SearchSettings, StreamSet, evaluate, tabulate
 from streamfs.classifiers import Calibration
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.trajectories import Trajectories
@@ -24,6 +25,7 @@ from streamfs.training.promises.held_out import HeldOut
 from streamfs.training.promises.measured import lower_bound
 
 FEATURES = ["mean(loud)", "mean(soft)"]
+AS_OFFERED = SearchSettings(vary=False)
 SHARES = st.sampled_from([0.7, 0.702, 0.75, 0.8, 0.9, 1.0])
 SPENT = st.sampled_from([0.0, 1.0, 1.01, 2.0, 5.0, 5.05, 40.0])
 POINTS = st.lists(st.builds(FrontPoint, SHARES, SHARES, SPENT, SPENT, st.just(0.5), st.just(("mean(t)",))))
@@ -45,7 +47,7 @@ def streams():
 
 @pytest.fixture(scope="module")
 def found(streams):
-    return explore(streams, FEATURES, vary=False, n_jobs=1)
+    return explore(streams, FEATURES, search=AS_OFFERED, n_jobs=1)
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +169,7 @@ def test_what_a_subset_comes_to_is_computed_once_for_all_promises(streams, monke
         HeldOut, "curve", lambda self, chosen: asked.append((self.most_ticks, *chosen)) or curve(self, chosen)
     )
     told = []
-    explore(streams, FEATURES, vary=False, n_jobs=1, progress=lambda *report: told.append(report))
+    explore(streams, FEATURES, search=AS_OFFERED, n_jobs=1, progress=lambda *report: told.append(report))
     assert len(asked) == len(set(asked))
     assert len({tuple(chosen) for _, *chosen in asked}) == 3
     assert len({what for what, _, _ in told if what.startswith("accuracy")}) >= 4
@@ -178,7 +180,7 @@ def test_promises_that_the_streams_could_not_pass_are_not_searched_for():
     explore(
         noisy_streams(60),
         ["mean(loud)"],
-        vary=False,
+        search=AS_OFFERED,
         n_jobs=1,
         accuracies=(0.7, 0.99),
         completenesses=(0.6,),
@@ -189,13 +191,15 @@ def test_promises_that_the_streams_could_not_pass_are_not_searched_for():
 
 def test_points_that_are_less_complete_than_the_least_that_is_asked_for_are_left_out(streams, found):
     assert min(point.completeness for point in found.points) < 0.95
-    complete = explore(streams, FEATURES, vary=False, n_jobs=1, completenesses=(0.95,))
+    complete = explore(streams, FEATURES, search=AS_OFFERED, n_jobs=1, completenesses=(0.95,))
     assert min(point.completeness for point in complete.points) >= 0.95
 
 
 def test_where_no_point_is_accurate_enough_those_next_to_the_best_are_shown():
     streams = noisy_streams(160, n_ticks=2)
-    hopeless = explore(streams, ["mean(soft)"], vary=False, n_jobs=1, accuracies=(0.93,), completenesses=(0.5,))
+    hopeless = explore(
+        streams, ["mean(soft)"], search=AS_OFFERED, n_jobs=1, accuracies=(0.93,), completenesses=(0.5,)
+    )
     accuracies = [point.accuracy for point in hopeless.points]
     assert max(accuracies) - 0.05 <= min(accuracies) <= max(accuracies) < 0.93
 
@@ -213,7 +217,7 @@ def test_where_too_few_streams_are_ever_labelled_it_is_said(streams):
     values[60:] = np.nan
     silent = StreamSet(values, streams.labels, streams.columns)
     with pytest.raises(TrainingError, match=r"no threshold labels 0\.7 of the streams that were held out"):
-        explore(silent, FEATURES, vary=False, n_jobs=1)
+        explore(silent, FEATURES, search=AS_OFFERED, n_jobs=1)
 
 
 def test_the_table_of_the_handbook_is_what_promises_need():
@@ -234,7 +238,7 @@ def test_the_table_of_the_handbook_is_what_promises_need():
 
 
 def test_with_little_time_there_is_a_front_of_what_was_judged(streams):
-    found = explore(streams, FEATURES, vary=False, n_jobs=1, seconds=1e-9)
+    found = explore(streams, FEATURES, search=SearchSettings(vary=False, seconds=1e-9), n_jobs=1)
     assert found.points
 
 
@@ -307,8 +311,8 @@ def test_a_point_that_is_read_becomes_the_same_model(found, middle, streams, tmp
         {"groups": np.arange(240) // 2},
         {"time_limit": 5},
         {"model": "c45"},
-        {"energy_profile": "cc2420"},
-        {"prices": {"loud": 2.0}},
+        {"pricing": "cc2420"},
+        {"pricing": Pricing(prices={"loud": 2.0})},
     ],
 )
 def test_a_front_of_other_options_is_refused(found, streams, tmp_path, options):
@@ -319,10 +323,21 @@ def test_a_front_of_other_options_is_refused(found, streams, tmp_path, options):
 
 def test_a_front_is_known_again_however_its_options_are_written(streams):
     plans = [
-        plan_of(streams, prices={"loud": 2.0, "soft": 3.0}, time_limit=10),
-        plan_of(streams, FEATURES, prices={"soft": 3.0, "loud": 2.0}, time_limit=timedelta(seconds=10), n_jobs=1),
+        plan_of(streams, pricing=Pricing(prices={"loud": 2.0, "soft": 3.0}), time_limit=10),
+        plan_of(
+            streams,
+            FEATURES,
+            pricing=Pricing(prices={"soft": 3.0, "loud": 2.0}),
+            time_limit=timedelta(seconds=10),
+            n_jobs=1,
+        ),
     ]
     assert len({identity(plan) for plan in plans}) == 1
+
+
+def test_fronts_of_earlier_versions_are_known_again():
+    streams = StreamSet(np.arange(40.0).reshape(20, 2, 1), ["off", "on"] * 10, ["t"])
+    assert identity(plan_of(streams, ["mean(t)"])) == "4c550eb440bea79c"
 
 
 def test_no_group_is_both_searched_and_set_apart(streams):
@@ -370,7 +385,7 @@ def test_a_decision_of_a_loaded_point_is_that_of_its_trajectories(middle):
 )
 def test_wrong_options_are_refused_with_what_was_expected(streams, options, error, words):
     with pytest.raises(error, match=words):
-        explore(streams, **{"features": FEATURES, "vary": True, "n_jobs": 1, **options})
+        explore(streams, **grouped(**{"features": FEATURES, "n_jobs": 1, **options}))
 
 
 def test_streams_of_one_class_are_refused():
@@ -383,7 +398,7 @@ def test_a_point_that_there_is_not_is_refused(found):
         found.procedure(len(found.points))
 
 
-def grouped(tmp_path, text):
+def groups_in(tmp_path, text):
     path = tmp_path / "groups.csv"
     path.write_text(text, encoding="utf-8")
     streams = StreamSet(np.zeros((2, 1, 1)), ["a", "b"], ["t"], names=["p", "q"])
@@ -391,11 +406,11 @@ def grouped(tmp_path, text):
 
 
 def test_groups_come_in_the_order_of_the_streams(tmp_path):
-    assert grouped(tmp_path, "stream,group\nq,attic\np,cellar\n") == ["cellar", "attic"]
+    assert groups_in(tmp_path, "stream,group\nq,attic\np,cellar\n") == ["cellar", "attic"]
 
 
 def test_groups_of_a_spreadsheet_are_read(tmp_path):
-    assert grouped(tmp_path, "\ufeffstream,group\nq,attic\np,cellar\n") == ["cellar", "attic"]
+    assert groups_in(tmp_path, "\ufeffstream,group\nq,attic\np,cellar\n") == ["cellar", "attic"]
 
 
 @pytest.mark.parametrize("content", [b"stream,group\np,K\xfcche\n", b"stream,group\np," + b"x" * 200_000])
@@ -420,4 +435,4 @@ def test_a_file_of_groups_that_is_no_text_is_named(tmp_path, content):
 )
 def test_groups_that_are_wrong_are_refused_by_the_name_of_the_stream(tmp_path, text, words):
     with pytest.raises(DataError, match=words):
-        grouped(tmp_path, text)
+        groups_in(tmp_path, text)

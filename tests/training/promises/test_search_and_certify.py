@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.options import grouped
 from helpers.procedures import labelled_streams
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import promises as naive_promises
 
 import feature_extractors as fx
-from streamfs import Costs, Procedure, StreamSet, evaluate, tabulate, train
+from streamfs import Costs, Procedure, SearchSettings, StreamSet, evaluate, tabulate, train_promised
 from streamfs.base.progress import quiet
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.forest import Forest
@@ -21,12 +22,13 @@ from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.traffic import measure_traffic
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.selection.by_name import SELECTORS
+from streamfs.training import learners
 from streamfs.training.learners import tree_learner
 from streamfs.training.promises import Promise, PromiseError, cheapest, held_out, search_and_certify, split
 from streamfs.training.promises.candidates import Candidates
 from streamfs.training.promises.certificate import walk
 from streamfs.training.promises.held_out import HeldOut
-from streamfs.training.promises.plan import Plan
+from streamfs.training.promises.problem import PromiseProblem
 from streamfs.training.promises.split import Division
 
 FEATURES = ["mean(a.level)", "mean(b.level)", "mean(a.noise)"]
@@ -35,7 +37,8 @@ PROMISE = Promise(accuracy=0.8, completeness=0.8, risk=0.1)
 
 def kept(streams, **options):
     """A small promise kept."""
-    return train(streams, **{"features": FEATURES, "promise": PROMISE, "vary": False, "n_jobs": 1, **options})
+    given = {"features": FEATURES, "promise": PROMISE, "vary": False, "n_jobs": 1, **options}
+    return train_promised(streams, **grouped(**given))
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +53,7 @@ def procedure(streams):
 
 @pytest.fixture
 def plan(streams):
-    return Plan(
+    return PromiseProblem(
         streams,
         PROMISE,
         [fx.get(name) for name in FEATURES],
@@ -60,10 +63,7 @@ def plan(streams):
         min_leaf=2,
         time_limit=10,
         groups=None,
-        search="floating",
-        vary=False,
-        seconds=None,
-        resume=None,
+        search=SearchSettings(vary=False),
         seed=0,
         n_jobs=1,
         progress=quiet,
@@ -116,7 +116,7 @@ class TestTheEvidence:
         assert max(accurate, complete) <= evidence["risk"] == 0.1
 
     def test_says_how_many_subsets_were_judged(self, streams):
-        assert kept(streams, search="exhaustive").about["promise"]["subsets"] == 7
+        assert kept(streams, strategy="exhaustive").about["promise"]["subsets"] == 7
 
     def test_of_a_promise_without_completeness_says_so(self, streams):
         evidence = kept(streams, promise=Promise(0.8, risk=0.1)).about["promise"]
@@ -362,7 +362,7 @@ class TestGoingOn:
             {"time_limit": 9},
             {"min_leaf": 3},
             {"prices": {"level": 2.0}},
-            {"energy_profile": "esp32_wifi"},
+            {"profile": "esp32_wifi"},
             {"groups": np.arange(160) // 2},
             {"max_silence": 5.0},
             {"model": "extra-trees"},
@@ -393,7 +393,7 @@ class TestGoingOn:
     def test_what_was_judged_in_another_way_does_not_count(self, plan, monkeypatch):
         before = plan._problem()
         assert plan._problem() == before
-        monkeypatch.setattr("streamfs.training.promises.plan.JUDGED_AS", 0)
+        monkeypatch.setattr("streamfs.training.promises.problem.JUDGED_AS", 0)
         assert plan._problem() != before
 
     def test_another_file_is_not_written_over(self, streams, tmp_path):
@@ -428,12 +428,10 @@ class TestWrongArguments:
         [
             ({"promise": 0.9}, TypeError, r"promise is 0.9, expected a Promise, such as Promise\(accuracy=0.9\)"),
             ({"promise": {"accuracy": 0.9}}, TypeError, "expected a Promise"),
-            ({"confidence": 0.9}, ValueError, "confidence is 0.9, expected none beside a promise"),
-            ({"n_features": 2}, ValueError, "n_features is 2, expected none beside a promise"),
-            ({"positions": [1, 2]}, ValueError, r"positions is \[1, 2\], expected none beside a promise"),
+            ({"confidence": 0.9}, TypeError, "unexpected keyword argument 'confidence'"),
             ({"model": "qsfs1"}, ValueError, "model is 'qsfs1', expected one of extra-trees, c45"),
             ({"model": "forest"}, ValueError, "model is 'forest', expected one of extra-trees, c45"),
-            ({"search": "best"}, ValueError, "search is 'best', expected one of floating, exhaustive"),
+            ({"strategy": "best"}, ValueError, "strategy is 'best', expected one of floating, exhaustive"),
             ({"seconds": 0}, ValueError, "seconds is 0, expected a number of more than 0"),
             ({"seconds": float("nan")}, ValueError, "seconds is nan, expected a number of more than 0"),
             ({"seconds": "1"}, ValueError, "seconds is '1', expected a number"),
@@ -465,14 +463,14 @@ class TestWrongArguments:
     def test_many_features_are_not_exhausted(self, streams):
         names = [f"{kind}({column})" for kind in ("mean", "max", "min") for column in streams.columns]
         with pytest.raises(ValueError, match="there are 12 features to exhaust, expected at most 10"):
-            kept(streams, features=names, search="exhaustive")
+            kept(streams, features=names, strategy="exhaustive")
 
     @pytest.mark.parametrize("select", ["streamrelief", None])
     def test_many_features_of_a_few_channels_are_not_exhausted_either(self, streams, select):
         channels = ("a.level", "a.level@delta:0.5")
         names = [f"{kind}({c})" for kind in ("mean", "max", "min", "last", "range", "slope") for c in channels]
         with pytest.raises(ValueError, match="there are 12 features to exhaust, expected at most 10"):
-            kept(streams, features=names, search="exhaustive", select=select)
+            kept(streams, features=names, strategy="exhaustive", select=select)
 
 
 def test_a_rare_class_that_only_the_test_has_is_refused_before_anything_is_learnt(streams, monkeypatch):
@@ -530,7 +528,8 @@ def test_a_class_that_no_stream_of_the_test_has_does_not_change_what_the_others_
 
 def test_values_are_held_as_long_in_what_is_searched_learnt_and_tested(plan, monkeypatch):
     asked = []
-    monkeypatch.setattr(search_and_certify, "tabulate", lambda *args: asked.append(args[2:]) or tabulate(*args))
+    for module in (learners, search_and_certify):
+        monkeypatch.setattr(module, "tabulate", lambda *args: asked.append(args[2:]) or tabulate(*args))
     plan.pricing = replace(plan.pricing, max_silence=2.0)
     frozen = plan.maker.freeze(plan.maker.judge(plan.maker.candidates.proposed))
     plan.maker.curve(frozen, plan.maker.division.testing)
@@ -550,7 +549,7 @@ def test_features_go_in_together_only_where_they_share_what_is_paid(plan, own, w
 )
 def test_many_features_are_ranked_but_not_a_few_nor_those_to_exhaust(plan, n_features, search, is_ranked):
     windows = [fx.get(f"mean(a.level; window={n})") for n in range(2, n_features + 2)]
-    asked = replace(plan, features=windows, search=search, make_selector=SELECTORS["relief"])
+    asked = replace(plan, features=windows, search=SearchSettings(search), make_selector=SELECTORS["relief"])
     assert (asked._propose(plan.streams) is not None) == is_ranked
 
 
@@ -558,19 +557,6 @@ def test_what_was_found_is_followed_at_every_tick(plan, monkeypatch):
     monkeypatch.setattr(search_and_certify, "SCOUTED_TICKS", 4)
     assert len(plan.maker.scouted.ticks) == 4
     assert plan.maker.held_out("c45").ticks.tolist() == list(range(1, 11))
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *(("groups", ["a"] * 4), ("seconds", 3.0), ("resume", "judged.jsonl")),
-        *(("search", "exhaustive"), ("search", "luck"), ("vary", False)),
-    ],
-)
-def test_what_only_a_promise_needs_is_refused_without_one(name, value):
-    streams = StreamSet(np.arange(8.0).reshape(4, 2, 1), ["off", "on"] * 2, ["t"])
-    with pytest.raises(ValueError, match=f"{name} is .*, expected none without a promise"):
-        train(streams, features=["mean(t)"], **{name: value})
 
 
 def test_all_subsets_of_what_is_offered_are_searched_and_no_variants_beside_them():

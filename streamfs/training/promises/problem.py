@@ -30,7 +30,7 @@ from streamfs.training.promises.search_log import Judgements
 from streamfs.training.promises.split import Division
 from streamfs.training.subset_size import Learn
 
-SEARCHES = ("floating", "exhaustive")
+STRATEGIES = ("floating", "exhaustive")
 
 JUDGED_AS = 3
 """Raised with every change of what judgements come to, so that those of before are not taken for new ones."""
@@ -39,9 +39,43 @@ N_SCOUTS = 30
 """Trees of the forests that subsets are judged by."""
 
 
+@dataclass(frozen=True)
+class SearchSettings:
+    """How subsets of features are searched.
+
+    Parameters
+    ----------
+    strategy : {"floating", "exhaustive"}
+        Exhaustively of at most ten features, as they are offered.
+    vary : bool
+        Whether the same features over cheaper channels are searched, too. Costs of your own say nothing of these,
+        which then are not.
+    seconds : float, optional
+        Time for the search, after which the best subset so far is taken.
+    resume : path, optional
+        A file in which the search logs the subsets that it scores, and from which the next search reads them.
+
+    Raises
+    ------
+    ValueError
+        If the strategy is not one of these, or the time is not more than 0.
+    """
+
+    strategy: str = "floating"
+    vary: bool = True
+    seconds: float | None = None
+    resume: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.strategy not in STRATEGIES:
+            raise ValueError(f"strategy is {self.strategy!r}, expected one of {', '.join(STRATEGIES)}")
+        if self.seconds is not None and not (isinstance(self.seconds, Real) and self.seconds > 0):
+            raise ValueError(f"seconds is {self.seconds!r}, expected a number of more than 0")
+
+
 @dataclass(eq=False)
-class Plan:
-    """What is to be done to keep a promise; `streamfs.train` describes the parameters."""
+class PromiseProblem:
+    """Everything on which a promised procedure depends; `train_promised` describes the parameters."""
 
     streams: StreamSet
     promise: Promise
@@ -52,21 +86,14 @@ class Plan:
     min_leaf: float
     time_limit: int
     groups: npt.ArrayLike | None
-    search: str
-    vary: bool
-    seconds: float | None
-    resume: str | Path | None
+    search: SearchSettings
     seed: int
     n_jobs: int
     progress: Progress
 
     def __post_init__(self) -> None:
-        if self.search not in SEARCHES:
-            raise ValueError(f"search is {self.search!r}, expected one of {', '.join(SEARCHES)}")
         if not isinstance(self.promise, Promise):
             raise TypeError(f"promise is {self.promise!r}, expected a Promise, such as Promise(accuracy=0.9)")
-        if self.seconds is not None and not (isinstance(self.seconds, Real) and self.seconds > 0):
-            raise ValueError(f"seconds is {self.seconds!r}, expected a number of more than 0")
         if not isinstance(self.seed, Integral) or self.seed < 0:
             raise ValueError(f"seed is {self.seed!r}, expected a whole number, at least 0")
         if not isinstance(self.n_jobs, Integral) or self.n_jobs == 0:
@@ -80,7 +107,7 @@ class Plan:
             division.learning,
             self.features,
             self._propose(division.learning),
-            vary=self.vary,
+            vary=self.search.vary,
             shared=self.pricing.own is None,
         )
         return Maker(
@@ -112,8 +139,9 @@ class Plan:
             If no threshold keeps the promise.
         """
         self.maker.division.require_enough(self.promise)
-        known = None if self.resume is None else Judgements(self.resume, self._problem())
-        search = self.maker.search(self.search, self.seconds, known)
+        settings = self.search
+        known = None if settings.resume is None else Judgements(settings.resume, self._problem())
+        search = self.maker.search(settings.strategy, settings.seconds, known)
         with step(self.progress, "building the classifier"):
             frozen = self.maker.freeze(search.best)
         certificate = self.maker.certify(frozen)
@@ -182,7 +210,7 @@ class Plan:
 
     def _propose(self, learning: StreamSet) -> Propose | None:
         """What ranks the candidates; None where all are searched, as they are few, or are to be exhausted."""
-        if self.make_selector is None or self.search == "exhaustive" or not self._are_many:
+        if self.make_selector is None or self.search.strategy == "exhaustive" or not self._are_many:
             return None
         return partial(
             propose,
@@ -210,7 +238,7 @@ def maker_of(
     DataError
         If there are too few streams to set some apart.
     """
-    plan = Plan(
+    problem = PromiseProblem(
         streams,
         Promise(),
         features,
@@ -220,12 +248,9 @@ def maker_of(
         min_leaf=2,
         time_limit=time_limit,
         groups=None,
-        search="floating",
-        vary=False,
-        seconds=None,
-        resume=None,
+        search=SearchSettings(vary=False),
         seed=seed,
         n_jobs=1,
         progress=quiet,
     )
-    return plan.maker
+    return problem.maker

@@ -1,0 +1,31 @@
+"""What a trained procedure says of its training."""
+
+import platform
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any
+
+from streamfs.costs.pricing import Pricing
+from streamfs.data.streams import StreamSet
+from streamfs.evaluation.model_card import build_card
+from streamfs.procedure.procedure import Procedure
+
+
+def made_with(seed: int, streams: StreamSet, offered: list[str]) -> dict[str, Any]:
+    """Return what every procedure records: versions, seed, number of streams, and the features offered."""
+    return {
+        "streamfs": version("streamfs"),
+        "numpy": version("numpy"),
+        "python": platform.python_version(),
+        "seed": seed,
+        "streams": len(streams),
+        "offered": offered,
+    }
+
+
+def with_card(
+    procedure: Procedure, streams: StreamSet, pricing: Pricing, measured_on: StreamSet | None = None
+) -> Procedure:
+    """Add the model card to a procedure."""
+    card = build_card(procedure, streams, pricing.radio, measured_on=measured_on, prices=pricing.prices)
+    return replace(procedure, about={**procedure.about, "card": card})
