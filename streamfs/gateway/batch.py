@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 
 from streamfs.gateway.core.effects import Effects
+from streamfs.gateway.core.options import Commits
 from streamfs.gateway.core.records import Mark, Record
-from streamfs.gateway.settings.sections import Commits
 from streamfs.gateway.storage.committer import Commit
 from streamfs.gateway.storage.journal import Entry
 

@@ -16,7 +16,7 @@ from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.core import Core
 from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.core.energy_account import Spent
-from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.options import Commits, Options
 from streamfs.gateway.core.records import MESSAGE, Record, clock_record, model_record, start_record
 from streamfs.gateway.dead_letters import DeadLetters
 from streamfs.gateway.messages.publication import Publication
@@ -26,7 +26,6 @@ from streamfs.gateway.operations.health import Health, Statistics
 from streamfs.gateway.operations.log_notes import LogNotes
 from streamfs.gateway.outbox import Outbox
 from streamfs.gateway.recovery import recover
-from streamfs.gateway.settings.sections import Commits
 from streamfs.gateway.storage.committer import Done
 from streamfs.gateway.storage.energy_log import EnergyLog
 from streamfs.gateway.storage.state import State

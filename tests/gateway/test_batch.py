@@ -7,8 +7,8 @@ from streamfs.gateway import batch as batch_module
 from streamfs.gateway import wall_clock as wall_clock_module
 from streamfs.gateway.batch import CommitBatch
 from streamfs.gateway.core.effects import Effects
+from streamfs.gateway.core.options import Commits
 from streamfs.gateway.messages.publication import Publication
-from streamfs.gateway.settings.sections import Commits
 from streamfs.gateway.wall_clock import WallClock
 from streamfs.procedure.procedure import Decision
 

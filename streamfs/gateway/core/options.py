@@ -1,4 +1,4 @@
-"""The options of a gateway's core: event time, bounds, episodes and drift."""
+"""Options that more than the settings need: event time, bounds, episodes, commits and drift."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -62,12 +62,12 @@ class StreamTimes(OptionSection):
 class Limits(OptionSection):
     """Section ``[limits]``: bounds."""
 
-    streams: Annotated[int, Option("Streams at once", least=1)] = 100_000
+    streams: Annotated[int, Option("Known streams", least=1)] = 100_000
     streams_when_full: Annotated[
         str,
-        Option('"refuse" one more; or "evict" those silent for longest', choices=("refuse", "evict")),
+        Option('"refuse" a new stream; or "evict" the 1 % silent for longest', choices=("refuse", "evict")),
     ] = "refuse"
-    queue: Annotated[int, Option("Waiting messages; beyond, the oldest of QoS 0 are dropped", least=1)] = 10_000
+    queue: Annotated[int, Option("Waiting messages; when full, the oldest of QoS 0 are dropped", least=1)] = 10_000
     payload_bytes: Annotated[int, Option("Bytes of a message", least=1)] = 262_144
     batch_samples: Annotated[int, Option("Samples of a message", least=1)] = MAX_SAMPLES
     pending: Annotated[int, Option("Readings waiting for their tick", least=1)] = 1_000_000
@@ -76,10 +76,22 @@ class Limits(OptionSection):
 
 
 @dataclass(frozen=True)
-class Drift(OptionSection):
-    """Section ``[drift]``: detection of drift; without this section there is none."""
+class Commits(OptionSection):
+    """Section ``[commit]``: when received messages are made durable."""
 
-    enabled: Annotated[bool, Option("Whether decisions are watched for drift")] = True
+    messages: Annotated[int, Option("Messages after which they are committed,", least=1)] = 500
+    seconds: Annotated[float, Option("and seconds, however few messages there are", least=0)] = 0.02
+    snapshot_seconds: Annotated[float, Option("Seconds from one snapshot of the state to the next", above=0)] = (
+        60.0
+    )
+    segment_bytes: Annotated[int, Option("Bytes of a segment of the log", least=4096)] = 67_108_864
+
+
+@dataclass(frozen=True)
+class Drift(OptionSection):
+    """Section ``[drift]``: detection of drift; without this section nothing is detected."""
+
+    enabled: Annotated[bool, Option("Whether to look for drift")] = True
     delta: Annotated[float, Option("Probability of a false alarm", above=0, most=0.5)] = 0.002
 
 

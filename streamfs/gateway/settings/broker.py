@@ -25,20 +25,23 @@ class Broker(OptionSection):
     url: Annotated[
         str,
         Option(
-            "The broker's URL: mqtt[s]://[user[:password]@]host[:port]; mqtts is TLS, ports 1883 and 8883",
+            "The broker's URL: mqtt[s]://[user[:password]@]host[:port]; mqtts is TLS",
             check=_check_url,
             example="mqtts://broker.example",
         ),
     ] = field(repr=False)
     client_id: Annotated[
-        str, Option('"streamfs-" and the name by default; unique to this client', example="streamfs-attic")
+        str, Option('Unique at the broker; "streamfs-" and the name by default', example="streamfs-attic")
     ]
     user: Annotated[str | None, Option("User name", example="attic")] = None
     password: Annotated[
         str | None,
-        Option('Password; or password_file = "path", or password_env = "VARIABLE"', is_secret=True),
+        Option("The password", is_secret=True),
     ] = field(default=None, repr=False)
-    password_file: Annotated[Path | None, Option("File with the password", example="password")] = None
+    password_file: Annotated[
+        Path | None,
+        Option('File with the password; or password_env = "VARIABLE", or password = "..."', example="password"),
+    ] = None
     password_env: Annotated[str | None, Option("Environment variable with the password")] = None
     ca: Annotated[
         Path | None,
@@ -52,9 +55,9 @@ class Broker(OptionSection):
     qos: Annotated[
         int, Option("QoS of subscriptions, 0 or 1; with 0 the broker may drop messages", least=0, most=1)
     ] = 1
-    receive_maximum: Annotated[int, Option("Messages in flight, not acknowledged yet", least=1, most=_BYTES_2)] = (
-        1000
-    )
+    receive_maximum: Annotated[
+        int, Option("Unacknowledged messages that the broker may send", least=1, most=_BYTES_2)
+    ] = 1000
     session_expiry: Annotated[
         int,
         Option("Seconds the broker keeps messages while the gateway is away", least=0, most=_BYTES_4),

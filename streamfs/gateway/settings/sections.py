@@ -36,18 +36,6 @@ class TopLevel(Options):
 
 
 @dataclass(frozen=True)
-class Commits(OptionSection):
-    """Section ``[commit]``: when received messages are made durable."""
-
-    messages: Annotated[int, Option("Commit after that many messages,", least=1)] = 500
-    seconds: Annotated[float, Option("or after that many seconds", least=0)] = 0.02
-    snapshot_seconds: Annotated[float, Option("Seconds from one snapshot of the state to the next", above=0)] = (
-        60.0
-    )
-    segment_bytes: Annotated[int, Option("Bytes of a segment of the log", least=4096)] = 67_108_864
-
-
-@dataclass(frozen=True)
 class Http(OptionSection):
     """Section ``[http]``: metrics and health; without this section there is no HTTP."""
 

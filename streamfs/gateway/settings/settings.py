@@ -10,9 +10,9 @@ from typing import Any
 
 from streamfs.errors import SettingsError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
-from streamfs.gateway.core.options import Drift, Limits, Time
+from streamfs.gateway.core.options import Commits, Drift, Limits, Time
 from streamfs.gateway.settings.broker import Broker
-from streamfs.gateway.settings.sections import Commits, HomeAssistant, Http, Logging, TopLevel
+from streamfs.gateway.settings.sections import HomeAssistant, Http, Logging, TopLevel
 from streamfs.gateway.settings.sources import STANDARD_SOURCE, InputSource
 from streamfs.gateway.settings.streams import Streams
 from streamfs.gateway.settings.toml_lines import Place, line_of, lines_of

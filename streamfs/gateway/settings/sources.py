@@ -40,7 +40,7 @@ class InputSource(OptionSection):
             check=Template,
         ),
     ]
-    format: Annotated[str, Option("See below", choices=FORMATS)] = "auto"
+    format: Annotated[str, Option("One of the formats below", choices=FORMATS)] = "auto"
     channel: Annotated[
         str | None, Option("The channel, if neither topic nor payload names it", check=check_channel)
     ] = None

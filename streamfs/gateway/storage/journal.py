@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from streamfs.errors import StateError
+from streamfs.gateway.core.options import Limits
 from streamfs.gateway.core.records import Mark
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.storage.journal_reader import JournalReader
@@ -106,7 +107,7 @@ class Journal(JournalReader):
     [(1, Publication(topic='streamfs/decision/n1', payload=b'{}', retain=True))]
     """
 
-    def __init__(self, path: str | PathLike[str], *, decisions_kept: int = 100_000) -> None:
+    def __init__(self, path: str | PathLike[str], *, decisions_kept: int = Limits.decisions_kept) -> None:
         if decisions_kept < 1:
             raise ValueError(f"decisions_kept is {decisions_kept}, expected at least 1")
         self._kept = decisions_kept

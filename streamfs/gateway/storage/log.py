@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from streamfs.errors import LogError, StateError
+from streamfs.gateway.core.options import Commits
 from streamfs.gateway.core.records import Record
 from streamfs.gateway.storage.frames import pack_frame
 from streamfs.gateway.storage.log_reader import read_log, read_segment
@@ -79,7 +80,7 @@ class Log:
         self,
         folder: str | PathLike[str],
         *,
-        segment_bytes: int = 64 * 2**20,
+        segment_bytes: int = Commits.segment_bytes,
         spool: str | PathLike[str] | None = None,
     ) -> None:
         if segment_bytes < 1:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from streamfs.errors import StateError
+from streamfs.gateway.core.options import Commits, Limits
 from streamfs.gateway.storage.journal import Journal
 from streamfs.gateway.storage.log import Log
 from streamfs.gateway.storage.models import Models
@@ -68,9 +69,9 @@ class State:
         self,
         folder: str | PathLike[str],
         *,
-        segment_bytes: int = 64 * 2**20,
+        segment_bytes: int = Commits.segment_bytes,
         spool: str | PathLike[str] | None = None,
-        decisions_kept: int = 100_000,
+        decisions_kept: int = Limits.decisions_kept,
     ) -> None:
         self.folder = Path(folder)
         with ExitStack() as exits:

@@ -1,10 +1,13 @@
 """Settings: what a gateway is told by its file, what is wrong with a file, and what it would do."""
 
+import ast
 import re
 import tomllib
+from collections import Counter
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 
+import options_page
 import orjson
 import pytest
 from click.testing import CliRunner
@@ -14,16 +17,18 @@ from hypothesis import strategies as st
 
 from streamfs.cli.app import cli, main
 from streamfs.errors import DataError, PayloadError, SettingsError, TransportError
-from streamfs.gateway.core.options import Drift, Limits, Time
+from streamfs.gateway.core.option_declaration import declared
+from streamfs.gateway.core.options import Commits, Drift, Limits, Time
 from streamfs.gateway.messages.codecs import Several
 from streamfs.gateway.settings.broker import Broker
 from streamfs.gateway.settings.preview import preview_gateway
-from streamfs.gateway.settings.sections import Commits, HomeAssistant, Http, Logging
+from streamfs.gateway.settings.sections import HomeAssistant, Http, Logging
 from streamfs.gateway.settings.settings import read_settings
 from streamfs.gateway.settings.streams import Streams
 from streamfs.gateway.settings.toml_lines import line_of, lines_of
 
 ROOT = Path(__file__).parents[3]
+LARGE = 50_000  # defaults below may be written elsewhere for other reasons
 LEAST = 'model = "rooms.streamfs"\n[broker]\nurl = "mqtt://localhost"\n'
 ALL = """
 model = "models/rooms.streamfs"
@@ -382,6 +387,28 @@ def blocks():
 @pytest.mark.parametrize("block", blocks(), ids=lambda block: block.splitlines()[0])
 def test_an_example_of_the_documentation_is_read(read, block):
     assert read(block if "model" in block else LEAST + block).sources
+
+
+def test_the_documentation_has_the_options_as_they_are_declared():
+    page = (ROOT / "docs" / "gateway.md").read_text(encoding="utf-8")
+    assert f"\n```toml\n{options_page.block()}\n```\n" in page
+    assert f"\n\n{options_page.source_table()}\n" in page
+
+
+def test_a_default_is_written_once_in_the_gateway():
+    defaults = Counter(
+        repr(each.default)
+        for section in options_page.SECTIONS.values()
+        for each in declared(section).values()
+        if type(each.default) in (int, float) and each.default > LARGE
+    )
+    written = Counter()
+    for path in (ROOT / "streamfs" / "gateway").rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        written.update(
+            repr(node.value) for node in ast.walk(tree) if type(getattr(node, "value", None)) in (int, float)
+        )
+    assert {value: written[value] for value in defaults} == defaults
 
 
 def test_the_documentation_shows_every_key_of_the_sections_with_its_default(read):
