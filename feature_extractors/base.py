@@ -18,13 +18,9 @@ LARGEST = 1e100
 class Step:
     """A step function, which is compiled, or loaded from numba's cache, on first use.
 
-    Parameters
-    ----------
-    function : callable
-        ``step(state, inputs, params, t) -> value``, of pointers to float64 and a float64, in a form that numba can
-        compile: it updates the state by one sample of the feature's columns. The state starts as zeros, ``t`` is
-        the time in seconds since the first sample, and the inputs are finite: the driver skips samples with a
-        missing input.
+    ``step(state, inputs, params, t) -> value``, of pointers to float64 and a float64, updates the state by one
+    sample of the feature's columns. The state starts as zeros, ``t`` is the time in seconds since the first
+    sample, and the inputs are finite: the driver skips samples with a missing input.
     """
 
     function: Callable[..., float]
@@ -39,19 +35,7 @@ kernel = njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc
 
 @dataclass(frozen=True)
 class Parameter:
-    """A numeric parameter of a kind of feature.
-
-    Parameters
-    ----------
-    name : str
-        Its name in text names.
-    default : float, optional
-        Default value; None if the parameter is required.
-    low, high : float
-        Smallest and largest value allowed.
-    whole : bool
-        Whether the value must be a whole number.
-    """
+    """A numeric parameter of a kind of feature, between `low` and `high`; without a default it is required."""
 
     name: str
     default: float | None = None
@@ -60,13 +44,7 @@ class Parameter:
     whole: bool = False
 
     def check(self, value: float) -> float:
-        """Return the value as a float.
-
-        Raises
-        ------
-        ValueError
-            If the value is not finite, out of bounds, or not whole although it must be.
-        """
+        """Return the value as a float, or raise a ValueError if it is not allowed."""
         value = float(value)
         if not (self.low <= value <= self.high and np.isfinite(value)):
             raise ValueError(f"{self.name} is {value}, expected a number from {self.low:g} to {self.high:g}")
@@ -181,11 +159,6 @@ class Feature:
 
 def channels_of(features: Iterable[Feature]) -> tuple[str, ...]:
     """Return the channels that features read, each once, in order of first occurrence.
-
-    Raises
-    ------
-    TypeError
-        If a feature is a string; `feature_extractors.get` converts it.
 
     Examples
     --------

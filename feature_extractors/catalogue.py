@@ -34,69 +34,17 @@ ESSENTIAL: tuple[Kind, ...] = (
 )
 """A small set of kinds: level, spread, trend, and relations of pairs."""
 
-KINDS: tuple[Kind, ...] = (
-    *ESSENTIAL,
-    moments.ENERGY,
-    moments.SKEWNESS,
-    moments.KURTOSIS,
-    moments.WINDOWED_ENERGY,
-    moments.WINDOWED_SKEWNESS,
-    moments.WINDOWED_KURTOSIS,
-    order.TIME_OF_MAX,
-    order.TIME_OF_MIN,
-    order.QUANTILE,
-    order.INTERQUARTILE_RANGE,
-    order.WINDOWED_MIN,
-    order.WINDOWED_MAX,
-    order.WINDOWED_RANGE,
-    order.WINDOWED_QUANTILE,
-    order.WINDOWED_INTERQUARTILE_RANGE,
-    trend.CHANGE,
-    trend.MEAN_ABSOLUTE_INCREMENT,
-    trend.INCREMENT_VARIANCE,
-    trend.LARGEST_INCREMENT,
-    trend.WINDOWED_SLOPE,
-    trend.WINDOWED_CHANGE,
-    trend.WINDOWED_MEAN_ABSOLUTE_INCREMENT,
-    trend.WINDOWED_INCREMENT_VARIANCE,
-    trend.WINDOWED_LARGEST_INCREMENT,
-    shape.MEAN_CROSSINGS,
-    shape.SIGN_RUNS,
-    shape.LONGEST_RISE,
-    shape.LONGEST_FALL,
-    shape.PEAKS,
-    shape.WINDOWED_MEAN_CROSSINGS,
-    shape.WINDOWED_SIGN_RUNS,
-    shape.WINDOWED_LONGEST_RISE,
-    shape.WINDOWED_LONGEST_FALL,
-    shape.WINDOWED_PEAKS,
-    spectral.AUTOCORRELATION,
-    spectral.BAND_POWER,
-    spectral.BAND_SHARE,
-    spectral.WINDOWED_AUTOCORRELATION,
-    spectral.WINDOWED_BAND_POWER,
-    spectral.WINDOWED_BAND_SHARE,
-    pair.LAGGED_CORRELATION,
-    pair.INCREMENT_SIGN_AGREEMENT,
-    pair.MEAN_DIFFERENCE,
-    pair.DEVIATION_DIFFERENCE,
-    pair.REGRESSION_SLOPE,
-    pair.REGRESSION_RESIDUAL,
-    pair.STEADY_FLAG_AGREEMENT,
-    pair_window.WINDOWED_CORRELATION,
-    pair_window.WINDOWED_LAGGED_CORRELATION,
-    pair_window.WINDOWED_INCREMENT_CORRELATION,
-    pair_window.WINDOWED_INCREMENT_SIGN_AGREEMENT,
-    pair_window.WINDOWED_MEAN_ABSOLUTE_DIFFERENCE,
-    pair_window.WINDOWED_MEAN_RELATIVE_DIFFERENCE,
-    pair_window.WINDOWED_MEAN_DIFFERENCE,
-    pair_window.WINDOWED_MEAN_SIGNED_DIFFERENCE,
-    pair_window.WINDOWED_DEVIATION_DIFFERENCE,
-    pair_window.WINDOWED_REGRESSION_SLOPE,
-    pair_window.WINDOWED_REGRESSION_RESIDUAL,
-    pair_window.WINDOWED_FLAG_AGREEMENT,
+_MODULES = (moments, order, trend, shape, spectral, pair, pair_window)
+
+KINDS: tuple[Kind, ...] = tuple(
+    dict.fromkeys(
+        (*ESSENTIAL, *(kind for module in _MODULES for kind in vars(module).values() if isinstance(kind, Kind)))
+    )
 )
-"""All kinds; among those of one name, `get` takes the first that accepts the given parameters."""
+"""All kinds: the essential ones, then the others of each module, in its order.
+
+Among kinds of one name, `get` takes the first that accepts the given parameters.
+"""
 
 FLAG_KINDS = (
     moments.LAST,
@@ -167,11 +115,6 @@ def get(name: str, kinds: Sequence[Kind] = KINDS) -> Feature:
 
 def canonical(channel: str) -> str:
     """Return the canonical form of a channel, so that two spellings of it are paid for once.
-
-    Raises
-    ------
-    ValueError
-        If the column is empty or the policy cannot be read.
 
     Examples
     --------

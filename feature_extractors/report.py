@@ -62,11 +62,6 @@ class Policy:
     def parse(cls, text: str) -> Self:
         """Read a policy from its text, ``kind:value``; the empty string means every tick.
 
-        Raises
-        ------
-        ValueError
-            If the text is not a policy.
-
         Examples
         --------
         >>> Policy.parse("flag:300")
@@ -101,7 +96,7 @@ class Policy:
         Parameters
         ----------
         values : array of shape (..., n_ticks)
-            Recorded columns; NaN where there is no sample.
+            Recorded columns; NaN is a missing sample.
         max_silence : int, optional
             Ticks after which ``flag``, ``delta`` and ``quantised`` repeat the last value sent, at the first tick
             with a sample; by default never.
@@ -110,11 +105,6 @@ class Policy:
         -------
         array of shape (..., n_ticks)
             NaN if nothing is transmitted.
-
-        Raises
-        ------
-        ValueError
-            If the values have no axis of ticks, or max_silence is below 1.
         """
         samples = _finite_samples(values)
         _check_max_silence(max_silence)
@@ -141,7 +131,7 @@ class Policy:
         Parameters
         ----------
         values : array of shape (..., n_ticks)
-            Recorded columns; NaN where there is no sample.
+            Recorded columns; NaN is a missing sample.
         max_silence : int, optional
             As in `sent`.
 
@@ -149,11 +139,6 @@ class Policy:
         -------
         array of shape (..., n_ticks)
             NaN before the first transmission.
-
-        Raises
-        ------
-        ValueError
-            If the values have no axis of ticks, or max_silence is below 1.
 
         Examples
         --------
@@ -172,11 +157,6 @@ def split_channel(channel: str) -> tuple[str, Policy]:
     """Split a channel's text into its column and its report policy.
 
     A column that contains ``@`` is in double quotes, with double quotes in it doubled.
-
-    Raises
-    ------
-    ValueError
-        If the column is empty or the policy cannot be read.
 
     Examples
     --------
@@ -198,14 +178,9 @@ def split_channel(channel: str) -> tuple[str, Policy]:
 
 
 def channel_name(column: str, policy: Policy | None = None) -> str:
-    """Return the text of a channel, which `split_channel` reads.
+    """Return the text of a channel, which `split_channel` reads; the policy is by default every tick.
 
-    Parameters
-    ----------
-    column : str
-        Name of the column; quoted if it contains any of ``(),;@"`` or white space.
-    policy : Policy, optional
-        By default every tick.
+    A column that contains any of ``(),;@"`` or white space is quoted.
 
     Examples
     --------
@@ -230,13 +205,7 @@ def quantity_of(column: str) -> str:
 
 
 def silent_ticks(max_silence: float | None, period: float) -> int | None:
-    """Return the longest silence of a channel in whole ticks, or None if it is unlimited.
-
-    Raises
-    ------
-    ValueError
-        If the silence is shorter than a tick.
-    """
+    """Return the longest silence of a channel in whole ticks, or None if it is unlimited."""
     if max_silence is None:
         return None
     if not max_silence >= period:

@@ -162,4 +162,4 @@ WINDOWED_INCREMENT_VARIANCE = Kind("increment_variance", 1, _windowed_increment_
 """Sample variance of the increments among the last `window` values; NaN before the second."""
 
 WINDOWED_LARGEST_INCREMENT = Kind("largest_increment", 1, _windowed_largest_increment, _sorted_size, (WINDOW,))
-"""Greatest absolute increment among the last `window` values. The work is ~window a sample."""
+"""Largest absolute increment among the last `window` values. The work is ~window per sample."""

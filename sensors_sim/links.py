@@ -10,17 +10,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Link:
-    """A link that loses each transmission independently.
-
-    Parameters
-    ----------
-    loss : float
-        Probability that a transmission is lost.
-
-    Raises
-    ------
-    ValueError
-        If the loss is not a probability.
+    """A link that loses each transmission independently, with probability `loss`.
 
     Examples
     --------
@@ -35,18 +25,5 @@ class Link:
             raise ValueError(f"loss is {self.loss}, expected a probability")
 
     def deliver(self, sent: Array, rng: np.random.Generator) -> Array:
-        """Return the transmissions that arrive.
-
-        Parameters
-        ----------
-        sent : array of any shape
-            Transmitted values; NaN is no transmission.
-        rng : numpy.random.Generator
-            Source of the losses.
-
-        Returns
-        -------
-        array of the same shape
-            NaN also if the transmission is lost.
-        """
+        """Return an array of sent values, NaN without a transmission, with NaN for lost transmissions too."""
         return np.where(rng.random(sent.shape) < self.loss, np.nan, sent)

@@ -44,11 +44,6 @@ class NodeModel:
     clock_drift_spread : float
         Parts per million.
 
-    Raises
-    ------
-    ValueError
-        If a number is negative.
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -78,23 +73,10 @@ class NodeModel:
     def sense(
         self, physical: Array, period: float, rng: np.random.Generator, times: Array | None = None
     ) -> Readings:
-        """Measure physical processes, one node per row.
+        """Measure physical processes of shape (n_nodes, n_ticks), given at multiples of the period in seconds.
 
-        Parameters
-        ----------
-        physical : array of shape (n_nodes, n_ticks)
-            Truth at multiples of the period; linear in between, constant before and after.
-        period : float
-            Seconds.
-        rng : numpy.random.Generator
-            Source of the nodes' differences and of the noise.
-        times : array of shape (n_nodes, n_ticks), optional
-            True sampling times in seconds, if known from another quantity of the same nodes; by default drawn by
-            `sampling_times`.
-
-        Returns
-        -------
-        Readings
+        The truth is linear in between, and constant before and after. True sampling times of the same shape may be
+        given, if known from another quantity of the same nodes; by default `sampling_times` draws them.
         """
         n_nodes, n_ticks = physical.shape
         if times is None:
@@ -111,16 +93,6 @@ class NodeModel:
 class Battery:
     """Energy left in a node's battery, in joules, or in transmissions if the profile counts those.
 
-    Parameters
-    ----------
-    capacity_joules : float
-        Joules at the start.
-
-    Raises
-    ------
-    ValueError
-        If the capacity is negative.
-
     Examples
     --------
     >>> battery = Battery(capacity_joules=2.0)
@@ -134,13 +106,7 @@ class Battery:
         self.remaining = capacity_joules
 
     def spend(self, joules: float) -> bool:
-        """Take joules from the battery and return whether it had enough; if not, it is emptied.
-
-        Raises
-        ------
-        ValueError
-            If joules is negative.
-        """
+        """Take joules from the battery and return whether it had enough; if not, it is emptied."""
         if not joules >= 0:
             raise ValueError(f"joules is {joules}, expected at least 0")
         enough = joules <= self.remaining
@@ -159,27 +125,9 @@ class Transmission(NamedTuple):
 class Node:
     """A node that sends channels of its recorded columns, and pays for each message.
 
-    Parameters
-    ----------
-    name : str
-        Name of the node.
-    columns : mapping of str to array of shape (n_ticks,)
-        Its measurements; NaN is no sample.
-    meter : EnergyMeter
-        Counter of the messages.
-    battery : Battery
-        Battery that pays for them; the node dies of the first message that it cannot pay for, which is not sent.
-    link : Link
-        Link that loses messages; by default it loses none.
-    max_silence : int, optional
-        Ticks after which a channel that sends on change repeats its value.
-    seed : int
-        Seed of the losses, together with the names of node and channel.
-
-    Raises
-    ------
-    ValueError
-        If a column is not one-dimensional.
+    Columns have shape (n_ticks,), with NaN for missing samples. The node dies of the first message that its
+    battery cannot pay for, which is not sent. A channel that sends on change repeats its value after `max_silence`
+    ticks. The link's losses depend on the seed and the names of node and channel.
 
     Examples
     --------
@@ -230,12 +178,8 @@ class Node:
     def set_channels(self, channels: Iterable[str], tick: int, n_ticks: int | None = None) -> None:
         """Send only these channels from a tick on, for `n_ticks` ticks or without end.
 
-        The report policy of a channel that was not sent before begins at this tick.
-
-        Raises
-        ------
-        ValueError
-            If a channel cannot be read, or the node does not have its column; the channels then do not change.
+        The report policy of a channel that was not sent before begins at this tick. An invalid channel raises a
+        ValueError and changes nothing.
         """
         self._channels = {
             channel: self._channels.get(channel) or self._schedule(channel, tick) for channel in channels

@@ -16,18 +16,9 @@ _ROLES = ("a", "b")
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity that nodes measure.
+    """A quantity that nodes measure: `level`, in its unit, plus a process, with the errors of `node`.
 
-    Parameters
-    ----------
-    name : str
-        Name of the column.
-    level : float
-        Added to the source, in the quantity's unit.
-    source : Source
-        Process of the quantity at one place.
-    node : NodeModel
-        Measurement errors. The clock of a node is that of its first quantity.
+    The clock of a node is that of its first quantity.
     """
 
     name: str
@@ -97,11 +88,6 @@ class SameSource:
     share_same : float
         Share of the pairs that are labelled "same".
 
-    Raises
-    ------
-    ValueError
-        If there are no quantities, or a share is not between 0 and 1.
-
     Examples
     --------
     >>> pairs = SameSource().sample(n_pairs=4, n_ticks=60, seed=1)
@@ -123,26 +109,7 @@ class SameSource:
     def sample(
         self, n_pairs: int, n_ticks: int, period: float = 1.0, seed: int | np.random.Generator = 0
     ) -> Pairs:
-        """Record pairs.
-
-        Parameters
-        ----------
-        n_pairs, n_ticks : int
-            At least 1.
-        period : float
-            Seconds between ticks.
-        seed : int or numpy.random.Generator
-            Seed of everything random.
-
-        Returns
-        -------
-        Pairs
-
-        Raises
-        ------
-        ValueError
-            If the number of pairs or ticks is below 1, or the period is not positive.
-        """
+        """Record pairs at ticks that are `period` seconds apart."""
         for name, number in (("n_pairs", n_pairs), ("n_ticks", n_ticks)):
             if number < 1:
                 raise ValueError(f"{name} is {number}, expected at least 1")

@@ -28,11 +28,6 @@ class Autoregressive:
     memory : float
         Seconds after which the autocorrelation has fallen to 1/e.
 
-    Raises
-    ------
-    ValueError
-        If the deviation is negative or the memory not positive.
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -69,11 +64,6 @@ class DailyCycle:
         Standard deviation of a source's amplitude, as a share of the mean.
     day : float
         Seconds of one cycle.
-
-    Raises
-    ------
-    ValueError
-        If the amplitude or its spread is negative, or the day not positive.
 
     Examples
     --------
@@ -118,11 +108,6 @@ class EventBursts:
     decay : float
         Seconds after which a jump has fallen to 1/e.
 
-    Raises
-    ------
-    ValueError
-        If the rate or the height is negative, or the decay not positive.
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -150,11 +135,6 @@ class EventBursts:
 @dataclass(frozen=True)
 class Sum:
     """The sum of independent processes.
-
-    Parameters
-    ----------
-    parts : tuple of Source
-        The processes to add.
 
     Examples
     --------

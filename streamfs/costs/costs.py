@@ -157,15 +157,7 @@ def _messages_a_tick(
 
 
 def check_prices(streams: "StreamSet", prices: Mapping[str, float] | None) -> None:
-    """Refuse a price of a quantity that the streams do not have, and a price that is negative or not finite.
-
-    Raises
-    ------
-    DataError
-        If no column is of the quantity.
-    ValueError
-        If a price is negative or not finite.
-    """
+    """Refuse a price of an unknown quantity (DataError), and one that is negative or not finite (ValueError)."""
     known = {quantity_of(column) for column in streams.columns}
     for quantity, price in ({} if prices is None else prices).items():
         if quantity not in known:

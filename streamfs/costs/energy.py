@@ -17,29 +17,10 @@ def lora_time_on_air(
     explicit_header: bool = True,
     crc: bool = True,
 ) -> float:
-    """Return the time on air of a LoRa frame, in seconds.
+    """Return the time on air of a LoRa frame of `n_bytes` bytes, including framing, in seconds.
 
-    Parameters
-    ----------
-    n_bytes : float
-        Bytes of the frame, including framing.
-    spreading_factor : int
-        From 6 to 12.
-    bandwidth : float
-        In hertz.
-    coding_rate : int
-        1 for 4/5 up to 4 for 4/8.
-    preamble : int
-        Symbols of the preamble.
-    explicit_header : bool
-        Whether the frame carries its header.
-    crc : bool
-        Whether the frame carries a checksum.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
+    The bandwidth is in hertz, the preamble in symbols, and a coding rate of 1 to 4 stands for 4/5 to 4/8. A
+    ValueError is raised if an argument is out of range.
 
     References
     ----------
@@ -118,19 +99,9 @@ class Profile:
     notes: str = ""
 
     def message_joules(self, n_bytes: float, distance: float = 10.0) -> float:
-        """Return the cost of one message to its sender, in the profile's unit.
+        """Return the cost of a message of `n_bytes` bytes of payload to its sender, in the profile's unit.
 
-        Parameters
-        ----------
-        n_bytes : float
-            Bytes of payload.
-        distance : float
-            Metres to the receiver; only the first-order models depend on it.
-
-        Raises
-        ------
-        ValueError
-            If the bytes or the distance are negative or not finite.
+        The distance to the receiver, in metres, matters to the first-order models only.
         """
         check_bytes(n_bytes)
         if not (isfinite(distance) and distance >= 0):

@@ -19,14 +19,7 @@ class EnergyMeter:
     """Counter of transmitted messages by node and payload size, which computes their cost.
 
     Joules are computed from the counts on request, so that neither the order of the messages nor intermediate
-    rounding matters.
-
-    Parameters
-    ----------
-    profile : Profile
-        The nodes' radio.
-    distance : float
-        Metres from the nodes to their receiver.
+    rounding matters. `distance` is that of the nodes to their receiver, in metres.
 
     Examples
     --------
@@ -43,13 +36,7 @@ class EnergyMeter:
         self._sizes: dict[str, Counter[int]] = {}
 
     def count(self, node: str, n_bytes: int, n_messages: int = 1) -> None:
-        """Add `n_messages` messages of `n_bytes` bytes of payload each to a node's account.
-
-        Raises
-        ------
-        ValueError
-            If either number is negative.
-        """
+        """Add `n_messages` messages of `n_bytes` bytes of payload each to a node's account."""
         check_bytes(n_bytes)
         if n_messages < 0:
             raise ValueError(f"n_messages is {n_messages}, expected at least 0")

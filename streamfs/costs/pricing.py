@@ -15,7 +15,7 @@ from streamfs.data.streams import Integers, StreamSet
 
 @dataclass(frozen=True)
 class Pricing:
-    """How to charge for features.
+    """How to charge for features: messages by radio and quantity, or given costs.
 
     Parameters
     ----------
@@ -75,13 +75,7 @@ class Pricing:
         )
 
     def spending(self, streams: StreamSet, features: Sequence[Feature], lengths: Integers) -> Spending:
-        """Return the cumulative cost of streams with episodes of these lengths.
-
-        Raises
-        ------
-        DataError
-            If a price is of a quantity that the streams do not have.
-        """
+        """Return the cumulative cost of streams with episodes of these lengths."""
         if self.own is not None:
             return FeatureSpending(features, self.costs(streams, features), len(streams), streams.n_ticks)
         check_prices(streams, self.prices)

@@ -21,20 +21,8 @@ class Spending(Protocol):
 class MessageSpending:
     """Cost of the messages that nodes send: each channel counts once, however many features read it.
 
-    Parameters
-    ----------
-    streams : StreamSet
-        Recorded streams.
-    channels : sequence of str
-        All channels that features may read.
-    lengths : ndarray of int of shape (n_streams,)
-        Ticks of the streams' episodes, which end with the streams; messages sent before they open count too.
-    message_cost : float
-        Cost of a message, in the profile's unit.
-    max_silence : float, optional
-        Seconds after which a channel that sends on change repeats its value; by default never.
-    prices : mapping of str to float, optional
-        Price of a message by quantity, as a multiple of `message_cost`; 1 if a quantity is not named.
+    `channels` are all that features may read. `lengths` are those of the streams' episodes, which end with the
+    streams; messages before they open count too. A message costs `message_cost` times the price of its quantity.
 
     Examples
     --------

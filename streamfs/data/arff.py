@@ -19,19 +19,8 @@ def read_arff(lines: Sequence[tuple[int, str]], path: Path) -> TextTable:
     """Read the lines of an ARFF file.
 
     A `%` after white space starts a comment, an unquoted `?` is missing and a quoted one is a value, values are
-    separated by commas or white space, and a backslash in quotes escapes the next character.
-
-    Parameters
-    ----------
-    lines : sequence of tuple of int and str
-        Number and text of each line that is neither blank nor a comment.
-    path : Path
-        The file, for messages.
-
-    Raises
-    ------
-    DataError
-        If the lines are not ARFF, or have dates, strings, relations, sparse rows or weights.
+    separated by commas or white space, and a backslash in quotes escapes the next character. Dates, strings,
+    relations, sparse rows and weights are refused with a DataError.
     """
     attributes: list[tuple[str, Categories | None]] = []
     for index, (number, text) in enumerate(lines):

@@ -68,13 +68,7 @@ _Rooms = dict[str, tuple[list[str], list[str]]]  # columns of the two nodes of e
 
 
 def folder() -> Path:
-    """Return the folder of the data sets, named by the environment variable ``STREAMFS_DATA``.
-
-    Raises
-    ------
-    DataError
-        If the variable is not set.
-    """
+    """Return the folder of the data sets, named by the environment variable ``STREAMFS_DATA``."""
     named = os.environ.get("STREAMFS_DATA")
     if not named:
         raise DataError(
@@ -84,22 +78,7 @@ def folder() -> Path:
 
 
 def load(name: str, folder: str | Path | None = None) -> Recording:
-    """Load a real recording.
-
-    Parameters
-    ----------
-    name : str
-        One of `NAMES`.
-    folder : path, optional
-        Where the data sets are; by default the folder that ``STREAMFS_DATA`` names.
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown.
-    DataError
-        If the file is missing or cannot be read.
-    """
+    """Load one of the recordings `NAMES`, by default from the folder that ``STREAMFS_DATA`` names."""
     loaders = dict(zip(NAMES, (_room_climate, _sml2010, _appliances, _uncg_wsn), strict=True))
     if name not in loaders:
         raise ValueError(f"recording is {name!r}, expected one of {', '.join(NAMES)}")
@@ -107,23 +86,9 @@ def load(name: str, folder: str | Path | None = None) -> Recording:
 
 
 def room_climate_fold(fold: str, folder: str | Path | None = None, every: int = 1) -> StreamSet:
-    """Read the labelled pairs of motes that come with room_climate, in two folds.
+    """Read the labelled pairs of motes that come with room_climate, or every `every`-th of them.
 
-    Parameters
-    ----------
-    fold : str
-        "train" or "test"; the two share no measurement.
-    folder : path, optional
-        Where the data sets are; by default the folder that ``STREAMFS_DATA`` names.
-    every : int
-        Take only every `every`-th pair.
-
-    Raises
-    ------
-    ValueError
-        If `every` is below 1.
-    DataError
-        If a file is missing or cannot be read, the fold is unknown, or a pair has no readings.
+    The folds "train" and "test" share no measurement. The folder is by default that of ``STREAMFS_DATA``.
     """
     if every < 1:
         raise ValueError(f"every is {every}, expected at least 1")

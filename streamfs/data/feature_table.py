@@ -23,7 +23,7 @@ class FeatureTable:
     Parameters
     ----------
     values : ndarray of shape (n_streams, n_ticks, n_features)
-        NaN where a feature is undefined, and beyond a stream's length.
+        NaN if a feature is undefined, and beyond a stream's length.
     labels : ndarray of shape (n_streams,)
         The class of each stream, as text.
     features : tuple of Feature
@@ -79,20 +79,6 @@ class FeatureTable:
         """Return `rows` at some positions, sampling about `most` if there are more.
 
         Sampling is stratified by class, with at least `MIN_OF_A_CLASS` instances of a class that has as many.
-
-        Parameters
-        ----------
-        positions : array_like of int
-            Ticks, counted from 1.
-        most : int
-            Approximate maximum number of rows.
-        seed : int
-            Seed of the sampling.
-
-        Returns
-        -------
-        streams, positions : ndarray of shape (n_rows,)
-            As those of `rows`.
         """
         streams, ticks = self.rows(positions)
         if len(streams) <= most:
@@ -124,13 +110,7 @@ class FeatureTable:
 
 
 def require_episodes(table: FeatureTable, streams: StreamSet) -> None:
-    """Refuse recorded streams, tabulated in `table`, if no stream of some class has an episode.
-
-    Raises
-    ------
-    DataError
-        Naming the class and the column with the fewest readings.
-    """
+    """Refuse recorded streams, tabulated in `table`, if no stream of some class has an episode."""
     read = {split_channel(channel)[0] for channel in channels_of(table.features)}
     for label in streams.classes:
         members = streams.labels == label
@@ -181,21 +161,9 @@ def tabulate(streams: StreamSet, features: Sequence[Feature], max_silence: float
 
 
 def plain_table(values: npt.ArrayLike, labels: npt.ArrayLike | None) -> FeatureTable:
-    """Make a table of unnamed features; a stream ends at its last tick with a value.
+    """Make a table of unnamed features from values of shape (n_streams, n_ticks, n_features).
 
-    Parameters
-    ----------
-    values : array_like of shape (n_streams, n_ticks, n_features)
-        NaN is undefined.
-    labels : array_like of shape (n_streams,)
-        Classes.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match.
-    DataError
-        If there are no ticks.
+    A stream ends at its last tick with a value other than NaN.
 
     Examples
     --------

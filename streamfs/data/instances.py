@@ -127,16 +127,8 @@ def read_described(path: str | Path) -> Instances:
 
     The JSON has ``class_attribute`` and ``features``, each with a ``name``, a ``kind``, which is ``numeric`` or
     ``nominal``, and, if nominal, ``values``. It may have ``class_values_declared``; other keys are ignored.
-
-    Parameters
-    ----------
-    path : str or Path
-        A text file as `Instances.read` reads it; ``iris.csv`` is described by ``iris.json``.
-
-    Raises
-    ------
-    DataError
-        If a file cannot be read, or the two do not match.
+    ``iris.csv`` is described by ``iris.json``. A DataError is raised if a file cannot be read or the two do not
+    match.
     """
     path = Path(path)
     description = path.with_name(re.sub(r"\.[^.]+(\.gz)?$", ".json", path.name))

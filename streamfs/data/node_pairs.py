@@ -26,18 +26,10 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """Pairs of nodes, recorded at many times.
+    """Pairs of nodes with the same number of ticks, recorded at many times.
 
-    Parameters
-    ----------
-    pairs : tuple of Pair
-        Pairs with the same number of ticks.
-    columns : tuple of str
-        Columns of the first node, then those of the second.
-    period : float
-        Seconds per tick.
-    n_drawn : int, optional
-        Number of pairs to draw at random from each pool; by default all.
+    `columns` are those of the first node, then those of the second; `period` is in seconds; `n_drawn` is the
+    number of pairs to draw at random from each pool, by default all.
 
     Examples
     --------
@@ -59,22 +51,8 @@ class Recording:
         """Make training streams of a random half of the times, and test streams of the others.
 
         Each pair is a "same" stream; its first node and the second node of the next pair of its pool, in random
-        order, are a "different" one.
-
-        Parameters
-        ----------
-        seed : int
-            Determines the halves, the pairs that are drawn, and their order.
-
-        Returns
-        -------
-        training, testing : StreamSet
-            Streams named by time and node, such as ``017.kitchen-017.office``.
-
-        Raises
-        ------
-        DataError
-            If a half has no two pairs of one pool.
+        order, are a "different" one. The seed determines the halves, the pairs that are drawn, and their order.
+        Streams are named by time and node, such as ``017.kitchen-017.office``.
         """
         rng = np.random.default_rng(seed)
         times = rng.permutation(sorted({pair.time for pair in self.pairs})).tolist()

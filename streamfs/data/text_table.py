@@ -17,14 +17,8 @@ Cells = list[str | None]
 class TextTable(NamedTuple):
     """Contents of a file of instances, as text.
 
-    Parameters
-    ----------
-    names : tuple of str
-        Names of the columns.
-    categories : tuple of tuple of str, or None
-        Values of each nominal column; None for a numeric one.
-    rows : list of tuple of int and list of str or None
-        Line number and cells of each instance; None is a missing cell.
+    `categories` are the values of each nominal column, None for a numeric one; `rows` are the line number and the
+    cells of each instance, None if missing.
     """
 
     names: tuple[str, ...]

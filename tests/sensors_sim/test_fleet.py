@@ -87,12 +87,12 @@ def test_the_messages_of_a_policy_arrive(broker):
     )
     with Gateway(broker, "policy") as gateway:
         assert run(fleet, broker, start_time=100.0) == list(range(8))
-        heard = gateway.await_all(fleet)
-    assert set(heard) == {
+        received = gateway.await_all(fleet)
+    assert set(received) == {
         f"sensors/policy-1/{channel}" for channel in ("light@flag:300", "light", '"light"@mean:3')
     }
     for topic, policy in (("light@flag:300", "flag:300"), ("light", ""), ('"light"@mean:3', "mean:3")):
-        readings = heard[f"sensors/policy-1/{topic}"]
+        readings = received[f"sensors/policy-1/{topic}"]
         sent = Policy.parse(policy).sent(LIGHT)
         ticks = np.flatnonzero(np.isfinite(sent))
         assert [reading["v"] for reading in readings] == sent[ticks].tolist()
@@ -107,15 +107,15 @@ def test_messages_of_all_nodes_of_recorded_pairs_arrive(broker):
     fleet = Fleet(nodes, period=1.0, profile="cc2420", channels=["temperature", "light@delta:20"])
     with Gateway(broker, "pairs") as gateway:
         run(fleet, broker)
-        heard = gateway.await_all(fleet)
+        received = gateway.await_all(fleet)
     for node, columns in nodes.items():
-        assert [reading["v"] for reading in heard[f"sensors/{node}/temperature"]] == columns[
+        assert [reading["v"] for reading in received[f"sensors/{node}/temperature"]] == columns[
             "temperature"
         ].tolist()
     assert fleet.meter.messages == fleet.counters["published"]
     assert set(fleet.meter.nodes) == set(nodes)
     assert fleet.meter.bytes == sum(
-        len(orjson.dumps(reading)) for readings in heard.values() for reading in readings
+        len(orjson.dumps(reading)) for readings in received.values() for reading in readings
     )
 
 
@@ -133,9 +133,9 @@ def test_a_retained_control_message_takes_effect_at_the_first_tick(broker):
         gateway.control("retained-1", {"channels": ["light@every:2"]}, retain=True)
         gateway.control("retained-9", {"channels": ["light"]}, retain=True)
         run(fleet, broker)
-        heard = gateway.await_all(fleet)
-    assert list(heard) == ["sensors/retained-1/light@every:2"]
-    assert [reading["t"] for reading in heard["sensors/retained-1/light@every:2"]] == [0.0, 2.0, 4.0, 6.0]
+        received = gateway.await_all(fleet)
+    assert list(received) == ["sensors/retained-1/light@every:2"]
+    assert [reading["t"] for reading in received["sensors/retained-1/light@every:2"]] == [0.0, 2.0, 4.0, 6.0]
     assert fleet.counters["controls"] == 1
     assert fleet.counters["foreign_controls"] == 1
 
@@ -146,9 +146,9 @@ def test_many_retained_control_messages_take_effect_at_the_first_tick(broker):
         for number in range(100):
             gateway.control(f"many-{number}", {"channels": ["light"]}, retain=True)
         run(fleet, broker)
-        heard = gateway.await_all(fleet)
-    assert len(heard) == 100
-    assert {readings[0]["t"] for readings in heard.values()} == {0.0}
+        received = gateway.await_all(fleet)
+    assert len(received) == 100
+    assert {readings[0]["t"] for readings in received.values()} == {0.0}
 
 
 def test_a_fleet_ends_once_all_its_nodes_are_silenced(broker):
@@ -163,8 +163,8 @@ def test_a_fleet_ends_once_all_its_nodes_are_silenced(broker):
                 gateway.control("silence-2", {"channels": []})
 
         run(fleet, broker, tick_seconds=0.005, on_tick=decide)
-        heard = gateway.await_all(fleet)
-    first, second = (len(heard[f"sensors/silence-{number}/light"]) for number in (1, 2))
+        received = gateway.await_all(fleet)
+    first, second = (len(received[f"sensors/silence-{number}/light"]) for number in (1, 2))
     assert 6 <= first < second < 3000
 
 
@@ -180,11 +180,11 @@ def test_channels_change_during_a_run(broker):
 
         stop = Event()
         run(fleet, broker, tick_seconds=0.005, on_tick=widen, stop=stop)
-        heard = gateway.await_all(fleet)
-    asked = heard["sensors/change-1/light@every:1000"]
+        received = gateway.await_all(fleet)
+    asked = received["sensors/change-1/light@every:1000"]
     assert len(asked) == 1
     assert asked[0]["v"] == asked[0]["t"] > 3
-    everything = heard["sensors/change-1/light"]
+    everything = received["sensors/change-1/light"]
     assert [reading["seq"] for reading in everything] == list(range(len(everything)))
 
 
@@ -219,10 +219,10 @@ def test_a_malformed_control_message_is_counted_and_ignored(broker, payload):
                 stop.set()
 
         run(fleet, broker, tick_seconds=0.005, on_tick=mislead, stop=stop)
-        heard = gateway.await_all(fleet)
+        received = gateway.await_all(fleet)
     assert fleet.counters["malformed_controls"] == 1
     assert fleet.counters["controls"] == 0
-    assert len(heard["sensors/bad-1/light"]) == len(ticks) < 3000
+    assert len(received["sensors/bad-1/light"]) == len(ticks) < 3000
 
 
 def test_a_node_stops_after_stop_after_seconds(broker):
@@ -248,8 +248,8 @@ def test_an_empty_battery_ends_the_node_and_dead_nodes_end_the_run(broker):
     fleet = Fleet(readings, period=1.0, battery_joules=5.5, channels=["light"])
     with Gateway(broker, "battery") as gateway:
         ticks = run(fleet, broker)
-        heard = gateway.await_all(fleet)
-    assert [len(readings) for readings in heard.values()] == [5, 5]
+        received = gateway.await_all(fleet)
+    assert [len(readings) for readings in received.values()] == [5, 5]
     assert ticks == list(range(7))
     assert fleet.meter.joules == 10.0
 
@@ -287,8 +287,8 @@ def test_max_silence_is_in_seconds(broker):
     fleet = Fleet({"quiet-1": {"light": np.ones(12)}}, period=2.0, channels=["light@delta:5"], max_silence=6.0)
     with Gateway(broker, "quiet") as gateway:
         run(fleet, broker)
-        heard = gateway.await_all(fleet)["sensors/quiet-1/light@delta:5"]
-    assert [reading["t"] for reading in heard] == [0.0, 6.0, 12.0, 18.0]
+        received = gateway.await_all(fleet)["sensors/quiet-1/light@delta:5"]
+    assert [reading["t"] for reading in received] == [0.0, 6.0, 12.0, 18.0]
 
 
 def test_each_node_may_have_its_own_channels(broker):
@@ -296,8 +296,8 @@ def test_each_node_may_have_its_own_channels(broker):
     fleet = Fleet(readings, period=1.0, channels={"own-1": ["light"], "own-2": ["light@every:8"]})
     with Gateway(broker, "own") as gateway:
         run(fleet, broker)
-        heard = gateway.await_all(fleet)
-    assert {topic: len(readings) for topic, readings in heard.items()} == {
+        received = gateway.await_all(fleet)
+    assert {topic: len(readings) for topic, readings in received.items()} == {
         "sensors/own-1/light": 7,
         "sensors/own-2/light@every:8": 1,
     }
