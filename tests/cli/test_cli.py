@@ -1,4 +1,4 @@
-"""The command line on real files and a real broker, as a newcomer meets it."""
+"""The command line on real files and a real broker, as a newcomer uses it."""
 
 import os
 import re
@@ -51,7 +51,7 @@ class Result(NamedTuple):
 
 
 def process(folder, *args):
-    """Run a command as a process of its own."""
+    """Run a command in a separate process."""
     words = [sys.executable, "-m", "streamfs", *map(str, args)]
     ended = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
     return Result(ended.returncode, ended.stdout, ended.stderr)
@@ -59,7 +59,7 @@ def process(folder, *args):
 
 @pytest.fixture(scope="module")
 def first_steps(tmp_path_factory):
-    """Run the road from simulation to evaluation, each step a process: the results by name, and the folder."""
+    """Run all steps from simulation to evaluation in processes; return the folder, and the results by name."""
     folder = tmp_path_factory.mktemp("cli")
     (folder / "two.csv").write_text("stream,a,b\np,n1,n2\n", encoding="utf-8")
     steps = {
@@ -75,7 +75,7 @@ def first_steps(tmp_path_factory):
 
 @pytest.fixture
 def command(first_steps, monkeypatch, capfd):
-    """Return a function that runs a command in this process, where the files of the first steps are."""
+    """Return a function that runs a command in this process, in the folder of the first steps."""
     folder, _ = first_steps
     monkeypatch.chdir(folder)
 
@@ -92,7 +92,7 @@ def command(first_steps, monkeypatch, capfd):
 
 @pytest.fixture
 def variant(first_steps):
-    """Return a writer of pairs.csv with some of its cells changed."""
+    """Return a function that writes a variant of pairs.csv."""
     folder, _ = first_steps
 
     def write(change):
@@ -110,7 +110,7 @@ def test_the_first_steps_succeed_and_say_what_comes_next(first_steps):
     assert len(StreamSet.read(folder / "pairs.csv")) == 60
 
 
-def test_results_go_to_standard_output_and_talk_to_standard_error(first_steps):
+def test_results_go_to_standard_output_and_messages_to_standard_error(first_steps):
     _, results = first_steps
     assert results["simulate"].out == ""
     assert results["train"].out.startswith("classes     different, same\nconfidence  0.9\n")
@@ -120,7 +120,7 @@ def test_results_go_to_standard_output_and_talk_to_standard_error(first_steps):
     assert results["replay"].err == ""
 
 
-def test_what_train_prints_is_the_procedure(first_steps):
+def test_train_prints_the_procedure(first_steps):
     folder, results = first_steps
     assert results["train"].out == Procedure.load(folder / "pairs.streamfs").text() + "\n"
 
@@ -158,7 +158,7 @@ def test_evaluate_and_replay_agree(command, first_steps):
     assert figures["cost"] == pytest.approx(sum(d["cost"] for d in decisions) / 40)
 
 
-def test_replay_prints_a_line_a_decision(command, first_steps):
+def test_replay_prints_a_line_for_each_decision(command, first_steps):
     decisions = first_steps[1]["replay"].rows
     lines = command("replay", "pairs.streamfs", "new.parquet").out.splitlines()
     assert [line.split()[0] for line in lines] == [d["stream"] for d in decisions]
@@ -177,7 +177,7 @@ def test_a_sweep_is_printed_written_and_drawn(command):
     assert command(*swept[:-1], "0.9,0.8", "--json").rows[0][1] == rows[0]
 
 
-def test_files_are_written_though_nobody_reads_the_table(first_steps, variant):
+def test_files_are_written_even_if_nobody_reads_the_table(first_steps, variant):
     variant(lambda table: table.select("stream", "time", "label", "a.light", "b.light"))
     words = [
         "figure2",
@@ -201,7 +201,7 @@ def test_files_are_written_though_nobody_reads_the_table(first_steps, variant):
 
 
 @pytest.mark.parametrize("extrapolation", ["spline", "auto"])
-def test_a_longer_time_limit_is_extrapolated_to(command, extrapolation, monkeypatch):
+def test_probabilities_are_extrapolated_to_a_longer_time_limit(command, extrapolation, monkeypatch):
     made = []
 
     def watched(costs, **parameters):
@@ -216,7 +216,7 @@ def test_a_longer_time_limit_is_extrapolated_to(command, extrapolation, monkeypa
     assert (selector.extrapolation, selector.horizon_) == (extrapolation, 200)
 
 
-def test_the_full_catalogue_is_offered_on_demand(command, variant):
+def test_the_full_catalogue_can_be_offered(command, variant):
     variant(lambda table: table.select("stream", "time", "label", "a.light", "b.light"))
     words = ["train", "variant.csv", "-o", "full.streamfs", "--select", "literal", "--features", "200", "--json"]
     few = command(*words)
@@ -260,7 +260,7 @@ def test_a_stream_without_readings_is_replayed_too(command, variant):
     assert line.split() == ["pair-0003", "-", "closed", "tick", "0", "confidence", "-", "cost", "0"]
 
 
-def test_a_column_without_readings_does_not_hinder_training(command, variant):
+def test_a_column_without_readings_does_not_prevent_training(command, variant):
     variant(lambda table: table.with_columns(pl.lit(None).alias("a.light")).filter(pl.col("time") < 6))
     result = command("train", "variant.csv", "-o", "variant.streamfs", "--features", "20")
     assert result.code == 0, result.err
@@ -268,12 +268,12 @@ def test_a_column_without_readings_does_not_hinder_training(command, variant):
     assert "a.light of variant.csv has no reading in any of 60 streams, and is left out" in result.err
 
 
-def test_a_smallest_step_far_from_the_usual_one_is_told(command, variant):
+def test_a_smallest_step_far_from_the_usual_one_is_reported(command, variant):
     late = (pl.col("stream") == "pair-0003") & (pl.col("time") == 19)
     variant(lambda table: table.with_columns(pl.when(late).then(18.25).otherwise(pl.col("time")).alias("time")))
     words = ["train", "variant.csv", "-o", "variant.streamfs", *TRAIN[2:]]
-    told = "a tick is 0.25 s, the smallest step of time in variant.csv, but the usual step is 1 s: give --period"
-    assert told in command(*words).err
+    note = "a tick is 0.25 s, the smallest step of time in variant.csv, but the usual step is 1 s: give --period"
+    assert note in command(*words).err
     variant(lambda table: table)
     assert "the usual step" not in command(*words).err
 
@@ -285,14 +285,14 @@ def test_simulated_readings_are_written_in_the_steps_of_the_sensor(first_steps):
     assert cells["a.temperature"].str.len_chars().max() == len("20.0625")
 
 
-def test_who_waits_for_compiled_code_is_told_once_and_then_never(first_steps, tmp_path, monkeypatch):
+def test_compiling_is_announced_once_and_not_with_a_cache(first_steps, tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     words = [first_steps[0], "replay", "pairs.streamfs", "new.parquet"]
     assert process(*words).err.splitlines() == [console.COMPILING]
     assert process(*words).err == ""
 
 
-def test_a_kernel_without_a_cache_is_told_of_before_others_compile_it(capfd, tmp_path):
+def test_an_empty_cache_is_announced_before_workers_compile(capfd, tmp_path):
     kernel = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path)))
     console.announce_empty_cache(kernel)
     assert capfd.readouterr().err == f"{console.COMPILING}\n"
@@ -301,7 +301,7 @@ def test_a_kernel_without_a_cache_is_told_of_before_others_compile_it(capfd, tmp
     assert capfd.readouterr().err == ""
 
 
-def test_all_that_may_take_long_is_shown(first_steps):
+def test_long_steps_are_shown(first_steps):
     _, results = first_steps
     for what in ("reading the streams", "computing the features", "ranking the features", "building the classif"):
         assert what in results["train"].err
@@ -481,7 +481,7 @@ ERRORS = {
 
 @pytest.fixture
 def old_handlers():
-    """Put back the handlers of signals that `run` takes over."""
+    """Restore the signal handlers that `run` replaces."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in handlers.items():
@@ -490,7 +490,7 @@ def old_handlers():
 
 @pytest.mark.usefixtures("old_handlers")
 @pytest.mark.parametrize("words", ERRORS)
-def test_what_cannot_be_done_is_said_in_a_line(command, words):
+def test_an_error_is_reported_in_a_line(command, words):
     result = command(*shlex.split(words))
     assert result.code == 1
     assert result.out == "" or words.startswith("evaluate")
@@ -500,7 +500,7 @@ def test_what_cannot_be_done_is_said_in_a_line(command, words):
     assert "Traceback" not in result.err
 
 
-def test_a_folder_for_compiled_code_is_asked_for_where_there_is_none(first_steps, monkeypatch):
+def test_a_missing_folder_for_compiled_code_is_reported(first_steps, monkeypatch):
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "UserProvidedCacheLocator")  # and the user provides none
     result = process(first_steps[0], "evaluate", "pairs.streamfs", "new.parquet")
@@ -542,7 +542,7 @@ def test_a_damaged_model_is_refused(command, name, share):
         assert re.match("streamfs: damaged.streamfs (is|has) ", result.err)
 
 
-UNFIT = {
+UNSUITABLE = {
     "one class": (lambda t: t.with_columns(pl.lit("same").alias("label")), "there is one class only, ['same']"),
     "one stream of a class": (
         lambda t: t.filter(pl.col("stream").is_in(t.unique("label")["stream"].to_list())),
@@ -570,12 +570,12 @@ UNFIT = {
 }
 
 
-@pytest.mark.parametrize("change", UNFIT)
-def test_streams_that_teach_nothing_are_refused(command, variant, change):
-    variant(UNFIT[change][0])
+@pytest.mark.parametrize("change", UNSUITABLE)
+def test_unsuitable_streams_are_refused(command, variant, change):
+    variant(UNSUITABLE[change][0])
     result = command("train", "variant.csv", "-o", "none.streamfs", *TRAIN[2:])
     assert (result.code, result.out) == (1, "")
-    assert UNFIT[change][1] in result.err.splitlines()[-1]
+    assert UNSUITABLE[change][1] in result.err.splitlines()[-1]
     assert not Path("none.streamfs").exists()
 
 
@@ -623,13 +623,13 @@ def test_help_fits_the_terminal_and_shows_examples(name, width):
         *examples((ROOT / "README.md").read_text(encoding="utf-8")),
     ],
 )
-def test_the_examples_can_be_typed(example):
+def test_the_examples_are_valid(example):
     _, name, *words = shlex.split(example.partition(" > ")[0], comments=True)
     with COMMANDS[name].make_context(name, words) as context:
         assert context.params
 
 
-def test_the_version_is_told(command):
+def test_the_version_is_printed(command):
     assert command("--version") == Result(0, f"streamfs, version {version('streamfs')}\n", "")
 
 
@@ -646,7 +646,7 @@ print([name for name in heavy if name in sys.modules], file=sys.stderr)
     assert ended.stderr.strip() == "[]"
 
 
-def test_a_reader_that_goes_away_leaves_no_traceback(first_steps):
+def test_a_closed_pipe_leaves_no_traceback(first_steps):
     folder, _ = first_steps
     reader, writer = os.pipe()
     os.close(reader)
@@ -683,7 +683,7 @@ def test_a_table_shows_names_as_they_are(capfd):
     assert ":smile: [/] [bold]y[/bold]" in out
 
 
-def test_talk_is_not_wrapped_nor_read_as_markup(capfd):
+def test_messages_are_neither_wrapped_nor_read_as_markup(capfd):
     text = "mean_absolute_difference(a.light@delta:40, b.light@delta:40) [bold] :smile: " * 5
     console.say(text)
     assert capfd.readouterr() == ("", text + "\n")
@@ -700,12 +700,12 @@ def running(folder, *args):
 
 
 def await_control(broker, prefix, n_nodes):
-    """Wait until a gateway has told all nodes what to send."""
+    """Wait until a gateway has sent control messages to all nodes."""
     with closing(Transport(broker.url)) as transport:
         transport.connect(10.0)
         transport.subscribe([f"{prefix}/control/+"])
-        told = []
-        assert awaited(lambda: told.extend(transport.poll(0.1)) or len(told) >= n_nodes)
+        received = []
+        assert awaited(lambda: received.extend(transport.poll(0.1)) or len(received) >= n_nodes)
 
 
 @pytest.mark.mqtt
@@ -736,7 +736,7 @@ def test_run_decides_over_mqtt_as_replay_does(first_steps, broker):
 
 
 def processes_of(session):
-    """Processes of a session that still run, by number."""
+    """Return the ids of the running processes of a session."""
     found = set()
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
@@ -747,7 +747,7 @@ def processes_of(session):
 
 
 def seconds_of(pid):
-    """How long a process has computed; 0 where it has ended."""
+    """Return the CPU seconds of a process; 0 if it has ended."""
     with suppress(OSError):
         user, system = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
@@ -786,7 +786,7 @@ def test_an_experiment_ends_with_all_its_processes(first_steps, number):
 
 @pytest.mark.mqtt
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_run_ends_when_it_is_told_to(first_steps, broker, number):
+def test_run_ends_on_a_signal(first_steps, broker, number):
     folder, _ = first_steps
     prefix = f"cli-{number.name.lower()}"
     command = ["pairs.streamfs", "--broker", broker.url, "--pairs", "two.csv", "--prefix", prefix]
@@ -801,7 +801,7 @@ def test_run_ends_when_it_is_told_to(first_steps, broker, number):
 
 
 @pytest.mark.mqtt
-def test_run_ends_when_nothing_is_heard(tmp_path, broker):
+def test_run_ends_if_no_messages_arrive(tmp_path, broker):
     channels_procedure("x").save(tmp_path / "x.streamfs")
     idle = ["--idle", "0.1"]
     result = process(tmp_path, "run", "x.streamfs", "--broker", broker.url, *idle, "--prefix", "cli-idle")
@@ -813,7 +813,7 @@ def test_run_ends_when_nothing_is_heard(tmp_path, broker):
     assert "every node that sends is a stream, unless [streams] of gateway.toml names them" in result.err
 
 
-def test_systemd_is_told_how_a_gateway_is_even_without_a_broker(first_steps, tmp_path, monkeypatch):
+def test_systemd_is_notified_even_without_a_broker(first_steps, tmp_path, monkeypatch):
     (tmp_path / "gateway.toml").write_text(
         f"""
         model = "{first_steps[0]}/pairs.streamfs"
@@ -834,9 +834,9 @@ def test_systemd_is_told_how_a_gateway_is_even_without_a_broker(first_steps, tmp
         with running(tmp_path, "--config", "gateway.toml") as gateway:
             assert [systemd.recv(100) for _ in range(3)] == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1"]
             gateway.send_signal(signal.SIGTERM)
-            told = {systemd.recv(100)}
-            while b"STOPPING=1" not in told:
-                told.add(systemd.recv(100))
+            received = {systemd.recv(100)}
+            while b"STOPPING=1" not in received:
+                received.add(systemd.recv(100))
             out, err = gateway.communicate(timeout=30)
         assert (gateway.returncode, out) == (0, ""), err
-        assert told <= {b"WATCHDOG=1", b"STOPPING=1"}
+        assert received <= {b"WATCHDOG=1", b"STOPPING=1"}

@@ -1,4 +1,4 @@
-"""The demo, over the broker that comes with pip."""
+"""The demo, over the broker that pip installs."""
 
 import orjson
 import pytest

@@ -1,4 +1,4 @@
-"""What a file or a caller has wrong is said in words: what it is, where, and what was expected."""
+"""Errors of a file or a caller are reported in words: the value, its place, and what was expected."""
 
 import sys
 
@@ -16,10 +16,10 @@ from streamfs.relief import Relief, ReliefF
 
 
 @pytest.fixture
-def remade(tmp_path):
-    """Return a function that makes a model anew, with a changed header and arrays, and loads it."""
+def rewritten(tmp_path):
+    """Return a function that rewrites a model with a changed header and arrays, and loads it."""
 
-    def remake(change):
+    def rewrite(change):
         path = tmp_path / "m.streamfs"
         channels_procedure("x").save(path)
         header, arrays, sealed = container.unpack(path.read_bytes(), KIND, VERSION, "m")
@@ -27,11 +27,11 @@ def remade(tmp_path):
         path.write_bytes(container.pack(KIND, VERSION, header, arrays, **sealed))
         return Procedure.load(path)
 
-    return remake
+    return rewrite
 
 
-def test_a_model_made_anew_is_loaded(remade):
-    assert remade(lambda _header, _arrays: None).channels == ("x",)
+def test_a_rewritten_model_is_loaded(rewritten):
+    assert rewritten(lambda _header, _arrays: None).channels == ("x",)
 
 
 @pytest.mark.parametrize(
@@ -54,28 +54,28 @@ def test_a_model_made_anew_is_loaded(remade):
         ("about", 3, "about is 3, expected an object"),
     ],
 )
-def test_a_header_with_something_else_in_it_is_refused_with_the_file(remade, field, value, message):
+def test_a_header_with_a_wrong_field_is_refused_with_the_file(rewritten, field, value, message):
     with pytest.raises(ModelError, match=rf"m\.streamfs is damaged: {message}"):
-        remade(lambda header, _arrays: header.update({field: value}))
+        rewritten(lambda header, _arrays: header.update({field: value}))
 
 
 @pytest.mark.parametrize(
     "field", ["features", "classes", "classifier", "laplace", "confidence", "period", "about"]
 )
-def test_a_header_that_lacks_a_field_is_refused_with_the_file(remade, field):
+def test_a_header_that_lacks_a_field_is_refused_with_the_file(rewritten, field):
     with pytest.raises(ModelError, match=rf"m\.streamfs is damaged: {field} is missing, expected"):
-        remade(lambda header, _arrays: header.pop(field) and None)
+        rewritten(lambda header, _arrays: header.pop(field) and None)
 
 
 @pytest.mark.parametrize("name", ["tree.counts", "tree.feature", "costs.each", "costs.weights"])
-def test_a_model_that_lacks_an_array_is_refused_with_the_file(remade, name):
+def test_a_model_that_lacks_an_array_is_refused_with_the_file(rewritten, name):
     with pytest.raises(ModelError, match=rf"m\.streamfs is damaged: {name} is missing"):
-        remade(lambda _header, arrays: arrays.pop(name) is None or None)
+        rewritten(lambda _header, arrays: arrays.pop(name) is None or None)
 
 
-def test_a_header_that_is_no_object_is_refused_with_the_file(remade):
+def test_a_header_that_is_not_an_object_is_refused_with_the_file(rewritten):
     with pytest.raises(ModelError, match=r"m\.streamfs is damaged: its header is \[1\], expected an object"):
-        remade(lambda _header, _arrays: [1])
+        rewritten(lambda _header, _arrays: [1])
 
 
 def test_a_feature_is_in_a_procedure_once():
@@ -85,13 +85,13 @@ def test_a_feature_is_in_a_procedure_once():
 
 
 @pytest.mark.parametrize("streams", ["streams.csv", None])
-def test_who_hands_over_no_streams_is_told_how_to_get_them(streams):
+def test_an_argument_that_is_not_streams_is_refused_with_a_hint(streams):
     for work in (train, lambda given: evaluate(channels_procedure("x"), given)):
         with pytest.raises(TypeError, match=r"expected a StreamSet, such as StreamSet\.read\('streams\.csv'\)"):
             work(streams)
 
 
-def test_who_hands_over_no_procedure_is_told_how_to_get_one():
+def test_an_argument_that_is_not_a_procedure_is_refused_with_a_hint():
     for work in (evaluate, lambda *given: next(replay(*given))):
         with pytest.raises(TypeError, match=r"procedure is 'm\.streamfs', expected a Procedure, such as Proc"):
             work("m.streamfs", labelled_streams(8, 4))
@@ -111,7 +111,7 @@ def test_features_are_a_sequence_of_distinct_features(features, error, message):
 
 
 @pytest.mark.parametrize("relief", [Relief, ReliefF])
-def test_relief_refuses_numbers_that_are_no_classes(relief):
+def test_relief_refuses_numbers_that_are_not_classes(relief):
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         relief().fit(rng.normal(size=(20, 2)), rng.normal(size=20))

@@ -1,4 +1,4 @@
-"""The paper's experiment, against the engine, against counting by hand, and over processes."""
+"""The paper's experiment, compared with the engine, with counting by hand, and across processes."""
 
 from dataclasses import dataclass, replace
 
@@ -41,8 +41,8 @@ def experiment():
     return Experiment(training, testing, [fx.get(name) for name in NAMES], {"level": 3.0}, seed=0), testing
 
 
-def learnt_again(experiment, split="gain_ratio"):
-    """The tree on all features, learnt here from scratch, as a procedure of the features that it tests."""
+def refitted(experiment, split="gain_ratio"):
+    """Fit the tree on all features again; return it as a procedure of the features that it tests."""
     table = experiment.training
     rows = table.values.reshape(-1, len(NAMES))
     labels = np.repeat(table.labels, table.n_ticks)
@@ -57,7 +57,7 @@ def learnt_again(experiment, split="gain_ratio"):
 @pytest.mark.parametrize(("method", "split"), [("naive", "gain_ratio"), ("cost-based", "gain_per_cost")])
 def test_outcomes_are_those_of_the_engine(experiment, method, split):
     experiment, testing = experiment
-    procedure = learnt_again(experiment, split)
+    procedure = refitted(experiment, split)
     for outcome in experiment.run(method, THRESHOLDS):
         evaluation = evaluate(procedure.with_confidence(outcome.confidence), testing)
         assert outcome.completeness == evaluation.completeness
@@ -76,7 +76,7 @@ def test_outcomes_are_those_of_the_engine(experiment, method, split):
         assert outcome.sent == pytest.approx(sent)
 
 
-def test_a_message_before_the_first_complete_tick_is_paid():
+def test_a_message_before_the_first_complete_tick_is_counted():
     values = np.array([[[1.0, np.nan], [1.0, np.nan], [1.0, 5.0], [1.0, 5.0]]])
     streams = StreamSet(values, ["one"], ["x", "y"])
     sent = messages_sent(streams, ["x", "y", "x@delta:1"], {"y": 2.0})
@@ -93,7 +93,7 @@ def test_messages_are_counted_from_the_first_tick_though_the_episode_opens_later
     features = [fx.get(name) for name in NAMES]
     training = labelled_streams(60, 12, seed=0)
     later = Experiment(training, late, features, {"level": 3.0}, seed=0)
-    procedure = learnt_again(experiment)
+    procedure = refitted(experiment)
     channels = {channel: split_channel(channel) for channel in procedure.channels}
     n_early = sum(column == "a.level" for column, _ in channels.values())
     assert n_early
@@ -111,30 +111,30 @@ def test_messages_are_counted_from_the_first_tick_though_the_episode_opens_later
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_learns_the_telling_columns(experiment, method):
+def test_every_method_finds_the_informative_columns(experiment, method):
     outcomes = list(experiment[0].run(method, [0.8]))
     assert [outcome.method for outcome in outcomes] == [method]
     assert outcomes[0].completeness > 0.9
     assert outcomes[0].accuracy > 0.8
 
 
-def test_what_is_tested_on_teaches_nothing():
+def test_test_streams_do_not_affect_training():
     training = labelled_streams(40, 8, seed=0)
     alike = labelled_streams(30, 8, seed=1)
     unlike = StreamSet(2.0 - 3.0 * alike.values, alike.labels, alike.columns)
-    learnt, accuracies = [], []
+    fitted, accuracies = [], []
     for testing in (alike, unlike):
         experiment = Experiment(training, testing, [fx.get(name) for name in NAMES], seed=0)
         outcomes = [outcome for method in METHODS for outcome in experiment.run(method, [0.7, 0.9])]
         sizes = [(outcome.n_tested, outcome.n_offered) for outcome in outcomes]
         trees = {chosen: tree.to_json() for chosen, (tree, _) in experiment._trees.items()}
-        learnt.append((experiment.costs.each.tolist(), sizes, trees))
+        fitted.append((experiment.costs.each.tolist(), sizes, trees))
         accuracies.append(np.array([outcome.accuracy for outcome in outcomes]))
-    assert learnt[0] == learnt[1]
+    assert fitted[0] == fitted[1]
     assert (accuracies[0] != accuracies[1]).all()
 
 
-def test_features_are_ranked_for_the_threshold_that_is_tried(experiment):
+def test_features_are_ranked_for_each_threshold(experiment):
     experiment, _ = experiment
     experiment._trees.clear()
     thresholds = [0.45, 0.505, 0.52, 0.9]
@@ -149,7 +149,7 @@ def test_features_are_ranked_for_the_threshold_that_is_tried(experiment):
 
 
 @pytest.mark.parametrize(("n_training", "what"), [(0, "train on"), (8, "test on")])
-def test_streams_that_are_not_there_are_refused(n_training, what):
+def test_missing_streams_are_refused(n_training, what):
     streams = labelled_streams(8, 4)
     with pytest.raises(DataError, match=f"there are no streams to {what}"):
         Experiment(streams.take(range(n_training)), streams.take(range(8 - n_training)), [fx.get("mean(a.level)")])
@@ -163,7 +163,7 @@ def test_streams_that_never_open_are_refused():
         Experiment(streams, streams, [fx.get("mean(x)"), fx.get("mean(y)")])
 
 
-def test_a_number_of_features_is_kept(experiment):
+def test_a_number_of_features_is_respected(experiment):
     experiment, _ = experiment
     assert [outcome.n_offered for outcome in experiment.run("literal", THRESHOLDS, n_features=2)] == [2, 2, 2]
     with pytest.raises(ValueError, match="method is 'best', expected one of naive"):
@@ -174,7 +174,7 @@ def test_a_number_of_features_is_kept(experiment):
         compare(Small(), methods=["naive", "best"])
 
 
-def test_where_nothing_is_ever_sure_nothing_is_labelled():
+def test_without_a_confident_leaf_no_stream_is_labelled():
     rng = np.random.default_rng(0)
     streams = StreamSet(rng.normal(size=(24, 3, 1)), np.tile(["a", "b"], 12), ["x"])
     experiment = Experiment(streams, streams, [fx.get("last(x)"), fx.get("count()")])
@@ -203,7 +203,7 @@ def test_a_summary_holds_means_and_intervals():
     assert np.isnan(mean_and_interval(np.zeros(0))).all()
 
 
-def test_stream_relief_is_laid_beside_the_cheapest_other():
+def test_stream_relief_is_compared_with_the_cheapest_other():
     costs = {"naive": 9.0, "Relief": 4.0, "literal": 1.0, "StreamRelief": 2.0}
     rows = summarise([outcome_of(method, cost=cost) for method, cost in costs.items()])
     rows[-1]["accuracy"] = 0.85
@@ -215,7 +215,7 @@ def test_stream_relief_is_laid_beside_the_cheapest_other():
     assert found["completeness_gap"] == 0
 
 
-def test_few_thresholds_are_shorten():
+def test_a_shortened_summary_has_few_thresholds():
     rows = summarise([outcome_of(confidence=c, seed=s) for c in np.linspace(0.8, 0.99, 20) for s in (0, 1)])
     assert [row["confidence"] for row in shorten(rows, 3)] == ["0.8", "0.9", "0.99"]
     assert shorten(rows)[0]["cost"] == "1 ±0"
@@ -243,7 +243,7 @@ def test_outcomes_are_the_same_for_any_number_of_processes():
     assert one != compare(Small(noise=3.0), thresholds=[0.8, 0.9], n_seeds=2, n_jobs=1)
 
 
-def test_motes_are_off_by_what_the_setting_says():
+def test_motes_have_the_offsets_of_the_setting():
     quiet, _ = Motes(noise=0.0, n_training=400, n_ticks=1).split(3)
     same = quiet.labels == "same"
     for quantity, offset in zip(("temperature", "humidity", "light"), Motes.OFFSETS, strict=True):
@@ -263,13 +263,13 @@ def test_a_file_is_split_by_the_seed(tmp_path):
     assert len(source.features(training)) > 10
 
 
-def test_what_the_command_line_offers_is_there():
+def test_the_choices_of_the_command_line_exist():
     assert parameters.RECORDINGS == datasets.NAMES
     assert tuple(SELECTORS) == parameters.SELECTIONS
     assert tuple(NAMED) == parameters.LAZY
 
 
-def test_recorded_pairs_are_told_by_both_columns(tmp_path, monkeypatch):
+def test_features_of_recorded_pairs_read_both_nodes(tmp_path, monkeypatch):
     monkeypatch.setenv("STREAMFS_DATA", str(tmp_path))
     features = RecordedPairs("sml2010").features(labelled_streams(20, 4))
     assert features
@@ -278,7 +278,7 @@ def test_recorded_pairs_are_told_by_both_columns(tmp_path, monkeypatch):
         RecordedPairs("sml2010").split(0)
 
 
-def test_prices_make_columns_dearer():
+def test_prices_make_columns_more_expensive():
     streams = labelled_streams(8, 5)
     features = [fx.get("mean(a.level)"), fx.get("correlation(a.level, b.noise)"), fx.get("count()")]
     costs = Costs.estimate(streams, features, profile("transmissions"), prices={"level": 4.0})
@@ -294,7 +294,7 @@ def test_prices_make_columns_dearer():
         Costs.estimate(streams, features, profile("transmissions"), prices={"level": -1.0})
 
 
-def test_a_promise_is_a_further_line_and_one_refused_has_no_figures():
+def test_a_refused_promise_has_no_figures():
     training, testing = Motes(n_training=200, n_testing=100, n_ticks=20).split(0)
     features = [fx.get("correlation(a.light, b.light)"), fx.get("mean_absolute_difference(a.light, b.light)")]
     experiment = Experiment(training, testing, features, {"light": 3.0})

@@ -1,4 +1,4 @@
-"""Plots: what is drawn is what was computed."""
+"""Plots show the computed values."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_figure_1_draws_weights_bound_and_extrapolation(selector, tmp_path):
     assert imread(tmp_path / "figure.png").std() > 0.05
 
 
-def test_a_feature_that_is_not_there_is_named(selector):
+def test_a_missing_feature_is_named(selector):
     with pytest.raises(ValueError, match="feature is 4, expected 0 to 3"):
         selector.plot(4)
 

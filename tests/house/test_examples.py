@@ -23,11 +23,11 @@ def run(name, *arguments):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_fits_the_eye(name):
+def test_an_example_is_short(name):
     assert len(EXAMPLES[name].read_text(encoding="utf-8").splitlines()) < 40
 
 
-def test_features_are_ranked_of_a_file_and_of_simulated_pairs(tmp_path):
+def test_features_are_ranked_on_a_file_and_on_simulated_pairs(tmp_path):
     assert "mean(" in run("rank_features")
     labelled_streams(30, 10).write(tmp_path / "streams.csv")
     best = run("rank_features", tmp_path / "streams.csv").splitlines()
@@ -48,13 +48,13 @@ def test_an_own_feature_is_trained_with_and_loaded_again():
     assert "'completeness'" in printed
 
 
-def test_own_costs_decide_which_feature_is_taken():
-    taken = [
+def test_own_costs_decide_which_feature_is_selected():
+    selected = [
         line.split()[-4] for line in run("own_costs").splitlines() if " expensive " in line or "all equal" in line
     ]
-    assert taken[0] == "humidity"
-    assert taken[1] != "humidity"
-    assert taken[2] == "light"
+    assert selected[0] == "humidity"
+    assert selected[1] != "humidity"
+    assert selected[2] == "light"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_own_costs_decide_which_feature_is_taken():
         ("room_climate", [], "STREAMFS_DATA is not set"),
     ],
 )
-def test_an_example_ends_with_the_message_where_a_file_is_missing(refusal, monkeypatch, name, arguments, message):
+def test_an_example_reports_a_missing_file(refusal, monkeypatch, name, arguments, message):
     monkeypatch.delenv("STREAMFS_DATA", raising=False)
     ended = refusal(EXAMPLES[name], *arguments)
     assert (ended.returncode, ended.stdout) == (1, "")
@@ -75,7 +75,7 @@ def test_an_example_ends_with_the_message_where_a_file_is_missing(refusal, monke
 
 def test_room_climate_trains_on_one_fold_and_replays_the_other(tmp_path):
     if "STREAMFS_DATA" not in os.environ:
-        pytest.skip("STREAMFS_DATA is not set: room_climate is not there")
+        pytest.skip("STREAMFS_DATA is not set: room_climate is not available")
     assert "confidence" in run("room_climate", "--every", "2", "--out", tmp_path)
     test = StreamSet.read(tmp_path / "test.parquet")
     assert len(test) == 144
@@ -97,7 +97,7 @@ def test_room_climate_trains_on_one_fold_and_replays_the_other(tmp_path):
         ("supervised_selection", ["--sets", "foo"], "--sets: invalid choice: 'foo'"),
     ],
 )
-def test_an_experiment_refuses_what_it_cannot_do_before_it_begins(refusal, name, arguments, message):
+def test_an_experiment_refuses_wrong_options_before_any_work(refusal, name, arguments, message):
     ended = refusal(ROOT / "examples" / "papers" / f"{name}.py", *arguments)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert message in ended.stderr
