@@ -1,6 +1,7 @@
 """What estimators of scikit-learn's conventions share here: missing values are allowed, targets required."""
 
 from abc import ABC, abstractmethod
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,3 +88,11 @@ def training_weights(sample_weight: npt.ArrayLike | None, rows: "Array") -> "Arr
         if np.isinf(weights.sum()):
             raise ValueError(f"sample_weight is up to {weights.max()}, expected weights with a finite sum")
     return weights
+
+
+def require_whole(name: str, value: object, least: int, most: int | None = None) -> None:
+    """Refuse a parameter that is not a whole number from `least` to `most`."""
+    if isinstance(value, Integral) and least <= int(value) <= (int(value) if most is None else most):
+        return
+    expected = f"at least {least}" if most is None else f"{least} to {most}"
+    raise ValueError(f"{name} is {value!r}, expected a whole number, {expected}")

@@ -52,18 +52,10 @@ class Voting(NamedTuple):
 class Lists(NamedTuple):
     """The nearest rows of a row so far, and scratch arrays.
 
-    Parameters
-    ----------
-    known : ndarray of `NEIGHBOUR` of shape (n_lists, n_neighbors + 1)
-        The nearest, in any order; the last is a candidate.
-    n_found, limits : ndarray of shape (n_lists,)
-        Length of each list, and the sieve's limit for it.
-    lanes, passed, near : ndarray
-        For `first_limit`, `let_pass` and `sift_tile`; in `passed` each class has its places of the field.
-    n_passed, n_taken : ndarray of int of shape (n_classes,)
-        Number of later rows of a class that have passed, and of those that have arrived.
-    gain : ndarray of shape (n_features,)
-        Gain of each feature from the nearest rows.
+    `known`, (n_lists, n_neighbors + 1), holds `NEIGHBOUR`s in any order, the last a candidate; `n_found` and
+    `limits`, (n_lists,), the length of each list and the sieve's limit for it. Each class has its places of the
+    field in `passed`; `n_passed` and `n_taken`, (n_classes,), count its later rows that have passed and those that
+    have arrived. `gain`, (n_features,), is the gain of each feature from the nearest rows.
     """
 
     known: Neighbours

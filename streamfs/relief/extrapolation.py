@@ -33,7 +33,7 @@ def lower_bound(W: npt.ArrayLike) -> Array:
 
 
 def decision_probability(W: npt.ArrayLike) -> Array:
-    """Turn weights into the probability of having decided by then: ``(W + 1) / 2`` (equation 5)."""
+    """Convert weights to the probability of having decided by then: ``(W + 1) / 2`` (equation 5)."""
     return (np.asarray(W, dtype=np.float64) + 1.0) / 2.0
 
 
@@ -143,23 +143,11 @@ def choose_extrapolation(P: npt.ArrayLike, positions: npt.ArrayLike | None = Non
 def probability_by_tick(
     P: npt.ArrayLike, horizon: int, extrapolation: str = "linear", positions: npt.ArrayLike | None = None
 ) -> Array:
-    """Spread the probabilities over every tick up to the horizon.
+    """Return the probability of having decided at every tick up to the horizon, shape (horizon, n_features).
 
-    Parameters
-    ----------
-    P : array_like of shape (n_positions, n_features)
-        Probabilities of having decided, non-decreasing along the positions.
-    horizon : int
-        Number of ticks.
-    extrapolation : str
-        One of `EXTRAPOLATIONS`, or ``"auto"`` for the choice of `choose_extrapolation`.
-    positions : array_like of int of shape (n_positions,), optional
-        The tick of each position, counted from 1; by default 1, 2, and so on.
-
-    Returns
-    -------
-    ndarray of shape (horizon, n_features)
-        Held between positions; after the last one extrapolated, non-decreasing and within ``[P_last, 1]``.
+    Probabilities at the positions, (n_positions, n_features) and non-decreasing, are held between positions and
+    extrapolated after the last one, by one of `EXTRAPOLATIONS` or, with ``"auto"``, by `choose_extrapolation` for
+    each feature; positions are counted from 1 and by default 1, 2, and so on.
 
     Raises
     ------

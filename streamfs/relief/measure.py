@@ -14,12 +14,8 @@ def measure(values: Array, is_nominal: npt.NDArray[np.bool_], ranges: Ranges = N
     """Measure features, values of shape (n_rows, n_features), over a whole table.
 
     A missing value is as far from a known one as possible; among V categories, 1 - 1/V from any. `ranges` are lows
-    and highs, by default those of the values; they are ignored for nominal features.
-
-    Raises
-    ------
-    ValueError
-        If a value is infinite or outside its range, or a range is invalid.
+    and highs, by default those of the values; they are ignored for nominal features. ValueError if a value is
+    infinite or outside its range, or a range is invalid.
     """
     values = np.array(values, order="C")
     columns = np.ascontiguousarray(values.T)

@@ -21,12 +21,8 @@ FEW_PAIRS = 2000**2
 def lay_out(measured: Measured, classes: Integers, groups: Integers, power: int, ends: Integers) -> Field:
     """Lay out rows that arrive in batches: by class, then by batch.
 
-    Classes and groups are numbers from 0, and `ends` the row before which each batch ends.
-
-    Raises
-    ------
-    ValueError
-        If the last batch does not end at the number of rows.
+    Classes and groups are numbers from 0, and `ends` the row before which each batch ends; ValueError if the last
+    does not end at the number of rows.
     """
     n_rows = len(measured.values)
     if not len(ends) or ends[-1] != n_rows:

@@ -46,13 +46,7 @@ def position_grid(n_ticks: int, n_positions: int = 12, spacing: str = "even") ->
 
 
 def check_positions(positions: npt.ArrayLike) -> Integers:
-    """Return time positions as integers.
-
-    Raises
-    ------
-    ValueError
-        If they do not rise strictly from 1.
-    """
+    """Return time positions as integers; ValueError if they do not rise strictly from 1."""
     grid = np.asarray(positions)
     if grid.ndim != 1 or not len(grid) or grid[0] != 1 or (np.diff(grid) <= 0).any() or (grid % 1).any():
         raise ValueError(f"positions are {grid.tolist()}, expected whole ticks that rise from 1")
@@ -62,10 +56,7 @@ def check_positions(positions: npt.ArrayLike) -> Integers:
 def positions_of(positions: int | npt.ArrayLike | None, n_ticks: int) -> Integers:
     """Return the positions: all ticks (None), a number of them spread evenly, or those given.
 
-    Raises
-    ------
-    ValueError
-        If they do not rise strictly from 1 to at most `n_ticks`.
+    ValueError if they do not rise strictly from 1 to at most `n_ticks`.
     """
     if positions is None:
         return np.arange(1, n_ticks + 1)

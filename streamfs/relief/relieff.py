@@ -1,11 +1,11 @@
 """ReliefF: Relief with several neighbours of every class."""
 
 from collections.abc import Sequence
-from numbers import Integral
 
 import numpy as np
 import numpy.typing as npt
 
+from streamfs.base.estimators import require_whole
 from streamfs.data.streams import Integers
 from streamfs.relief._search import Voting
 from streamfs.relief.neighbours import relieff_voting
@@ -73,6 +73,5 @@ class ReliefF(Relief):
         self.n_neighbors = n_neighbors
 
     def _voting(self, counts: Integers) -> Voting:
-        if not isinstance(self.n_neighbors, Integral) or self.n_neighbors < 1:
-            raise ValueError(f"n_neighbors is {self.n_neighbors!r}, expected a whole number, at least 1")
+        require_whole("n_neighbors", self.n_neighbors, 1)
         return relieff_voting(counts, min(int(self.n_neighbors), int(counts.max())))

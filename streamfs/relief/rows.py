@@ -67,13 +67,7 @@ def make_rows(
     nominal: Sequence[int] | None,
     ranges: npt.ArrayLike | None = None,
 ) -> ReliefRows:
-    """Measure instances for the neighbour search.
-
-    Raises
-    ------
-    ValueError
-        If the power is neither 1 nor 2, a nominal index is out of range, or as in `measure`.
-    """
+    """Measure instances for the neighbour search; ValueError for a bad power or index, or as in `measure`."""
     if power not in (1, 2):
         raise ValueError(f"power is {power}, expected 1 or 2")
     measured = measure(values, nominal_features(nominal, values.shape[1]), ranges)
@@ -82,13 +76,7 @@ def make_rows(
 
 
 def group_numbers(groups: npt.ArrayLike | None, n_rows: int) -> Integers:
-    """Return the number of each row's group, from 0; by default each row is a group.
-
-    Raises
-    ------
-    ValueError
-        If the number of groups differs from the number of rows.
-    """
+    """Return the number of each row's group, from 0, by default a group per row; ValueError for a wrong shape."""
     if groups is None:
         return np.arange(n_rows)
     groups = np.asarray(groups)
@@ -99,13 +87,7 @@ def group_numbers(groups: npt.ArrayLike | None, n_rows: int) -> Integers:
 
 
 def nominal_features(nominal: Sequence[int] | None, n_features: int) -> npt.NDArray[np.bool_]:
-    """Return a mask of the nominal features.
-
-    Raises
-    ------
-    ValueError
-        If an index is out of range.
-    """
+    """Return a mask of the nominal features; ValueError if an index is out of range."""
     is_nominal = np.zeros(n_features, dtype=bool)
     for index in nominal or ():
         if not 0 <= index < n_features:
@@ -115,13 +97,7 @@ def nominal_features(nominal: Sequence[int] | None, n_features: int) -> npt.NDAr
 
 
 def require_classes(classes: npt.NDArray[np.generic], counts: Integers, least: int) -> None:
-    """Refuse data with a single class, or with a class too small to have neighbours.
-
-    Raises
-    ------
-    DataError
-        Naming the class.
-    """
+    """Raise a DataError for a single class, or for a class too small to have neighbours."""
     if len(classes) < 2:
         raise DataError(f"there is one class only, {classes.tolist()}, expected at least two")
     if counts.min() < least:
@@ -139,12 +115,7 @@ def rows_of(
 ) -> ReliefRows:
     """Measure the instances of a table at some ticks of some streams, both of shape (n_rows,).
 
-    Raises
-    ------
-    ValueError
-        If `neighbours` is not one of `NEIGHBOURS`, or as in `make_rows`.
-    DataError
-        If there is only one class, or too few streams of one.
+    ValueError if `neighbours` is not one of `NEIGHBOURS`, or as in `make_rows`; DataError as in `require_classes`.
     """
     if neighbours not in NEIGHBOURS:
         raise ValueError(f"neighbours is {neighbours!r}, expected one of {', '.join(NEIGHBOURS)}")

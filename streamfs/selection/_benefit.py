@@ -10,18 +10,9 @@ from streamfs.base._compiled import kernel
 class Estimate(NamedTuple):
     """Values extracted of a candidate feature, from which all its benefits follow.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_classes, n_joint, n_values)
-        Number of extracted values in each region; expected values count in part.
-    sizes : ndarray of shape (n_classes, n_joint)
-        Sums of the counts.
-    weights : ndarray of shape (n_classes, n_joint)
-        Number of instances that each region represents.
-    total : float
-        Number of instances in all.
-    scratch : ndarray of shape (n_classes + 1, n_values)
-        Scratch array.
+    Each region was extracted `counts` times by value, (n_classes, n_joint, n_values), expected values counting in
+    part; `sizes` are the sums of the counts, and `weights`, (n_classes, n_joint), the numbers of instances that
+    the regions represent, `total` in all.
     """
 
     counts: Array

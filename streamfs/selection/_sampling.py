@@ -17,19 +17,11 @@ _EXHAUSTED = -1.0  # below any benefit
 class Pools(NamedTuple):
     """Instances on which a candidate may still be extracted.
 
-    Parameters
-    ----------
-    region_of : ndarray of int of shape (n_instances,)
-        Region of each instance: its class times the number of joint values, plus its joint value.
-    members : ndarray of int
-        Instances by region, in random order.
-    next_member, ends : ndarray of int of shape (n_regions,)
-        Place of the next instance of a region among the members, and end of the region.
-    benefits : ndarray of shape (n_classes, n_joint)
-        Of all regions.
-    tournament : ndarray
-        Entry 1 is the largest benefit of a region with instances left; the winner of entries 2i and 2i + 1 is
-        entry i, and the regions are the second half.
+    The region of an instance, `region_of`, is its class times the number of joint values, plus its joint value.
+    `members` are the instances by region, in random order; `next_member` and `ends`, (n_regions,), the place of
+    the next of a region and its end; `benefits`, (n_classes, n_joint), those of all regions. Entry 1 of the
+    `tournament` is the largest benefit of a region with instances left; the winner of entries 2i and 2i + 1 is
+    entry i, and the regions are the second half.
     """
 
     region_of: Integers

@@ -46,20 +46,9 @@ class Exact(NamedTuple):
 class Wrapped(NamedTuple):
     """Rows, and which of them are queries of which fold.
 
-    Parameters
-    ----------
-    sieve, exact : FoldSieve, Exact
-        The values.
-    classes : ndarray of int of shape (n_rows,)
-        Numbers from 0.
-    is_training : ndarray of bool of shape (n_folds, n_rows)
-        Rows that may be neighbours.
-    queries, folds : ndarray of int of shape (n_queries,)
-        The rows to classify, fold by fold.
-    tiles : ndarray of int of shape (n_tiles + 1,)
-        Where tiles of queries begin, each within a fold.
-    n_neighbors, power : int
-        Number of neighbours that vote, and the power of each difference.
+    Classes, (n_rows,), are numbers from 0; `is_training`, (n_folds, n_rows), marks rows that may be neighbours;
+    `queries` and `folds`, (n_queries,), are the rows to classify, fold by fold, and `tiles`, (n_tiles + 1,), where
+    tiles of queries begin, each within a fold. `n_neighbors` rows vote; each difference is raised to `power`.
     """
 
     sieve: FoldSieve
@@ -76,22 +65,11 @@ class Wrapped(NamedTuple):
 class NeighbourScratch(NamedTuple):
     """Scratch arrays of one thread.
 
-    Parameters
-    ----------
-    base : ndarray of float32 of shape (TILE, n_rows)
-        Distances of the rows of a tile by the subset.
-    near : ndarray of float32 of shape (n_stretches * STRETCH,)
-        Distances of one of them with a feature added or removed; infinite beyond the last row.
-    minima : ndarray of float32 of shape (n_stretches,)
-        The least of each stretch of them.
-    bits, minima_bits : ndarray of int32
-        The same memory as `near` and `minima`.
-    passed : ndarray of int
-        Rows that may be the nearest.
-    distances, rows : ndarray of shape (n_neighbors + 1,)
-        The nearest.
-    votes : ndarray of int of shape (n_classes,)
-        Their classes.
+    `base`, (TILE, n_rows), holds distances of the rows of a tile by the subset; `near`, (n_stretches * STRETCH,),
+    those of one of them with a feature added or removed, infinite beyond the last row; `minima`, (n_stretches,),
+    the least of each stretch. `bits` and `minima_bits` share their memory as int32. `passed` lists rows that may
+    be the nearest; `distances` and `rows`, (n_neighbors + 1,), are the nearest, and `votes`, (n_classes,), their
+    classes.
     """
 
     base: Singles
@@ -242,18 +220,9 @@ def count_right(
 ) -> None:
     """Count correctly classified queries, for a subset with each of some features added or removed.
 
-    Parameters
-    ----------
-    subset : ndarray of int
-        Features, rising.
-    tried : ndarray of int of shape (n_tried,)
-        Features to add (sign 1) or remove (sign -1).
-    subsets : ndarray of int of shape (n_tried, n_chosen)
-        The resulting subsets, rising.
-    first_tile, last_tile : int
-        Range of tiles, the last excluded.
-    n_right : ndarray of int of shape (n_tried,)
-        Counts, added to.
+    The features `tried` are added (sign 1) to the rising `subset`, or removed (sign -1), which gives the rising
+    `subsets`, (n_tried, n_chosen). `n_right`, (n_tried,), is added to, for the tiles from `first_tile` to before
+    `last_tile`.
     """
     for tile in range(first_tile, last_tile):
         first, stop = wrapped.tiles[tile], wrapped.tiles[tile + 1]

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_random_state
 
 from feature_extractors.base import Array
-from streamfs.base.estimators import FeatureSelector, query_rows, training_rows
+from streamfs.base.estimators import FeatureSelector, query_rows, require_whole, training_rows
 from streamfs.data.streams import Integers
 from streamfs.selection.candidate import RecordedCandidates, sample_by
 from streamfs.selection.possible_values import Extract, PossibleValues
@@ -261,28 +260,20 @@ class ActiveFeatureSampling(FeatureSelector):
         if self.policy not in POLICIES:
             raise ValueError(f"policy is {self.policy!r}, expected one of {', '.join(POLICIES)}")
         for feature in self.previous:
-            _require_whole("an index in previous", feature, 0, n_features - 1)
+            require_whole("an index in previous", feature, 0, n_features - 1)
         n_candidates = n_features - len(set(self.previous))
         if n_features - len(self.previous) != n_candidates or not n_candidates:
             raise ValueError(
                 f"previous is {list(self.previous)}, expected no index twice and not all {n_features}"
             )
-        _require_whole("budget", self.budget, 0)
-        _require_whole("n_features", self.n_features, 1, n_candidates)
-        _require_whole("prior", self.prior, 0)
+        require_whole("budget", self.budget, 0)
+        require_whole("n_features", self.n_features, 1, n_candidates)
+        require_whole("prior", self.prior, 0)
         if self.test_size is not None:
-            _require_whole("test_size", self.test_size, 1, n_instances - 1)
+            require_whole("test_size", self.test_size, 1, n_instances - 1)
         if self.n_values is not None and len(self.n_values) != n_features:
             raise ValueError(f"n_values has {len(self.n_values)} entries, expected {n_features}")
         for n_values in () if self.n_values is None else self.n_values:
-            _require_whole("an entry of n_values", n_values, 1)
+            require_whole("an entry of n_values", n_values, 1)
         if asks and (self.test_size is None or self.n_values is None):
             raise ValueError("test_size or n_values is None, expected both where values are extracted one by one")
-
-
-def _require_whole(name: str, value: object, least: int, most: int | None = None) -> None:
-    """Refuse a value that is not a whole number in a range."""
-    if isinstance(value, Integral) and least <= int(value) <= (int(value) if most is None else most):
-        return
-    expected = f"at least {least}" if most is None else f"{least} to {most}"
-    raise ValueError(f"{name} is {value!r}, expected a whole number, {expected}")

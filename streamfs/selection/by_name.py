@@ -44,23 +44,10 @@ MakeSelector = Callable[..., Selector]
 
 
 class OnRows:
-    """A scikit-learn selector applied to the rows of a table.
+    """A scikit-learn selector on the rows of a table at some ticks, counted from 1, with streams as groups.
 
-    Parameters
-    ----------
-    estimator : selector
-        Fitted to the rows, with each stream as a group; it then has `ranking_`.
-    positions : array_like of int
-        Ticks, counted from 1, at which a stream has a row.
-    most_rows : int
-        Maximum number of rows; if there are more, this many are drawn at random.
-    random_state : int
-        Seed of the draw.
-
-    Attributes
-    ----------
-    ranking_ : ndarray of int
-        The selected features, best first.
+    If there are more than `most_rows` rows, that many are drawn at random. The fitted `ranking_` holds the
+    selected features, best first.
 
     Examples
     --------
@@ -82,13 +69,7 @@ class OnRows:
         self.random_state = random_state
 
     def fit(self, table: FeatureTable) -> Self:
-        """Rank the features.
-
-        Raises
-        ------
-        TrainingError
-            If no feature is selected.
-        """
+        """Rank the features; TrainingError if none is selected."""
         streams, ticks = table.sample_rows(self.positions, self.most_rows, self.random_state)
         values = table.values[streams, ticks - 1]
         self.estimator.fit(np.where(np.isfinite(values), values, np.nan), table.labels[streams], groups=streams)

@@ -22,28 +22,11 @@ class Sampled(NamedTuple):
 def sample_recorded(
     regions: Regions, values: Integers, truth: Array, order: Integers, budget: int, *, is_active: bool
 ) -> tuple[Sampled, Array]:
-    """Sample a candidate whose values are all known, and track the error rate.
+    """Sample a candidate whose values are all known; return the sample and the error rate after each value.
 
-    Parameters
-    ----------
-    regions : Regions
-        Of all instances.
-    values : ndarray of int of shape (n_instances,)
-        Values of the candidate, as numbers from 0.
-    truth : ndarray of shape (n_classes, n_joint, n_values)
-        Probabilities for counting errors, from `joint_probabilities`.
-    order : ndarray of int
-        The instances that may be drawn, shuffled.
-    budget : int
-        Number of instances to extract; all, if there are fewer.
-    is_active : bool
-        Whether the next instance is the first of `order` in the best region, or the first of all.
-
-    Returns
-    -------
-    sampled : Sampled
-    errors : ndarray of shape (n_drawn + 1,)
-        Error rate, from 0 to 1, of the classifier after each value, from none on.
+    Errors are counted by `truth`, as `joint_probabilities` makes it, of shape (n_classes, n_joint, n_values). At
+    most `budget` instances are drawn from the shuffled `order`: actively the next is the first in the best region,
+    otherwise the first of all. The rates, from 0 to 1, have shape (n_drawn + 1,).
     """
     known = regions.estimate(truth.shape[2])
     pools = make_pools(regions.region_of, order, *regions.weights.shape)

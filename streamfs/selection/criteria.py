@@ -57,13 +57,7 @@ class WrapperAccuracy(BaseEstimator):
         self.random_state = random_state
 
     def prepare(self, X: Array, y: npt.NDArray[Any], groups: npt.NDArray[Any] | None = None) -> Evaluator:
-        """Make the folds.
-
-        Raises
-        ------
-        DataError, ValueError
-            As in `make_folds`.
-        """
+        """Make the folds; errors as in `make_folds`."""
         folds = make_folds(X, y, groups, self.cv, self.random_state)
         if type(self.estimator) is NeighborsClassifier:
             return NeighborsEvaluator.prepare(self.estimator, X, y, folds)
@@ -97,13 +91,7 @@ class Consistency(BaseEstimator):
         y: npt.NDArray[Any],
         groups: npt.NDArray[Any] | None = None,  # noqa: ARG002 - nothing is held out
     ) -> Evaluator:
-        """Discretise the values.
-
-        Raises
-        ------
-        ValueError
-            As the discretiser raises, or if it is not a transformer.
-        """
+        """Discretise the values; ValueError as the discretiser raises, or if it is not a transformer."""
         if isinstance(self.discretiser, str):
             if self.discretiser != "passthrough":
                 raise ValueError(f"discretiser is {self.discretiser!r}, expected a transformer or 'passthrough'")

@@ -1,7 +1,6 @@
 """Dependency-aware feature ranking: a feature is ranked by what random subsets gain from it."""
 
 from collections.abc import Iterator, Sequence
-from numbers import Integral
 from typing import Self
 
 import numpy as np
@@ -10,7 +9,7 @@ from joblib import Parallel, delayed
 from sklearn.utils.validation import check_random_state
 
 from feature_extractors.base import Array
-from streamfs.base.estimators import FeatureSelector, training_rows
+from streamfs.base.estimators import FeatureSelector, require_whole, training_rows
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.selection.criteria import WrapperAccuracy
 from streamfs.selection.evaluators import Criterion
@@ -166,13 +165,11 @@ class DependencyAwareRanking(FeatureSelector):
         n = self.n_features_in_
         if n < 2:
             raise ValueError(f"X has {n} feature(s), expected at least 2: a lone feature is in every probe")
-        for name, most in (("n_probes", None), ("check_every", None), ("max_probe", n), ("n_features", n)):
-            value = getattr(self, name)
-            if value is None and most is not None:
-                continue
-            if not isinstance(value, Integral) or value < 1 or (most is not None and value > most):
-                expected = "at least 1" if most is None else f"1 to {most}, the number of features"
-                raise ValueError(f"{name} is {value!r}, expected a whole number, {expected}")
+        require_whole("n_probes", self.n_probes, 1)
+        require_whole("check_every", self.check_every, 1)
+        for name in ("max_probe", "n_features"):
+            if getattr(self, name) is not None:
+                require_whole(name, getattr(self, name), 1, n)
 
     def _draw(self) -> Iterator[list[tuple[int, ...]]]:
         """Draw the probes in one sequence, a batch for each check."""

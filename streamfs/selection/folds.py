@@ -24,21 +24,10 @@ class Fold(NamedTuple):
 def make_folds(
     X: Array, y: npt.NDArray[Any], groups: npt.ArrayLike | None, cv: Any, random_state: int | None
 ) -> tuple[Fold, ...]:
-    """Divide rows into folds.
+    """Divide rows into folds; rows of one group are never on both sides of a fold.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-        Values.
-    y : ndarray of shape (n_rows,)
-        Classes.
-    groups : array_like of shape (n_rows,), optional
-        Rows of one group are never on both sides of a fold.
-    cv : int, splitter, or iterable of (training, test)
-        A number of stratified folds of shuffled rows, or of whole groups; a splitter of scikit-learn; or pairs of
-        training and test rows.
-    random_state : int, optional
-        Seed of the shuffling.
+    `cv` is a number of stratified folds of shuffled rows, or of whole groups; a splitter of scikit-learn; or pairs
+    of training and test rows.
 
     Raises
     ------

@@ -90,13 +90,7 @@ class SubsetInconsistency:
         self._labels, self._n_classes = labels.astype(np.int64), len(classes)
 
     def rate(self, subset: Features, at_most: float = 1.0) -> float:
-        """Return the inconsistency rate of a subset; if it is above `at_most`, some rate above `at_most`.
-
-        Raises
-        ------
-        IndexError
-            If an index is out of range.
-        """
+        """Return the inconsistency rate of a subset; if it is above `at_most`, some rate above `at_most`."""
         features = self._features[np.array(subset, np.int64)]
         return float(n_inconsistent(self._bits, features, self._labels, float(at_most))) / len(self._labels)
 
@@ -104,11 +98,6 @@ class SubsetInconsistency:
         """Return the rates of the subset with each of some features added, shape (len(features),).
 
         A feature is tried only on the rows whose group, by the subset, has several classes.
-
-        Raises
-        ------
-        IndexError
-            If an index is out of range.
         """
         groups = number_groups(self._bits, self._features[np.array(subset, np.int64)])
         rows, ends = rows_in_doubt(groups, self._labels)

@@ -1,11 +1,11 @@
 """The Las Vegas filter: the smallest sufficiently consistent one of many random subsets."""
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_random_state
 
+from streamfs.base.estimators import require_whole
 from streamfs.selection.inconsistency_filter import InconsistencyFilter
 from streamfs.selection.inconsistency_rate import Features, SubsetInconsistency
 
@@ -73,8 +73,7 @@ class LasVegasFilter(InconsistencyFilter):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not isinstance(self.max_tries, Integral) or self.max_tries < 1:
-            raise ValueError(f"max_tries is {self.max_tries!r}, expected a whole number, at least 1")
+        require_whole("max_tries", self.max_tries, 1)
 
     def _search(self, rates: SubsetInconsistency) -> Features:
         random = check_random_state(self.random_state)

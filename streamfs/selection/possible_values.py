@@ -42,13 +42,7 @@ class PossibleValues:
         return np.where(is_there, places, -1)
 
     def require(self, column: Array) -> Integers:
-        """Number values, all of which must be possible.
-
-        Raises
-        ------
-        ValueError
-            Naming the first instance with another value.
-        """
+        """Number values; ValueError, naming the first instance, if one is not possible."""
         numbers = self.numbers(column)
         if (numbers < 0).any():
             instance = int(np.argmin(numbers))
@@ -58,13 +52,7 @@ class PossibleValues:
         return numbers
 
     def ask(self, extract: Extract, instance: int) -> int:
-        """Extract the feature on an instance, and number the value.
-
-        Raises
-        ------
-        ValueError
-            If the value is not possible.
-        """
+        """Extract the feature on an instance, and number the value; ValueError if it is not possible."""
         value = float(extract(instance, self.feature))
         number = int(self.numbers(np.array([value]))[0])
         if number < 0:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.model_selection import LeaveOneGroupOut, LeaveOneOut
 from sklearn.utils.validation import has_fit_parameter
 
 from feature_extractors.base import Array
-from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows
+from streamfs.base.estimators import ProbableClassifier, query_rows, require_whole, training_rows
 from streamfs.classifiers.lazy import LazyNeighbors, ranges_of, shares_of
 from streamfs.classifiers.neighbours import NeighborsClassifier, check_neighbors, nominal_mask
 from streamfs.data.streams import Integers
@@ -217,8 +217,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
             raise ValueError(f"distance is {self.distance!r}, expected 'selected' or 'all'")
         if not isinstance(self.eta, Real) or not 0.0 < self.eta < np.inf:
             raise ValueError(f"eta is {self.eta!r}, expected a number above 0")
-        if not isinstance(self.n_passes, Integral) or self.n_passes < 1:
-            raise ValueError(f"n_passes is {self.n_passes!r}, expected a whole number, at least 1")
+        require_whole("n_passes", self.n_passes, 1)
         check_neighbors(self.n_neighbors, 2, n_instances)
 
 

@@ -14,16 +14,10 @@ from streamfs.selection._benefit import Estimate, all_benefits
 class Regions:
     """Instances by class and joint value.
 
-    Parameters
-    ----------
-    labels, joint : ndarray of int of shape (n_instances,)
-        Class, and joint value of the previous features, of each instance.
-    joint_values : ndarray of shape (n_joint, n_previous)
-        The joint values that occur, sorted; NaN is a missing value, treated as a value.
-    weights : ndarray of shape (n_classes, n_joint)
-        Number of instances of each region, with those of the prior.
-    total : float
-        Sum of the weights, and of the prior's instances at joint values that do not occur.
+    `labels` and `joint`, (n_instances,), are class, and joint value of the previous features, of each instance;
+    `joint_values`, (n_joint, n_previous), those that occur, sorted, NaN being treated as a value. `weights`,
+    (n_classes, n_joint), are the numbers of instances of the regions, with those of the prior, and `total` their
+    sum and the prior's instances at joint values that do not occur.
     """
 
     labels: Integers
@@ -70,17 +64,10 @@ class Regions:
 
 
 def make_regions(labels: npt.ArrayLike, previous: npt.ArrayLike, prior: int = 0) -> Regions:
-    """Divide instances into regions.
+    """Divide instances into regions by class and joint value of any number of features; NaN is treated as a value.
 
-    Parameters
-    ----------
-    labels : array_like of int of shape (n_instances,)
-        Classes, as numbers from 0.
-    previous : array_like of shape (n_instances, n_previous)
-        Values of any number of features; NaN is treated as a value.
-    prior : int
-        Number of instances added to each class and joint value, including joint values that do not occur: 0 makes
-        probabilities of regions relative frequencies, 1 is Laplace's law.
+    Labels are numbers from 0. `prior` instances are added to each class and joint value, including joint values
+    that do not occur: 0 makes probabilities of regions relative frequencies, 1 is Laplace's law.
 
     Examples
     --------
@@ -106,18 +93,11 @@ def make_regions(labels: npt.ArrayLike, previous: npt.ArrayLike, prior: int = 0)
 def benefits(known: Estimate) -> Array:
     """Return the expected benefit of one more value in each region, shape (n_classes, n_joint).
 
-    The benefit is the expected absolute change of the entropy of the class given the previous features and the
-    candidate, in nats.
-
-    References
-    ----------
-    Veeramachaneni and Avesani, Active sampling for feature selection, ICDM 2003, equations 1 to 3.
-
-    Notes
-    -----
-    This is the paper's decoupled form: |p(a, b) (E H'(Y | a, b) - H(Y | a, b)) - p(b) (E H'(Y | b) - H(Y | b))|,
-    where E H' is expected after one more value from class a and joint value b. The print has p(a, b) before the
-    second difference too, with which the form does not equal equation 3; with p(b) it does.
+    It is the expected absolute change of the entropy of the class given the previous features and the candidate,
+    in nats: the decoupled form of Veeramachaneni and Avesani, Active sampling for feature selection, ICDM 2003,
+    equations 1 to 3, |p(a, b) (E H'(Y | a, b) - H(Y | a, b)) - p(b) (E H'(Y | b) - H(Y | b))|, where E H' is
+    expected after one more value from class a and joint value b. The print has p(a, b) before the second
+    difference too, with which the form does not equal equation 3; with p(b) it does.
 
     Examples
     --------

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from feature_extractors.base import Array
+from streamfs.base.estimators import require_whole
 from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import DataError
 from streamfs.selection._benefit import Estimate, learn
@@ -201,8 +201,7 @@ def _check(streams: StreamSet, sensor: str, columns: Sequence[str], n_streams: i
         streams.column(column)
     if sensor in columns:
         raise ValueError(f"columns hold {sensor!r}, the sensor, expected those that are known of all streams")
-    if not isinstance(n_streams, Integral) or n_streams < 1:
-        raise ValueError(f"n_streams is {n_streams!r}, expected a whole number, at least 1")
+    require_whole("n_streams", n_streams, 1)
     if not 2 <= n_bins <= MAX_BINS:
         raise ValueError(f"n_bins is {n_bins}, expected 2 to {MAX_BINS}")
     if len(streams.classes) < 2:

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import NamedTuple
 
 from feature_extractors.base import Array
+from streamfs.base.estimators import require_whole
 from streamfs.selection.evaluators import Evaluator, StepEvaluator
 
 DIRECTIONS = ("forward", "backward")
@@ -23,15 +23,9 @@ class SearchStep(NamedTuple):
 class Scores:
     """Scores of subsets, each evaluated once.
 
-    Parameters
-    ----------
-    evaluate : Evaluator
-        Scores a subset; the methods of a `StepEvaluator` are used for many subsets at once.
-    n_features : int
-        Number of features.
-    known : dict from tuple of int to float, optional
-        Scores of subsets of rising features, added to: a search restarted with those of an earlier one takes the
-        same steps without evaluating anything twice.
+    A `StepEvaluator` is called for many subsets at once. `known` maps subsets of rising features to scores and is
+    added to: a search restarted with those of an earlier one takes the same steps without evaluating anything
+    twice.
     """
 
     def __init__(
@@ -104,11 +98,6 @@ class SequentialSearch:
         Number of features at which to stop; by default the score decides.
     tolerance : float
         A forward step must raise the score by more than this; a backward step may lower it by as much.
-
-    Raises
-    ------
-    ValueError
-        If they are out of range, or inconsistent.
     """
 
     direction: str = "forward"
@@ -124,8 +113,8 @@ class SequentialSearch:
         if not self.tolerance >= 0.0:
             raise ValueError(f"tolerance is {self.tolerance!r}, expected at least 0")
         for name, value in (("take", self.take), ("remove", self.remove), ("n_features", self.size)):
-            if value is not None and (not isinstance(value, Integral) or value < 0):
-                raise ValueError(f"{name} is {value!r}, expected a whole number, at least 0")
+            if value is not None:
+                require_whole(name, value, 0)
         take, remove = self.round
         if self.floating and (self.take, self.remove) != (None, None):
             raise ValueError(f"take is {self.take} and remove {self.remove}, expected neither where floating")
@@ -146,13 +135,7 @@ class SequentialSearch:
         return take, remove
 
     def steps(self, scores: Scores) -> Iterator[SearchStep]:
-        """Search; yield each subset that the search reaches, up to the last.
-
-        Raises
-        ------
-        ValueError
-            If there are too few features to add, or to end with.
-        """
+        """Search; yield each subset reached; ValueError if there are too few features to add or to end with."""
         take, _ = self.round
         if self.size is not None and not 1 <= self.size <= scores.n_features:
             raise ValueError(f"n_features is {self.size}, expected 1 to {scores.n_features}")

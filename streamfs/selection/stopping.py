@@ -49,19 +49,9 @@ def ranked(daf: Array) -> Integers:
 def order_change(before: Array, after: Array) -> float:
     """Return C of condition 1: the mean number of places by which a feature moves in the order by coefficient.
 
-    Parameters
-    ----------
-    before, after : ndarray of shape (n_features,)
-        Coefficients.
-
-    Notes
-    -----
-    The paper prints one formula for both conditions. This follows its text, a change in the features' order: the
-    index in the formula is the feature's place.
-
-    References
-    ----------
-    Somol, Grim, Filip and Pudil, On stopping rules in dependency-aware feature ranking, CIARP 2013.
+    The paper (Somol, Grim, Filip and Pudil, On stopping rules in dependency-aware feature ranking, CIARP 2013)
+    prints one formula for both conditions. This follows its text, a change in the features' order: the index in
+    the formula is the feature's place.
 
     Examples
     --------
@@ -73,15 +63,6 @@ def order_change(before: Array, after: Array) -> float:
 
 def value_change(before: Array, after: Array) -> float:
     """Return C^2 of condition 2: the mean absolute change of a feature's coefficient; the 2 is part of its name.
-
-    Parameters
-    ----------
-    before, after : ndarray of shape (n_features,)
-        Coefficients.
-
-    References
-    ----------
-    Somol, Grim, Filip and Pudil, On stopping rules in dependency-aware feature ranking, CIARP 2013.
 
     Examples
     --------

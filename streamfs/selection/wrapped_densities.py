@@ -53,13 +53,7 @@ class DensityEvaluator:
     def prepare(
         cls, classifier: KernelDensityClassifier, X: Array, y: npt.NDArray[Any], folds: Sequence[Fold]
     ) -> Self:
-        """Measure the rows of the folds.
-
-        Raises
-        ------
-        ValueError
-            If a parameter of the classifier is out of range, or a feature spans more than a number can hold.
-        """
+        """Measure the rows of the folds; ValueError for a bad parameter of the classifier, or a huge range."""
         smoothing = Smoothing(classifier.kernel, classifier.bandwidth)
         is_nominal = nominal_mask(classifier.nominal, X.shape[1])
         measured = (MeasuredFold.measure(fold, X, y, is_nominal) for fold in folds if len(fold.test))

@@ -31,14 +31,7 @@ class NeighborsEvaluator:
     def prepare(
         cls, classifier: NeighborsClassifier, X: Array, y: npt.NDArray[Any], folds: Sequence[Fold]
     ) -> Self:
-        """Lay out rows and folds.
-
-        Raises
-        ------
-        ValueError
-            If a parameter of the classifier is out of range for the rows of a fold, or a feature spans more than a
-            number can hold.
-        """
+        """Lay out rows and folds; ValueError for a bad parameter of the classifier, or a huge range."""
         folds = [fold for fold in folds if len(fold.test)]
         for fold in folds:
             check_neighbors(classifier.n_neighbors, classifier.power, len(fold.training))

@@ -1,10 +1,10 @@
-"""Active sampling, plain and slow, beside which the fast one is laid.
+"""Active sampling, plain and slow: the reference for the library's version.
 
 Veeramachaneni & Avesani, "Active Sampling for Feature Selection" (ICDM 2003), sections 3 and 4.
 
-Nothing here knows the library. "Taken" names a reading where the paper is wrong or silent. Values are finite or
-NaN (missing); nominal values are codes. Classes go in rising order. Sums are explicit loops in order; of equal
-values the lowest index comes first.
+Nothing here imports the library. "Taken" marks a reading chosen because the paper is wrong or silent. Values are
+finite or NaN (missing); nominal values are codes. Classes go in rising order. Sums are explicit loops in order; of
+equal values the lowest index comes first.
 """
 
 import math

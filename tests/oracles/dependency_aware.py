@@ -1,10 +1,10 @@
-"""Dependency-aware ranking, plain and slow, beside which the fast one is laid.
+"""Dependency-aware ranking, plain and slow: the reference for the library's version.
 
 Somol, Grim, Filip & Pudil, "On Stopping Rules in Dependency-Aware Feature Ranking" (CIARP 2013), eq. 1 to 3.
 
-Nothing here knows the library. "Taken" names a reading where the paper is wrong or silent. Values are finite or
-NaN (missing); nominal values are codes. Classes go in rising order. Sums are explicit loops in order; of equal
-values the lowest index comes first.
+Nothing here imports the library. "Taken" marks a reading chosen because the paper is wrong or silent. Values are
+finite or NaN (missing); nominal values are codes. Classes go in rising order. Sums are explicit loops in order; of
+equal values the lowest index comes first.
 """
 
 import math

@@ -1,6 +1,6 @@
-"""Plain, slow definitions from the papers, beside which every fast function is laid.
+"""Plain, slow definitions from the papers: the reference for every fast function.
 
-Nothing here knows the library. Seed 003 is Gao & Wang, "Feature Selection for Building Cost-Effective Data
+Nothing here imports the library. Seed 003 is Gao & Wang, "Feature Selection for Building Cost-Effective Data
 Stream Classifiers" (ICDM 2005); "erratum" names a reading taken where the paper is wrong or silent. Values
 are finite or NaN (missing). Sums are explicit loops: ``sum`` and ``np.sum`` may reorder or compensate.
 """
@@ -30,7 +30,7 @@ def bounds(X: Array) -> tuple[Array, Array]:
 
 
 def distinct_values(X: Array) -> Integers:
-    """How many distinct known values each column has."""
+    """Number of distinct known values of each column."""
     return np.array([len(set(column[~np.isnan(column)].tolist())) for column in X.T], dtype=np.int64)
 
 
@@ -226,7 +226,7 @@ def probe_weights(
             probe[stream, : lengths[donor], 0] = values[donor, : lengths[donor], feature]
         table = np.concatenate([values, probe], axis=2)
         nominal_columns = {*nominal, m} if feature in nominal else set(nominal)
-        # The last position's training set is the whole table, however many positions went before.
+        # The last position's training set is the whole table, whatever the earlier positions.
         grid = range(1, n_ticks + 1) if positions is None else positions
         X, row_classes, row_streams, _ = training_table(table, classes, lengths, grid)
         streams = {"any": None, "other_streams": row_streams}[neighbours]

@@ -1,6 +1,6 @@
 """ReliefF, plain and slow, from the papers: Kononenko (ECML 1994), Robnik-Sikonja & Kononenko (2003).
 
-Nothing here knows the library. Differences, ranges and sums are those of `naive`.
+Nothing here imports the library. Differences, ranges and sums are those of `oracles.papers`.
 """
 
 import math
@@ -28,9 +28,9 @@ def relieff_weights(
 
         sum over C != class(R) of P(C) / (1 - P(class(R))) mean diff(R, M_j(C)) - mean diff(R, H_j),
 
-    where H_j and M_j(C) are the nearest `n_neighbours` of R's class and of each other class C, or as many as
-    there are, and P(C) is the share of class C in all of `X`. A class of which R has no neighbour, be it R's own,
-    adds nothing, and R counts all the same. As in Relief (`naive.relief_weights`), neighbours are of another
+    where H_j and M_j(C) are the nearest `n_neighbours` of R's class and of each other class C, or as many as there
+    are, and P(C) is the share of class C in all of `X`. A class of which R has no neighbour, including R's own,
+    adds nothing, and R still counts. As in Relief (`oracles.papers.relief_weights`), neighbours are of another
     stream if there are `streams`, each diff is raised to `power`, and ties go to the lowest index.
     """
     own_low, own_high = bounds(X)

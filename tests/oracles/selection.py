@@ -1,11 +1,11 @@
-"""Filters and sequential selection, plain and slow, beside which every fast one is laid.
+"""Filters and sequential selection, plain and slow: the reference for the library's versions.
 
 Acuna & Coaquira, "Feature Selection for Supervised Classification" (slides); Pudil, Novovicova & Kittler,
 "Floating Search Methods in Feature Selection" (1994).
 
-Nothing here knows the library. "Taken" names a reading where the paper is wrong or silent. Values are finite or
-NaN (missing); nominal values are codes. Classes go in rising order. Sums are explicit loops in order; of equal
-values the lowest index comes first.
+Nothing here imports the library. "Taken" marks a reading chosen because the paper is wrong or silent. Values are
+finite or NaN (missing); nominal values are codes. Classes go in rising order. Sums are explicit loops in order; of
+equal values the lowest index comes first.
 """
 
 import math
@@ -25,7 +25,7 @@ Score = Callable[[Subset], float]
 def inconsistency(X: Array, y: Integers) -> float:
     """Inconsistency rate: rows outside the largest class of their group, over all rows (Liu & Setiono 1996).
 
-    Rows of equal values are a group, a missing value being a value of its own. Without features all rows are one
+    Rows of equal values form a group, with a missing value treated as a value. Without features all rows are one
     group. Taken is Liu's count; the slide's legend would count the largest class too.
     """
     groups: dict[tuple[float | None, ...], list[int]] = {}
@@ -60,9 +60,9 @@ def freedman_diaconis_bins(x: Array) -> int:
 
 
 def supervised_bins(x: Array, y: Integers) -> int:
-    """The largest number of bins that a class asks for: its own IQR and size, the range of the whole feature.
+    """The largest number of bins of a class: by its IQR and size, and the range of the whole feature.
 
-    A class without known values asks for none; a feature with a range of 0, or no known value, has 1 bin (taken).
+    A class without known values has no bins; a feature with a range of 0, or no known value, has 1 bin (taken).
     """
     values = known(x)
     if len(values) == 0 or values.min() == values.max():
@@ -94,9 +94,9 @@ def equal_width_codes(x: Array, n_bins: int) -> Array:
 def las_vegas(codes: Array, y: Integers, subsets: Sequence[Sequence[int]], threshold: float) -> Subset:
     """The smallest of the drawn subsets with a rate of at most `threshold`, the last drawn of equal sizes; rising.
 
-    Beginning with all features, of the size p: a smaller one takes the place of the best, and so does one of the
-    same size. Taken: "at most" in both branches (the slide prints < in the first, which would let none in at a
-    threshold of 0). A drawn subset may be empty, or hold all features, and is then treated as any other.
+    Starting with all features, of size p: a smaller one replaces the best, and so does one of the same size.
+    Taken: "at most" in both branches (the slide prints < in the first, which would accept no subset at a threshold
+    of 0). A drawn subset may be empty, or hold all features, and is then treated as any other.
     """
     best = tuple(range(codes.shape[1]))
     for drawn in subsets:
@@ -110,8 +110,8 @@ def finco(codes: Array, y: Integers, threshold: float) -> Subset:
     """Forward selection by the inconsistency rate, in order of entry.
 
     Each step adds the feature with the smallest rate, while the rate falls, until it is at most `threshold`;
-    the feature that reaches it is kept. Taken: the first feature enters whatever its rate is (slide 33: the rate
-    of no features is not spoken of), so the selection is never empty.
+    the feature that reaches it is kept. Taken: the first feature enters whatever its rate (slide 33 does not
+    give the rate of no features), so the selection is never empty.
     """
     chosen: Subset = ()
     rate = math.inf
@@ -153,19 +153,20 @@ def sequential(
 ) -> Subset:
     """Sequential selection; forward in order of entry, backward what is left, rising.
 
-    `score` is given subsets of rising indices, is larger for the better, and is never asked for the empty subset.
-    What the slides leave open:
+    `score` is given subsets of rising indices, is larger for the better, and is never called with the empty
+    subset. What the slides leave open:
 
-    - A step forward adds the feature with the highest score, and stands if it raises the score strictly; the first
-      feature enters whatever its score is. A step backward removes the feature without which the score is
-      highest, and stands if the score does not fall: equal goes on. The last feature is never removed.
+    - A step forward adds the feature with the highest score, and is accepted if it raises the score strictly; the
+      first feature enters whatever its score is. A step backward removes the feature without which the score is
+      highest, and is accepted if the score does not fall: an equal one continues. The last feature is never
+      removed.
     - Take-l-remove-r, forward if l = `take` is above r = `remove`, backward if below: a round adds l features one
       by one, then removes r one by one (backward: removes r, then adds l), each the best at its step, and none of
-      these is held against the score before it. The round as a whole stands or falls as a step does; where it
-      falls, the subset before it is the result. Rounds are whole: forward ends where fewer than l features are
+      these is compared with the previous score. The round as a whole is accepted or rejected like a step; if it is
+      rejected, the previous subset is the result. Rounds are whole: forward ends where fewer than l features are
       out (l above all of them is a ValueError), backward where r or fewer are in. (1, 0) is SFS, (0, 1) is SBS;
       these are the defaults.
-    - A feature that was removed and enters anew stands last in the order of entry.
+    - A feature that was removed and enters again is last in the order of entry.
     - With `floating`: see `floating_forward` and `floating_backward`.
     """
     if floating:

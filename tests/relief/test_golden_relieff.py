@@ -1,4 +1,4 @@
-"""Our ReliefF and its oracle against weights that Weka's ReliefFAttributeEval gave."""
+"""ReliefF and its oracle against weights of Weka's ReliefFAttributeEval."""
 
 import json
 import os
@@ -57,7 +57,7 @@ def test_a_set_in_which_a_tie_matters_is_refused():
         refuse_ties(data, 1)
 
 
-def test_a_set_has_what_it_stands_for():
+def test_a_set_has_the_properties_it_represents():
     sets = {of["name"]: parse(of["rows"], of["nominal"]) for of in RECORDED["sets"] if "rows" in of}
     assert {
         name: (len(np.unique(of.y)), bool(of.nominal), bool(np.isnan(of.X).any())) for name, of in sets.items()

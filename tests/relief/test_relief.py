@@ -110,7 +110,7 @@ def test_weights_of_growing_sets_are_those_of_each_alone(table, seed):
 
 
 @pytest.mark.parametrize("spread", [1e-4, 1e-8, 1e-13])
-def test_rows_that_single_precision_cannot_tell_apart_are_told_apart(spread):
+def test_rows_equal_in_single_precision_are_distinguished(spread):
     rng = np.random.default_rng(0)
     X = 0.5 + spread * rng.normal(size=(40, 5))
     X[0], X[1] = 0.0, 1.0
@@ -196,14 +196,14 @@ def test_a_bad_parameter_of_relieff_is_named(parameters, message):
         ReliefF(**parameters).fit(X, [0, 0, 1, 1])
 
 
-def test_a_feature_that_spans_more_than_a_number_can_hold_is_named():
+def test_a_feature_whose_range_overflows_is_named():
     X = [[0.0, -1.7e308], [1.0, 1.7e308], [0.5, 0.0], [0.2, 0.0]]
     with pytest.raises(ValueError, match="feature 1 spans more than a number can hold"):
         Relief().fit(X, [0, 0, 1, 1])
 
 
-def test_codes_span_nothing():
-    """Whatever numbers stand for the categories."""
+def test_codes_have_no_range():
+    """Whatever the numbers of the categories."""
     X = np.array([[0.0, 0.0], [1.0, 0.1], [2.0, 0.9], [1.0, 0.8], [0.0, 0.3]])
     far = X.copy()
     far[:, 0] = np.array([-1.7e308, 1e308, 1.7e308])[X[:, 0].astype(int)]
@@ -341,7 +341,7 @@ def test_each_extrapolation_is_chosen_where_it_fits():
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("neighbours", ["any", "other_streams"])
-def test_relief_for_streams_equals_the_oracle(seed, neighbours):
+def test_prefix_relief_equals_the_oracle(seed, neighbours):
     values, classes, lengths = random_table(seed)
     fitted = PrefixRelief(7, 2, 3, neighbours=neighbours, nominal=[1], random_state=seed).fit(values, classes)
     draws = [(int(stream), int(length)) for stream, length in fitted.prefixes_]
@@ -384,7 +384,7 @@ def test_a_bad_prefix_is_named(change, message):
 
 
 @pytest.mark.parametrize("confidence", [0.45, 0.55, 0.9])
-def test_another_confidence_is_that_of_a_new_fit(confidence):
+def test_another_confidence_equals_a_new_fit(confidence):
     values, classes, _ = random_table(2)
     costs = Costs([1.0, 2.0, 0.5, 0.1], [0.0, 1.0, 0.0, 3.0])
     fitted = StreamRelief(costs, confidence=0.5, horizon=20, floor=Probes(5, 0.5)).fit(values, classes)
@@ -504,7 +504,7 @@ def test_a_feature_is_selected_if_its_weight_is_above_the_threshold(estimator):
         assert (np.diff(weights[chosen.ranking_]) <= 0).all()
 
 
-def test_instances_of_one_group_are_no_neighbours():
+def test_instances_of_one_group_are_not_neighbours():
     values, classes, _ = random_table(4, n_streams=24)
     X, groups = np.round(values[:, 0], 1), np.arange(24) // 3 * 7
     weights = Relief(nominal=[1]).fit(X, classes, groups).feature_importances_

@@ -1,4 +1,4 @@
-"""Active sampling of feature values, against the paper worked out plainly."""
+"""Active sampling of feature values against a plain implementation of the paper."""
 
 import os
 import statistics
@@ -26,7 +26,7 @@ MUSHROOM = Path(os.environ.get("STREAMFS_DATA", "")) / "uci" / "mushroom.csv"
 
 @st.composite
 def sampled_regions(draw):
-    """Regions of a few classes and joint values, with what was extracted of a candidate in each."""
+    """Regions of a few classes and joint values, with the values extracted of a candidate in each."""
     n_classes, n_joint, n_values = draw(st.tuples(st.integers(2, 3), st.integers(1, 4), st.integers(1, 5)))
     n = draw(st.integers(n_classes, 60))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -39,7 +39,7 @@ def sampled_regions(draw):
 
 
 def instances(n=200, seed=0, n_values=3):
-    """Two classes, two previous features, and a candidate that tells something of the class."""
+    """Two classes, two previous features, and a candidate that depends on the class."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 2, n)
     previous = np.stack([rng.integers(0, 3, n), (labels + rng.integers(0, 3, n)) // 2], axis=1)
@@ -48,8 +48,8 @@ def instances(n=200, seed=0, n_values=3):
     return make_regions(labels, previous), values, rng.permutation(n)
 
 
-def told_apart(n=120, seed=0):
-    """One previous feature and three candidates, of which the last tells the classes apart."""
+def separable(n=120, seed=0):
+    """One previous feature and three candidates, the last of which separates the classes."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n)
     noise = rng.integers(0, 3, (n, 3))
@@ -66,7 +66,7 @@ def test_benefits_are_equation_3_by_brute_force(drawn):
     np.testing.assert_allclose(benefits(known), decoupled, rtol=0, atol=1e-12)
 
 
-def test_a_region_that_is_alone_at_its_joint_value_teaches_nothing():
+def test_a_region_alone_at_its_joint_value_has_no_benefit():
     known = make_regions([0, 0, 1], [[0.0], [1.0], [1.0]]).estimate(3)
     known.counts[0, 0] = [7, 0, 1]
     known.sizes[:] = known.counts.sum(axis=2)
@@ -75,7 +75,7 @@ def test_a_region_that_is_alone_at_its_joint_value_teaches_nothing():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_each_instance_is_the_next_of_the_region_of_the_largest_benefit_that_has_any_left(seed):
+def test_each_instance_is_the_next_of_the_best_region_with_instances_left(seed):
     regions, values, order = instances(60, seed)
     truth = joint_probabilities(regions.estimate_of(values, 3))
     sampled, _ = sample_recorded(regions, values, truth, order, 60, is_active=True)
@@ -92,7 +92,7 @@ def test_each_instance_is_the_next_of_the_region_of_the_largest_benefit_that_has
         counts[regions.labels[instance], regions.joint[instance], values[instance]] += 1
 
 
-def test_what_was_learnt_step_by_step_is_what_is_learnt_at_once():
+def test_an_estimate_made_step_by_step_equals_one_made_at_once():
     regions, values, order = instances()
     truth = joint_probabilities(regions.estimate_of(values, 3))
     sampled, _ = sample_recorded(regions, values, truth, order, 50, is_active=True)
@@ -106,7 +106,7 @@ def test_what_was_learnt_step_by_step_is_what_is_learnt_at_once():
 
 @pytest.mark.parametrize("is_active", [True, False])
 @pytest.mark.parametrize("prior", [0, 1])
-def test_error_rates_are_those_of_the_classifier_of_what_was_drawn_so_far(is_active, prior):
+def test_error_rates_are_those_of_the_classifier_of_the_values_so_far(is_active, prior):
     plain, values, order = instances()
     regions = make_regions(plain.labels, plain.joint_values[plain.joint], prior)
     assert (regions.right_elsewhere > 0) == prior
@@ -119,7 +119,7 @@ def test_error_rates_are_those_of_the_classifier_of_what_was_drawn_so_far(is_act
         seen[sampled.drawn[:n_drawn]] = values[sampled.drawn[:n_drawn]]
         known = regions.estimate_of(seen, 3)
         estimated = naive.posterior(known.counts) * (regions.weights / regions.total)[:, :, np.newaxis]
-        # the oracle counts all that is no joint value that occurs as wrong
+        # the oracle counts joint values that do not occur as wrong
         expected = naive.map_error(truth, estimated) - regions.right_elsewhere
         assert errors[n_drawn] == pytest.approx(expected, abs=1e-12)
     assert error_rate(regions, sampled.known, truth) == pytest.approx(errors[-1], abs=1e-12)
@@ -133,20 +133,20 @@ def test_the_random_policy_takes_instances_as_they_come():
 
 
 @pytest.mark.parametrize("is_active", [True, False])
-def test_asking_for_values_one_by_one_draws_what_the_recorded_values_draw(is_active):
+def test_values_extracted_one_by_one_are_drawn_as_recorded_ones(is_active):
     regions, values, order = instances()
     truth = joint_probabilities(regions.estimate_of(values, 3))
     recorded, _ = sample_recorded(regions, values, truth, order, 90, is_active=is_active)
-    asked = []
+    calls = []
 
     def extract(instance):
-        asked.append(instance)
+        calls.append(instance)
         return int(values[instance])
 
     sampled = sample_by(regions, 3, extract, order, 90, is_active=is_active)
     assert (sampled.drawn == recorded.drawn).all()
     assert (sampled.known.counts == recorded.known.counts).all()
-    assert asked == sampled.drawn.tolist()
+    assert calls == sampled.drawn.tolist()
 
 
 def test_decisions_are_the_most_probable_classes_and_of_equals_the_first():
@@ -163,13 +163,13 @@ def test_a_prior_counts_joint_values_that_do_not_occur_too():
     assert regions.error_before == pytest.approx(1 - (3 + 2 + 1 + 1) / 11)
 
 
-def test_no_previous_features_make_a_region_of_each_class():
+def test_without_previous_features_each_class_is_a_region():
     regions = make_regions([0, 1, 1], np.empty((3, 0)))
     assert regions.weights.tolist() == [[1.0], [2.0]]
     assert regions.joint_of(np.empty((2, 0))).tolist() == [0, 0]
 
 
-def test_a_missing_previous_value_is_a_value_of_its_own():
+def test_a_missing_previous_value_is_treated_as_a_value():
     previous = np.array([[np.nan, 1.0], [0.0, 1.0], [np.nan, 1.0], [0.0, np.nan]])
     regions = make_regions([0, 0, 1, 1], previous)
     assert regions.weights.tolist() == [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
@@ -189,7 +189,7 @@ def test_rank_correlation_needs_two_scores():
         spearman(np.array([1.0]), np.array([1.0]))
 
 
-def test_mean_square_error_is_taken_over_runs():
+def test_mean_square_error_is_the_mean_over_runs():
     rng = np.random.default_rng(0)
     errors, truth = rng.random((5, 2, 3, 4)), rng.random(3)
     found = mean_square_error(errors, truth)
@@ -204,8 +204,8 @@ class TestEstimator:
         for result in check_estimator(ActiveFeatureSampling(), on_skip=None):
             assert result["status"] in {"passed", "skipped"}, result["check_name"]
 
-    def test_the_candidate_that_tells_the_classes_apart_is_chosen(self):
-        X, y = told_apart()
+    def test_the_candidate_that_separates_the_classes_is_chosen(self):
+        X, y = separable()
         sampling = ActiveFeatureSampling([1], n_features=2, budget=20, random_state=0).fit(X, y)
         assert sampling.candidates_.tolist() == [0, 2, 3]
         assert sampling.candidate_ranking_[0] == 3
@@ -216,15 +216,15 @@ class TestEstimator:
         assert (sampling.error_curves_[:, -1] == sampling.error_rates_).all()
         assert sampling.true_error_rates_.argmin() == 2
 
-    def test_what_is_chosen_costs_its_sample_and_the_rest_of_its_values(self):
-        X, y = told_apart(120)
+    def test_a_chosen_candidate_costs_its_sample_and_all_other_values(self):
+        X, y = separable(120)
         sampling = ActiveFeatureSampling([0], n_features=2, budget=20, test_size=15, random_state=0).fit(X, y)
         assert sampling.n_extracted_ == 3 * 35
         assert sampling.total_cost_ == 3 * 35 + 2 * (120 - 35)
         assert ActiveFeatureSampling([0], budget=500).fit(X, y).total_cost_ == 3 * 120
 
-    def test_instances_set_aside_are_not_drawn_and_count_the_errors(self):
-        X, y = told_apart()
+    def test_instances_held_out_are_not_drawn_and_count_the_errors(self):
+        X, y = separable()
         sampling = ActiveFeatureSampling([0], budget=30, test_size=25, random_state=3).fit(X, y)
         assert len(sampling.test_) == 25
         for drawn in sampling.drawn_:
@@ -236,42 +236,42 @@ class TestEstimator:
         assert sampling.true_error_rates_ is None
 
     @pytest.mark.parametrize("policy", ["active", "random"])
-    def test_values_asked_for_teach_what_recorded_ones_do(self, policy):
-        X, y = told_apart()
+    def test_extracted_values_give_the_estimates_of_recorded_ones(self, policy):
+        X, y = separable()
         n_values = np.array([3, 3, 3, 2])
         options = {"policy": policy, "budget": 30, "test_size": 25, "n_values": n_values, "random_state": 1}
         recorded = ActiveFeatureSampling([0], **options).fit(X, y)
         unknown = np.where([True, False, False, False], X, np.nan)
-        asked = []
+        calls = []
 
         def extract(instance, feature):
-            asked.append((instance, feature))
+            calls.append((instance, feature))
             return X[instance, feature]
 
         sampling = ActiveFeatureSampling([0], **options).fit(unknown, y, extract=extract)
         assert sampling.candidate_ranking_.tolist() == recorded.candidate_ranking_.tolist()
         assert (sampling.error_rates_ == recorded.error_rates_).all()
-        assert len(asked) == len(set(asked)) == sampling.n_extracted_
-        assert asked[:30] == [(instance, 1) for instance in sampling.drawn_[0]]
+        assert len(calls) == len(set(calls)) == sampling.n_extracted_
+        assert calls[:30] == [(instance, 1) for instance in sampling.drawn_[0]]
 
-    def test_a_value_is_predicted_by_what_was_extracted(self):
-        X, y = told_apart()
+    def test_a_prediction_follows_the_extracted_values(self):
+        X, y = separable()
         sampling = ActiveFeatureSampling([0], budget=60, random_state=0).fit(X, y)
         assert (sampling.predict(X) == y).all()
-        assert sampling.predict([[9.0, 0.0, 0.0, 1.0]]).tolist() == [statistics.mode(y)]  # a joint value unseen
-        for joint in range(3):  # a value unseen
+        assert sampling.predict([[9.0, 0.0, 0.0, 1.0]]).tolist() == [statistics.mode(y)]  # an unseen joint value
+        for joint in range(3):  # an unseen value
             nearby = y[X[:, 0] == joint]
             assert sampling.predict([[joint, 0.0, 0.0, 7.0]]).tolist() == [statistics.mode(nearby)]
 
-    def test_candidates_are_sampled_each_for_itself(self):
-        X, y = told_apart()
+    def test_candidates_are_sampled_independently(self):
+        X, y = separable()
         sampling = ActiveFeatureSampling([0], budget=10, random_state=0).fit(X, y)
         assert len({tuple(drawn) for drawn in sampling.drawn_}) == 3
         again = ActiveFeatureSampling([0], budget=10, random_state=0).fit(X, y)
         assert all((a == b).all() for a, b in zip(sampling.drawn_, again.drawn_, strict=True))
 
     def test_nothing_drawn_leaves_the_candidates_in_their_order(self):
-        X, y = told_apart()
+        X, y = separable()
         sampling = ActiveFeatureSampling([0], n_features=3, budget=0).fit(X, y)
         assert sampling.candidate_ranking_.tolist() == [1, 2, 3]
         assert sampling.error_rates_ == pytest.approx(sampling.regions_.error_before)
@@ -296,19 +296,19 @@ class TestEstimator:
         ],
     )
     def test_a_parameter_out_of_range_is_named(self, options, message):
-        X, y = told_apart()
+        X, y = separable()
         with pytest.raises(ValueError, match=message):
             ActiveFeatureSampling(**options).fit(X, y)
 
-    def test_asking_needs_to_know_the_values_and_a_test(self):
-        X, y = told_apart()
+    def test_extracting_requires_n_values_and_test_size(self):
+        X, y = separable()
         for options in ({"n_values": [3, 3, 3, 2]}, {"test_size": 5}):
             with pytest.raises(ValueError, match="test_size or n_values is None, expected both"):
                 ActiveFeatureSampling(**options).fit(X, y, extract=partial(min))
 
     @pytest.mark.parametrize("value", [2.0, -1.0, 0.5, float("nan")])
-    def test_an_extracted_value_that_cannot_be_is_refused(self, value):
-        X, y = told_apart()
+    def test_an_impossible_extracted_value_is_refused(self, value):
+        X, y = separable()
         asking = ActiveFeatureSampling([0, 1, 2], test_size=5, n_values=[3, 3, 3, 2])
         message = f"extract returned {value} for feature 3 of instance [0-9]+, expected one of its 2 values from 0"
         with pytest.raises(ValueError, match=message):
@@ -360,7 +360,7 @@ class TestExperiment:
             assert row["active"][0] == row["random"][0]
         assert sum(row["lead"] > row["lead_ci"] for row in tables["figure_1"]) >= 4
 
-    def test_it_says_where_the_set_is_missing(self, refusal, monkeypatch):
+    def test_it_reports_a_missing_data_set(self, refusal, monkeypatch):
         monkeypatch.setenv("STREAMFS_DATA", "")
         ended = refusal(EXPERIMENT, *self.QUICK)
         assert (ended.returncode, ended.stdout) == (1, "")

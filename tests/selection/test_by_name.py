@@ -1,4 +1,4 @@
-"""The selections by name, where training and the experiment take them."""
+"""Selectors by name in training and in the experiment."""
 
 from functools import partial
 
@@ -24,7 +24,7 @@ from streamfs.training.query_sensitive import NeighborsLearner, named_neighbors
 
 
 def told_by_the_second(n_streams=24, n_ticks=6):
-    """A table of three features, the second of which tells the class."""
+    """A table of three features, the second of which determines the class."""
     rng = np.random.default_rng(0)
     labels = np.arange(n_streams) % 2
     values = rng.normal(size=(n_streams, n_ticks, 3))
@@ -33,7 +33,7 @@ def told_by_the_second(n_streams=24, n_ticks=6):
 
 
 @pytest.mark.parametrize("name", arguments.SELECTIONS)
-def test_every_selection_finds_what_tells_the_classes_apart(name):
+def test_every_selection_finds_the_feature_that_separates_the_classes(name):
     table = told_by_the_second()
     selector = SELECTORS[name](
         Costs(np.ones(3)), confidence=0.9, horizon=6, positions=np.array([1, 3, 6]), random_state=0
@@ -62,7 +62,7 @@ def test_a_selection_is_a_method_of_the_experiment():
         assert 1 <= outcome.n_tested <= outcome.n_offered
 
 
-def test_the_experiment_names_the_methods_there_are():
+def test_the_experiment_lists_its_methods():
     streams = labelled_streams(24, 8)
     experiment = Experiment(streams, streams, train(streams, select=None).features)
     with pytest.raises(ValueError, match=r"method is 'ouija', expected one of naive, .*, lvf, .*, active"):
@@ -79,7 +79,7 @@ def test_the_command_line_compares_a_further_selection(monkeypatch):
     assert '"finco"' in result.stdout
 
 
-def test_rows_of_one_stream_are_a_group_and_no_more_are_drawn_than_asked_for():
+def test_rows_of_one_stream_are_a_group_and_at_most_most_rows_are_drawn():
     class Recorder:
         def fit(self, X, y, groups):
             self.seen = X, y, groups
@@ -98,7 +98,7 @@ def test_rows_of_one_stream_are_a_group_and_no_more_are_drawn_than_asked_for():
     assert not np.array_equal(recorder.seen[0], first)
 
 
-def test_a_rare_class_is_among_the_rows_that_are_drawn():
+def test_a_rare_class_is_among_the_drawn_rows():
     labels = np.repeat(["common", "rare"], [400, 6])
     table = plain_table(np.arange(406 * 12.0).reshape(406, 12, 1), labels)
     for seed in range(5):
@@ -108,14 +108,14 @@ def test_a_rare_class_is_among_the_rows_that_are_drawn():
         assert len(set(zip(streams.tolist(), ticks.tolist(), strict=True))) == len(streams)
 
 
-def test_neighbours_that_cannot_be_so_sure_label_nothing():
+def test_neighbours_that_cannot_reach_the_confidence_label_nothing():
     streams = labelled_streams(8, 4)
     features = [fx.get("mean(a.level)"), fx.get("mean(b.level)")]
     for outcome in Experiment(streams, streams, features).run("qsfs1", [0.99, 1.0]):
         assert (outcome.completeness, outcome.cost, outcome.n_tested) == (0.0, 0.0, 0)
 
 
-def test_an_empty_selection_is_an_error_that_says_what_to_do():
+def test_an_empty_selection_is_an_error_with_advice():
     table = told_by_the_second()
     with pytest.raises(TrainingError, match="Relief selects none of 3 features on 24 rows: take another"):
         OnRows(Relief(threshold=1.0), [1]).fit(table)
@@ -137,7 +137,7 @@ def test_an_infinite_value_counts_as_missing():
     assert OnRows(Finco(), [1, 2]).fit(table).ranking_[0] == 1
 
 
-def test_neighbours_that_ask_are_a_method_whose_cost_is_that_of_their_decisions():
+def test_lazy_neighbours_are_a_method_with_the_cost_of_their_decisions():
     training, testing = labelled_streams(24, 8), labelled_streams(16, 8, seed=1)
     names = ["mean(a.level)", "max(a.noise)", "mean(b.level)", "last(b.noise)"]
     features = [fx.get(name) for name in names]

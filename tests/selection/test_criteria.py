@@ -1,4 +1,4 @@
-"""What measures subsets: the fast judges beside the plain ones, folds, and what is refused."""
+"""Criteria of subsets: the fast evaluators against the plain ones, folds, and refusals."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ KINDS = ("smooth", "coarse", "close", "binary", "wild", "constant")
 
 
 def make_column(rng, kind, n_rows):
-    """Values with or without ties; some that single precision does not tell apart, or an outlier drowns."""
+    """Values with or without ties; some equal in single precision, or lost beside an outlier."""
     values = rng.normal(size=n_rows)
     if kind == "coarse":
         return np.round(2.0 * values)
@@ -63,7 +63,7 @@ classifiers = st.builds(
 
 
 def evaluators(classifier, X, y, groups=None, cv=3):
-    """The fast judge, and the one that fits the classifier to each fold."""
+    """The fast evaluator, and the one that fits the classifier to each fold."""
     fast = WrapperAccuracy(classifier, cv).prepare(X, y, groups)
     assert isinstance(fast, NeighborsEvaluator)
     return fast, EstimatorEvaluator(classifier, X, y, make_folds(X, y, groups, cv, 0))
@@ -113,7 +113,7 @@ class TestNeighborsAreJudgedAsIfFitted:
         fast, plain = evaluators(NeighborsClassifier(5, nominal=[3]), X, y, cv=4)
         assert_same(fast, plain, [3, 1], 4)
 
-    def test_where_one_is_farther_from_all_than_single_precision_holds(self):
+    def test_with_a_row_farther_than_single_precision_can_hold(self):
         X, y = np.arange(12.0)[:, np.newaxis], np.zeros(12, int)
         X[5], y[[0, 5]] = 1e30, 1
         fast, plain = evaluators(NeighborsClassifier(1), X, y, cv=LeaveOneOut())
@@ -128,7 +128,7 @@ class TestNeighborsAreJudgedAsIfFitted:
             monkeypatch.setattr(neighbours.numba, "get_num_threads", lambda n=n_threads: n)
             assert_array_equal(fast.with_each([1], [0, 2, 3]), expected)
 
-    def test_nothing_in_is_a_subset_to_add_to(self):
+    def test_the_empty_subset_can_be_added_to(self):
         X, y = make_table(5, 30, ("coarse", "smooth"), 0.0)
         fast, plain = evaluators(NeighborsClassifier(), X, y)
         assert fast.with_each([], [0, 1]).tolist() == [plain([0]), plain([1])]
@@ -142,13 +142,13 @@ class TestNeighborsAreJudgedAsIfFitted:
             ([0, 1], [2, 1], ValueError, "expected one without 1, which is added"),
         ],
     )
-    def test_a_step_that_cannot_be_is_refused(self, subset, features, error, message):
+    def test_an_impossible_step_is_refused(self, subset, features, error, message):
         X, y = make_table(5, 30, ("coarse", "smooth", "smooth"), 0.0)
         fast, _ = evaluators(NeighborsClassifier(), X, y)
         with pytest.raises(error, match=message):
             fast.with_each(subset, features)
 
-    def test_nor_can_a_feature_be_taken_out_that_is_not_in_or_is_the_last(self):
+    def test_removing_an_absent_or_the_last_feature_is_refused(self):
         X, y = make_table(5, 30, ("coarse", "smooth", "smooth"), 0.0)
         fast, _ = evaluators(NeighborsClassifier(), X, y)
         with pytest.raises(ValueError, match="expected one with 2, which is removed"):
@@ -163,7 +163,7 @@ class TestNeighborsAreJudgedAsIfFitted:
 
 
 class TestWrapperAccuracy:
-    def test_counts_the_rows_that_are_right_in_all_folds_together(self):
+    def test_counts_correct_rows_over_all_folds(self):
         X, y = make_table(6, 41, ("smooth", "coarse", "smooth"), 0.0)
         folds = [(fold.training, fold.test) for fold in make_folds(X, y, None, 4, 7)]
         expected = np.mean(cross_val_predict(GaussianNB(), X[:, [0, 2]], y, cv=folds) == y)
@@ -183,13 +183,13 @@ class TestWrapperAccuracy:
         assert EstimatorEvaluator(kind(nominal=[1]), X, y, folds)([2, 1]) == expected
 
     @pytest.mark.parametrize("classifier", [NeighborsClassifier(2), KernelDensityClassifier()])
-    def test_has_fast_judges_of_the_same_result(self, classifier):
+    def test_has_fast_evaluators_with_the_same_result(self, classifier):
         X, y = make_table(7, 60, ("smooth", "coarse", "smooth"), 0.1)
         fast = WrapperAccuracy(classifier, 4).prepare(X, y)
         assert not isinstance(fast, EstimatorEvaluator)
         assert fast([0, 1]) == EstimatorEvaluator(classifier, X, y, make_folds(X, y, None, 4, 0))([0, 1])
 
-    def test_its_classifier_is_left_alone(self):
+    def test_its_classifier_is_not_fitted(self):
         X, y = make_table(7, 60, ("smooth", "coarse", "coarse"), 0.0)
         classifier = C45Classifier(nominal=[1])
         WrapperAccuracy(classifier).prepare(X, y)([1, 2])
@@ -210,7 +210,7 @@ class TestFolds:
         for fold in make_folds(X, y, groups, 5, 0):
             assert not set(groups[fold.training]) & set(groups[fold.test])
 
-    def test_every_row_is_judged_once_and_every_class_learnt(self):
+    def test_every_row_is_tested_once_and_every_class_trained_on(self):
         y = np.repeat([0, 1, 2], [2, 9, 20])
         folds = make_folds(np.zeros((31, 1)), y, None, 5, 0)
         assert sorted(np.concatenate([fold.test for fold in folds]).tolist()) == list(range(31))
@@ -234,7 +234,7 @@ class TestFolds:
             ([0, 0, 1, 1], None, [], DataError, "which tests no row"),
         ],
     )
-    def test_what_cannot_be_folded_is_refused(self, y, groups, cv, error, message):
+    def test_invalid_folds_are_refused(self, y, groups, cv, error, message):
         with pytest.raises(error, match=message):
             make_folds(np.zeros((4, 1)), np.array(y), groups, cv, 0)
 
@@ -255,6 +255,6 @@ class TestConsistency:
         assert Consistency("passthrough").prepare(X, y)([0]) == 1.0
         assert Consistency().prepare(X, y)([0]) < 0.8
 
-    def test_another_word_is_refused(self):
+    def test_an_unknown_discretiser_is_refused(self):
         with pytest.raises(ValueError, match="discretiser is 'none', expected a transformer or 'passthrough'"):
             Consistency("none").prepare(np.zeros((2, 1)), np.array([0, 1]))

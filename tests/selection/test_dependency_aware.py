@@ -37,8 +37,8 @@ EXACT = {"rtol": 0, "atol": 1e-12}
 EXPERIMENT = Path(__file__).parents[2] / "examples" / "papers" / "dependency_aware.py"
 
 
-class Recorded:
-    """A criterion that judges by a function of the subset, and keeps what it was asked, in order."""
+class RecordedCriterion:
+    """A criterion that scores by a function of the subset, and records its calls in order."""
 
     def __init__(self, evaluate):
         self.evaluate, self.probes, self.qualities, self.groups = evaluate, [], [], None
@@ -55,7 +55,7 @@ class Recorded:
 
 
 def scattered(subset):
-    """A number in [0, 1) that says nothing of its features, the same for the same subset."""
+    """A number in [0, 1) unrelated to the features, the same for the same subset."""
     return float(np.random.default_rng(list(subset)).random())
 
 
@@ -65,7 +65,7 @@ def weighted(subset):
 
 
 def fitted(evaluate, n_columns, **chosen):
-    criterion = Recorded(evaluate)
+    criterion = RecordedCriterion(evaluate)
     y = np.arange(4) % 2
     ranking = DependencyAwareRanking(criterion, **{"random_state": 0, **chosen})
     return ranking.fit(np.zeros((4, n_columns)), y), criterion
@@ -75,7 +75,7 @@ def fitted(evaluate, n_columns, **chosen):
 @given(st.integers(2, 12), st.integers(1, 12), st.integers(1, 60), st.integers(0, 99))
 def test_coefficients_equal_the_oracle(n_features, max_probe, n_probes, seed):
     chosen = {"max_probe": min(max_probe, n_features), "n_probes": n_probes, "random_state": seed}
-    criterion = Recorded(scattered)
+    criterion = RecordedCriterion(scattered)
     ranking = DependencyAwareRanking(criterion, **chosen)
     X, y = np.zeros((4, n_features)), [0, 0, 1, 1]
     try:
@@ -152,7 +152,7 @@ def test_checking_more_often_changes_no_coefficient(check_every):
     assert_array_equal(fitted(scattered, 8, n_probes=100, check_every=check_every)[0].daf_, expected.daf_)
 
 
-def test_a_longer_run_goes_on_where_a_shorter_one_ended():
+def test_a_longer_run_continues_a_shorter_one():
     _, short = fitted(scattered, 8, n_probes=30, check_every=7)
     _, longer = fitted(scattered, 8, n_probes=90, check_every=11)
     assert longer.probes[:30] == short.probes
@@ -167,7 +167,7 @@ def test_a_longer_run_goes_on_where_a_shorter_one_ended():
         (lambda checks: len(checks) == 3, lambda _, k: k == 2),
     ],
 )
-def test_a_rule_stops_at_the_first_check_that_it_says(rule, stops):
+def test_a_rule_stops_at_its_first_check(rule, stops):
     whole, _ = fitted(scattered, 8, n_probes=2000, check_every=20)
     first = next(k for k in range(len(whole.checked_at_)) if stops(whole, k))
     assert 1 < first < len(whole.checked_at_) - 1
@@ -210,7 +210,7 @@ def test_a_criterion_that_never_changes_leaves_the_features_in_their_order():
     assert fitted(lambda _: 0.1, 7, check_every=50, stopping=RelativeValueChange(0.1))[0].n_probes_ == 100
 
 
-def test_a_better_criterion_for_all_probes_changes_nothing():
+def test_a_constant_added_to_the_criterion_changes_nothing():
     plain, _ = fitted(weighted, 7, n_probes=300)
     raised, _ = fitted(lambda subset: 2.0**20 + weighted(subset), 7, n_probes=300)
     assert_array_equal(raised.daf_, plain.daf_)
@@ -263,7 +263,7 @@ def test_features_are_ranked_by_wrappers_and_by_a_filter_with_any_number_of_work
 
 
 def test_groups_reach_the_criterion():
-    criterion = Recorded(scattered)
+    criterion = RecordedCriterion(scattered)
     ranking = DependencyAwareRanking(criterion, n_probes=50, random_state=0)
     ranking.fit(np.zeros((4, 3)), [0, 0, 1, 1], groups=["a", "b", "a", "b"])
     assert_array_equal(criterion.groups, ["a", "b", "a", "b"])
@@ -277,7 +277,7 @@ def test_groups_reach_the_criterion():
         ({"n_probes": 0}, "n_probes is 0, expected a whole number, at least 1"),
         ({"n_probes": None}, "n_probes is None, expected"),
         ({"check_every": 0.5}, "check_every is 0.5, expected"),
-        ({"max_probe": 5}, "max_probe is 5, expected a whole number, 1 to 4, the number of features"),
+        ({"max_probe": 5}, "max_probe is 5, expected a whole number, 1 to 4"),
         ({"max_probe": 0}, "max_probe is 0, expected"),
         ({"n_features": 5}, "n_features is 5, expected a whole number, 1 to 4"),
         ({"n_features": "all"}, "n_features is 'all', expected"),
@@ -301,7 +301,7 @@ def test_the_first_feature_without_a_coefficient_is_named():
 
 
 @pytest.mark.parametrize("quality", [np.nan, np.inf])
-def test_a_quality_that_is_no_number_is_an_error(quality):
+def test_a_quality_that_is_not_finite_is_an_error(quality):
     with pytest.raises(ValueError, match=rf"criterion is {quality} for features \[.*\], expected a finite number"):
         fitted(lambda _: quality, 4)
 
@@ -339,7 +339,7 @@ def test_among_equal_coefficients_the_lowest_index_is_first():
     assert_array_equal(ranked(np.array([0.0, 1.0, 0.0, 1.0, -0.0])), [1, 3, 0, 2, 4])
 
 
-def test_a_rule_is_copied_with_the_ranking_and_says_what_it_is():
+def test_a_rule_is_copied_with_the_ranking_and_has_a_repr():
     copy = clone(DependencyAwareRanking(stopping=ValueChange(0.5)))
     assert copy.stopping == ValueChange(0.5) != OrderChange(0.5)
     assert "ValueChange(threshold=0.5)" in repr(copy)
@@ -349,7 +349,7 @@ def test_scikit_learn_conventions():
     check_estimator(DependencyAwareRanking(n_probes=60, check_every=20, random_state=0), on_skip=None)
 
 
-def test_the_experiment_says_where_each_rule_stops(tmp_path):
+def test_the_experiment_reports_where_each_rule_stops(tmp_path):
     if "STREAMFS_DATA" not in os.environ:
         pytest.skip("STREAMFS_DATA is not set: madelon is not there")
     printed = subprocess.run(
@@ -367,7 +367,7 @@ def test_the_experiment_says_where_each_rule_stops(tmp_path):
         assert row["saved"] == 1.0 - (row["probes"] or 200) / 200
 
 
-def test_the_experiment_ends_with_the_message_where_there_is_no_data(refusal, monkeypatch):
+def test_the_experiment_reports_missing_data(refusal, monkeypatch):
     monkeypatch.delenv("STREAMFS_DATA", raising=False)
     ended = refusal(EXPERIMENT)
     assert ended.returncode == 1

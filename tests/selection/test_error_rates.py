@@ -1,4 +1,4 @@
-"""Error rates against counts by hand, and what they must be whatever the data are."""
+"""Error rates against manual counts, and their invariants."""
 
 import numpy as np
 import pytest
@@ -19,49 +19,49 @@ from streamfs.selection.error_rates import (
 
 
 class NearestMean(ClassifierMixin, BaseEstimator):
-    """Has the class whose mean is nearest; it notes the rows that it learnt from and those it was asked."""
+    """A nearest-mean classifier that records the rows it was trained on and those it predicted."""
 
-    learnt, asked = [], []
+    trained, predicted = [], []
 
     def fit(self, X, y):
-        NearestMean.learnt.append(set(X[:, 0].tolist()))
+        NearestMean.trained.append(set(X[:, 0].tolist()))
         self.classes_ = np.unique(y)
         self.means_ = np.array([X[y == label, 1:].mean(axis=0) for label in self.classes_])
         return self
 
     def predict(self, X):
-        NearestMean.asked.append(set(X[:, 0].tolist()))
+        NearestMean.predicted.append(set(X[:, 0].tolist()))
         return self.classes_[((X[:, None, 1:] - self.means_) ** 2).sum(axis=2).argmin(axis=1)]
 
 
 @pytest.fixture(autouse=True)
 def _forget():
-    NearestMean.learnt, NearestMean.asked = [], []
+    NearestMean.trained, NearestMean.predicted = [], []
 
 
 def two_clouds(n_rows=40, seed=0):
-    """Rows with their number in the first column, which nothing learns from, and the label of each."""
+    """Rows with their number in the first column, which is not used for training, and their labels."""
     random = np.random.default_rng(seed)
     labels = np.array(["near", "far"])[np.arange(n_rows) % 2]
     values = random.normal(size=(n_rows, 2)) + (labels == "far")[:, None]
     return np.column_stack([np.arange(n_rows), values]), labels
 
 
-def n_wrong(X, y, known, asked):
-    """How many of the rows asked a classifier of the known rows has wrong, counted one by one."""
+def n_wrong(X, y, known, predicted):
+    """Count, one by one, the query rows that a classifier of the known rows gets wrong."""
     count = 0
-    for row in asked:
+    for row in predicted:
         means = {label: X[[i for i in known if y[i] == label], 1:].mean(axis=0) for label in np.unique(y[known])}
         nearest = min(sorted(means), key=lambda label: ((X[row, 1:] - means[label]) ** 2).sum())
         count += nearest != y[row]
     return count
 
 
-def test_resubstitution_asks_the_rows_that_were_learnt():
+def test_resubstitution_predicts_the_training_rows():
     X, y = two_clouds()
     measured = resubstitution(NearestMean(), X, y)
     assert measured == ErrorRate(n_wrong(X, y, np.arange(40), np.arange(40)) / 40, 40)
-    assert NearestMean.learnt == NearestMean.asked == [set(range(40))]
+    assert NearestMean.trained == NearestMean.predicted == [set(range(40))]
 
 
 def test_the_standard_error_is_that_of_a_share_of_independent_rows():
@@ -69,21 +69,21 @@ def test_the_standard_error_is_that_of_a_share_of_independent_rows():
     assert ErrorRate(0.0, 10).standard_error == 0.0
 
 
-def test_hold_out_asks_only_the_rows_held_out():
+def test_hold_out_predicts_only_the_rows_held_out():
     X, y = two_clouds()
     known, held = train_test_split(np.arange(40), test_size=10, stratify=y, random_state=3)
     measured = hold_out(NearestMean(), X, y, test_size=10, random_state=3)
     assert measured == ErrorRate(n_wrong(X, y, known, held) / 10, 10)
-    assert NearestMean.learnt == [set(known)]
-    assert NearestMean.asked == [set(held)]
+    assert NearestMean.trained == [set(known)]
+    assert NearestMean.predicted == [set(held)]
     assert (y[held] == "far").sum() == 5
 
 
-def test_hold_out_takes_a_third_by_default():
+def test_hold_out_uses_a_third_by_default():
     assert hold_out(NearestMean(), *two_clouds(), random_state=0).n_rows == 14
 
 
-def test_leave_one_out_learns_all_other_rows():
+def test_leave_one_out_trains_on_all_other_rows():
     X, y = two_clouds(20)
     by_hand = sum(n_wrong(X, y, [i for i in range(20) if i != row], [row]) for row in range(20))
     assert leave_one_out(NearestMean(), X, y) == ErrorRate(by_hand / 20, 20)
@@ -95,7 +95,9 @@ def test_cross_validation_counts_the_errors_of_all_folds_over_all_rows():
     by_hand = sum(n_wrong(X, y, *sides) for _ in range(3) for sides in folds.split(X, y))
     measured = cross_validation(NearestMean(), X, y, n_folds=5, n_repetitions=3, random_state=7)
     assert measured == ErrorRate(by_hand / 69, 23)
-    assert not any(known & asked for known, asked in zip(NearestMean.learnt, NearestMean.asked, strict=True))
+    assert not any(
+        known & queries for known, queries in zip(NearestMean.trained, NearestMean.predicted, strict=True)
+    )
 
 
 def test_groups_are_never_on_both_sides_of_a_fold():
@@ -105,18 +107,18 @@ def test_groups_are_never_on_both_sides_of_a_fold():
     by_hand = sum(n_wrong(X, y, *sides) for sides in folds.split(X, y, groups))
     measured = cross_validation(NearestMean(), X, y, n_folds=5, groups=groups, random_state=1)
     assert measured == ErrorRate(by_hand / 40, 40)
-    for known, asked in zip(NearestMean.learnt, NearestMean.asked, strict=True):
-        assert not {row // 4 for row in known} & {row // 4 for row in asked}
+    for known, queries in zip(NearestMean.trained, NearestMean.predicted, strict=True):
+        assert not {row // 4 for row in known} & {row // 4 for row in queries}
 
 
-def test_a_class_with_fewer_rows_than_folds_is_taken_without_a_warning():
+def test_a_class_with_fewer_rows_than_folds_gives_no_warning():
     X, y = two_clouds(21)
     y[:3] = "rare"
     assert cross_validation(NearestMean(), X, y, n_folds=5, random_state=0).n_rows == 21
 
 
 @pytest.mark.parametrize("method", ["e0", "632"])
-def test_bootstrap_asks_the_rows_that_a_sample_leaves_out(method):
+def test_bootstrap_predicts_the_rows_that_a_sample_leaves_out(method):
     X, y = two_clouds(12)
     random, rows = np.random.RandomState(5), np.arange(12)
     wrong = tested = 0
@@ -128,14 +130,14 @@ def test_bootstrap_asks_the_rows_that_a_sample_leaves_out(method):
     expected = {"e0": e0, "632": 0.632 * e0 + 0.368 * seen}
     measured = bootstrap(NearestMean(), X, y, n_samples=2, method=method, random_state=5)
     assert measured.rate == pytest.approx(expected[method], abs=1e-15)
-    assert measured.n_rows == len(set().union(*NearestMean.asked[:2]))
+    assert measured.n_rows == len(set().union(*NearestMean.predicted[:2]))
 
 
 def test_a_bootstrap_sample_lacks_no_class():
     X, y = two_clouds(30)
     y[0] = "rare"
     bootstrap(NearestMean(), X, y, n_samples=20, method="e0", random_state=0)
-    assert all(0 in learnt for learnt in NearestMean.learnt)
+    assert all(0 in trained for trained in NearestMean.trained)
 
 
 @settings(deadline=None, max_examples=30)

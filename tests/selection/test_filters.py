@@ -40,7 +40,7 @@ def draws(n_tries, n_features, seed):
 
 
 def assert_agrees(selector, X, y):
-    """What is selected is said in one way only."""
+    """Check that mask, ranking and rate agree."""
     chosen = selector.ranking_
     assert chosen.dtype == np.int64
     assert_array_equal(np.sort(chosen), np.flatnonzero(selector.support_))
@@ -58,12 +58,12 @@ class TestLasVegas:
         assert found.ranking_.tolist() == list(expected)
         assert_agrees(found, X, y)
 
-    def test_all_features_where_none_are_consistent_enough(self):
+    def test_all_features_if_no_subset_is_consistent_enough(self):
         found = LasVegasFilter(discretiser="passthrough").fit(np.ones((4, 3)), [0, 0, 1, 1])
         assert found.ranking_.tolist() == [0, 1, 2]
         assert found.inconsistency_ == 0.5
 
-    def test_finds_the_features_that_make_the_class(self):
+    def test_finds_the_features_that_determine_the_class(self):
         X = np.random.default_rng(0).integers(0, 2, (200, 8)).astype(float)
         found = LasVegasFilter(discretiser="passthrough", random_state=0).fit(X, X[:, 2] != X[:, 5])
         assert found.ranking_.tolist() == [2, 5]
@@ -96,7 +96,7 @@ class TestFinco:
         assert found.ranking_.tolist() == [0]
         assert found.path_.tolist() == [0.5]
 
-    def test_the_feature_that_reaches_the_threshold_stays(self):
+    def test_the_feature_that_reaches_the_threshold_is_kept(self):
         X = [[0, 0, 0], [0, 1, 0], [1, 0, 1], [1, 1, 0]]
         found = Finco(0.0, "passthrough").fit(X, [0, 1, 2, 3])
         assert found.ranking_.tolist() == [0, 1]
@@ -126,7 +126,7 @@ class TestBoth:
         assert found.inconsistency_ == inconsistency(codes[:, found.ranking_], y)
         assert_array_equal(found.discretiser_.transform(X), codes)
 
-    def test_by_a_discretiser_of_the_users(self, selector):
+    def test_with_a_given_discretiser(self, selector):
         X = np.random.default_rng(3).normal(size=(60, 4))
         y = X[:, 1] > X[:, 2]
         bins = KBinsDiscretizer(5, encode="ordinal", strategy="uniform")
@@ -156,7 +156,7 @@ class TestBoth:
         with np.errstate(all="ignore"), pytest.raises(ValueError, match=message):
             type(selector)(discretiser=discretiser).fit([[1.0, 5.0], [2.0, 6.0], [2.0, 6.0]], [0, 1, 1])
 
-    def test_classes_that_are_measurements(self, selector):
+    def test_continuous_classes(self, selector):
         with pytest.raises(ValueError, match="Unknown label type: continuous"):
             selector.fit([[0.0], [1.0]], [0.5, 1.5])
 

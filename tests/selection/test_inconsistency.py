@@ -37,7 +37,7 @@ class TestInconsistency:
         assert inconsistency(*table) == naive.inconsistency(*table)
 
     @given(table=coded(), data=st.data())
-    def test_of_a_subset_and_with_each_feature_more(self, table, data):
+    def test_of_a_subset_and_with_each_feature_added(self, table, data):
         X, y = table
         features = st.integers(0, X.shape[1] - 1)
         subset, tried = data.draw(st.lists(features, unique=True)), data.draw(st.lists(features, unique=True))
@@ -50,7 +50,7 @@ class TestInconsistency:
             assert_array_equal(rates.rates_with_each(subset, tried), expected)
 
     @given(table=coded(), n_allowed=st.integers(0, 6))
-    def test_a_count_that_is_broken_off_is_on_the_same_side(self, table, n_allowed):
+    def test_a_count_that_stops_early_is_on_the_same_side(self, table, n_allowed):
         X, y = table
         threshold = n_allowed / len(y)
         expected = naive.inconsistency(X, y)
@@ -81,12 +81,12 @@ class TestInconsistency:
         np.maximum.at(largest, inverse.ravel(), counts[1])
         assert inconsistency(X, y) == (len(y) - largest.sum()) / len(y)
 
-    def test_rows_whose_hashes_collide_are_told_apart(self):
+    def test_rows_whose_hashes_collide_are_distinguished(self):
         bits = np.arange(30, dtype=np.uint64)[:, None]
         slots, first_rows = np.array([1, 0], np.int32), np.zeros(1, np.int32)  # the first slot is that of row 0
         assert {int(find_row(bits, np.arange(1), row, slots, first_rows)) for row in range(1, 30)} == {1}
 
-    def test_classes_of_a_group_whose_hashes_collide_are_told_apart(self):
+    def test_classes_of_a_group_whose_hashes_collide_are_distinguished(self):
         slots, groups, labels = np.array([1, 0], np.int32), np.array([3], np.int32), np.array([5], np.int32)
         others = [(3, label) for label in range(6, 30)] + [(group, 5) for group in range(4, 30)]
         assert {int(find_pair(*pair, slots, groups, labels)) for pair in others} == {1}
@@ -108,19 +108,19 @@ class TestInconsistency:
         with pytest.raises(ValueError, match=message):
             inconsistency(X, y)
 
-    def test_a_feature_that_is_not_there(self):
+    def test_an_unknown_feature(self):
         rates = SubsetInconsistency(np.zeros((3, 2)), np.zeros(3))
-        for asked in (
+        for call in (
             lambda: rates.rate([2]),
             lambda: rates.rates_with_each([5], [0]),
             lambda: rates.rates_with_each([], [2]),
         ):
             with pytest.raises(IndexError, match="out of bounds"):
-                asked()
+                call()
 
     @pytest.mark.skipif(not DATA, reason="STREAMFS_DATA is not set")
-    def test_iris_is_as_dprep_has_it(self):
-        """The manual of R's dprep has 0.006666667 for iris in bins of equal width, and does not say how many."""
+    def test_iris_as_in_dprep(self):
+        """The manual of R's dprep gives 0.006666667 for iris in bins of equal width, not their number."""
         iris = read_described(Path(DATA, "uci", "iris.csv"))
         rates = {
             rule: inconsistency(EqualWidthDiscretiser(rule).fit_transform(iris.values), iris.labels)
@@ -158,7 +158,7 @@ class TestEqualWidth:
         assert scott.n_bins_ == [np.ceil(np.ptp(x) / width)]
 
     def test_scotts_factor(self):
-        """Evenly spread values have a deviation of range / sqrt(12): sqrt(12) / 3.49 n^(1/3) = 99.26 bins."""
+        """Uniform values have a deviation of range / sqrt(12): sqrt(12) / 3.49 n^(1/3) = 99.26 bins."""
         assert EqualWidthDiscretiser("scott").fit(np.arange(1e6)[:, None]).n_bins_ == [100]
 
     def test_a_width_of_zero_falls_back_on_sturges(self):
@@ -174,23 +174,23 @@ class TestEqualWidth:
         assert codes[0] == 0
         assert codes[-1] == (0 if x[0] == x[-1] else n_bins - 1)
 
-    def test_values_outside_the_range_are_of_the_outer_bins(self):
+    def test_values_outside_the_range_are_in_the_outer_bins(self):
         discretiser = EqualWidthDiscretiser(4).fit([[0.0], [8.0]])
         found = discretiser.transform([[-1e308], [-0.1], [8.0], [1e308], [NAN]]).ravel()
         assert_array_equal(found, [0, 0, 3, 3, NAN])
 
-    def test_features_that_say_nothing(self):
+    def test_constant_and_empty_features(self):
         discretiser = EqualWidthDiscretiser().fit([[NAN, 3.0], [NAN, 3.0]])
         assert discretiser.n_bins_.tolist() == [1, 1]
         assert_array_equal(discretiser.transform([[5.0, 2.0], [NAN, 9.0]]), [[0, 0], [NAN, 0]])
 
-    def test_nominal_features_stay(self):
+    def test_nominal_features_are_unchanged(self):
         X = np.array([[0.0, 7.0], [5.0, NAN], [9.0, 7.5]])
         discretiser = EqualWidthDiscretiser(2, nominal=[1])
         assert_array_equal(discretiser.fit_transform(X), [[0, 7], [1, NAN], [1, 7.5]])
         assert discretiser.n_bins_.tolist() == [2, 0]
 
-    def test_the_number_of_bins_ends_where_shares_do(self):
+    def test_the_number_of_bins_is_bounded(self):
         x = np.array([0.0, 1e-300, 2e-300, 1e300])[:, None]
         discretiser = EqualWidthDiscretiser().fit(np.repeat(x, [10, 10, 10, 1], axis=0))
         assert discretiser.n_bins_ == [2**53]
@@ -211,7 +211,7 @@ class TestEqualWidth:
         with pytest.raises(ValueError, match=message):
             EqualWidthDiscretiser(**chosen).fit([[0.0, 1.0], [1.0, 2.0]], [0, 1])
 
-    def test_a_range_that_is_none(self):
+    def test_an_infinite_range(self):
         with pytest.raises(
             ValueError, match=r"feature 1 ranges from -1e\+308 to 1e\+308, expected a finite range"
         ):

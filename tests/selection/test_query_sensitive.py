@@ -1,4 +1,4 @@
-"""Nearest neighbours whose features depend on the query, beside their definition."""
+"""Nearest neighbours whose features depend on the query, against their definition."""
 
 import json
 import os
@@ -26,7 +26,7 @@ from streamfs.selection.sequential import SequentialSelector
 
 
 class Fixed(SelectorMixin, BaseEstimator):
-    """Selects given features, and keeps the groups that it was given."""
+    """Selects given features, and records the groups it receives."""
 
     def __init__(self, features=()):
         self.features = features
@@ -77,9 +77,9 @@ def shares_of(X, rows):
 
 class TestQuerysFeatures:
     @settings(deadline=None)
-    @given(seed=seeds, subset=subsets, learnt=st.booleans())
-    def test_are_those_of_the_definition(self, seed, subset, learnt):
-        model, X, _ = fitted(seed, subset, thresholds="learnt" if learnt else "deviation", eta=0.7)
+    @given(seed=seeds, subset=subsets, is_fitted=st.booleans())
+    def test_are_those_of_the_definition(self, seed, subset, is_fitted):
+        model, X, _ = fitted(seed, subset, thresholds="learnt" if is_fitted else "deviation", eta=0.7)
         queries = queries_of(seed)
         shares = shares_of(X, queries)
         for query, row, added in zip(shares, model.query_subset(queries), model.unusual(queries), strict=True):
@@ -93,7 +93,7 @@ class TestQuerysFeatures:
         assert (model.means_[0], model.deviations_[0]) == (0.5, 0.5)
         assert_array_equal(model.unusual([[0.0], [8.0], [0.1], [7.9], [-9.0], [99.0]])[:, 0], [1, 1, 0, 0, 1, 1])
 
-    def test_do_not_grow_by_nominal_constant_unknown_or_missing_ones(self):
+    def test_do_not_include_nominal_constant_unknown_or_missing_ones(self):
         X = np.array([[0.0, 5.0, np.nan, 1.0], [1.0, 5.0, np.nan, 2.0], [2.0, np.nan, np.nan, 9.0]])
         model = QuerySensitiveNeighbors(Fixed(), nominal=[0]).fit(X, [0, 1, 1])
         assert_array_equal(model.thresholds_[:3], np.inf)
@@ -102,7 +102,7 @@ class TestQuerysFeatures:
 
     @settings(deadline=None)
     @given(seed=seeds, subset=subsets)
-    def test_asked_are_those_compared_and_those_that_may_yet_join(self, seed, subset):
+    def test_required_are_those_compared_and_those_that_may_join(self, seed, subset):
         lazy = fitted(seed, subset)[0].lazy_
         queries = queries_of(seed)
         queries[0, 4] = np.inf
@@ -122,16 +122,16 @@ class TestThresholds:
     def test_are_those_of_the_definition(self, seed, subset, whole, passes, eta):
         distance = "all" if whole else "selected"
         model, X, y = fitted(seed, subset, thresholds="learnt", distance=distance, n_passes=passes, eta=eta)
-        learnt = learn_thresholds(X, y, model.deviations_, eta, passes, None if whole else subset, NOMINAL)
-        assert_allclose(model.thresholds_, np.where(model.deviations_ > 0.0, learnt, np.inf), rtol=1e-12)
+        expected = learn_thresholds(X, y, model.deviations_, eta, passes, None if whole else subset, NOMINAL)
+        assert_allclose(model.thresholds_, np.where(model.deviations_ > 0.0, expected, np.inf), rtol=1e-12)
 
-    def test_are_deviations_where_they_are_not_learnt(self):
+    def test_are_deviations_if_not_fitted(self):
         X, y = table(3, 30, missing=0.0, coarse=False)
         model = QuerySensitiveNeighbors(Fixed()).fit(X, y)
         assert_allclose(model.thresholds_, shares_of(X, X).std(axis=0, ddof=1))
         assert_allclose(model.means_, shares_of(X, X).mean(axis=0))
 
-    def test_rise_where_the_nearest_of_the_same_class_is_far_in_a_feature_and_fall_where_it_is_near(self):
+    def test_rise_if_the_nearest_of_the_same_class_is_far_in_a_feature_and_fall_if_near(self):
         X = np.array([[0.0, 0.0, 0.5], [0.1, 1.0, 0.5], [0.9, 0.0, 0.2], [1.0, 1.0, 0.2]])
         model = QuerySensitiveNeighbors(Fixed([0]), thresholds="learnt").fit(X, [0, 0, 1, 1])
         assert model.thresholds_[1] > model.deviations_[1]
@@ -140,7 +140,7 @@ class TestThresholds:
         assert other.thresholds_[1] < other.deviations_[1]
         assert other.thresholds_[2] > other.deviations_[2]
 
-    def test_are_learnt_from_the_nearest_of_another_group(self):
+    def test_are_fitted_to_the_nearest_of_another_group(self):
         X, y = table(5, 10, missing=0.0, coarse=False)
         model = QuerySensitiveNeighbors(Fixed([1, 2]), thresholds="learnt")
         model.fit(np.vstack([X, X]), np.tile(y, 2), np.tile(np.arange(10), 2))
@@ -177,13 +177,13 @@ class TestPrediction:
             votes = np.bincount(np.searchsorted(model.classes_, y[voters]), minlength=len(model.classes_))
             assert_array_equal(found, (votes + added) / (k + added * len(model.classes_)))
 
-    def test_is_that_of_plain_neighbours_where_all_are_selected(self):
+    def test_is_that_of_plain_neighbours_if_all_are_selected(self):
         X, y = table(8, 40)
         model = QuerySensitiveNeighbors(Fixed(range(5)), n_neighbors=3, nominal=NOMINAL).fit(X, y)
         plain = NeighborsClassifier(3, nominal=NOMINAL).fit(X, y)
         assert_array_equal(model.predict_proba(queries_of(8)), plain.predict_proba(queries_of(8)))
 
-    def test_is_the_first_instances_class_where_no_feature_is_compared(self):
+    def test_is_the_first_instances_class_if_no_feature_is_compared(self):
         model = QuerySensitiveNeighbors(Fixed()).fit([[0.0], [4.0], [8.0]], ["b", "a", "a"])
         assert model.predict([[4.0]]) == ["b"]
 
@@ -197,14 +197,14 @@ class TestPrediction:
         assert_array_equal(other.predict_proba(np.ldexp(queries, exponents)), one.predict_proba(queries))
 
     @pytest.mark.parametrize("far", [np.inf, -np.inf])
-    def test_takes_an_infinite_value_of_a_stored_procedure_as_missing(self, far):
+    def test_treats_an_infinite_value_of_a_stored_procedure_as_missing(self, far):
         lazy = fitted(1, [1, 2])[0].lazy_
         queries = queries_of(1)
         unknown = queries.copy()
         queries[:, 2], unknown[:, 2] = far, np.nan
         assert_array_equal(lazy.probabilities(queries), lazy.probabilities(unknown))
 
-    def test_takes_the_largest_numbers(self):
+    def test_accepts_the_largest_numbers(self):
         X = np.array([[0.0, -1e308], [1e-300, -1e308], [2e-300, np.nan]])
         model = QuerySensitiveNeighbors(Fixed([0, 1]), n_neighbors=2).fit(X, [0, 1, 1])
         assert_array_equal(model.predict_proba([[1e308, -1e308], [-1e308, 1e308]]).sum(axis=1), 1.0)
@@ -232,7 +232,7 @@ class TestSelector:
         assert model.selector_.estimator.nominal == NOMINAL
         assert len(model.subset_) > 1
 
-    def test_is_copied_and_given_the_groups(self):
+    def test_is_cloned_and_receives_the_groups(self):
         X, y = table(12)
         selector, groups = Fixed([2]), np.arange(len(X)) // 2
         model = QuerySensitiveNeighbors(selector).fit(X, y, groups)
@@ -240,7 +240,7 @@ class TestSelector:
         assert not hasattr(selector, "support_")
         assert model.subset_.tolist() == [2]
 
-    def test_need_not_know_of_groups(self):
+    def test_need_not_accept_groups(self):
         X, y = table(13, 30, missing=0.0)
         model = QuerySensitiveNeighbors(SelectKBest(k=2)).fit(X, y, np.arange(30) // 2)
         assert len(model.subset_) == 2
@@ -266,12 +266,12 @@ def test_a_parameter_out_of_range_is_named(chosen, message):
         QuerySensitiveNeighbors(Fixed(), **chosen).fit([[1.0], [2.0], [3.0]], [0, 1, 1])
 
 
-def test_targets_that_are_no_classes_are_refused():
+def test_continuous_targets_are_refused():
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         QuerySensitiveNeighbors(Fixed()).fit([[1.0], [2.0], [3.0]], [0.5, 1.5, 1.7])
 
 
-def test_a_span_beyond_numbers_is_refused():
+def test_an_infinite_range_is_refused():
     with pytest.raises(ValueError, match="feature 1 spans more than a number can hold"):
         QuerySensitiveNeighbors(Fixed()).fit([[0.0, -1e308], [1.0, 1e308]], [0, 1])
 
@@ -283,7 +283,7 @@ def test_scikit_learn_conventions(model):
 
 
 def small():
-    """A lazy learner of two features, of which the second may join."""
+    """A lazy classifier of two features, the second of which may join."""
     return LazyNeighbors(
         values=np.array([[0.0, 5.0], [1.0, 5.0], [np.nan, 9.0]]),
         classes=np.array([0, 0, 1]),
@@ -389,7 +389,7 @@ class TestExperiment:
             [test["stated"] for test in found["tests"]], abs=0.002
         )
 
-    def test_ends_with_the_message_where_the_sets_are_not_there(self, refusal, monkeypatch):
+    def test_reports_missing_data_sets(self, refusal, monkeypatch):
         monkeypatch.delenv("STREAMFS_DATA", raising=False)
         ended = refusal(self.SCRIPT, "--quick")
         assert (ended.returncode, ended.stdout) == (1, "")

@@ -1,4 +1,4 @@
-"""Which streams shall carry an expensive sensor next."""
+"""Plans of the streams to equip next with an expensive sensor."""
 
 import numpy as np
 import orjson
@@ -14,7 +14,7 @@ NAN = float("nan")
 
 
 def fields(n=80, seed=0, *, carrying=0.3, n_ticks=4):
-    """Fields with an air and a rain sensor, some of which carry a soil sensor that tells wet from dry."""
+    """Fields with an air and a rain sensor, some with a soil sensor that separates wet from dry."""
     rng = np.random.default_rng(seed)
     wet = rng.random(n) < 0.4
     air = 20 + 5 * rng.random(n)
@@ -26,14 +26,14 @@ def fields(n=80, seed=0, *, carrying=0.3, n_ticks=4):
 
 
 def bins_of(column, n_bins):
-    """Bins of equal width of what is known."""
+    """Bins of equal width of the known values."""
     low, high = np.nanmin(column), np.nanmax(column)
     bins = np.floor((column - low) / (high - low) * n_bins)
     return [None if np.isnan(b) else min(int(b), n_bins - 1) for b in bins]
 
 
 @pytest.mark.parametrize("n_bins", [2, 3, 5])
-def test_each_stream_lies_in_the_region_of_the_largest_benefit_when_those_before_count_as_expected(n_bins):
+def test_each_stream_is_in_the_best_region_with_those_before_counted_as_expected(n_bins):
     streams = fields()
     plan = plan_samples(streams, "soil", n_streams=12, n_bins=n_bins)
     air, rain, soil = (bins_of(streams.column(c).mean(axis=1), n_bins) for c in streams.columns)
@@ -92,13 +92,13 @@ def test_bins_are_of_equal_width_over_the_means_of_the_known_readings():
     assert one_reading.bins == pytest.approx(np.linspace(np.nanmin(first), np.nanmax(first), 3).tolist())
 
 
-def test_only_the_columns_asked_for_make_regions():
+def test_only_the_given_columns_make_regions():
     plan = plan_samples(fields(), "soil", ["rain", "rain"], n_streams=1)
     assert list(plan.streams[0].region) == ["rain"]
     assert plan.n_regions <= 6
 
 
-def test_a_stream_without_readings_of_a_cheap_column_is_in_a_region_of_its_own():
+def test_a_stream_without_readings_of_a_cheap_column_is_in_a_separate_region():
     streams = fields()
     values = streams.values.copy()
     values[:, :, 1] = np.where(np.arange(80)[:, np.newaxis] % 2, NAN, values[:, :, 1])
@@ -115,7 +115,7 @@ def test_a_sensor_that_no_stream_carries_is_planned_too():
     assert plan.streams[0].expected == pytest.approx([1 / 3] * 3)
 
 
-def test_a_cheap_column_of_one_reading_parts_nothing():
+def test_a_constant_cheap_column_makes_no_regions():
     streams = fields()
     values = streams.values.copy()
     values[:, :, 0] = 20.0
@@ -135,7 +135,7 @@ def test_a_cheap_column_of_one_reading_parts_nothing():
         (ValueError, {"n_bins": 21}, "n_bins is 21, expected 2 to 20"),
     ],
 )
-def test_what_cannot_be_planned_is_named(error, options, message):
+def test_an_impossible_plan_is_refused_by_name(error, options, message):
     with pytest.raises(error, match=message):
         plan_samples(fields(), **{"sensor": "soil", **options})
 
@@ -201,7 +201,7 @@ class TestCommand:
             ("fields.csv --sensor air", 1, "all 80 streams carry air"),
         ],
     )
-    def test_what_is_wrong_is_told_in_a_line(self, command, tmp_path, words, code, message):
+    def test_an_error_is_reported_in_one_line(self, command, tmp_path, words, code, message):
         (tmp_path / "broken.csv").write_bytes(b"stream,time\n\xff\xfe,1,2,3\n")
         (tmp_path / "fields.txt").write_text("x", encoding="utf-8")
         found, out, err = command(*words.split())

@@ -1,4 +1,4 @@
-"""Sequential search and selection against a naive one, their stopping rules, and repetitions."""
+"""Sequential search and selection against a naive implementation, stopping rules and repetition."""
 
 import itertools
 
@@ -33,18 +33,18 @@ WAYS = [
 
 
 class Evaluator:
-    """Scores out of a table; keeps what it was asked."""
+    """Scores from a table; records its calls."""
 
     def __init__(self, table):
-        self.table, self.asked = table, []
+        self.table, self.calls = table, []
 
     def __call__(self, subset):
-        self.asked.append(tuple(subset))
+        self.calls.append(tuple(subset))
         return self.table[tuple(sorted(subset))]
 
 
 class Told:
-    """A criterion that knows its scores."""
+    """A criterion with given scores."""
 
     def __init__(self, table):
         self.table = table
@@ -54,7 +54,7 @@ class Told:
 
 
 class SteppingEvaluator(Evaluator):
-    """The same, which is asked for many subsets at once."""
+    """The same, for many subsets at once."""
 
     def with_each(self, subset, features):
         return np.array([self([*subset, f]) for f in features])
@@ -81,7 +81,7 @@ score_tables = st.builds(
 
 
 def search(evaluate, n_features, **parameters):
-    """What a search ends with, and where it stood."""
+    """Return the result of a search, and its steps."""
     way = SequentialSearch(**parameters)
     history = list(way.steps(Scores(evaluate, n_features)))
     return way.result(history), history
@@ -94,7 +94,7 @@ def n_features_of(table):
 class TestSearch:
     @pytest.mark.parametrize(("direction", "floating", "take", "remove"), WAYS)
     @given(table=score_tables)
-    def test_is_the_naive_one(self, direction, floating, take, remove, table):
+    def test_equals_the_naive_one(self, direction, floating, take, remove, table):
         n = n_features_of(table)
         expected = sequential(table.__getitem__, n, direction, floating, take, remove)
         parameters = {"direction": direction, "floating": floating, "take": take, "remove": remove}
@@ -106,20 +106,20 @@ class TestSearch:
 
     @pytest.mark.parametrize(("direction", "floating", "take", "remove"), WAYS)
     @given(table=score_tables)
-    def test_judges_nothing_twice_and_begun_anew_nothing_at_all(self, direction, floating, take, remove, table):
+    def test_evaluates_nothing_twice_and_nothing_when_restarted(self, direction, floating, take, remove, table):
         evaluate, n = SteppingEvaluator(table), n_features_of(table)
         way, known = SequentialSearch(direction, floating, take, remove), {}
         history = list(way.steps(Scores(evaluate, n, known)))
-        keys = [tuple(sorted(subset)) for subset in evaluate.asked]
+        keys = [tuple(sorted(subset)) for subset in evaluate.calls]
         assert len(keys) == len(set(keys))
         assert set(keys) == set(known)
-        evaluate.asked.clear()
+        evaluate.calls.clear()
         assert list(way.steps(Scores(evaluate, n, known))) == history
-        assert evaluate.asked == []
+        assert evaluate.calls == []
 
     @pytest.mark.parametrize(("direction", "floating"), [way[:2] for way in WAYS[:4]])
     @given(table=score_tables, data=st.data())
-    def test_goes_on_to_the_number_of_features_asked_for(self, direction, floating, table, data):
+    def test_continues_to_the_given_number_of_features(self, direction, floating, table, data):
         n = n_features_of(table)
         size = data.draw(st.integers(1, n))
         found, history = search(Evaluator(table), n, direction=direction, floating=floating, size=size)
@@ -130,13 +130,13 @@ class TestSearch:
             assert [len(step.subset) for step in history][-1] == size
             assert len(history) == abs(size - start) + (direction == "backward")
 
-    def test_a_tolerance_is_what_a_step_must_exceed_or_may_lose(self):
+    def test_a_tolerance_is_the_rise_to_exceed_or_the_loss_allowed(self):
         table = {(0,): 1.0, (1,): 0.0, (0, 1): 1.5}
         for tolerance, forward, backward in ((0.25, (0, 1), (0, 1)), (0.5, (0,), (0,))):
             assert search(Evaluator(table), 2, tolerance=tolerance)[0].subset == forward
             assert search(Evaluator(table), 2, direction="backward", tolerance=tolerance)[0].subset == backward
 
-    def test_steps_are_where_it_stood(self):
+    def test_steps_are_the_subsets_reached(self):
         table = {(0,): 1.0, (1,): 2.0, (2,): 0.0, (0, 1): 3.0, (1, 2): 2.0, (0, 2): 0.0, (0, 1, 2): 3.0}
         assert search(Evaluator(table), 3)[1] == [SearchStep((1,), 2.0), SearchStep((1, 0), 3.0)]
         assert search(Evaluator(table), 3, direction="backward")[1] == [
@@ -144,7 +144,7 @@ class TestSearch:
             SearchStep((0, 1), 3.0),
         ]
 
-    def test_a_score_that_is_no_number_is_refused(self):
+    def test_a_score_of_nan_is_refused(self):
         with pytest.raises(ValueError, match=r"the criterion gives nan for features \[1\]"):
             search(Evaluator({(0,): 1.0, (1,): np.nan}), 2)
 
@@ -163,13 +163,13 @@ class TestSearch:
             ({"size": 0}, "n_features is 0, expected 1 to 2"),
         ],
     )
-    def test_a_way_that_cannot_be_is_refused(self, parameters, message):
+    def test_inconsistent_parameters_are_refused(self, parameters, message):
         with pytest.raises(ValueError, match=message):
             search(Evaluator({(0,): 1.0, (1,): 2.0, (0, 1): 3.0}), 2, **parameters)
 
 
 def make_rows(seed=0, n_rows=60, n_features=6):
-    """Rows of three classes that the first and the third feature tell apart, with gaps."""
+    """Rows of three classes that the first and the third feature separate, with gaps."""
     rng = np.random.default_rng(seed)
     y = np.arange(n_rows) % 3
     X = rng.normal(size=(n_rows, n_features))
@@ -181,7 +181,7 @@ def make_rows(seed=0, n_rows=60, n_features=6):
 
 class TestSelector:
     @pytest.mark.parametrize(("direction", "floating", "take", "remove"), WAYS)
-    def test_is_the_naive_one_around_neighbours(self, direction, floating, take, remove):
+    def test_equals_the_naive_one_around_neighbours(self, direction, floating, take, remove):
         X, y = make_rows()
         evaluate = EstimatorEvaluator(NeighborsClassifier(), X, y, make_folds(X, y, None, 5, 0))
         selector = SequentialSelector(direction=direction, floating=floating, take=take, remove=remove).fit(X, y)
@@ -191,7 +191,7 @@ class TestSelector:
         assert_array_equal(np.flatnonzero(selector.support_), np.sort(selector.ranking_))
         assert_array_equal(selector.transform(X), X[:, selector.support_])
 
-    def test_wraps_any_classifier_and_takes_any_criterion(self):
+    def test_accepts_any_classifier_and_any_criterion(self):
         X, y = make_rows(1)
         X = np.nan_to_num(X)
         wrapped = SequentialSelector(GaussianNB(), cv=4, random_state=3).fit(X, y)
@@ -199,14 +199,14 @@ class TestSelector:
         assert wrapped.ranking_.tolist() == by_criterion.ranking_.tolist() == [2, 0]
         assert wrapped.score_ == by_criterion.score_
 
-    def test_takes_missing_values_where_the_classifier_does(self):
+    def test_accepts_missing_values_if_the_classifier_does(self):
         X, y = make_rows(1)
         assert np.isnan(X).any()
         assert SequentialSelector(NeighborsClassifier()).fit(X, y).ranking_.tolist()[:2] == [2, 0]
         with pytest.raises(ValueError, match="contains NaN"):
             SequentialSelector(GaussianNB()).fit(X, y)
 
-    def test_what_backward_search_leaves_is_ranked_by_index(self):
+    def test_backward_search_ranks_by_index(self):
         table = {(0,): 0.0, (1,): 0.0, (2,): 1.0, (0, 1): 0.0, (0, 2): 2.0, (1, 2): 2.0, (0, 1, 2): 2.0}
         X, y = make_rows(n_features=3)
         selector = SequentialSelector(direction="backward", take=1, remove=2, criterion=Told(table)).fit(X, y)
@@ -219,13 +219,13 @@ class TestSelector:
         assert selector.score_ == Consistency().prepare(X, y)(selector.ranking_.tolist())
 
     def test_rows_of_a_group_are_kept_together(self):
-        """Copies of a row in both sides of a fold would tell its class by any feature."""
+        """Copies of a row on both sides of a fold would give away its class by any feature."""
         rng = np.random.default_rng(0)
         X, y, groups = np.repeat(rng.normal(size=(30, 3)), 4, axis=0), np.arange(120) // 60, np.arange(120) // 4
         assert SequentialSelector(NeighborsClassifier(1)).fit(X, y).score_ > 0.95
         assert SequentialSelector(NeighborsClassifier(1)).fit(X, y, groups).score_ < 0.8
 
-    def test_a_callback_sees_each_step_and_may_end_the_search(self):
+    def test_a_callback_receives_each_step_and_may_end_the_search(self):
         X, y = make_rows()
         seen = []
         whole = SequentialSelector(n_features=4, callback=seen.append).fit(X, y)
@@ -244,7 +244,7 @@ class TestSelector:
         selector = SequentialSelector().fit(np.ones((20, 3)), np.arange(20) % 2)
         assert selector.ranking_.tolist() == [0]
 
-    def test_counts_what_it_judges(self):
+    def test_counts_its_evaluations(self):
         X, y = make_rows()
         assert SequentialSelector(n_features=2).fit(X, y).n_evaluated_ == 6 + 5
         assert SequentialSelector(direction="backward", n_features=5).fit(X, y).n_evaluated_ == 1 + 6
@@ -271,14 +271,14 @@ class TestSelector:
 
 
 class Listed:
-    """What fits of `Chosen` choose, one after the other."""
+    """Choices of successive fits of `Chosen`."""
 
     def __init__(self, rankings):
         self.rankings, self.seen = iter(rankings), []
 
 
 class Chosen(SequentialSelector):
-    """A selector that chooses as told."""
+    """A selector of given features."""
 
     def __init__(self, listed=None, random_state=0):
         super().__init__(random_state=random_state)
@@ -295,7 +295,7 @@ class Chosen(SequentialSelector):
 
 
 class Seeded(BaseEstimator):
-    """A criterion that keeps its seeds."""
+    """A criterion that records its seeds."""
 
     def __init__(self, seeds, random_state=0):
         self.seeds = seeds
@@ -317,7 +317,7 @@ def repeat(rankings, n_features, groups=None):
 
 
 class TestRepeated:
-    def test_takes_the_mean_size_and_the_most_frequent(self):
+    def test_selects_the_mean_number_of_the_most_frequent(self):
         selector, _ = repeat([[3, 1], [1, 0, 3], [1], [2, 1, 3]], 5)
         assert selector.sizes_.tolist() == [2, 3, 1, 3]
         assert selector.frequencies_.tolist() == [1, 4, 1, 3, 0]
@@ -332,7 +332,7 @@ class TestRepeated:
         assert repeat([[2, 1, 0], [0, 1, 2], [2, 1, 0]], 4)[0].ranking_.tolist() == [2, 1, 0]
         assert repeat([[2, 0], [0, 2]], 4)[0].ranking_.tolist() == [0, 2]
 
-    def test_may_come_out_empty_where_most_repetitions_do(self):
+    def test_is_empty_if_most_repetitions_are(self):
         selector, _ = repeat([[], [], [1]], 3)
         assert not selector.support_.any()
 
@@ -353,7 +353,7 @@ class TestRepeated:
         assert as_lists[0] == as_lists[1] != as_lists[2]
         assert len({tuple(ranking) for ranking in as_lists[0]}) > 1
 
-    def test_seeds_what_is_nested(self):
+    def test_seeds_nested_estimators(self):
         seeds = []
         RepeatedSelector(SequentialSelector(criterion=Seeded(seeds)), 3, random_state=1).fit(*make_rows())
         assert len(set(seeds)) == 3
@@ -362,7 +362,7 @@ class TestRepeated:
         with pytest.raises(ValueError, match="n_repetitions is 0, expected at least 1"):
             RepeatedSelector(SequentialSelector(), 0).fit(*make_rows())
 
-    def test_a_ranking_of_another_kind_is_refused(self):
+    def test_an_inconsistent_ranking_is_refused(self):
         listed = Listed([[0, 0]])
         with pytest.raises(ValueError, match="expected the selected features in order"):
             RepeatedSelector(Chosen(listed), 1).fit(*make_rows())

@@ -1,4 +1,4 @@
-"""The experiment on wrappers and filters for kernel density classifiers, and what it makes of its figures."""
+"""The experiment on wrappers and filters for kernel density classifiers, and its conclusions."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def outcome(name, method, kernel, selected, seconds=1.0):
 
 
 def outcomes():
-    """Two sets, on the second of which SBS is not tried; the later a method stands, the more it selects."""
+    """Two sets, on the second of which SBS is not tried; later methods select more features."""
     return [
         outcome(name, method, kernel, place + 1, 10.0 - place)
         for name in ("small", "large")
@@ -65,7 +65,7 @@ def test_a_remark_holds_or_not_by_the_means(experiment):
 
 
 class SecondOnly(SelectorMixin, BaseEstimator):
-    """Selects the second feature, and notes how many rows it saw."""
+    """Selects the second feature, and records the number of rows."""
 
     n_seen = 0
 
@@ -78,13 +78,13 @@ class SecondOnly(SelectorMixin, BaseEstimator):
         return np.array([False, True])
 
 
-def test_a_selector_sees_only_what_is_learnt(experiment):
+def test_a_selector_receives_only_training_rows(experiment):
     X, y = np.array([[5.0, 0.0], [5.0, 0.2], [5.0, 1.0], [5.0, 1.2]] * 3), ["a", "a", "b", "b"] * 3
-    learnt = experiment.OnSelected(SecondOnly(), "standard", [1]).fit(X, np.array(y))
+    fitted = experiment.OnSelected(SecondOnly(), "standard", [1]).fit(X, np.array(y))
     assert SecondOnly.n_seen == 12
-    assert learnt.selected_.tolist() == [1]
-    assert learnt.classifier_.nominal == [0]
-    assert learnt.predict(X).tolist() == y
+    assert fitted.selected_.tolist() == [1]
+    assert fitted.classifier_.nominal == [0]
+    assert fitted.predict(X).tolist() == y
     nothing = experiment.OnSelected(np.zeros(2, bool), "standard", []).fit(X[:7], np.array(y[:7]))
     assert nothing.predict(X[7:]).tolist() == ["a"] * 5
 
@@ -108,7 +108,7 @@ def test_the_experiment_runs_and_gives_figures_for_each_method(tmp_path):
     assert imread(tmp_path / "selection.png")[..., :3].std() > 0.05
 
 
-def test_without_the_data_the_message_says_so(refusal, monkeypatch):
+def test_missing_data_are_reported(refusal, monkeypatch):
     monkeypatch.delenv("STREAMFS_DATA", raising=False)
     ended = refusal(EXPERIMENT, "--quick")
     assert (ended.returncode, ended.stdout) == (1, "")

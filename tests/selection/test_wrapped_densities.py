@@ -1,4 +1,4 @@
-"""Subsets judged by kernel densities: as if the classifier were fitted to each fold anew."""
+"""Subsets evaluated by kernel densities, as if the classifier were fitted to each fold."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def rows(seed, n_rows=60, n_classes=3):
 @pytest.mark.parametrize("kernel", ["standard", "adaptive"])
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10**6), st.sets(st.integers(0, 4), min_size=1), st.sampled_from([None, 0.3]))
-def test_a_subset_is_judged_as_if_the_classifier_were_fitted_to_each_fold(kernel, seed, subset, bandwidth):
+def test_a_subset_is_evaluated_as_if_the_classifier_were_fitted_to_each_fold(kernel, seed, subset, bandwidth):
     X, y = rows(seed)
     classifier = KernelDensityClassifier(kernel, NOMINAL, bandwidth)
     folds = make_folds(X, y, None, 4, seed)
@@ -34,7 +34,7 @@ def test_a_subset_is_judged_as_if_the_classifier_were_fitted_to_each_fold(kernel
     assert DensityEvaluator.prepare(classifier, X, y, folds)(sorted(subset)) == fitted(sorted(subset))
 
 
-def test_a_class_that_a_fold_does_not_learn_is_never_told():
+def test_a_class_missing_from_training_is_never_predicted():
     X, y = np.array([[0.0], [0.1], [1.0], [1.1], [2.0]]), np.array(["a", "a", "b", "b", "c"])
     folds = [
         Fold(np.arange(4), np.array([4])),
