@@ -1,4 +1,4 @@
-"""The oracle of ReliefF, against examples worked out on paper."""
+"""The oracle of ReliefF, against examples worked out by hand."""
 
 import math
 
@@ -24,12 +24,12 @@ def test_it_is_the_mean_of_the_nearest_hits_and_misses():
     assert_allclose(relieff_weights(LINE, HALVES, 1), [2 * (6 - 1 + 5 - 1 + 4 - 1) / 8 / 6])
 
 
-def test_a_class_with_fewer_neighbours_gives_those_it_has():
+def test_a_class_with_fewer_neighbours_gives_all_of_them():
     # All hits, and misses at 6, 7, 8; 5, 6, 7; 4, 5, 6.
     assert_allclose(relieff_weights(LINE, HALVES, 10), [2 * (7 - 1.5 + 6 - 1 + 5 - 1.5) / 8 / 6])
 
 
-def test_only_the_instances_given_are_weighed_while_neighbours_and_ranges_are_of_all():
+def test_weights_are_of_the_given_instances_with_neighbours_and_ranges_of_all():
     assert_allclose(relieff_weights(LINE, HALVES, 1, instances=[0, 4]), [(6 - 1 + 5 - 1) / 8 / 2])
 
 
@@ -49,12 +49,12 @@ def test_lowest_index_wins_among_ties():
     assert_allclose(relieff_weights(X, np.array([0, 0, 0, 1]), 1), [0, 0.5], atol=1e-15)
 
 
-def test_a_class_without_neighbours_adds_nothing_and_the_instance_counts_all_the_same():
+def test_a_class_without_neighbours_adds_nothing_and_the_instance_still_counts():
     X, classes = column(0, 2, 8, 4), np.array([0, 0, 1, 2])
     # Priors 1/2, 1/4, 1/4. Eighths. R0: hit 2, misses 8 and 4, half each; R1: hit 2, misses 6 and 2. R2 and R3
     # have no hits; misses of class 0 at 6 and at 2, by 2/3; each other at 4, by 1/3.
     assert_allclose(relieff_weights(X, classes, 1), [(4 + 2 + 16 / 3 + 8 / 3) / 8 / 4])
-    # R2 is of R0's stream: R0 has the miss 4 with half a weight, so 2 - 2; all else is as before.
+    # R2 is of R0's stream: R0 has the miss 4 with half a weight, so 2 - 2; all else is unchanged.
     weights = relieff_weights(X, classes, 1, streams=np.array([0, 1, 0, 2]))
     assert_allclose(weights, [(0 + 2 + 16 / 3 + 8 / 3) / 8 / 4])
 

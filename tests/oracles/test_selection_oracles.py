@@ -1,4 +1,4 @@
-"""The oracles of selection, against examples worked out on paper and published figures."""
+"""The oracles of selection, against examples worked out by hand and published figures."""
 
 import math
 
@@ -40,7 +40,7 @@ def test_a_group_counts_its_rows_outside_its_largest_class():
     assert inconsistency(X[:, :0], y) == 2 / 5
 
 
-def test_rows_are_of_a_group_if_all_their_values_are_equal_a_missing_one_being_a_value():
+def test_rows_with_all_values_equal_form_a_group_and_missing_is_a_value():
     X = np.array([[NAN, 0], [NAN, 0], [NAN, 1], [0, 0]])
     assert inconsistency(X, classes(0, 1, 2, 3)) == 1 / 4
     assert inconsistency(X[:, :1], classes(0, 1, 2, 3)) == 2 / 4
@@ -65,16 +65,16 @@ def test_bins_are_sturges_without_an_interquartile_range_and_one_without_a_range
     assert freedman_diaconis_bins(np.array([NAN])) == 1
 
 
-def test_supervised_bins_are_those_of_the_class_that_asks_for_most_over_the_whole_range():
+def test_supervised_bins_are_the_most_of_any_class_over_the_whole_range():
     x = np.concatenate([np.arange(8.0), 10 + np.arange(8.0) / 10, [NAN, 5.5]])
-    # A range of 10.7 by widths of 3.5 and 0.35; a class with one value asks for 1, one without for none.
+    # A range of 10.7 by widths of 3.5 and 0.35; a class with one value gives 1, one without none.
     y = np.repeat([0, 1, 3, 2], [8, 8, 1, 1])
     assert supervised_bins(x, y) == 31
     assert supervised_bins(x[[*range(8), 15, 16]], classes(*[0] * 8, 1, 2)) == 4
     assert supervised_bins(np.array([2.0, 2, NAN]), classes(0, 1, 1)) == 1
 
 
-def test_equal_width_bins_hold_their_lower_edge_and_the_last_its_upper_too():
+def test_equal_width_bins_include_their_lower_edge_and_the_last_both():
     assert_array_equal(equal_width_codes(np.array([0.0, 1.9, 2, NAN, 4]), 2), [0, 0, 1, NAN, 1])
     assert_array_equal(equal_width_codes(np.array([3.0, 3, NAN]), 4), [0, 0, NAN])
 
@@ -82,7 +82,7 @@ def test_equal_width_bins_hold_their_lower_edge_and_the_last_its_upper_too():
 # The Las Vegas filter and Finco
 
 
-def test_las_vegas_takes_smaller_consistent_subsets_and_the_last_of_equal_size():
+def test_las_vegas_accepts_smaller_consistent_subsets_and_the_last_of_equal_size():
     y = classes(0, 0, 1, 1)
     codes = np.array([[0, 0, 0], [0, 1, 0], [1, 1, 0], [1, 1, 0]], dtype=np.float64)
     drawn = [[0, 1], [1, 2], [2, 0], [0, 1, 2], [1]]
@@ -109,7 +109,7 @@ def test_finco_keeps_the_feature_that_reaches_the_threshold_and_the_first_always
 
 
 def table(scores, other=0.1):
-    """A score function that looks subsets up; a subset that is not in the table has the score `other`."""
+    """Return a score function that looks up subsets; one not in the table has the score `other`."""
 
     def score(subset):
         assert subset == tuple(sorted(subset))
@@ -128,13 +128,13 @@ def test_forward_selection_stops_when_the_score_no_longer_rises():
     assert sequential(table({(1,): 0.3, (0, 1): 0.4}), 2) == (1, 0)
 
 
-def test_backward_selection_goes_on_while_the_score_does_not_fall_and_keeps_one():
+def test_backward_selection_continues_while_the_score_does_not_fall_and_keeps_one():
     assert sequential(STEPS, 3, "backward") == (1, 2)
     assert sequential(table({}), 3, "backward") == (2,)
     assert sequential(table({}), 1, "backward") == (0,)
 
 
-def test_floating_forward_excludes_where_that_is_the_best_of_its_size():
+def test_floating_forward_excludes_if_that_is_the_best_of_its_size():
     scores = {(0,): 0.6, (0, 1): 0.7, (0, 2): 0.65, (1, 2): 0.75, (0, 1, 2): 0.72}
     assert sequential(table(scores), 3) == (0, 1, 2)
     assert sequential(table(scores), 3, floating=True) == (1, 2)
@@ -142,20 +142,20 @@ def test_floating_forward_excludes_where_that_is_the_best_of_its_size():
     assert sequential(table({**scores, (1, 2): 0.7}), 3, floating=True) == (0, 1, 2)
 
 
-def test_floating_forward_gives_the_best_met_though_it_ends_elsewhere():
+def test_floating_forward_returns_the_best_subset_even_if_it_ends_elsewhere():
     scores = {(0,): 0.5, (0, 1): 0.6, (0, 1, 2): 0.7, (0, 1, 2, 3): 0.9, (1, 2, 3): 0.85, (2, 3): 0.84}
     # Ends at (2, 3, 4), from which no feature raises the score.
     assert sequential(table({**scores, (2, 3, 4): 0.86}), 5, floating=True) == (0, 1, 2, 3)
 
 
-def test_floating_backward_includes_where_that_is_the_best_of_its_size():
+def test_floating_backward_includes_if_that_is_the_best_of_its_size():
     scores = {(0, 1, 2, 3, 4): 0.5, (1, 2, 3, 4): 0.6, (2, 3, 4): 0.65, (3, 4): 0.7, (0, 3, 4): 0.8, (0, 3): 0.9}
     assert sequential(table(scores), 5, "backward") == (3, 4)
     assert sequential(table(scores), 5, "backward", floating=True) == (0, 3)
     assert sequential(table({}), 3, "backward", floating=True) == (2,)
 
 
-def test_floating_backward_gives_the_best_met_though_it_ends_elsewhere():
+def test_floating_backward_returns_the_best_subset_even_if_it_ends_elsewhere():
     scores = {(1, 2, 3, 4): 0.5, (2, 3, 4): 0.6, (3, 4): 0.7, (4,): 0.9, (0, 4): 0.85, (0, 1, 4): 0.84}
     # Ends at (0, 1), both of which alone have less.
     assert sequential(table({**scores, (0, 1): 0.86}), 5, "backward", floating=True) == (4,)
@@ -178,7 +178,7 @@ def test_remove_two_take_one_ends_with_whole_rounds():
 @pytest.mark.parametrize(
     ("direction", "take", "remove"), [("forward", 1, 2), ("backward", 2, 1), ("forward", 4, 1)]
 )
-def test_rounds_that_lead_nowhere_are_refused(direction, take, remove):
+def test_inconsistent_rounds_are_refused(direction, take, remove):
     with pytest.raises(ValueError, match=str(take)):
         sequential(STEPS, 3, direction, take=take, remove=remove)
 
@@ -190,7 +190,7 @@ def gauss(z):
     return math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
 
 
-def test_densities_are_sums_of_normal_kernels_of_silvermans_width_weighed_by_priors():
+def test_densities_are_sums_of_normal_kernels_of_silvermans_width_weighted_by_priors():
     h = math.sqrt(2) * (4 / 6) ** (1 / 5)
     lone = math.sqrt(19 / 3) * (4 / 3) ** (1 / 5)  # a class of one row has the deviation of all: 0, 2, 5
     shares = np.array([2 / 3 * gauss(1 / h) / h, 1 / 3 * gauss(4 / lone) / lone])
@@ -208,7 +208,7 @@ def test_numeric_kernels_are_multiplied_and_the_width_knows_the_number_of_featur
     assert_allclose(found, [first / (first + second), second / (first + second)], rtol=1e-14)
 
 
-def test_the_width_counts_the_numeric_features_that_a_class_knows():
+def test_the_width_counts_the_numeric_features_known_in_a_class():
     X = np.array([[0, NAN, 0], [2, NAN, 0], [4, 1, 0], [8, 3, 0]])
     h, scale = math.sqrt(2) * (4 / 6) ** (1 / 5), (4 / 8) ** (1 / 6)
     a, b = scale * math.sqrt(8), scale * math.sqrt(2)
@@ -280,11 +280,11 @@ def test_order_changes_by_places_and_value_by_daf():
 # Active sampling
 
 
-def test_the_estimate_begins_even_and_counts_each_value_once_more():
+def test_the_estimate_starts_uniform_and_counts_each_value_once_more():
     assert_allclose(posterior(np.array([[0.0, 0.0], [3.0, 1.0]])), [[1 / 2, 1 / 2], [4 / 6, 2 / 6]])
 
 
-def test_benefit_is_the_change_of_the_class_entropy_expected():
+def test_benefit_is_the_expected_change_of_the_class_entropy():
     # Either value makes 2/3 and 1/3 of the region's halves: p(c, y) is 1/3 and 1/4, then 1/6 and 1/4.
     later = -(math.log(4 / 7) / 3 + math.log(3 / 7) / 4 + math.log(2 / 5) / 6 + math.log(3 / 5) / 4)
     expected = math.log(2) - later
@@ -347,7 +347,7 @@ def test_the_nearest_row_is_by_squares_of_normalised_differences():
     assert nearest(X, np.array([0.0, 20.0]), [1, 0], nominal=(0,)) == 2
 
 
-def test_missing_cells_are_as_far_as_they_can_be_and_ties_go_to_the_first():
+def test_missing_cells_are_as_far_as_possible_and_ties_go_to_the_first():
     X = column(NAN, 0, 8)
     assert nearest(X, np.array([4.0])) == 0
     assert nearest(X, np.array([3.0])) == 1
@@ -375,7 +375,7 @@ def test_thresholds_do_not_fall_below_zero_and_stay_there():
     assert_array_equal(learn_thresholds(LINE, HALVES, QUARTER, eta=10.0), [0])
 
 
-def test_every_numeric_feature_known_in_both_is_learned_whatever_the_distance_is_of():
+def test_every_numeric_feature_known_in_both_is_updated_whatever_the_distance():
     X = np.column_stack([LINE, [0, NAN, 1, 0.5], [0, 1, 0, 1]])
     found = learn_thresholds(X, HALVES, np.full(3, 0.25), eta=1.0, subset=[0], nominal=(2,))
     # The second is known in both of the last pair alone, which agrees at 1/2.
