@@ -1,8 +1,9 @@
 """Plain, slow definitions from the papers: the reference for every fast function.
 
-Nothing here imports the library. Seed 003 is Gao & Wang, "Feature Selection for Building Cost-Effective Data
-Stream Classifiers" (ICDM 2005); "erratum" names a reading taken where the paper is wrong or silent. Values
-are finite or NaN (missing). Sums are explicit loops: ``sum`` and ``np.sum`` may reorder or compensate.
+Nothing here imports the library. The paper is Gao & Wang, "Feature Selection for Building Cost-Effective Data
+Stream Classifiers" (ICDM 2005); "erratum" marks a reading chosen because the paper is wrong, "settled" one because
+it is silent. Values are finite or NaN (missing). Sums are explicit loops: ``sum`` and ``np.sum`` may reorder or
+compensate.
 """
 
 import math
@@ -18,7 +19,7 @@ Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
-# Relief (seed 003, section 3.1)
+# Relief (section 3.1)
 
 
 def bounds(X: Array) -> tuple[Array, Array]:
@@ -66,10 +67,10 @@ def relief_weights(
     high: Array | None = None,
     n_values: Integers | None = None,
 ) -> Array:
-    """Relief weights over all instances (seed 003 eq. 2), shape (n_features,).
+    """Relief weights over all instances (eq. 2), shape (n_features,).
 
     With `streams`, neighbours are of another stream (erratum: who may be a neighbour). Each diff is raised to
-    `power`, in the distance and in the weight (erratum on seed 002). `low`, `high` and `n_values` (V of a
+    `power`, in the distance and in the weight (erratum). `low`, `high` and `n_values` (V of a
     nominal column) are those of `X` unless given. Ties go to the lowest index (settled); an instance without
     a hit or without a miss counts neither in the sum nor in n.
     """
@@ -111,7 +112,7 @@ def relief_weights(
     return weights / n_used if n_used else weights
 
 
-# Relief for data streams (seed 003, section 3.1)
+# Relief for data streams (section 3.1)
 
 
 def prefix_table(
@@ -147,7 +148,7 @@ def prefix_relief(
     return relief_weights(X, row_classes, streams, power, nominal)
 
 
-# Relief at every position (seed 003, section 3.2, steps 1 and 2)
+# Relief at every position (section 3.2, steps 1 and 2)
 
 
 def training_table(
@@ -175,7 +176,7 @@ def stream_relief(
     """Relief weights at each position, each from scratch, shape (n_positions, n_features).
 
     The training set at t_i holds all grid positions up to and including t_i; ranges and numbers of nominal
-    values are those of the whole table (errata on seed 003; settled: missing in diff).
+    values are those of the whole table (errata; settled: missing in diff).
 
     Parameters
     ----------
@@ -198,7 +199,7 @@ def stream_relief(
 
 
 def lower_bound(W: Array) -> Array:
-    """W_i = min over k >= i of W_k (seed 003, section 3.2), same shape (n_positions, n_features)."""
+    """W_i = min over k >= i of W_k (section 3.2), same shape (n_positions, n_features)."""
     return np.array([W[i:].min(axis=0) for i in range(len(W))])
 
 
@@ -234,11 +235,11 @@ def probe_weights(
     return np.array(weights)
 
 
-# Costs and the ranking (seed 003, eq. 1, 3, 4 and 5)
+# Costs and the ranking (eq. 1, 3, 4 and 5)
 
 
 def decision_probability(W: Array) -> Array:
-    """P = (W + 1) / 2 (seed 003 eq. 5), same shape."""
+    """P = (W + 1) / 2 (eq. 5), same shape."""
     return 0.5 * (W + 1.0)
 
 
@@ -370,7 +371,7 @@ def expected_cost(
     first_tick: str,
     positions: Sequence[int] | None = None,
 ) -> Array:
-    """C_F of each feature, the one-time cost left out (seed 003 eq. 3), shape (n_features,).
+    """C_F of each feature, the one-time cost left out (eq. 3), shape (n_features,).
 
     The sum of 1 - P_t runs over ticks 1 to `horizon`, both included; from the first tick at which P_t reaches
     `confidence` on, its terms are 0 (erratum: the infinite sum). "counted" adds the first tick, which the
@@ -400,7 +401,7 @@ def expected_cost(
 
 
 def score(expected: Array, once: Array, a: float, b: float) -> Array:
-    """Each feature's share of the cost: a C_F + b C_int (seed 003 eq. 4), shape (n_features,)."""
+    """Each feature's share of the cost: a C_F + b C_int (eq. 4), shape (n_features,)."""
     return np.array([a * e + b * o for e, o in zip(expected, once, strict=True)])
 
 
@@ -413,7 +414,7 @@ def ranking(score: Array, relevant: Flags | None = None) -> Integers:
 
 
 def classification_cost(ticks: float, each: Array, once: Array, a: float, b: float) -> float:
-    """C_CDP = a t sum(C_each) + b sum(C_int) (seed 003 eq. 1)."""
+    """C_CDP = a t sum(C_each) + b sum(C_int) (eq. 1)."""
     return a * ticks * math.fsum(each) + b * math.fsum(once)
 
 
