@@ -1,6 +1,6 @@
 """The compiled evaluation of a flat tree."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,15 @@ WAY = np.dtype(
 """How to go on from a node without looking what it is: the next one, or the one behind it for a value above the
 threshold. Leaves and nominal tests lead to themselves. Also what the node would state as a leaf: the likeliest
 class, and its probability."""
+
+
+class FlatTree(NamedTuple):
+    """A tree as kernels read it: nodes and branches of shape (n_nodes,), class probabilities of each as a leaf."""
+
+    nodes: Nodes
+    branches: Ways
+    shares: Array
+    depth: int
 
 
 @inlined

@@ -1,9 +1,9 @@
 """Decision trees that vote, as flat tables: what a model file holds and a gateway evaluates."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,12 @@ from streamfs.classifiers._evaluate import Array, Indices
 from streamfs.classifiers._forest import BLOCK, GROUP, WAY, Places, Ways, add_shares
 from streamfs.classifiers._forest_fields import TABLES, check_names, check_tables
 from streamfs.classifiers.calibration import Calibration
+from streamfs.classifiers.classifier import Classifier, FileParts
+from streamfs.classifiers.forest_text import forest_text
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class Forest(Classifier):
     """Decision trees with one row a node, one tree behind the other; the mean of what their leaves say.
 
     In each tree the root stands first, parents before their children, and the two children of a node side by side.
@@ -61,6 +63,8 @@ class Forest:
            [0.25 , 0.75 ]])
     """
 
+    word: ClassVar = "forest"
+
     feature: Indices
     threshold: Array
     first_child: Indices
@@ -105,6 +109,19 @@ class Forest:
         """Return the same forest with this calibration, or none, in place of its own."""
         return replace(self, calibration=calibration)
 
+    def uncalibrated(self) -> Self:
+        """Return the same forest without its calibration."""
+        return self if self.calibration is None else self.calibrated(None)
+
+    def text(self, feature_names: Sequence[str], class_names: Sequence[str] = ()) -> str:  # noqa: ARG002
+        """Return the forest's size, the features that it tests most often, and its calibration."""
+        return forest_text(self, feature_names)
+
+    def describe(self) -> str:
+        """Return a noun phrase for the model card."""
+        calibrated = "" if self.calibration is None else ", whose confidence is calibrated"
+        return f"a forest of {self.n_trees} trees{calibrated}"
+
     def probabilities(self, X: Array) -> Array:
         """Return the probability of each class for each row: the mean over the trees, calibrated.
 
@@ -146,6 +163,15 @@ class Forest:
     @cached_property
     def _said(self) -> Array:
         return np.require(self.shares, requirements=["C", "W"])
+
+    def to_file(self) -> FileParts:
+        """Return what a model file holds of it."""
+        return FileParts({}, self.to_arrays(), {})
+
+    @classmethod
+    def from_file(cls, parts: FileParts, feature_names: Sequence[str], classes: Sequence[str]) -> Self:  # noqa: ARG003
+        """Read what `to_file` returned."""
+        return cls.from_arrays(parts.arrays)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return all fields as arrays, which `from_arrays` takes; no calibration is an empty one."""

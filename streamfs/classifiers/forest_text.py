@@ -1,16 +1,18 @@
 """A forest, as a person reads it."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamfs.classifiers.forest import Forest
+if TYPE_CHECKING:
+    from streamfs.classifiers.forest import Forest
 
 MOST_LISTED = 6
 """Features of which it is told how often they are cut."""
 
 
-def forest_text(forest: Forest, names: Sequence[str]) -> str:
+def forest_text(forest: "Forest", names: Sequence[str]) -> str:
     """Say how large the forest is, which features it cuts the most, and how it is calibrated.
 
     Parameters
@@ -22,6 +24,7 @@ def forest_text(forest: Forest, names: Sequence[str]) -> str:
 
     Examples
     --------
+    >>> from streamfs.classifiers.forest import Forest
     >>> forest = Forest(
     ...     feature=np.array([1, -1, -1, -1]), threshold=np.array([0.5, 0.0, 0.0, 0.0]),
     ...     first_child=np.array([1, 0, 0, 0]), missing_child=np.array([2, 0, 0, 0]),

@@ -1,9 +1,9 @@
 """Nearest neighbours that ask for more features where a row is unusual: what a model file holds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +11,12 @@ import numpy.typing as npt
 from streamfs.classifiers._evaluate import Array, Flags, Indices
 from streamfs.classifiers._lazy import Stored, vote
 from streamfs.classifiers._lazy_fields import check_fields, read_fields
+from streamfs.classifiers.classifier import Classifier, FileParts
+from streamfs.classifiers.lazy_text import lazy_text
 
 
 @dataclass(frozen=True, eq=False)
-class LazyNeighbors:
+class LazyNeighbors(Classifier):
     """Stored instances, a subset of their features, and thresholds above which others join it.
 
     A row is compared with the instances by the features of the subset and by those others whose value is unusual
@@ -75,6 +77,9 @@ class LazyNeighbors:
     array([[1., 0.],
            [0., 1.]])
     """
+
+    word: ClassVar = "neighbours"
+    releases_features: ClassVar = True
 
     values: Array
     classes: Indices
@@ -139,8 +144,8 @@ class LazyNeighbors:
             gaps = abs(shares_of(rows, self.stored.lows, self.stored.spans) - self.means)
         return self.joining & (gaps >= self.thresholds)
 
-    def asks(self, values: Array) -> Flags:
-        """Say which features are still of interest for each row: those compared, and those that may yet join.
+    def requests(self, values: Array) -> Flags:
+        """Return which features are still of interest for each row: those compared, and those that may yet join.
 
         Parameters
         ----------
@@ -185,6 +190,32 @@ class LazyNeighbors:
         added = 1.0 if self.laplace else 0.0
         probabilities: Array = (votes + added) / (self.n_neighbors + added * self.n_classes)
         return probabilities
+
+    def require_features(self, n_features: int) -> None:
+        """Raise ValueError unless rows of `n_features` features can be compared with the instances."""
+        super().require_features(n_features)
+        if self.n_features != n_features:
+            raise ValueError(f"the neighbours have {self.n_features} features, expected {n_features}")
+
+    def text(self, feature_names: Sequence[str], class_names: Sequence[str] = ()) -> str:  # noqa: ARG002
+        """Return how many instances vote, which features always count, and from which values on others do."""
+        return lazy_text(self, feature_names)
+
+    def describe(self) -> str:
+        """Return a noun phrase for the model card."""
+        return (
+            f"nearest neighbours: {self.n_neighbors} of {len(self.values)} stored instances vote, and "
+            "some channels are asked for only while a stream is unusual"
+        )
+
+    def to_file(self) -> FileParts:
+        """Return what a model file holds of it."""
+        return FileParts({}, self.to_arrays(), {})
+
+    @classmethod
+    def from_file(cls, parts: FileParts, feature_names: Sequence[str], classes: Sequence[str]) -> Self:  # noqa: ARG003
+        """Read what `to_file` returned."""
+        return cls.from_arrays(parts.arrays)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return all fields as arrays, which `from_arrays` takes; numbers have shape (1,)."""

@@ -1,13 +1,15 @@
 """Neighbours that ask for more features, as a person reads them."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamfs.classifiers.lazy import LazyNeighbors
+if TYPE_CHECKING:
+    from streamfs.classifiers.lazy import LazyNeighbors
 
 
-def lazy_text(lazy: LazyNeighbors, names: Sequence[str]) -> str:
+def lazy_text(lazy: "LazyNeighbors", names: Sequence[str]) -> str:
     """Say how many vote, which features always count, and from which values on others do.
 
     Parameters
@@ -19,6 +21,7 @@ def lazy_text(lazy: LazyNeighbors, names: Sequence[str]) -> str:
 
     Examples
     --------
+    >>> from streamfs.classifiers.lazy import LazyNeighbors
     >>> lazy = LazyNeighbors(
     ...     values=np.array([[0.0, 5.0], [1.0, 5.0], [0.0, 9.0]]), classes=np.array([0, 0, 1]), n_classes=2,
     ...     subset=np.array([True, False]), means=np.array([1 / 3, 1 / 3]), thresholds=np.array([0.5, 0.5]),
@@ -41,7 +44,7 @@ def _line(title: str, place: int, text: str) -> str:
     return f"{'' if place else title:<12}{text}"
 
 
-def _bounds(lazy: LazyNeighbors, feature: int, name: str) -> str:
+def _bounds(lazy: "LazyNeighbors", feature: int, name: str) -> str:
     low, span = lazy.stored.lows[feature], lazy.stored.spans[feature]
     mean, threshold = lazy.means[feature], lazy.thresholds[feature]
     least, most = low + (mean - threshold) * span, low + (mean + threshold) * span

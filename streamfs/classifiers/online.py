@@ -3,18 +3,21 @@
 import copy
 import pickle
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
-from river.base import Classifier
 
 from feature_extractors.base import Array
 from streamfs.base.container import digest
+from streamfs.classifiers.classifier import Classifier, FileParts
 from streamfs.errors import ModelError, TrainingError
 
+if TYPE_CHECKING:
+    from river.base import Classifier as RiverClassifier
 
-class OnlineClassifier:
+
+class OnlineClassifier(Classifier):
     """A River classifier that reads rows of features and answers with probabilities.
 
     Parameters
@@ -46,8 +49,12 @@ class OnlineClassifier:
     array([[0., 1.]])
     """
 
-    def __init__(self, model: Classifier, feature_names: Sequence[str], classes: Sequence[str]) -> None:
-        if not isinstance(model, Classifier):
+    word: ClassVar = "river"
+    header_fields: ClassVar = {"identity": ((str,), "a text")}
+    pickled: ClassVar = "River model"
+
+    def __init__(self, model: "RiverClassifier", feature_names: Sequence[str], classes: Sequence[str]) -> None:
+        if not _is_river(model):
             raise TypeError(f"model is a {type(model).__name__}, expected a River classifier")
         self.model = copy.deepcopy(model)
         self.n_failures = 0
@@ -138,14 +145,30 @@ class OnlineClassifier:
             self.n_failures += 1
             return {}
 
+    def features_tested(self) -> tuple[int, ...]:
+        """All features: what a River model reads is its own affair."""
+        return tuple(range(len(self.feature_names)))
+
     @property
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.classes)
 
-    def features_tested(self) -> tuple[int, ...]:
-        """All features: what a River model reads is its own affair."""
-        return tuple(range(len(self.feature_names)))
+    def describe(self) -> str:
+        """Return a noun phrase for the model card."""
+        return f"{type(self.model).__name__} of River, which goes on learning where labels arrive"
+
+    def to_file(self) -> FileParts:
+        """Return what a model file holds of it: the pickled model, and its digest in the header."""
+        model = self.dump()
+        return FileParts({"identity": digest(model)}, {}, {"pickle": model})
+
+    @classmethod
+    def from_file(cls, parts: FileParts, feature_names: Sequence[str], classes: Sequence[str]) -> Self:
+        """Unpickle what `to_file` returned; the caller trusts it."""
+        if "pickle" not in parts.sealed:
+            raise ModelError("it has no river.pickle")
+        return cls.load(parts.sealed["pickle"], parts.header["identity"], feature_names, classes)
 
     def dump(self) -> bytes:
         """Pickle the model."""
@@ -191,11 +214,17 @@ class OnlineClassifier:
         }
 
 
-def _unpickled(data: bytes) -> Classifier:
+def _is_river(model: object) -> "TypeGuard[RiverClassifier]":
+    from river.base import Classifier as RiverClassifier  # noqa: PLC0415 - River is slow to import
+
+    return isinstance(model, RiverClassifier)
+
+
+def _unpickled(data: bytes) -> "RiverClassifier":
     try:
         model: Any = pickle.loads(data)  # noqa: S301 - the caller has said that it is to be trusted
     except Exception as error:  # a pickle raises whatever its classes do
         raise ModelError(f"the pickled model cannot be loaded: {error!r}") from error
-    if not isinstance(model, Classifier):
+    if not _is_river(model):
         raise ModelError(f"the pickled model is a {type(model).__name__}, expected a River classifier")
     return model

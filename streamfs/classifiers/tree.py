@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from streamfs.classifiers import _evaluate
-from streamfs.classifiers._evaluate import NODE, WAY, Array, Flags, Indices, Nodes, Ways
+from streamfs.classifiers._evaluate import NODE, WAY, Array, Flags, FlatTree, Indices, Nodes, Ways
 from streamfs.classifiers._tree_json import FIELDS, check_tables, read_tables
 from streamfs.classifiers.calibration import Calibration
+from streamfs.classifiers.classifier import Classifier, FileParts
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class Tree(Classifier):
     """A decision tree with one row a node; parents stand before their children, the root first.
 
     The children of a node stand side by side. A numeric test sends values not above the threshold to the first
@@ -63,6 +64,9 @@ class Tree:
     sound <= 0.5: quiet (3.0)
     sound > 0.5: loud (1.0)
     """
+
+    word: ClassVar = "tree"
+    header_fields: ClassVar = {"laplace": ((bool,), "true or false")}
 
     feature: Indices
     nominal: Flags
@@ -165,6 +169,25 @@ class Tree:
         """Return the same tree with this calibration, or none, in place of its own."""
         return replace(self, calibration=calibration)
 
+    def uncalibrated(self) -> Self:
+        """Return the same tree without its calibration."""
+        return self if self.calibration is None else self.calibrated(None)
+
+    def flat_tree(self) -> FlatTree:
+        """Return the tree as the engine's kernels evaluate it."""
+        return FlatTree(self.nodes, self.ways, self.confidence, self.depth)
+
+    def to_file(self) -> FileParts:
+        """Return what a model file holds of it: the tables as arrays."""
+        tables = self.to_json()
+        header = {"laplace": tables.pop("laplace")}
+        return FileParts(header, {name: np.array(table) for name, table in tables.items()}, {})
+
+    @classmethod
+    def from_file(cls, parts: FileParts, feature_names: Sequence[str], classes: Sequence[str]) -> Self:  # noqa: ARG003
+        """Read what `to_file` returned."""
+        return cls.from_json({**{name: array.tolist() for name, array in parts.arrays.items()}, **parts.header})
+
     def to_json(self) -> dict[str, Any]:
         """Return the tables as plain lists, which JSON keeps exactly; a calibration only where there is one."""
         tables = {name: getattr(self, name).tolist() for name in (*FIELDS, "counts")}
@@ -186,8 +209,13 @@ class Tree:
             numbers, others = tables["calibration"], {k: v for k, v in tables.items() if k != "calibration"}
         return cls(**read_tables(others), calibration=Calibration.read(numbers, "tree"))
 
+    def describe(self) -> str:
+        """Return a noun phrase for the model card."""
+        calibrated = "" if self.calibration is None else ", whose confidence is calibrated"
+        return f"a decision tree with {self.n_leaves} leaves{calibrated}"
+
     def text(self, feature_names: Sequence[str] | None = None, class_names: Sequence[str] | None = None) -> str:
-        """Return the tree as J48 prints it: one line a branch, a leaf with its weight and its errors.
+        """Return the tree as J48 prints it, one line a branch, a leaf with its weight and errors; its calibration.
 
         Parameters
         ----------
@@ -208,15 +236,15 @@ class Tree:
             raise ValueError(f"feature_names has {len(features)} names, expected at least {n_needed}")
         if len(classes) != self.n_classes:
             raise ValueError(f"class_names has {len(classes)} names, expected {self.n_classes}")
-        if self.n_nodes == 1:
-            return self._leaf_text(0, classes)
-        lines = []
+        lines = [self._leaf_text(0, classes)] if self.n_nodes == 1 else []
         pending = [(child, 0, test) for child, test in self._branches(0, features)]
         while pending:
             node, depth, test = pending.pop()
             leaf = self._leaf_text(node, classes) if self.feature[node] < 0 else ""
             lines.append("|   " * depth + test + leaf)
             pending += [(child, depth + 1, test) for child, test in self._branches(node, features)]
+        if self.calibration is not None:
+            lines += ["", f"calibrated  {self.calibration.text()}"]
         return "\n".join(lines)
 
     def _branches(self, node: int, features: Sequence[str]) -> list[tuple[int, str]]:

@@ -8,8 +8,7 @@ import numpy.typing as npt
 from feature_extractors import Program
 from feature_extractors._driver import BLOCK, ENTRY, layout_of
 from feature_extractors._loop import TASK_SIZE
-from streamfs.classifiers._evaluate import NODE, WAY
-from streamfs.classifiers.tree import Tree
+from streamfs.classifiers._evaluate import NODE, WAY, FlatTree
 
 FREE, WAITING, OPEN, DECIDED, MOVING = range(5)
 """What a row holds: no stream; one whose episode has not begun; one that is followed; one that is decided.
@@ -31,51 +30,50 @@ ARRAYS: dict[str, tuple[Any, tuple[str | int, ...]]] = {
     "status": (np.int8, ("n_rows",)),
     "counters": (np.int64, (len(COUNTERS),)),
     "ended": (ENDED, (1,)),
-    "letter": (np.float64, ("n_columns",)),
+    "single_sample": (np.float64, ("n_columns",)),
     "table": (ENTRY, ("n_features",)),
     "inputs": (np.int64, ("n_inputs",)),
     "params": (np.float64, (1,)),
     "nodes": (NODE, ("n_nodes",)),
-    "ways": (WAY, ("n_nodes",)),
+    "branches": (WAY, ("n_nodes",)),
     "shares": (np.float64, ("n_nodes", "n_classes")),
     "ticks": (np.int64, (BLOCK,)),
     "rows": (np.int64, (BLOCK,)),
     "samples": (np.float64, (BLOCK, "n_columns")),
     "seconds": (np.float64, (BLOCK,)),
-    "room": (np.float64, ("n_inputs",)),
+    "scratch": (np.float64, ("n_inputs",)),
     "task": (np.int64, (TASK_SIZE,)),
     "values": (np.float64, (BLOCK, "n_features")),
     "stack": (np.int64, ("n_nodes",)),
     "weights": (np.float64, ("n_nodes",)),
     "result": (np.float64, ("n_classes",)),
 }
-"""The arrays of a plan: those of the streams, of the features, of the tree, and room to work in.
+"""Type and shape of each array: those of the streams, of the features, of the tree, and scratch space.
 
-Of each its type and its shape, whose first number is the least that it may be. A letter brings a single sample:
-its row, as a whole number, its time and its values.
+The first dimension is a minimum. `single_sample` holds a sample's row, as a whole number, its time and its values.
 """
 
 SIZES = ("n_rows", "width", "n_features", "n_columns", "n_inputs", "n_nodes", "n_classes", "depth", "limit")
 
-PLAN = np.dtype(
+ARENA = np.dtype(
     [(name, np.int64) for name in (*ARRAYS, *SIZES)]
     + [(name, np.float64) for name in ("period", "confidence", "earliest")]
     + [layout_of(BLOCK, TASK_SIZE, ENTRY, NODE, WAY, STREAM, ENDED, COUNTERS)]
 )
-"""Addresses of arrays, their sizes, and the terms of the procedure; no open episode began before `earliest`."""
+"""Addresses and sizes of arrays, and parameters of the procedure; no open episode began before `earliest`."""
 
 
-class Plan:
-    """The record that the kernels are given, and the arrays in it.
+class KernelArena:
+    """The record that the kernels are given, and the arrays that it points to.
 
     Parameters
     ----------
     program : Program
         The features.
-    tree : Tree, optional
-        Without it, only what needs no classifier can be done.
+    tree : FlatTree, optional
+        Without it, kernels that classify must not be called.
     **numbers : float
-        The terms of the procedure.
+        Parameters of the procedure, by their names in the record.
 
     Attributes
     ----------
@@ -83,8 +81,8 @@ class Plan:
         What the kernels are given.
     """
 
-    def __init__(self, program: Program, tree: Tree | None, **numbers: float) -> None:
-        self.record = np.zeros(1, dtype=PLAN)
+    def __init__(self, program: Program, tree: FlatTree | None, **numbers: float) -> None:
+        self.record = np.zeros(1, dtype=ARENA)
         self._held: dict[str, npt.NDArray[Any]] = {}
         n_features, n_columns = len(program.features), len(program.columns)
         sizes = {"width": program.state_size, "n_features": n_features, "n_columns": n_columns}
@@ -97,23 +95,24 @@ class Plan:
             samples=np.zeros((BLOCK, n_columns)),
             seconds=np.zeros(BLOCK),
             task=np.zeros(TASK_SIZE, np.int64),
-            room=np.zeros(len(program.inputs) + 1),
+            scratch=np.zeros(len(program.inputs) + 1),
             values=np.zeros((BLOCK, n_features)),
-            letter=np.zeros(2 + n_columns),
+            single_sample=np.zeros(2 + n_columns),
             counters=np.zeros(len(COUNTERS), np.int64),
             ended=np.zeros(1, ENDED),
         )
         if tree is not None:
-            for name in ("n_nodes", "n_classes", "depth"):
-                self.record[name] = getattr(tree, name)
-            self.hold(ways=tree.ways, nodes=tree.nodes, shares=tree.confidence, result=np.zeros(tree.n_classes))
-            self.hold(stack=np.zeros(tree.n_nodes, np.int64), weights=np.zeros(tree.n_nodes))
+            n_nodes, n_classes = tree.shares.shape
+            for name, number in (("n_nodes", n_nodes), ("n_classes", n_classes), ("depth", tree.depth)):
+                self.record[name] = number
+            self.hold(branches=tree.branches, nodes=tree.nodes, shares=tree.shares, result=np.zeros(n_classes))
+            self.hold(stack=np.zeros(n_nodes, np.int64), weights=np.zeros(n_nodes))
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         return self._held[name]
 
     def hold(self, **arrays: npt.NDArray[Any]) -> None:
-        """Put arrays in the places of their names; those before them are let go.
+        """Put arrays in the places of their names; the previous ones are released.
 
         Raises
         ------

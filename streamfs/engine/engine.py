@@ -18,13 +18,12 @@ from feature_extractors import Program
 from feature_extractors.base import Array
 from streamfs.base import container
 from streamfs.base.growable_array import grown, spare
-from streamfs.classifiers.tree import Tree
 from streamfs.engine import _ticks
-from streamfs.engine import snapshot_checks as frozen
-from streamfs.engine._arena import COUNTERS, DECIDED, ENDED, FREE, OPEN, STREAM, WAITING, Plan
-from streamfs.engine.stream_registry import Roll
+from streamfs.engine._arena import COUNTERS, DECIDED, ENDED, FREE, OPEN, STREAM, WAITING, KernelArena
+from streamfs.engine.snapshot_checks import validate_snapshot
+from streamfs.engine.stream_registry import StreamRegistry
 from streamfs.procedure.procedure import Decision, Procedure
-from streamfs.procedure.requested_channels import Asking
+from streamfs.procedure.requested_channels import RequestedChannels
 
 KIND, VERSION = "snapshot", 4
 HELD = ("state", "streams", "status")
@@ -57,8 +56,7 @@ class Engine:
     --------
     >>> import feature_extractors as fx
     >>> from streamfs import Costs, Procedure
-    >>> from streamfs.classifiers.tree import Tree
-    >>> tree = Tree.from_json({
+    >>>     >>> tree = Tree.from_json({
     ...     "feature": [0, -1, -1], "nominal": [False] * 3, "threshold": [0.5, 0.0, 0.0],
     ...     "first_child": [1, 0, 0], "n_children": [2, 0, 0], "code": [0.0] * 3, "share": [1.0, 0.5, 0.5],
     ...     "counts": [[20.0, 20.0], [12.0, 8.0], [0.0, 19.0]], "laplace": True,
@@ -73,18 +71,18 @@ class Engine:
     def __init__(self, procedure: Procedure) -> None:
         self.procedure = procedure
         self._program = Program(procedure.features, procedure.channels)
-        self._roll = Roll()
-        tree = procedure.classifier if isinstance(procedure.classifier, Tree) else None
-        self._plan = Plan(self._program, tree, **_terms(procedure))
+        self._registry = StreamRegistry()
+        tree = procedure.classifier.flat_tree()
+        self._arena = KernelArena(self._program, tree, **_terms(procedure))
         self._is_compiled = tree is not None and self._program.is_compiled
-        self._asking = Asking.of(procedure.classifier, procedure.features)
-        self._plan.hold(state=self._program.new_state(0), streams=np.empty(0, dtype=STREAM))
-        self._plan.hold(status=np.empty(0, dtype=np.int8))
+        self._requested = RequestedChannels.of(procedure.classifier, procedure.features)
+        self._arena.hold(state=self._program.new_state(0), streams=np.empty(0, dtype=STREAM))
+        self._arena.hold(status=np.empty(0, dtype=np.int8))
         self._spent = np.empty(0)
         """Each-time costs of the features that were asked for, up to the last tick; empty where all always are."""
-        self._record, letter = self._plan.record, self._plan["letter"]
-        self._letter, self._letter_row = letter.data, letter[:1].view(np.int64)
-        self._write_letter = struct.Struct(f"qd{len(procedure.channels)}d").pack_into
+        self._record, single = self._arena.record, self._arena["single_sample"]
+        self._single_sample, self._single_row = single.data, single[:1].view(np.int64)
+        self._pack_sample = struct.Struct(f"qd{len(procedure.channels)}d").pack_into
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("an engine cannot be copied or pickled, take a snapshot")
@@ -97,7 +95,7 @@ class Engine:
         ``late``, ``duplicate`` and ``after_decision`` samples, which change nothing; ``not_finite`` readings
         (infinite, or beyond 1e100), taken as missing.
         """
-        return Counter(dict(zip(COUNTERS, self._plan["counters"].tolist(), strict=True)))
+        return Counter(dict(zip(COUNTERS, self._arena["counters"].tolist(), strict=True)))
 
     @property
     def n_open(self) -> int:
@@ -107,45 +105,45 @@ class Engine:
     @property
     def n_streams(self) -> int:
         """Streams that are known, decided ones among them."""
-        return len(self._roll.row_of)
+        return len(self._registry.row_of)
 
     @property
     def streams(self) -> tuple[str, ...]:
         """Names of the streams that are known, decided ones among them."""
-        return tuple(self._roll.row_of)
+        return tuple(self._registry.row_of)
 
     def row(self, stream: str) -> int:
         """The row of a stream, which `push_rows` takes; a new one where the stream is new."""
-        row = self._roll.row_of.get(stream)
+        row = self._registry.row_of.get(stream)
         return self._new_row(stream) if row is None else row
 
     def rows(self, *statuses: int) -> Rows:
         """Rows of the streams in any of these states, rising."""
         wanted = sum(1 << status for status in set(statuses))
-        found: Rows = _ticks.rows_in(self._status[: len(self._roll.names)], wanted)
+        found: Rows = _ticks.rows_in(self._status[: len(self._registry.names)], wanted)
         return found
 
     def name(self, row: int) -> str:
         """The stream in a row."""
-        return self._roll.names[row]
+        return self._registry.names[row]
 
     def status(self, stream: str) -> int:
         """What the stream's row holds; FREE for an unknown stream."""
-        row = self._roll.row_of.get(stream)
+        row = self._registry.row_of.get(stream)
         return FREE if row is None else int(self._status[row])
 
     def episode(self, stream: str) -> int:
         """The number of a stream's newest episode."""
-        return int(self._streams["episode"][self._roll.known(stream)])
+        return int(self._streams["episode"][self._registry.row(stream)])
 
     def values(self, stream: str) -> Array:
         """The features' newest values of a stream, shape (n_features,)."""
-        return self._state[self._roll.known(stream), : len(self.procedure.features)].copy()
+        return self._state[self._registry.row(stream), : len(self.procedure.features)].copy()
 
     @property
     def releases(self) -> bool:
         """Whether streams may cease to ask for a channel before they are decided."""
-        return self._asking is not None
+        return self._requested is not None
 
     def asked(self, rows: Rows) -> npt.NDArray[np.bool_]:
         """Which channels streams ask for, shape (n_rows, n_channels).
@@ -155,9 +153,9 @@ class Engine:
         these is asked for again before the next episode. A decided stream tells what it asked for when it ended.
         """
         asked = np.ones((len(rows), len(self.procedure.channels)), dtype=np.bool_)
-        if self._asking is not None:
+        if self._requested is not None:
             begun = self._status[rows] != WAITING
-            asked[begun] = self._asking.channels(self._newest(rows[begun]))
+            asked[begun] = self._requested.channels(self._newest(rows[begun]))
         return asked
 
     def decided_at(self, rows: Rows) -> Array:
@@ -167,7 +165,7 @@ class Engine:
 
     def is_decided(self, stream: str) -> bool:
         """Whether the stream's episode has ended."""
-        row = self._roll.row_of.get(stream)
+        row = self._registry.row_of.get(stream)
         return row is not None and bool(self._status[row] == DECIDED)
 
     def admit(self, stream: str) -> None:
@@ -198,16 +196,16 @@ class Engine:
         ValueError
             If the sample is not one number a channel, or as `push_batch`.
         """
-        row = self._roll.row_of.get(stream)
+        row = self._registry.row_of.get(stream)
         if row is None or not self._is_compiled or not isfinite(time):
             return self._push_slowly(stream, time, sample)
         try:
             numbers = sample.tolist() if isinstance(sample, np.ndarray) else sample  # much quicker to unpack
-            self._write_letter(self._letter, 0, row, time, *numbers)
+            self._pack_sample(self._single_sample, 0, row, time, *numbers)
         except (struct.error, TypeError) as error:
             raise self._misfit(sample) from error
         n_ended = _ticks.take_one(self._record)
-        return self._ended(n_ended, self._letter_row)[0] if n_ended else None
+        return self._ended(n_ended, self._single_row)[0] if n_ended else None
 
     def push_batch(self, streams: Sequence[str], times: npt.ArrayLike, samples: npt.ArrayLike) -> list[Decision]:
         """Take a batch of samples, in order.
@@ -304,7 +302,7 @@ class Engine:
         ValueError
             If the stream is not known.
         """
-        row = self._roll.known(stream)
+        row = self._registry.row(stream)
         undecided = self._status[row] != DECIDED
         decision = self._decision(row, None, "closed") if undecided else None
         self.remember(stream, self.release(stream))
@@ -318,13 +316,13 @@ class Engine:
         ValueError
             If the stream is not known.
         """
-        row = self._roll.strike(stream)
+        row = self._registry.remove(stream)
         self._status[row] = FREE
         return int(self._streams["episode"][row])
 
     def remember(self, stream: str, episode: int) -> None:
         """Let a stream that has left count on from an episode, should it come again."""
-        self._roll.remember(stream, episode)
+        self._registry.remember(stream, episode)
 
     def adopt(self, stream: str, episode: int, *, decided_at: float | None = None) -> int:
         """Take over a stream from another engine, and return its row.
@@ -347,7 +345,7 @@ class Engine:
 
     def inherit(self, other: "Engine") -> None:
         """Count on from the episodes of the streams that have left another engine."""
-        self._roll.inherit(other._roll)  # noqa: SLF001 - another of this class
+        self._registry.inherit(other._registry)  # noqa: SLF001 - another of this class
 
     def reopen(self, stream: str) -> None:
         """Let a decided stream begin its next episode with its next complete sample.
@@ -357,26 +355,26 @@ class Engine:
         ValueError
             If the stream is not known, or not decided.
         """
-        row = self._roll.known(stream)
+        row = self._registry.row(stream)
         if self._status[row] != DECIDED:
             raise ValueError(f"stream {stream!r} is not decided yet")
         self._reset(row, int(self._streams["episode"][row]) + 1)
 
     def snapshot(self) -> bytes:
         """Everything that the engine knows of its streams; `restore` goes on from it bit for bit."""
-        return container.pack(KIND, VERSION, *self.freeze())
+        return container.pack(KIND, VERSION, *self.to_state())
 
-    def freeze(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    def to_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Copy what `snapshot` packs: a header of what JSON can hold, and arrays."""
-        used = len(self._roll.names)
+        used = len(self._registry.names)
         header = {
             "procedure": self.procedure.digest,
             "state_versions": [feature.state_version for feature in self.procedure.features],
-            **self._roll.freeze(),
+            **self._registry.to_state(),
             "counters": dict(self.counters),
         }
-        spent = np.zeros(used) if self._asking is None else self._spent[:used].copy()
-        return header, {name: self._plan[name][:used].copy() for name in HELD} | {"spent": spent}
+        spent = np.zeros(used) if self._requested is None else self._spent[:used].copy()
+        return header, {name: self._arena[name][:used].copy() for name in HELD} | {"spent": spent}
 
     @classmethod
     def restore(cls, procedure: Procedure, snapshot: bytes) -> Self:
@@ -392,34 +390,36 @@ class Engine:
         What the features keep in their own state cannot be checked: as far as that, a snapshot is trusted.
         """
         header, arrays, _ = container.unpack(snapshot, KIND, VERSION, "the snapshot")
-        return cls.thaw(procedure, header, arrays)
+        return cls.from_state(procedure, header, arrays)
 
     @classmethod
-    def thaw(cls, procedure: Procedure, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
-        """Go on from what `freeze` has copied, and copy it again; as `restore`."""
+    def from_state(
+        cls, procedure: Procedure, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
+    ) -> Self:
+        """Go on from what `to_state` has copied, and copy it again; as `restore`."""
         engine = cls(procedure)
-        frozen.check(header, arrays, procedure, engine._program.state_size)
-        engine._roll = Roll.thaw(header)
-        engine._plan["counters"][:] = [header["counters"][name] for name in COUNTERS]
+        validate_snapshot(header, arrays, procedure, engine._program.state_size)
+        engine._registry = StreamRegistry.from_state(header)
+        engine._arena["counters"][:] = [header["counters"][name] for name in COUNTERS]
         for name in HELD:
-            engine._plan.hold(**{name: np.array(arrays[name], order="C")})
-        if engine._asking is not None:
+            engine._arena.hold(**{name: np.array(arrays[name], order="C")})
+        if engine._requested is not None:
             engine._spent = np.array(arrays["spent"])
-        engine._plan.record["n_rows"] = len(engine._roll.names)
-        engine._plan.record["earliest"] = -np.inf
+        engine._arena.record["n_rows"] = len(engine._registry.names)
+        engine._arena.record["earliest"] = -np.inf
         return engine
 
     @property
     def _state(self) -> Array:
-        return self._plan["state"]
+        return self._arena["state"]
 
     @property
     def _streams(self) -> npt.NDArray[Any]:
-        return self._plan["streams"]
+        return self._arena["streams"]
 
     @property
     def _status(self) -> npt.NDArray[np.int8]:
-        return self._plan["status"]
+        return self._arena["status"]
 
     def _newest(self, rows: Rows) -> Array:
         """The features' newest values of streams, shape (n_rows, n_features): a copy."""
@@ -428,10 +428,10 @@ class Engine:
     def _push_slowly(self, stream: str, time: float, sample: Sequence[float] | Array) -> Decision | None:
         """Take one sample where the stream is new, or the compiled pass does not suffice."""
         try:  # so that the same samples are refused
-            self._write_letter(self._letter, 0, 0, 0.0, *np.asarray(sample).tolist())
+            self._pack_sample(self._single_sample, 0, 0, 0.0, *np.asarray(sample).tolist())
         except (struct.error, TypeError) as error:
             raise self._misfit(sample) from error
-        decisions = self.push_batch([stream], [time], self._plan["letter"][np.newaxis, 2:].copy())
+        decisions = self.push_batch([stream], [time], self._arena["single_sample"][np.newaxis, 2:].copy())
         return decisions[0] if decisions else None
 
     def _misfit(self, sample: object) -> ValueError:
@@ -451,7 +451,7 @@ class Engine:
 
     def _ended(self, n_ended: int, rows: Rows) -> list[Decision]:
         """Decisions of the episodes that the newest samples have ended."""
-        ended = self._plan["ended"][:n_ended]
+        ended = self._arena["ended"][:n_ended]
         decisions = []
         for row, label in zip(rows[ended["sample"]].tolist(), ended["label"].tolist(), strict=True):
             if label == _ticks.NO_LABEL:
@@ -468,7 +468,7 @@ class Engine:
         decisions: list[tuple[int, Decision]] = []
         for turn in _turns(rows):
             of_turn = self._take_turn(rows[turn], times[turn], samples[turn])
-            decisions += zip(turn[self._plan["ended"]["sample"][: len(of_turn)]].tolist(), of_turn, strict=True)
+            decisions += zip(turn[self._arena["ended"]["sample"][: len(of_turn)]].tolist(), of_turn, strict=True)
         decisions.sort(key=itemgetter(0))
         return [decision for _, decision in decisions]
 
@@ -490,17 +490,17 @@ class Engine:
 
     def _shown(self, rows: Rows, samples: Array) -> Array:
         """Samples as streams see them that may have ceased to ask for a channel."""
-        return samples if self._asking is None else self._asking.shown(samples, self._newest(rows))
+        return samples if self._requested is None else self._requested.shown(samples, self._newest(rows))
 
     def _charge(self, rows: Rows, ticks: Rows | int) -> None:
         """Charge streams with what they have asked for since their last ticks, up to these."""
-        if self._asking is not None:
+        if self._requested is not None:
             elapsed = ticks - self._streams["tick"][rows]
-            self._spent[rows] += elapsed * self._asking.rates(self._newest(rows), self.procedure.costs.each)
+            self._spent[rows] += elapsed * self._requested.rates(self._newest(rows), self.procedure.costs.each)
 
     def _cost(self, row: int, tick: int) -> float:
         """Equation 1; of the features that the classifier has asked for, where that is its affair."""
-        if self._asking is None:
+        if self._requested is None:
             return self.procedure.cost(tick)
         return self.procedure.costs.a * float(self._spent[row]) + self.procedure.cost(0)
 
@@ -515,7 +515,7 @@ class Engine:
     def _decision(self, row: int, label: str | None, reason: str) -> Decision:
         start, tick, episode, confidence = self._streams[row].item()
         return Decision(
-            stream=self._roll.names[row],
+            stream=self._registry.names[row],
             episode=episode,
             label=label,
             confidence=confidence,
@@ -539,7 +539,7 @@ class Engine:
     def _rows(self, streams: Sequence[str]) -> Rows:
         """The rows of streams, new ones where they are new."""
         try:
-            return self._roll.rows(streams)
+            return self._registry.rows(streams)
         except KeyError:
             pass
         unnamed = next((stream for stream in streams if not isinstance(stream, str)), None)
@@ -551,15 +551,15 @@ class Engine:
         if not isinstance(stream, str):
             raise TypeError(f"stream is {stream!r}, expected its name as text")
         stream = str(stream)  # a name of numpy's own kind is no JSON
-        row = self._roll.next_row
+        row = self._registry.next_row
         self._grow(row + 1)
-        self._reset(row, self._roll.last_episode(stream) + 1)
-        return self._roll.enter(stream)
+        self._reset(row, self._registry.last_episode(stream) + 1)
+        return self._registry.add(stream)
 
     def _reset(self, row: int, episode: int) -> None:
         self._state[row] = self._program.new_state(1)[0]
         self._streams[row] = (np.nan, 0, episode, np.nan)
-        if self._asking is not None:
+        if self._requested is not None:
             self._spent[row] = 0.0
         self._status[row] = WAITING
 
@@ -572,17 +572,17 @@ class Engine:
         capacity = len(self._status)
         if n_rows > capacity:
             n_rows = capacity + spare(capacity)
-            self._plan.hold(state=grown(self._state, self._program.new_state(n_rows - len(self._state))))
-            self._plan.hold(streams=grown(self._streams, np.zeros(n_rows - len(self._streams), dtype=STREAM)))
-            if self._asking is not None:
+            self._arena.hold(state=grown(self._state, self._program.new_state(n_rows - len(self._state))))
+            self._arena.hold(streams=grown(self._streams, np.zeros(n_rows - len(self._streams), dtype=STREAM)))
+            if self._requested is not None:
                 self._spent = grown(self._spent, np.zeros(n_rows - len(self._spent)))
-            self._plan.hold(status=grown(self._status, np.full(n_rows - capacity, FREE, dtype=np.int8)))
-            self._plan.record["n_rows"] = n_rows
+            self._arena.hold(status=grown(self._status, np.full(n_rows - capacity, FREE, dtype=np.int8)))
+            self._arena.record["n_rows"] = n_rows
 
     def _make_room(self, n_samples: int) -> None:
         """Make room for the episodes that so many samples may end."""
-        if n_samples > len(self._plan["ended"]):
-            self._plan.hold(ended=np.zeros(n_samples, dtype=ENDED))
+        if n_samples > len(self._arena["ended"]):
+            self._arena.hold(ended=np.zeros(n_samples, dtype=ENDED))
 
 
 def _terms(procedure: Procedure) -> dict[str, float]:

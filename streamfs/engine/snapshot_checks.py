@@ -22,7 +22,7 @@ LARGEST = 2**53
 """The largest number of ticks, of episodes and of samples."""
 
 
-def check(
+def validate_snapshot(
     header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], procedure: Procedure, state_size: int
 ) -> None:
     """Refuse what no engine of a procedure has frozen; a row of the features' state has so many floats.

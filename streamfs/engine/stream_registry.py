@@ -10,7 +10,7 @@ MAX_LEFT = 10_000
 """Streams that have left whose episodes are remembered, each by its name."""
 
 
-class Roll:
+class StreamRegistry:
     """The streams of an engine by name and by row.
 
     Attributes
@@ -22,8 +22,8 @@ class Roll:
 
     Examples
     --------
-    >>> roll = Roll()
-    >>> roll.enter("desk"), roll.enter("door"), roll.strike("desk"), roll.enter("hall")
+    >>> registry = StreamRegistry()
+    >>> registry.add("desk"), registry.add("door"), registry.remove("desk"), registry.add("hall")
     (0, 1, 0, 0)
     """
 
@@ -39,7 +39,7 @@ class Roll:
         """The row of the next new stream."""
         return self._free[-1] if self._free else len(self.names)
 
-    def known(self, stream: str) -> int:
+    def row(self, stream: str) -> int:
         """The row of a stream.
 
         Raises
@@ -61,7 +61,7 @@ class Roll:
         """
         return np.fromiter(map(self.row_of.__getitem__, streams), dtype=np.int64, count=len(streams))
 
-    def enter(self, stream: str) -> int:
+    def add(self, stream: str) -> int:
         """Put a new stream into the next row, and return that."""
         row = self.next_row
         if row < len(self.names):
@@ -72,7 +72,7 @@ class Roll:
         self._left.pop(stream, None)
         return row
 
-    def strike(self, stream: str) -> int:
+    def remove(self, stream: str) -> int:
         """Take a stream out of its row, and return that.
 
         Raises
@@ -80,7 +80,7 @@ class Roll:
         ValueError
             If it has none.
         """
-        row = self.known(stream)
+        row = self.row(stream)
         self.names[row] = ""
         del self.row_of[stream]
         self._free.append(row)
@@ -96,12 +96,12 @@ class Roll:
         if len(self._left) > MAX_LEFT:
             self._floor = max(self._floor, self._left.pop(next(iter(self._left))))
 
-    def inherit(self, other: "Roll") -> None:
-        """Count on from the episodes of the streams that have left another roll."""
+    def inherit(self, other: "StreamRegistry") -> None:
+        """Count on from the episodes of the streams that have left another registry."""
         self._left = {**other._left, **self._left}  # noqa: SLF001 - another of this class
         self._floor = max(self._floor, other._floor)  # noqa: SLF001
 
-    def freeze(self) -> dict[str, Any]:
+    def to_state(self) -> dict[str, Any]:
         """Copy it, as JSON can hold it."""
         return {
             "names": self.names.copy(),
@@ -111,11 +111,11 @@ class Roll:
         }
 
     @classmethod
-    def thaw(cls, header: Mapping[str, Any]) -> Self:
-        """Go on from what `freeze` has copied, and copy it again."""
-        roll = cls()
-        roll.names, roll._free = list(header["names"]), list(header["free"])
-        free = set(roll._free)
-        roll.row_of = {name: row for row, name in enumerate(roll.names) if row not in free}
-        roll._left, roll._floor = dict(header["left"]), header["floor"]
-        return roll
+    def from_state(cls, header: Mapping[str, Any]) -> Self:
+        """Go on from what `to_state` has copied, and copy it again."""
+        registry = cls()
+        registry.names, registry._free = list(header["names"]), list(header["free"])
+        free = set(registry._free)
+        registry.row_of = {name: row for row, name in enumerate(registry.names) if row not in free}
+        registry._left, registry._floor = dict(header["left"]), header["floor"]
+        return registry

@@ -7,9 +7,6 @@ from typing import Any
 import numpy as np
 
 from feature_extractors.report import split_channel
-from streamfs.classifiers.forest import Forest
-from streamfs.classifiers.lazy import LazyNeighbors
-from streamfs.classifiers.tree import Tree
 from streamfs.costs.batteries import Duty, by_role, life, role_of
 from streamfs.costs.costs import MESSAGE_BYTES, price_of
 from streamfs.costs.energy import Profile
@@ -17,7 +14,7 @@ from streamfs.data.streams import StreamSet
 from streamfs.evaluation.traffic import measure_traffic
 from streamfs.procedure import card_text
 from streamfs.procedure.card_schema import check_card, check_evidence
-from streamfs.procedure.procedure import Classifier, Procedure
+from streamfs.procedure.procedure import Procedure
 
 Facts = dict[str, Any]
 """Plain JSON."""
@@ -127,7 +124,7 @@ def facts(procedure: Procedure, radio: Profile | None = None, duty: Duty | None 
     return {
         "model": procedure.digest,
         "classes": list(procedure.classes),
-        "classifier": _classifier(procedure.classifier),
+        "classifier": procedure.classifier.describe(),
         "confidence": procedure.confidence,
         "time_limit": procedure.time_limit,
         "period": procedure.period,
@@ -209,20 +206,3 @@ def _channel(channel: str, card: Facts) -> Facts:
     price = price_of(split_channel(channel)[0], card["prices"])
     cost = None if radio is None else price * messages * radio["message"]
     return {**row, "messages_a_tick": messages / max(traffic["ticks"], 1), "cost": cost}
-
-
-def _classifier(classifier: Classifier) -> str:
-    calibrated = "" if getattr(classifier, "calibration", None) is None else ", whose confidence is calibrated"
-    if isinstance(classifier, Tree):
-        return f"a decision tree with {classifier.n_leaves} leaves{calibrated}"
-    if isinstance(classifier, Forest):
-        return f"a forest of {classifier.n_trees} trees{calibrated}"
-    if isinstance(classifier, LazyNeighbors):
-        return (
-            f"nearest neighbours: {classifier.n_neighbors} of {len(classifier.values)} stored instances vote, and "
-            "some channels are asked for only while a stream is unusual"
-        )
-    river = getattr(classifier, "model", None)
-    if river is not None:
-        return f"{type(river).__name__} of River, which goes on learning where labels arrive"
-    return type(classifier).__name__

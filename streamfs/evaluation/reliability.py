@@ -1,15 +1,16 @@
 """Whether confidence means what it says: how often a procedure is right, by how sure it is."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from feature_extractors.base import Array
+from streamfs.classifiers.classifier import Classifier
 from streamfs.data.feature_table import tabulate
 from streamfs.data.streams import StreamSet, require_streams
 from streamfs.evaluation.trajectories import Trajectories, is_record
 from streamfs.procedure.fits import require_period
-from streamfs.procedure.procedure import Classifier, Procedure
+from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.requested_channels import Flags
 
 N_BINS = 10
@@ -153,11 +154,10 @@ def binned(confidence: Array, is_right: Flags, weights: Array, n_bins: int = N_B
     )
 
 
-def _scales(classifier: Any) -> list[tuple[bool, Classifier]]:
+def _scales(classifier: Classifier) -> list[tuple[bool, Classifier]]:
     """A calibrated classifier without its calibration and with it; another as it is."""
-    if getattr(classifier, "calibration", None) is None:
-        return [(False, classifier)]
-    return [(False, classifier.calibrated(None)), (True, classifier)]
+    plain = classifier.uncalibrated()
+    return [(False, plain)] if plain is classifier else [(False, plain), (True, classifier)]
 
 
 def _bins(confidence: Array, is_right: Flags, counted: Flags, n_bins: int) -> tuple[Bin, ...]:

@@ -7,11 +7,11 @@ from typing import Self
 import numpy as np
 
 from feature_extractors.base import Array
+from streamfs.classifiers.classifier import Classifier
 from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers
-from streamfs.procedure.procedure import Classifier
-from streamfs.procedure.requested_channels import Asking, Flags
+from streamfs.procedure.requested_channels import Flags, RequestedChannels
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +41,9 @@ class Trajectories:
         n_streams, n_ticks, n_features = table.values.shape
         n_ticks = min(n_ticks, time_limit)
         values, asked = table.values[:, :n_ticks], None
-        asking = Asking.of(classifier, table.features)
-        if asking is not None:
-            values, asked = asking.replay(values)
+        requested = RequestedChannels.of(classifier, table.features)
+        if requested is not None:
+            values, asked = requested.replay(values)
             asked = asked[:, :, classifier.features_tested()]
         rows = np.ascontiguousarray(values).reshape(n_streams * n_ticks, n_features)
         probabilities = classifier.probabilities(rows).reshape(n_streams, n_ticks, -1)

@@ -8,6 +8,7 @@ import numpy as np
 
 from feature_extractors.base import Array, Feature, channels_of
 from streamfs.classifiers.c45 import C45Classifier
+from streamfs.classifiers.classifier import Classifier
 from streamfs.classifiers.tree import Tree
 from streamfs.costs.costs import Costs
 from streamfs.costs.pricing import Pricing
@@ -29,7 +30,6 @@ from streamfs.experiments.outcome import (
     Outcome,
     check_method,
 )
-from streamfs.procedure.procedure import Classifier
 from streamfs.relief import StreamRelief, position_grid
 from streamfs.selection.by_name import SELECTORS, MakeSelector, Selector
 from streamfs.training.promises import Promise

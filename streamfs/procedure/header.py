@@ -1,33 +1,30 @@
-"""The header of a model file, looked over before anything is made of it."""
+"""The header of a model file, validated before anything is read from it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from streamfs.classifiers import kinds
+from streamfs.classifiers.classifier import Classifier, HeaderFields
 from streamfs.errors import ModelError
-
-Expected = Mapping[str, tuple[tuple[type, ...], str]]
-"""Fields by their names: of which types each may be, and the same in words."""
-
-_KINDS: Expected = {
-    "features": ((list,), "a list of texts"),
-    "classes": ((list,), "a list of texts"),
-    "classifier": ((str,), "tree, forest, river or neighbours"),
-    "confidence": ((int, float), "a number"),
-    "time_limit": ((int,), "a whole number of ticks"),
-    "period": ((int, float), "a number of seconds"),
-    "max_silence": ((int, float, type(None)), "a number of seconds, or null"),
-    "about": ((dict,), "an object"),
-}
-_OF_A_CLASSIFIER: Mapping[str, Expected] = {
-    "tree": {"laplace": ((bool,), "true or false")},
-    "forest": {},
-    "river": {"identity": ((str,), "a text")},
-    "neighbours": {},
-}
+from streamfs.procedure.card_words import listed
 
 
-def check_header(header: Any, source: object) -> None:
-    """Refuse a header that lacks a field, or has something else in it.
+def _fields() -> HeaderFields:
+    """Every header's fields; of a classifier, the kinds that are registered."""
+    return {
+        "features": ((list,), "a list of texts"),
+        "classes": ((list,), "a list of texts"),
+        "classifier": ((str,), listed(kinds.words())),
+        "confidence": ((int, float), "a number"),
+        "time_limit": ((int,), "a whole number of ticks"),
+        "period": ((int, float), "a number of seconds"),
+        "max_silence": ((int, float, type(None)), "a number of seconds, or null"),
+        "about": ((dict,), "an object"),
+    }
+
+
+def check_header(header: Any, source: object) -> type[Classifier]:
+    """Validate the header of a model file, and return the kind of its classifier.
 
     Parameters
     ----------
@@ -43,17 +40,20 @@ def check_header(header: Any, source: object) -> None:
     """
     if not isinstance(header, dict):
         raise ModelError(f"{source} is damaged: its header is {header!r}, expected an object")
-    for name, (kinds, expected) in _KINDS.items():
-        _check_field(header, name, kinds, expected, source)
+    fields = _fields()
+    for name in fields:
+        _check_field(header, name, fields, source)
     for name in ("features", "classes"):
         for text in header[name]:
             if not isinstance(text, str):
                 raise ModelError(f"{source} is damaged: {name} holds {text!r}, expected a text")
-    if header["classifier"] not in _OF_A_CLASSIFIER:
-        found, expected = header["classifier"], _KINDS["classifier"][1]
+    kind = kinds.kind_of(header["classifier"])
+    if kind is None:
+        found, expected = header["classifier"], fields["classifier"][1]
         raise ModelError(f"{source} is damaged: classifier is {found!r}, expected {expected}")
-    for name, (kinds, expected) in _OF_A_CLASSIFIER[header["classifier"]].items():
-        _check_field(header, name, kinds, expected, source)
+    for name in kind.header_fields:
+        _check_field(header, name, kind.header_fields, source)
+    return kind
 
 
 def check_distinct(what: str, names: Sequence[Any]) -> None:
@@ -78,11 +78,10 @@ def check_distinct(what: str, names: Sequence[Any]) -> None:
             raise ValueError(f"{what} {name!r} is there twice, expected each once")
 
 
-def _check_field(
-    header: Mapping[str, Any], name: str, kinds: tuple[type, ...], expected: str, source: object
-) -> None:
+def _check_field(header: Mapping[str, Any], name: str, fields: HeaderFields, source: object) -> None:
+    types, expected = fields[name]
     if name not in header:
         raise ModelError(f"{source} is damaged: {name} is missing, expected {expected}")
     value = header[name]
-    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
         raise ModelError(f"{source} is damaged: {name} is {value!r}, expected {expected}")

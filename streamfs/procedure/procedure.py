@@ -1,10 +1,10 @@
 """A classification procedure: what training returns, a model file holds and a gateway runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,11 +12,7 @@ import feature_extractors as fx
 from feature_extractors.base import Array, Feature, Kind, channels_of
 from feature_extractors.report import silent_ticks
 from streamfs.base import container
-from streamfs.classifiers.forest import Forest
-from streamfs.classifiers.forest_text import forest_text
-from streamfs.classifiers.lazy import LazyNeighbors
-from streamfs.classifiers.lazy_text import lazy_text
-from streamfs.classifiers.tree import Tree
+from streamfs.classifiers.classifier import Classifier, FileParts
 from streamfs.costs.costs import Costs
 from streamfs.errors import ModelError
 from streamfs.procedure.header import check_distinct, check_header
@@ -26,23 +22,6 @@ LONGEST = 2**53
 """Ticks: the largest number that is whole for a float, too."""
 MOST_LISTED = 12
 """Features that are listed for a person; of more, the channels are."""
-RIVER = "river.pickle"
-_AS_ARRAYS: dict[str, type[Forest | LazyNeighbors]] = {"forest": Forest, "neighbours": LazyNeighbors}
-"""Classifiers whose arrays are the model file's, by their word in the header."""
-
-
-class Classifier(Protocol):
-    """What a procedure asks of its classifier."""
-
-    def probabilities(self, values: Array) -> Array:
-        """Probability of each class, shape (n_rows, n_classes), of rows of features (NaN: undefined)."""
-
-    def features_tested(self) -> tuple[int, ...]:
-        """Indices of the features that it reads, rising."""
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +71,7 @@ class Procedure:
     ----------
     features : tuple of Feature
         What the classifier reads, in order.
-    classifier : Tree, Forest, OnlineClassifier or LazyNeighbors
+    classifier : Classifier
         Rows of features to probabilities.
     classes : tuple of str
         In the order of the probabilities.
@@ -151,13 +130,7 @@ class Procedure:
     def _check_classifier(self) -> None:
         if self.classifier.n_classes != len(self.classes):
             raise ValueError(f"the classifier knows {self.classifier.n_classes} classes, expected {self.classes}")
-        tested = max(self.classifier.features_tested(), default=-1)
-        if tested >= len(self.features):
-            raise ValueError(f"the classifier tests feature {tested}, expected at most {len(self.features) - 1}")
-        if isinstance(self.classifier, LazyNeighbors) and self.classifier.n_features != len(self.features):
-            raise ValueError(
-                f"the neighbours have {self.classifier.n_features} features, expected {len(self.features)}"
-            )
+        self.classifier.require_features(len(self.features))
 
     @cached_property
     def channels(self) -> tuple[str, ...]:
@@ -192,15 +165,8 @@ class Procedure:
             f"time limit  {self.time_limit} ticks of {self.period:g} s",
             *self._feature_lines(),
         ]
-        if isinstance(self.classifier, Forest):
-            lines += ["", forest_text(self.classifier, [f.name for f in self.features])]
-        if isinstance(self.classifier, LazyNeighbors):
-            lines += ["", lazy_text(self.classifier, [f.name for f in self.features])]
-        if isinstance(self.classifier, Tree):
-            lines += ["", self.classifier.text([f.name for f in self.features], self.classes)]
-            if self.classifier.calibration is not None:
-                lines += ["", f"calibrated  {self.classifier.calibration.text()}"]
-        return "\n".join(lines)
+        text = self.classifier.text([feature.name for feature in self.features], self.classes)
+        return "\n".join([*lines, "", text] if text else lines)
 
     def _feature_lines(self) -> list[str]:
         """Features with their costs; of many, the channels."""
@@ -226,7 +192,8 @@ class Procedure:
     @cached_property
     def packed(self) -> bytes:
         """The content of the model file."""
-        header: dict[str, Any] = {
+        kind, parts = self.classifier.word, self.classifier.to_file()
+        header = {
             "features": [feature.name for feature in self.features],
             "classes": list(self.classes),
             "confidence": self.confidence,
@@ -234,22 +201,16 @@ class Procedure:
             "period": self.period,
             "max_silence": self.max_silence,
             "about": self.about,
+            "classifier": kind,
+            **parts.header,
         }
         arrays = _cost_arrays("costs", self.costs)
         if self.offered is not None:
             arrays |= _cost_arrays("offered", self.offered)
-        if isinstance(self.classifier, Tree):
-            tables = self.classifier.to_json()
-            header |= {"classifier": "tree", "laplace": tables.pop("laplace")}
-            arrays |= {f"tree.{name}": np.array(table) for name, table in tables.items()}
-            return container.pack(KIND, VERSION, header, arrays)
-        for word, kind in _AS_ARRAYS.items():
-            if isinstance(self.classifier, kind):
-                arrays |= {f"{word}.{name}": array for name, array in self.classifier.to_arrays().items()}
-                return container.pack(KIND, VERSION, {**header, "classifier": word}, arrays)
-        model = self.classifier.dump()  # type: ignore[attr-defined]  # the other kind is an OnlineClassifier
-        header |= {"classifier": "river", "identity": container.digest(model)}
-        return container.pack(KIND, VERSION, header, arrays, **{RIVER: model})
+        arrays |= {f"{kind}.{name}": array for name, array in parts.arrays.items()}
+        return container.pack(
+            KIND, VERSION, header, arrays, **{f"{kind}.{name}": data for name, data in parts.sealed.items()}
+        )
 
     @classmethod
     def load(cls, path: str | Path, kinds: Sequence[Kind] = (), *, trust: bool = False) -> Self:
@@ -276,19 +237,14 @@ class Procedure:
         except OSError as error:
             raise ModelError(f"{path} cannot be read: {error.strerror}") from error
         header, arrays, sealed = container.unpack(data, KIND, VERSION, str(path))
-        check_header(header, path)
+        kind = check_header(header, path)
         try:
             features = tuple(_feature(name, (*fx.KINDS, *kinds), path) for name in header["features"])
             classes = tuple(str(c) for c in header["classes"])
-            if header["classifier"] == "river":
-                classifier = _load_river(header, sealed, path, classes, trust=trust)
-            elif header["classifier"] in _AS_ARRAYS:
-                classifier = _load_arrays(header["classifier"], arrays, path)
-            else:
-                classifier = _load_tree(header, arrays, path)
+            parts = _parts_of(kind, header, arrays, sealed)
             procedure = cls(
                 features,
-                classifier,
+                _load_classifier(kind, parts, header["features"], classes, path, trust=trust),
                 classes,
                 _read_costs("costs", arrays),
                 float(header["confidence"]),
@@ -313,40 +269,34 @@ def _feature(name: str, kinds: Sequence[Kind], path: str | Path) -> Feature:
     return fx.get(name, kinds)
 
 
-def _load_tree(header: dict[str, Any], arrays: container.Arrays, path: str | Path) -> Tree:
-    tables: dict[str, Any] = {name: array.tolist() for name, array in _part("tree.", arrays).items()}
-    try:
-        return Tree.from_json({**tables, "laplace": header["laplace"]})
-    except ModelError as error:
-        raise ModelError(f"{path} is damaged: {error}") from error
+def _parts_of(
+    kind: type[Classifier], header: Mapping[str, Any], arrays: container.Arrays, sealed: Mapping[str, bytes]
+) -> FileParts:
+    """The parts of a file that are its classifier's."""
+    prefix = f"{kind.word}."
+    return FileParts(
+        {name: header[name] for name in kind.header_fields},
+        {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)},
+        {name.removeprefix(prefix): data for name, data in sealed.items() if name.startswith(prefix)},
+    )
 
 
-def _load_arrays(word: str, arrays: container.Arrays, path: str | Path) -> Classifier:
-    try:
-        return _AS_ARRAYS[word].from_arrays(_part(f"{word}.", arrays))
-    except ModelError as error:
-        raise ModelError(f"{path} is damaged: {error}") from error
-
-
-def _part(prefix: str, arrays: container.Arrays) -> container.Arrays:
-    """The arrays whose names begin so, by the rest of their names."""
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-
-
-def _load_river(
-    header: dict[str, Any], sealed: dict[str, bytes], path: str | Path, classes: tuple[str, ...], *, trust: bool
+def _load_classifier(
+    kind: type[Classifier],
+    parts: FileParts,
+    names: Sequence[str],
+    classes: Sequence[str],
+    path: str | Path,
+    *,
+    trust: bool,
 ) -> Classifier:
-    if not trust:
+    if kind.pickled and not trust:
         raise ModelError(
-            f"{path} holds a pickled River model, and unpickling runs whatever code is in it; "
+            f"{path} holds a pickled {kind.pickled}, and unpickling runs whatever code is in it; "
             "load it with trust=True (--trust) if you trust where the file came from"
         )
-    from streamfs.classifiers.online import OnlineClassifier  # noqa: PLC0415 - River is loaded only where it serves
-
-    if RIVER not in sealed:
-        raise ModelError(f"{path} is damaged: it has no {RIVER}")
     try:
-        return OnlineClassifier.load(sealed[RIVER], header["identity"], header["features"], classes)
+        return kind.from_file(parts, names, classes)
     except ModelError as error:
         raise ModelError(f"{path} is damaged: {error}") from error
 

@@ -6,13 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array, Feature, channels_of
-from streamfs.classifiers.lazy import LazyNeighbors
-from streamfs.procedure.procedure import Classifier
+from streamfs.classifiers.classifier import Classifier
 
 Flags = npt.NDArray[np.bool_]
 
 
-class Asking:
+class RequestedChannels:
     """Tells, of features' newest values, which features a lazy classifier still asks for, and which channels.
 
     A channel that no asked feature reads is shown to none: a sample has NaN there, by which the features that read
@@ -20,7 +19,7 @@ class Asking:
 
     Parameters
     ----------
-    classifier : LazyNeighbors
+    classifier : Classifier
         Whether it asks for a feature depends on that feature's value alone.
     features : sequence of Feature
         What it reads, in order.
@@ -32,20 +31,20 @@ class Asking:
     a value in each of its channels, that is, all of these were asked for before.
     """
 
-    def __init__(self, classifier: LazyNeighbors, features: Sequence[Feature]) -> None:
+    def __init__(self, classifier: Classifier, features: Sequence[Feature]) -> None:
         self._classifier = classifier
         channels = channels_of(features)
         reads = [[channel in feature.columns for channel in channels] for feature in features]
         self._reads = np.array(reads, dtype=np.bool_).reshape(len(features), len(channels))
 
     @classmethod
-    def of(cls, classifier: Classifier, features: Sequence[Feature]) -> "Asking | None":
+    def of(cls, classifier: Classifier, features: Sequence[Feature]) -> "RequestedChannels | None":
         """What a classifier asks for; None for one that always reads all its features."""
-        return cls(classifier, features) if isinstance(classifier, LazyNeighbors) else None
+        return cls(classifier, features) if classifier.releases_features else None
 
     def features(self, values: Array) -> Flags:
         """Features that are asked for after these newest values, both of shape (n_rows, n_features)."""
-        return self._classifier.asks(values)
+        return self._classifier.requests(values)
 
     def channels(self, values: Array) -> Flags:
         """Channels that are asked for after these newest values, shape (n_rows, n_channels)."""

@@ -7,11 +7,11 @@ import numpy as np
 
 from feature_extractors.base import Feature
 from streamfs.classifiers.c45 import C45Classifier
+from streamfs.classifiers.classifier import Classifier
 from streamfs.classifiers.extra_trees import ExtraTreesClassifier
 from streamfs.data.feature_table import FeatureTable, tabulate
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
-from streamfs.procedure.procedure import Classifier
 from streamfs.relief import position_grid
 from streamfs.training.subset_size import Learn
 

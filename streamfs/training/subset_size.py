@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.base.progress import Progress
+from streamfs.classifiers.classifier import Classifier
 from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers, Labels
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.trajectories import Trajectories
-from streamfs.procedure.procedure import Classifier
 
 TOLERANCE = 0.02
 """How much accuracy and completeness may stay behind the best for the sake of cost."""

@@ -7,6 +7,7 @@ import runpy
 
 import numpy as np
 import pytest
+from helpers.own_classifier import Opaque
 from helpers.procedures import labelled_streams, mean_procedure, step_tree
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,23 +20,12 @@ from streamfs import Costs, Engine, Procedure, evaluate, train
 from streamfs.base import growable_array as growth
 from streamfs.classifiers import _evaluate
 from streamfs.classifiers.tree import Tree
-from streamfs.engine import _arena as _plan
+from streamfs.engine import _arena
 from streamfs.engine.engine import DECIDED, FREE, OPEN, WAITING
 from streamfs.errors import ModelError
 
 NAN = float("nan")
 FAR = 2**40
-
-
-class Plain:
-    """A tree of which the engine does not know that it is one."""
-
-    def __init__(self, tree):
-        self.probabilities, self.features_tested, self.n_classes = (
-            tree.probabilities,
-            tree.features_tested,
-            tree.n_classes,
-        )
 
 
 def random_tree(rng, n_features, n_classes=3, n_tests=8):
@@ -293,11 +283,11 @@ def test_a_snapshot_of_another_procedure_or_a_damaged_one_is_refused():
 def test_a_snapshot_whose_tables_do_not_fit_is_refused(name):
     engine = Engine(mean_procedure())
     engine.push_batch(["s", "t"], np.zeros(2), np.zeros((2, 1)))
-    header, arrays = engine.freeze()
+    header, arrays = engine.to_state()
     with pytest.raises(ModelError, match=rf"{name} of shape \(1.*, expected \(2"):
-        Engine.thaw(engine.procedure, header, {**arrays, name: arrays[name][:1]})
+        Engine.from_state(engine.procedure, header, {**arrays, name: arrays[name][:1]})
     with pytest.raises(ModelError, match="state of shape"):
-        Engine.thaw(engine.procedure, header, {**arrays, "state": arrays["state"][:, :4]})
+        Engine.from_state(engine.procedure, header, {**arrays, "state": arrays["state"][:, :4]})
 
 
 def frozen():
@@ -305,7 +295,7 @@ def frozen():
     engine = Engine(mean_procedure())
     engine.push_batch(["s", "gone", "t"], np.zeros(3), np.zeros((3, 1)))
     engine.close("gone")
-    return engine.freeze()
+    return engine.to_state()
 
 
 @pytest.mark.parametrize("writeable", [True, False])
@@ -314,7 +304,7 @@ def test_a_thawed_engine_shares_no_memory(writeable):
     for array in arrays.values():
         array.flags.writeable = writeable
     before = {name: array.tobytes() for name, array in arrays.items()}
-    one, other = (Engine.thaw(mean_procedure(), header, arrays) for _ in range(2))
+    one, other = (Engine.from_state(mean_procedure(), header, arrays) for _ in range(2))
     untouched = content(other)
     for i in range(100):
         one.push(f"new{i}", 0.0, [0.0])
@@ -338,7 +328,7 @@ def with_stream(field, value):
         ({"status": np.zeros((3, 0), np.int8)}, r"status of shape \(3, 0\), expected \(3,\)"),
         ({"status": np.array([2, 0, 2])}, "status is of int64, expected int8"),
         ({"status": [2, 0, 2]}, "status is of .*list"),
-        ({"streams": np.zeros((3, 0), _plan.STREAM)}, r"streams of shape \(3, 0\)"),
+        ({"streams": np.zeros((3, 0), _arena.STREAM)}, r"streams of shape \(3, 0\)"),
         ({"streams": np.zeros(3)}, "streams is of float64"),
         ({"state": np.zeros((3, 5), ">f8")}, "state is of >f8, expected float64"),
         (with_stream("tick", -1), "tick of row 2 is -1"),
@@ -357,7 +347,7 @@ def with_stream(field, value):
         ({"left": ["s"]}, "left are .* expected a dict"),
         ({"left": {"s": "1"}}, "counts '1'"),
         ({"floor": 2**70}, "counts 11805"),
-        ({"counters": dict.fromkeys(_plan.COUNTERS, 2**70)}, "counts 11805"),
+        ({"counters": dict.fromkeys(_arena.COUNTERS, 2**70)}, "counts 11805"),
         ({"counters": {"samples": 1}}, "has no not_finite"),
     ],
 )
@@ -366,7 +356,7 @@ def test_a_snapshot_that_no_engine_has_made_is_refused(change, message):
     for name, value in change.items():
         (arrays if name in arrays else header)[name] = value
     with pytest.raises(ModelError, match=f"the snapshot.*{message}"):
-        Engine.thaw(mean_procedure(), header, arrays)
+        Engine.from_state(mean_procedure(), header, arrays)
 
 
 @pytest.mark.parametrize("name", [*frozen()[0], *frozen()[1]])
@@ -374,7 +364,7 @@ def test_a_snapshot_that_lacks_a_part_is_refused(name):
     header, arrays = frozen()
     (arrays if name in arrays else header).pop(name)
     with pytest.raises(ModelError, match=f"the snapshot has no {name}"):
-        Engine.thaw(mean_procedure(), header, arrays)
+        Engine.from_state(mean_procedure(), header, arrays)
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
@@ -402,7 +392,7 @@ def test_streams_that_memory_does_not_suffice_for_leave_the_others_as_they_are(n
             engine.push("new", 0.0, [0.0])
     assert engine.streams == undisturbed.streams
     for name in ("state", "streams", "status"):
-        assert engine._plan.record[name][0] == engine._plan[name].ctypes.data
+        assert engine._arena.record[name][0] == engine._arena[name].ctypes.data
     names = [*(f"s{i}" for i in range(16)), *(f"new{i}" for i in range(50))]
     batch = names, np.ones(66), np.linspace(0.0, 2.0, 66)[:, np.newaxis]
     assert engine.push_batch(*batch) == undisturbed.push_batch(*batch)
@@ -413,7 +403,7 @@ def test_streams_that_memory_does_not_suffice_for_leave_the_others_as_they_are(n
 @pytest.mark.parametrize("shape", [(1, 2), (2, 2), (3, 1), (3, 3), (3, 0), (6,)])
 def test_an_answer_of_a_classifier_that_does_not_fit_is_refused_and_moves_no_stream(shape):
     tree, names = step_tree(), ["a", "b", "c"]
-    engine = Engine(dataclasses.replace(mean_procedure(), classifier=Plain(tree)))
+    engine = Engine(dataclasses.replace(mean_procedure(), classifier=Opaque(tree)))
     engine.push_batch(names, np.zeros(3), np.zeros((3, 1)))
     before = engine._state.tobytes(), engine._streams.tobytes(), engine._status.tobytes()
     engine.procedure.classifier.probabilities = lambda _values: np.full(shape, 0.5)
@@ -436,15 +426,15 @@ def test_an_answer_of_a_classifier_that_does_not_fit_is_refused_and_moves_no_str
         np.zeros(80),
     ],
 )
-def test_a_plan_holds_only_what_its_kernels_can_use(array):
+def test_an_arena_holds_only_what_its_kernels_can_use(array):
     engine = Engine(mean_procedure())
     for i in range(3):
         engine.row(f"s{i}")
-    held = engine._plan["state"]
+    held = engine._arena["state"]
     assert held.shape == (16, 5)
     with pytest.raises(TypeError, match=r"state is of .*expected float64 and at least"):
-        engine._plan.hold(state=array)
-    assert engine._plan["state"] is held
+        engine._arena.hold(state=array)
+    assert engine._arena["state"] is held
 
 
 @pytest.mark.parametrize(
@@ -457,12 +447,12 @@ def test_a_plan_holds_only_what_its_kernels_can_use(array):
         (_evaluate, "WAY", np.dtype([("feature", np.int64)])),
     ],
 )
-def test_kernels_that_were_compiled_for_another_layout_do_not_fit_the_plan(module, name, value, monkeypatch):
+def test_kernels_that_were_compiled_for_another_layout_do_not_fit_the_arena(module, name, value, monkeypatch):
     """For a type that it has not met numba compiles anew."""
-    same = runpy.run_path(_plan.__file__)["PLAN"]
+    same = runpy.run_path(_arena.__file__)["ARENA"]
     monkeypatch.setattr(module, name, value)
-    assert same == _plan.PLAN
-    assert runpy.run_path(_plan.__file__)["PLAN"] != same
+    assert same == _arena.ARENA
+    assert runpy.run_path(_arena.__file__)["ARENA"] != same
 
 
 @pytest.mark.parametrize("name", ["TASK_SIZE", "ROOM"])
@@ -533,7 +523,7 @@ def test_streams_that_come_again_in_a_batch_are_decided_as_one_sample_at_a_time(
     rng = np.random.default_rng(seed)
     procedure = random_procedure(rng)
     if not is_known:
-        procedure = dataclasses.replace(procedure, classifier=Plain(procedure.classifier))
+        procedure = dataclasses.replace(procedure, classifier=Opaque(procedure.classifier))
     names = [f"s{i}" for i in range(rng.choice([1, 3, 100]))]
     batches, singles = Engine(procedure), Engine(procedure)
     for engine in (batches, singles):
@@ -556,7 +546,7 @@ def test_a_tree_decides_within_the_compiled_pass_as_it_does_outside(seed):
     """Numeric and nominal tests, missing values, codes that it has not seen, late samples and time-outs."""
     rng = np.random.default_rng(seed)
     inside = random_procedure(rng)
-    engines = [Engine(inside), Engine(dataclasses.replace(inside, classifier=Plain(inside.classifier)))]
+    engines = [Engine(inside), Engine(dataclasses.replace(inside, classifier=Opaque(inside.classifier)))]
     n_streams = int(rng.choice([60, 90]))
     rows, times, samples = random_samples(rng, n_streams, 240)
     for engine in engines:
@@ -573,7 +563,7 @@ def test_a_tree_decides_within_the_compiled_pass_as_it_does_outside(seed):
 def test_a_row_without_a_stream_is_refused_with_the_whole_batch(row, is_known):
     procedure = mean_procedure()
     if not is_known:
-        procedure = dataclasses.replace(procedure, classifier=Plain(procedure.classifier))
+        procedure = dataclasses.replace(procedure, classifier=Opaque(procedure.classifier))
     engine = Engine(procedure)
     for name in ("a", "gone"):
         engine.push(name, 0.0, [0.0])

@@ -59,7 +59,7 @@ def episodes(core):
     """Where each stream stands: all that its engine knows of it."""
     standing = {}
     for model in core.roster.models:
-        header, arrays = model._engine.freeze()
+        header, arrays = model._engine.to_state()
         for row, stream in enumerate(header["names"]):
             if stream:
                 known = {name: array[row].tobytes() for name, array in arrays.items()}

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.own_classifier import Minimal
 from helpers.procedures import channels_procedure
 from helpers.records import Models, channels_told, command, content, ids, label, message, new_core, restored
 
@@ -192,7 +193,7 @@ def test_a_model_with_a_role_that_no_node_has_is_refused():
         rehearse(channels_procedure("a.x", "b.x"), core.roster)
 
 
-class Unsure:
+class Unsure(Minimal):
     """A classifier that has no probabilities to give."""
 
     n_classes = 2

@@ -16,7 +16,7 @@ from streamfs.data.feature_table import tabulate
 from streamfs.engine.engine import DECIDED
 from streamfs.errors import ModelError
 from streamfs.evaluation.trajectories import Trajectories
-from streamfs.procedure.requested_channels import Asking
+from streamfs.procedure.requested_channels import RequestedChannels
 
 NAN = float("nan")
 SEEDS = st.integers(0, 2**32)
@@ -30,7 +30,7 @@ def random_stream(rng, n_ticks, *, gaps=0.2):
 
 
 def content(engine):
-    return *(array.tobytes() for array in engine.freeze()[1].values()), engine.counters
+    return *(array.tobytes() for array in engine.to_state()[1].values()), engine.counters
 
 
 @given(SEEDS)
@@ -177,12 +177,12 @@ def test_a_feature_that_never_joins_is_not_asked_for_once_the_episode_has_begun(
 def test_a_snapshot_that_has_spent_what_cannot_be_is_refused(spent, message):
     engine = Engine(lazy_procedure("x", "y"))
     engine.push("s", 0.0, [0.5, 0.0])
-    header, arrays = engine.freeze()
+    header, arrays = engine.to_state()
     with pytest.raises(ModelError, match=message):
-        Engine.thaw(engine.procedure, header, {**arrays, "spent": np.array([spent])})
+        Engine.from_state(engine.procedure, header, {**arrays, "spent": np.array([spent])})
     del arrays["spent"]
     with pytest.raises(ModelError, match="has no spent"):
-        Engine.thaw(engine.procedure, header, arrays)
+        Engine.from_state(engine.procedure, header, arrays)
 
 
 @given(SEEDS)
@@ -233,7 +233,7 @@ def test_a_person_reads_when_a_feature_is_looked_at():
 
 def test_features_that_read_no_channel_ask_for_none():
     classifier = neighbours([[1.0], [9.0]] * 9, [0, 1] * 9, [0], n_neighbors=8)
-    asking = Asking(classifier, [fx.get("count()")])
+    asking = RequestedChannels(classifier, [fx.get("count()")])
     assert asking.channels(np.array([[3.0], [np.nan]])).shape == (2, 0)
     followed, asked = asking.replay(np.arange(1.0, 7.0).reshape(2, 3, 1))
     assert asked.all()

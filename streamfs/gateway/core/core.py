@@ -136,7 +136,7 @@ class Core:
         for part in (*parts, *(model.counters for model in self.roster.models)):
             counters.update(part)
         classifiers = (model.procedure.classifier for model in self.roster.models)
-        counters["classifier_failures"] = sum(getattr(c, "n_failures", 0) for c in classifiers)
+        counters["classifier_failures"] = sum(classifier.n_failures for classifier in classifiers)
         return counters
 
     def marks(self) -> list[Mark]:
@@ -197,7 +197,7 @@ class Core:
             "configuration": self.configuration.decode(),
         }
         classifiers = [model.procedure.classifier for model in self.roster.models]
-        sealed = {f"river{i}": c.dump() for i, c in enumerate(classifiers) if hasattr(c, "dump")}
+        sealed = {f"river{i}": kept for i, c in enumerate(classifiers) if (kept := c.dump()) is not None}
         sealed["drift"] = self.feedback.to_state()
         return lambda: container.pack(KIND, VERSION, header, arrays, **sealed)
 
@@ -234,7 +234,7 @@ class Core:
             bindings, options = understood(header["configuration"].encode(), procedures[-1].channels)
         for i, procedure in enumerate(procedures):
             if f"river{i}" in sealed:
-                procedure.classifier.restore(sealed[f"river{i}"])  # type: ignore[attr-defined]
+                procedure.classifier.restore(sealed[f"river{i}"])
         core = cls(procedures[-1], bindings, options, load)
         core.roster.restore(procedures, header, arrays)
         core._counters.clear()

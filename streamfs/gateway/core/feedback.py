@@ -84,9 +84,8 @@ class Feedback:
         probabilities = procedure.classifier.probabilities(values[None, :])[0]
         best = int(probabilities.argmax())
         predicted = procedure.classes[best] if probabilities[best] >= procedure.confidence else None
-        learn_one = getattr(procedure.classifier, "learn_one", None)
-        if learn_one is not None:
-            self.counters["labels_learnt"] += self._learn(learn_one, values, label)
+        if self._learn(procedure.classifier.learn_one, values, label):
+            self.counters["labels_learnt"] += 1
         if self._drift is None or procedure.digest != self._digest:
             return []
         return self._published(self._drift.labelled(predicted, label, record.arrival if time is None else time))

@@ -179,7 +179,7 @@ class ModelStreams:
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Copy the state into a JSON header and arrays."""
-        header, arrays = self._engine.freeze()
+        header, arrays = self._engine.to_state()
         return header, {**arrays, "slots": self._slots.copy()}
 
     @classmethod
@@ -188,7 +188,7 @@ class ModelStreams:
     ) -> Self:
         """Restore what `to_state` has copied."""
         model = cls(procedure)
-        model._engine = Engine.thaw(procedure, header, arrays)
+        model._engine = Engine.from_state(procedure, header, arrays)
         model._slots = arrays["slots"].copy()
         return model
 

@@ -1,0 +1,135 @@
+"""What every kind of classifier implements: procedures, engines, gateways and cards know no particular kind."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from streamfs.classifiers._evaluate import Array, Flags, FlatTree
+from streamfs.errors import ModelError
+
+HeaderFields = Mapping[str, tuple[tuple[type, ...], str]]
+"""Fields of a JSON header by name: their types, and the same in words."""
+
+
+class FileParts(NamedTuple):
+    """What a model file holds of a classifier.
+
+    Parameters
+    ----------
+    header : mapping of str to object
+        Fields of the file's JSON header.
+    arrays : mapping of str to ndarray
+        Arrays, by names without the classifier's word.
+    sealed : mapping of str to bytes
+        Parts in a format of the classifier's own, by names without its word.
+    """
+
+    header: Mapping[str, Any]
+    arrays: Mapping[str, npt.NDArray[Any]]
+    sealed: Mapping[str, bytes]
+
+
+class Classifier(ABC):
+    """A classifier in a procedure: from rows of features to probabilities, in a model file, and for a reader.
+
+    A new kind is a subclass that `register` is called with. What has a default need only be overridden by kinds
+    that differ: those that release features, train while they serve, or have a compiled form.
+
+    Attributes
+    ----------
+    word : str
+        The kind's name in the header of a model file, and the prefix of its arrays there.
+    header_fields : mapping
+        Fields that the kind adds to the header.
+    pickled : str
+        What a model file holds pickled, such as ``River model``: it is loaded on trust alone. Empty if nothing.
+    releases_features : bool
+        Whether a stream may cease to request a feature before it is decided.
+    n_classes : int
+        Number of classes.
+    n_failures : int
+        Rows for which it failed to answer.
+    """
+
+    word: ClassVar[str]
+    header_fields: ClassVar[HeaderFields] = MappingProxyType({})
+    pickled: ClassVar[str] = ""
+    releases_features: ClassVar[bool] = False
+    n_failures: int = 0
+
+    if TYPE_CHECKING:  # a field of some kinds, a property of others
+
+        @property
+        def n_classes(self) -> int:
+            """Number of classes."""
+
+    @abstractmethod
+    def probabilities(self, values: Array) -> Array:
+        """Return the probability of each class, shape (n_rows, n_classes), of feature rows (NaN: undefined)."""
+
+    @abstractmethod
+    def features_tested(self) -> tuple[int, ...]:
+        """Return the indices of the features that it reads, ascending."""
+
+    @abstractmethod
+    def to_file(self) -> FileParts:
+        """Return what a model file holds of it."""
+
+    @classmethod
+    @abstractmethod
+    def from_file(cls, parts: FileParts, feature_names: Sequence[str], classes: Sequence[str]) -> Self:
+        """Read what `to_file` returned.
+
+        Raises
+        ------
+        ModelError
+            If a part is missing, unknown or wrong.
+        """
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return a noun phrase for the model card, such as ``a decision tree with 5 leaves``."""
+
+    def text(self, feature_names: Sequence[str], class_names: Sequence[str]) -> str:  # noqa: ARG002 - for subclasses
+        """Return it as a person reads it; empty where there is nothing to read."""
+        return ""
+
+    def require_features(self, n_features: int) -> None:
+        """Raise ValueError unless it can read rows of `n_features` features."""
+        tested = max(self.features_tested(), default=-1)
+        if tested >= n_features:
+            raise ValueError(f"the classifier tests feature {tested}, expected at most {n_features - 1}")
+
+    def requests(self, values: Array) -> Flags:
+        """Return which features are still of interest after newest values, both of shape (n_rows, n_features)."""
+        return np.ones(values.shape, dtype=np.bool_)
+
+    def uncalibrated(self) -> "Classifier":
+        """Return it without its calibration; itself where it has none."""
+        return self
+
+    def flat_tree(self) -> FlatTree | None:
+        """Return the tree that an engine's compiled pass evaluates; None to be asked for probabilities."""
+        return None
+
+    def learn_one(self, values: Array, label: str) -> bool:  # noqa: ARG002 - for subclasses
+        """Train on a decision's features, shape (n_features,), and its true label; return whether it has."""
+        return False
+
+    def dump(self) -> bytes | None:
+        """Return what a gateway's snapshot keeps of it: what it was trained on while serving; None if nothing."""
+        return None
+
+    def restore(self, data: bytes) -> None:  # noqa: ARG002 - for subclasses
+        """Continue from what `dump` returned.
+
+        Raises
+        ------
+        ModelError
+            If it keeps nothing, or the bytes are not its own.
+        """
+        raise ModelError(f"the snapshot holds a {type(self).__name__}, which has no state")
