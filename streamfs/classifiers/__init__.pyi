@@ -1,7 +1,10 @@
 from .c45 import C45Classifier as C45Classifier
 from .calibration import Calibration as Calibration
+from .classifier import Classifier as Classifier
+from .classifier import FileParts as FileParts
 from .extra_trees import ExtraTreesClassifier as ExtraTreesClassifier
 from .forest import Forest as Forest
 from .kernel_density import KernelDensityClassifier as KernelDensityClassifier
+from .kinds import register as register
 from .neighbours import NeighborsClassifier as NeighborsClassifier
 from .online import OnlineClassifier as OnlineClassifier

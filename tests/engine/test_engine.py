@@ -91,7 +91,7 @@ def test_a_stream_is_decided_as_soon_as_its_confidence_suffices():
     assert decision.episode == 1
 
 
-@pytest.mark.parametrize("wrap", [lambda tree: tree, Plain], ids=["compiled", "plain"])
+@pytest.mark.parametrize("wrap", [lambda tree: tree, Opaque], ids=["compiled", "plain"])
 def test_the_first_class_is_decided_as_any_other(wrap):
     procedure = mean_procedure(confidence=0.8)
     engine = Engine(dataclasses.replace(procedure, classifier=wrap(procedure.classifier)))

@@ -1,0 +1,96 @@
+"""A kind of classifier that only this test knows: saved, loaded, served, trained further and described."""
+
+import numpy as np
+import pytest
+from helpers.own_classifier import Minimal, NearestMean, learn_nearest_mean
+from helpers.procedures import labelled_streams
+from helpers.records import Models, label, message, new_core, restored
+
+import feature_extractors as fx
+from streamfs import Costs, Engine, Procedure, StreamSet, evaluate, tabulate
+from streamfs.base import container
+from streamfs.classifiers import kinds, register
+from streamfs.errors import ModelError
+from streamfs.evaluation.model_card import facts, markdown
+from streamfs.gateway.core.bindings import Bindings
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch):
+    monkeypatch.setattr(kinds, "_KINDS", dict(kinds._KINDS))
+    register(NearestMean)
+
+
+@pytest.fixture
+def streams():
+    found = labelled_streams()
+    return StreamSet(found.values, found.labels, ["level", "x", "noise", "y"])
+
+
+@pytest.fixture
+def procedure(streams):
+    table = tabulate(streams, [fx.get("mean(level)"), fx.get("last(noise)")])
+    costs = Costs(np.ones(2))
+    return Procedure(table.features, learn_nearest_mean(table), streams.classes, costs, 0.9, time_limit=9)
+
+
+def test_it_is_saved_and_loaded(procedure, streams, tmp_path):
+    procedure.save(tmp_path / "m.streamfs")
+    loaded = Procedure.load(tmp_path / "m.streamfs")
+    assert isinstance(loaded.classifier, NearestMean)
+    assert loaded.digest == procedure.digest
+    assert evaluate(loaded, streams).decisions == evaluate(procedure, streams).decisions
+    assert evaluate(loaded, streams).completeness == 1.0
+
+
+def test_its_header_is_validated(procedure, tmp_path):
+    header, arrays, sealed = container.unpack(procedure.packed, "model", 1, "it")
+    data = container.pack("model", 1, {**header, "sure": "very"}, arrays, **sealed)
+    (tmp_path / "m.streamfs").write_bytes(data)
+    with pytest.raises(ModelError, match="sure is 'very', expected a number"):
+        Procedure.load(tmp_path / "m.streamfs")
+
+
+def test_a_kind_that_is_not_registered_is_refused_by_its_word(procedure, tmp_path, monkeypatch):
+    procedure.save(tmp_path / "m.streamfs")
+    monkeypatch.delitem(kinds._KINDS, "nearest-mean")
+    with pytest.raises(ModelError, match="'nearest-mean', expected tree, forest, river or neighbours"):
+        Procedure.load(tmp_path / "m.streamfs")
+
+
+def test_a_word_that_is_taken_is_refused():
+    class Other(Minimal):
+        word = "tree"
+
+    with pytest.raises(ValueError, match="word is 'tree', expected one that is not taken"):
+        register(Other)
+
+
+def test_an_engine_serves_it_through_a_snapshot(procedure):
+    engine = Engine(procedure)
+    assert engine.push("s", 0.0, [0.0, np.nan]) is None
+    engine = Engine.restore(procedure, engine.snapshot())
+    assert engine.push("s", 1.0, [0.0, 0.0]).label == "calm"
+
+
+def test_a_gateway_serves_it_trains_it_further_and_keeps_it_in_snapshots(procedure, tmp_path):
+    procedure.save(tmp_path / "m.streamfs")
+    core, _ = new_core(Models(procedure), Bindings.single(["level", "noise"], ["a"]), lateness=0.0)
+    readings = [message("a", 0.0, 0.0, channel=channel) for channel in ("level", "noise")]
+    decided = core.take([*readings, message("a", 5.0, 0.0, channel="level")]).decisions
+    assert [decision.label for decision in decided] == ["calm"]
+    core.take([label("a", "calm", 6.0)])
+    assert core.counters["labels_learnt"] == 1
+    assert procedure.classifier.counts.tolist() == [1.0, 2.0]
+    fresh = Procedure.load(tmp_path / "m.streamfs")
+    again = restored(core, Models(fresh))
+    assert fresh.classifier.counts.tolist() == [1.0, 2.0]
+    np.testing.assert_array_equal(fresh.classifier.means, procedure.classifier.means)
+    procedure.classifier.n_failures = 7
+    assert (core.counters["classifier_failures"], again.counters["classifier_failures"]) == (7, 0)
+
+
+def test_a_person_reads_it(procedure):
+    assert procedure.text().splitlines()[-2].startswith("busy: {'mean(level)': ")
+    assert facts(procedure)["classifier"] == "the nearest of 2 class means"
+    assert "Classified by the nearest of 2 class means." in markdown(procedure)
