@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 MODELS = (*LEARNERS, *NAMED)
 """Models by name."""
 
+OWN_LEARNERS: dict[str, Learn] = {}
+"""What `register_learner` was called with, by name."""
+
 
 def train(
     streams: StreamSet,
@@ -50,7 +53,7 @@ def train(
     select: str | MakeSelector | None = "streamrelief",
     n_features: int | None = None,
     positions: npt.ArrayLike | None = None,
-    model: "str | QuerySensitiveNeighbors | RiverClassifier | None" = None,
+    model: "str | QuerySensitiveNeighbors | RiverClassifier | Learn | None" = None,
     min_leaf: float = 2,
     seed: int = 0,
     progress: Progress | None = None,
@@ -85,10 +88,11 @@ def train(
     positions : array_like of int, optional
         Ticks at which weights are computed, and of which neighbours store the rows; by default at most 12, evenly
         spread.
-    model : str, QuerySensitiveNeighbors or river.base.Classifier, optional
+    model : str, QuerySensitiveNeighbors, river.base.Classifier or callable, optional
         What to fit: ``"c45"``, a tree, the default; ``"extra-trees"``, a forest; ``"qsfs1"`` or ``"qsfs2"``,
         neighbours that request some channels only while a stream is unusual, as few as can reach the confidence;
-        such neighbours with parameters of your own; or a River classifier.
+        such neighbours with parameters of your own; a River classifier; or a function from a `FeatureTable` to a
+        `Classifier`, given itself or by the name under which `register_learner` was called.
     min_leaf : float
         Least number of streams in a leaf of a tree.
     seed : int
@@ -175,6 +179,26 @@ def train(
     return with_card(procedure, streams, pricing)
 
 
+def register_learner(name: str, learn: Learn) -> None:
+    """Let `train` fit a model of your own by its name.
+
+    Parameters
+    ----------
+    name : str
+        What `train(model=...)` is given.
+    learn : callable
+        Fits a classifier to a `FeatureTable`.
+
+    Raises
+    ------
+    ValueError
+        If the name belongs to another model.
+    """
+    if name in MODELS or OWN_LEARNERS.get(name, learn) is not learn:
+        raise ValueError(f"name is {name!r}, expected one that is not taken")
+    OWN_LEARNERS[name] = learn
+
+
 def _check(confidence: float, n_features: int | None, n_offered: int, *, ranked: bool) -> None:
     """Refuse a confidence or a number of features that is out of range.
 
@@ -192,7 +216,7 @@ def _check(confidence: float, n_features: int | None, n_offered: int, *, ranked:
 
 
 def _learner(
-    model: "str | QuerySensitiveNeighbors | RiverClassifier | None",
+    model: "str | QuerySensitiveNeighbors | RiverClassifier | Learn | None",
     min_leaf: float,
     confidence: float,
     n_classes: int,
@@ -209,6 +233,9 @@ def _learner(
     TrainingError
         If neighbours cannot reach the confidence.
     """
+    model = OWN_LEARNERS.get(model, model) if isinstance(model, str) else model
+    if callable(model):
+        return model
     if isinstance(model, str) and model not in MODELS:
         raise ValueError(f"model is {model!r}, expected one of {', '.join(MODELS)}, or a classifier")
     if isinstance(model, str) and model in NAMED:

@@ -410,7 +410,7 @@ def test_the_command_keeps_the_model_and_trusts_no_pickle(streams, tmp_path):
     model = tmp_path / "r.streamfs"
     train(streams, features=[fx.get("mean(a.level)")], model=GaussianNB()).save(model)
     run = CliRunner().invoke
-    assert "would be written over it" in run(card_command, [str(model), "-o", str(model)]).stderr
+    assert "which it would overwrite" in run(card_command, [str(model), "-o", str(model)]).stderr
     assert isinstance(run(card_command, [str(model)]).exception, ModelError)
     assert "GaussianNB of River" in run(card_command, [str(model), "--trust"]).stdout
 

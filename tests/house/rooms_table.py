@@ -70,7 +70,6 @@ ROOMS = {
             "training",
             "evaluation",
             "selection",
-            "procedure",
             "relief",
             "classifiers",
             "costs",

@@ -1,4 +1,4 @@
-"""A kind of classifier that only this test knows: saved, loaded, served, trained further and described."""
+"""A kind of classifier that only this test knows: trained, saved, loaded, served, updated and described."""
 
 import numpy as np
 import pytest
@@ -6,19 +6,21 @@ from helpers.own_classifier import Minimal, NearestMean, learn_nearest_mean
 from helpers.procedures import labelled_streams
 from helpers.records import Models, label, message, new_core, restored
 
-import feature_extractors as fx
-from streamfs import Costs, Engine, Procedure, StreamSet, evaluate, tabulate
+from streamfs import Engine, Procedure, StreamSet, evaluate, tabulate, train
 from streamfs.base import container
 from streamfs.classifiers import kinds, register
 from streamfs.errors import ModelError
 from streamfs.evaluation.model_card import facts, markdown
 from streamfs.gateway.core.bindings import Bindings
+from streamfs.training import register_learner
 
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
     monkeypatch.setattr(kinds, "_KINDS", dict(kinds._KINDS))
+    monkeypatch.setattr("streamfs.training.cost_aware.OWN_LEARNERS", {})
     register(NearestMean)
+    register_learner("nearest-mean", learn_nearest_mean)
 
 
 @pytest.fixture
@@ -29,9 +31,17 @@ def streams():
 
 @pytest.fixture
 def procedure(streams):
-    table = tabulate(streams, [fx.get("mean(level)"), fx.get("last(noise)")])
-    costs = Costs(np.ones(2))
-    return Procedure(table.features, learn_nearest_mean(table), streams.classes, costs, 0.9, time_limit=9)
+    return train(streams, features=["mean(level)", "last(noise)"], select=None, model="nearest-mean", time_limit=9)
+
+
+def test_it_is_trained_by_name_or_as_an_object(procedure, streams):
+    names = [feature.name for feature in procedure.features]
+    given = train(streams, features=names, select=None, model=learn_nearest_mean, time_limit=9)
+    assert given.digest == procedure.digest
+    table = tabulate(streams, procedure.features)
+    np.testing.assert_array_equal(procedure.classifier.means, learn_nearest_mean(table).means)
+    with pytest.raises(ValueError, match="name is 'c45', expected one that is not taken"):
+        register_learner("c45", learn_nearest_mean)
 
 
 def test_it_is_saved_and_loaded(procedure, streams, tmp_path):
