@@ -80,7 +80,7 @@ def recover(
         if state.log.start > 0:
             raise LogError(
                 f"{state.journal.path} has no snapshot that can be used, and the log starts at record "
-                f"{state.log.start}, expected 0: what was before it is released"
+                f"{state.log.start}, expected 0: earlier ones are released"
             )
         core = _begin(state, procedure, bindings, options, load)
     effects = Effects()

@@ -18,11 +18,11 @@ _log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-_LAST = 0.5  # seconds for the thread to end once it has given up
+_LAST = 0.5  # seconds for the thread to end once told to give up
 
 
 class _GivenUpError(Exception):
-    """The committer was stopped while the disk did not take a commit."""
+    """The committer was stopped while the disk rejected a commit."""
 
 
 class Commit(NamedTuple):
@@ -44,17 +44,7 @@ class Commit(NamedTuple):
 
 
 class Done(NamedTuple):
-    """A commit that is durable.
-
-    Parameters
-    ----------
-    n_messages : int
-        Messages to acknowledge.
-    numbers : list of int
-        Those of the entry's publications in the outbox.
-    commit : Commit
-        The commit as it was submitted.
-    """
+    """A durable commit: messages to acknowledge, its publications' numbers in the outbox, the commit itself."""
 
     n_messages: int
     numbers: list[int]
@@ -62,29 +52,27 @@ class Done(NamedTuple):
 
 
 class Committer:
-    """Appends the records of a commit to the log, makes them durable, and commits its entry to the journal.
+    """Append the records of a commit to the log, make them durable, and commit its entry to the journal.
 
-    One commit at a time. What fails because the disk is full or failing is tried again, ever more slowly, until it
-    succeeds or the committer is stopped; what had succeeded before is not repeated. After a snapshot the log lets
-    go of what is no longer needed.
+    One commit at a time. A step that fails because the disk is full or failing is retried, ever more slowly, until
+    it succeeds or the committer is stopped; earlier steps are not repeated. After a snapshot the log releases what
+    is no longer needed.
 
     Parameters
     ----------
-    log : Log
-        Used by the committer alone from now on.
-    journal : Journal
-        Committed to by the committer alone from now on.
+    log, journal : Log and Journal
+        Written by the committer alone from now on.
     on_done : callable
-        Called from the committer's thread whenever `done` has something to say.
+        Called from the committer's thread whenever `done` has a result.
     retry : tuple of float
-        Seconds to wait before the first repetition, and at most before a later one.
+        Seconds before the first retry, and the maximum before later ones.
 
     Attributes
     ----------
     counters : Counter of str
         ``commits``, ``committed_records``, ``commit_failures`` and ``release_failures``.
     fsync_seconds : float
-        Time spent on making the log durable.
+        Time spent making the log durable.
     is_storing : bool
         False while the last attempt has failed.
 
@@ -125,38 +113,21 @@ class Committer:
         self._thread.start()
 
     def submit(self, commit: Commit) -> None:
-        """Hand over a commit; returns at once.
-
-        Raises
-        ------
-        ValueError
-            If one is under way, or the committer is stopped.
-        """
+        """Hand over a commit without waiting; raise a ValueError if one is under way or it is stopped."""
         if self.is_busy or self._is_stopped:
             raise ValueError(f"the committer is {'busy' if self.is_busy else 'stopped'}, expected an idle one")
         self.is_busy = True
         self._waiting.put(commit)
 
     def done(self) -> list[Done]:
-        """Return the commits that have become durable since the last call; never waits.
-
-        Raises
-        ------
-        Exception
-            Whatever has ended the committer other than a disk that may recover.
-        """
+        """Return the commits that are newly durable, without waiting; raise what has ended the thread."""
         done = [self._done.popleft() for _ in range(len(self._done))]
         if self._error is not None and not done:
             raise self._error
         return done
 
     def stop(self, timeout: float) -> bool:
-        """Wait for the commit under way, and end the thread; one that the disk does not take is given up at last.
-
-        Parameters
-        ----------
-        timeout : float
-            Seconds to wait.
+        """Wait up to `timeout` seconds for the commit under way, and end the thread; then give the commit up.
 
         Returns
         -------
@@ -186,7 +157,7 @@ class Committer:
             self._on_done()
 
     def _store(self, commit: Commit) -> list[int]:
-        """Make a commit durable; return the numbers of its publications."""
+        """Make a commit durable; return its publications' numbers."""
         position = self._attempt(lambda: self._log.append(commit.records))
         self._attempt(self._sync)
         numbers: list[int] = []
@@ -206,7 +177,7 @@ class Committer:
             self.fsync_seconds += perf_counter() - before
 
     def _attempt(self, step: Callable[[], Result]) -> Result:
-        """Do a step until the disk takes it."""
+        """Retry a step until the disk accepts it."""
         delay, longest = self._retry
         while True:
             try:
@@ -219,7 +190,7 @@ class Committer:
             delay = min(2 * delay, longest)
 
     def _release(self) -> None:
-        """Let the log go of what no snapshot needs; what cannot go now goes after a later one."""
+        """Release what no snapshot needs from the log; on failure the next snapshot tries again."""
         try:
             self._log.release(self._journal.oldest_snapshot_position)
         except StorageError as error:
@@ -230,4 +201,4 @@ class Committer:
         text = str(error)
         if text not in self._logged:
             self._logged.add(text)
-            _log.error("%s (tried again until it succeeds; further times are only counted)", text)
+            _log.error("%s (retried until it succeeds; repetitions are only counted)", text)

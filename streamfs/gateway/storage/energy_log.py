@@ -1,4 +1,4 @@
-"""The energy log: JSON lines of what was spent."""
+"""The energy log: JSON lines."""
 
 from collections.abc import Iterable
 from os import PathLike
@@ -12,13 +12,7 @@ from streamfs.errors import StreamfsError
 
 
 class EnergyLog:
-    """A file of JSON lines that is appended to.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    """
+    """A file of JSON lines to append to."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self._path = Path(path)
@@ -33,13 +27,7 @@ class EnergyLog:
         self._file.close()
 
     def write(self, lines: Iterable[dict[str, Any]]) -> None:
-        """Append lines.
-
-        Raises
-        ------
-        StreamfsError
-            If the file cannot be written.
-        """
+        """Append lines; raise a StreamfsError if the file cannot be written."""
         try:
             for line in lines:
                 self._file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))

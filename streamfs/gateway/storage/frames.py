@@ -1,4 +1,4 @@
-"""Records as they stand on disk: in frames, each with a checksum, so that a torn or damaged one is noticed."""
+"""Frames: records on disk, each group with a checksum, so that a torn or damaged one is noticed."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -9,28 +9,16 @@ from zlib import crc32
 
 from streamfs.gateway.core.records import Record
 
-MARK_BYTES = 4  # stand before each frame, and are drawn for each file: no payload looks like a frame
-_HEADER = Struct("<IIQI")  # checksum of all that follows, bytes of the body, first position, records
-_COVERED = 4  # byte of the header from which on the checksum covers it
+MARK_BYTES = 4  # before each frame, drawn at random for each file, so that no payload looks like a frame
+_HEADER = Struct("<IIQI")  # checksum of the rest, bytes of the body, first position, number of records
+_COVERED = 4  # byte of the header at which the checksum begins to cover it
 _MAX_BODY = 0xFFFF_FFFF  # bytes
 
 Text = TypeVar("Text", bytes, str)
 
 
 class Frame(NamedTuple):
-    """Records that were appended together.
-
-    Parameters
-    ----------
-    offset : int
-        Where in its file its mark starts, in bytes.
-    first : int
-        Position of its first record.
-    n_records : int
-        How many there are.
-    body : bytes
-        The records, packed.
-    """
+    """Records that were appended together: the byte offset of the mark, the first position, the packed body."""
 
     offset: int
     first: int
@@ -39,12 +27,12 @@ class Frame(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Where in its file it ends, in bytes."""
+        """Byte offset of the frame's end."""
         return self.offset + MARK_BYTES + _HEADER.size + len(self.body)
 
     @property
     def position(self) -> int:
-        """Position after its last record."""
+        """Position after the last record."""
         return self.first + self.n_records
 
     def records(self) -> Iterator[Record]:
@@ -60,21 +48,14 @@ class Frame(NamedTuple):
 
 
 def pack_frame(first: int, records: Sequence[Record]) -> bytes:
-    """Pack records into a frame, without its mark.
+    """Pack records, at least one, into a frame without its mark; `first` is the position of the first.
 
-    Kinds, arrivals and lengths stand side by side, and then payloads, topics and content types.
-
-    Parameters
-    ----------
-    first : int
-        Position of the first record.
-    records : sequence of Record
-        At least one.
+    Kinds, arrivals and lengths are stored side by side, then payloads, topics and content types.
 
     Raises
     ------
     ValueError
-        If a kind is not from 0 to 255, or all of them together fill more than 4 GiB.
+        If a kind is not from 0 to 255, or the records fill more than 4 GiB.
     """
     kinds, arrivals, topics, payloads, content_types = zip(*records, strict=True)
     if not 0 <= min(kinds) <= max(kinds) <= 255:
@@ -90,7 +71,7 @@ def pack_frame(first: int, records: Sequence[Record]) -> bytes:
 
 
 def read_frame(file: IO[bytes], mark: bytes) -> Frame | None:
-    """Read the frame that starts where the file stands; None if no whole one does."""
+    """Read the frame at the file's position; None if there is no whole one."""
     offset = file.tell()
     if file.read(MARK_BYTES) != mark:
         return None

@@ -1,9 +1,10 @@
-"""The journal: what has come of the records, committed in transactions: decisions, the outbox, snapshots."""
+"""The journal: decisions, the outbox, energy and snapshots, committed in transactions."""
 
 import hashlib
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ from streamfs.gateway.storage.journal_reader import JournalReader
 from streamfs.gateway.storage.journal_schema import check_whole, migrate, undoing, using, version_of
 from streamfs.procedure.procedure import Decision
 
-_N_SNAPSHOTS = 2  # the newest, and one to fall back on
-_WAL_BYTES = 64 * 2**20  # to which the write-ahead log shrinks again after a large snapshot
+_N_SNAPSHOTS = 2  # the newest, and one as a fallback
+_WAL_BYTES = 64 * 2**20  # size to which the write-ahead log shrinks after a large snapshot
 
 _PRUNING = (
     "DELETE FROM decisions WHERE number <= (SELECT number FROM decisions ORDER BY number DESC LIMIT 1 OFFSET ?)",
@@ -44,9 +45,9 @@ class Entry:
     confirmed : list of int
         Numbers of publications that the broker has confirmed: they leave the outbox.
     snapshot : bytes or callable, optional
-        The state after the records up to ``position``, or what makes it.
+        The state after the records before `position`, or a function that returns it.
     marks : list of tuple of str, str, int and float
-        Sequence marks, which replace those of the snapshot before; without a snapshot they are not written.
+        Sequence marks, which replace those of the previous snapshot; written with a snapshot only.
     """
 
     position: int = 0
@@ -63,26 +64,26 @@ class Entry:
         return self.snapshot is None and not (self.decisions or self.publications or self.energy or self.confirmed)
 
     def packed_snapshot(self) -> bytes | None:
-        """Return the snapshot, made now if it is a callable."""
+        """Return the snapshot, calling it if it is a function."""
         return self.snapshot() if callable(self.snapshot) else self.snapshot
 
 
 class Journal(JournalReader):
-    """The journal of one gateway; it commits from one thread, and is read from any.
+    """The journal of one gateway: written by one thread, read by any.
 
     Parameters
     ----------
     path : path
-        The SQLite file; made if it is not there, and brought to the version of today if it is older.
+        The SQLite file; created if needed, and migrated if it is older.
     decisions_kept : int
-        How many decisions, and how many lines of the energy log, are kept at least.
+        Minimum number of decisions, and of lines of the energy log, to keep.
 
     Attributes
     ----------
     position : int
         Position in the log up to which outputs are committed.
     oldest_snapshot_position : int
-        Position from which on the log is needed: that of the last but one snapshot; 0 before there are two.
+        Position from which the log is needed: that of the older snapshot; 0 before there are two.
     n_outbox : int
         Publications that the broker has not confirmed.
     repeated_decisions : int
@@ -91,7 +92,7 @@ class Journal(JournalReader):
     Raises
     ------
     StateError
-        If the file is no journal, is damaged, or a newer streamfs has written it.
+        If the file is not a journal, is damaged, or was written by a newer streamfs.
     StorageError
         If it cannot be written.
 
@@ -111,7 +112,7 @@ class Journal(JournalReader):
         if decisions_kept < 1:
             raise ValueError(f"decisions_kept is {decisions_kept}, expected at least 1")
         self._kept = decisions_kept
-        self._until_pruning = 0  # rows that may still come before older ones are removed
+        self._until_pruning = 0  # rows that may be added before older ones are removed
         with using(Path(path)):
             self._writer = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         try:
@@ -126,26 +127,16 @@ class Journal(JournalReader):
         self.oldest_snapshot_position = self._find_oldest_snapshot()
 
     def commit(self, entry: Entry) -> list[int]:
-        """Commit an entry, all of it or nothing, durably.
-
-        Parameters
-        ----------
-        entry : Entry
-            What to commit.
-
-        Returns
-        -------
-        list of int
-            The numbers of its publications in the outbox.
+        """Commit an entry durably, all of it or nothing; return its publications' numbers in the outbox.
 
         Raises
         ------
         StorageError
-            If the disk is full or failing: then nothing is committed, and the same may be committed again.
+            If the disk is full or failing: then nothing is committed, and the same entry may be committed again.
         StateError
             If the file is damaged.
         ValueError
-            If the position is before what is committed already.
+            If the position is before the committed one.
         """
         if entry.position < self.position:
             raise ValueError(f"position is {entry.position}, expected at least {self.position}")
@@ -185,25 +176,12 @@ class Journal(JournalReader):
         migrate(self._writer, path)
 
     def _add_decisions(self, decisions: Sequence[Decision]) -> int:
-        """Add decisions; return how many were there already."""
+        """Add decisions; return how many were known already."""
+        columns = ("stream", "episode", "label", "confidence", "tick", "cost", "reason", "time")
         added = self._writer.executemany(
-            """
-            INSERT INTO decisions (stream, episode, label, confidence, tick, cost, reason, time)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (stream, episode) DO NOTHING
-            """,
-            (
-                (
-                    made.stream,
-                    made.episode,
-                    made.label,
-                    made.confidence,
-                    made.tick,
-                    made.cost,
-                    made.reason,
-                    made.time,
-                )
-                for made in decisions
-            ),
+            f"INSERT INTO decisions ({', '.join(columns)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608 - ours
+            "ON CONFLICT (stream, episode) DO NOTHING",
+            map(attrgetter(*columns), decisions),
         )
         return len(decisions) - added.rowcount
 
@@ -213,7 +191,7 @@ class Journal(JournalReader):
         return self._writer.execute(query, row).lastrowid or 0
 
     def _remove_publications(self, numbers: Sequence[int]) -> int:
-        """Remove publications; return how many there were."""
+        """Remove publications; return how many were there."""
         rows = ((number,) for number in numbers)
         return self._writer.executemany("DELETE FROM outbox WHERE number = ?", rows).rowcount
 
@@ -222,7 +200,7 @@ class Journal(JournalReader):
         self._writer.executemany("INSERT INTO energy (line) VALUES (?)", rows)
 
     def _add_snapshot(self, position: int, state: bytes) -> None:
-        """Add a snapshot; damaged ones go, and all but the newest."""
+        """Add a snapshot; remove damaged ones and all but the newest."""
         self._writer.executemany("DELETE FROM snapshots WHERE number = ?", ((number,) for number in self._torn))
         self._writer.execute(
             "INSERT INTO snapshots (position, checksum, state) VALUES (?, ?, ?)",
@@ -242,7 +220,7 @@ class Journal(JournalReader):
         self._writer.executemany("INSERT INTO marks (node, channel, sequence, time) VALUES (?, ?, ?, ?)", rows)
 
     def _prune(self, until_pruning: int) -> int:
-        """Remove decisions and energy that are older than what is kept, now and then; return rows until then."""
+        """Remove decisions and energy beyond what is kept if it is time; return rows until the next time."""
         if until_pruning > 0:
             return until_pruning
         for query in _PRUNING:

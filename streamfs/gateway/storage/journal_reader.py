@@ -1,4 +1,4 @@
-"""Reading a journal: what a gateway has decided, still has to publish, and would start from."""
+"""Reading a journal: decisions, energy, the outbox, snapshots and sequence marks."""
 
 import hashlib
 import logging
@@ -20,22 +20,12 @@ _log = logging.getLogger(__name__)
 
 
 class JournalReader:
-    """Looks into a journal, also while a gateway writes it; from any thread.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-
-    Attributes
-    ----------
-    torn_snapshots : int
-        How many were found damaged.
+    """Read a journal, from any thread, also while a gateway writes it.
 
     Raises
     ------
     StateError
-        If the file is no journal, is damaged, or of another version.
+        If the file is not a journal, is damaged, or has another version.
     StorageError
         If it cannot be opened.
     """
@@ -63,31 +53,20 @@ class JournalReader:
 
     @property
     def torn_snapshots(self) -> int:
-        """How many snapshots were found damaged."""
+        """Number of snapshots that were found damaged."""
         return len(self._torn)
 
     def committed_position(self) -> int:
-        """Position up to which the records of the log have their outputs here."""
+        """Return the position in the log up to which outputs are committed."""
         return int(self._rows("SELECT position FROM progress")[0][0])
 
     def counts(self) -> dict[str, int]:
-        """How many rows each table has."""
+        """Return the number of rows of each table."""
         tables = ("decisions", "energy", "outbox", "snapshots", "marks")
         return {table: self._rows(f"SELECT count(*) FROM {table}")[0][0] for table in tables}  # noqa: S608 - ours
 
     def decisions(self, limit: int | None = None) -> list[dict[str, Any]]:
-        """Return the newest decisions that are kept, oldest first.
-
-        Parameters
-        ----------
-        limit : int, optional
-            How many at most; by default all.
-
-        Returns
-        -------
-        list of dict
-            As `streamfs.procedure.procedure.Decision.to_json` makes them.
-        """
+        """Return the newest `limit` decisions (by default all), oldest first, as `Decision.to_json` does."""
         names = ("id", "stream", "episode", "label", "confidence", "tick", "cost", "reason", "time")
         query = """
             SELECT stream || '/' || episode, stream, episode, label, confidence, tick, cost, reason, time
@@ -96,25 +75,12 @@ class JournalReader:
         return [dict(zip(names, row, strict=True)) for row in self._newest(query, limit)]
 
     def energy(self, limit: int | None = None) -> list[dict[str, Any]]:
-        """Return the newest lines of the energy log that are kept, oldest first."""
+        """Return the newest `limit` lines of the energy log (by default all), oldest first."""
         query = "SELECT line FROM energy ORDER BY number DESC LIMIT ?"
         return [orjson.loads(line) for (line,) in self._newest(query, limit)]
 
     def outbox(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Publication]]:
-        """Return what the broker has not confirmed yet, oldest first.
-
-        Parameters
-        ----------
-        after : int
-            Number of the last publication that is not wanted.
-        limit : int
-            How many at most.
-
-        Returns
-        -------
-        list of tuple of int and Publication
-            Each with its number, which is never given again.
-        """
+        """Return up to `limit` unconfirmed publications with numbers above `after`, oldest first."""
         rows = self._rows(
             "SELECT number, topic, payload, retain FROM outbox WHERE number > ? ORDER BY number LIMIT ?",
             after,
@@ -123,13 +89,7 @@ class JournalReader:
         return [(number, Publication(topic, payload, bool(retain))) for number, topic, payload, retain in rows]
 
     def snapshots(self) -> Iterator[tuple[int, bytes]]:
-        """Read the snapshots, newest first; a damaged one is skipped, and counted in ``torn_snapshots``.
-
-        Yields
-        ------
-        tuple of int and bytes
-            The position in the log up to which records are in the state, and the state.
-        """
+        """Yield the position and the state of each snapshot, newest first; skip and count damaged ones."""
         for (number,) in self._rows("SELECT number FROM snapshots ORDER BY number DESC"):
             query = "SELECT position, checksum, state FROM snapshots WHERE number = ?"
             for position, checksum, state in self._rows(query, number):

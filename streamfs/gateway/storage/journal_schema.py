@@ -1,4 +1,4 @@
-"""The tables of the journal, and how those of older versions become those of today."""
+"""The tables of the journal, and the migrations from older versions."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from streamfs.errors import StateError, StorageError
 
-APPLICATION = 0x73746673  # what SQLite knows our files by
+APPLICATION = 0x73746673  # SQLite's application id of our files
 
 _TABLES = """
 CREATE TABLE progress (
@@ -55,9 +55,9 @@ CREATE TABLE marks (
 """
 
 MIGRATIONS = (_TABLES, _MARKS)
-"""Scripts: each makes of one version the next, the first of an empty file version 1."""
+"""Scripts, each from one version to the next; the first makes version 1 of an empty file."""
 
-_PASSING = {
+_TEMPORARY = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_FULL,
@@ -72,26 +72,20 @@ _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
 
 @contextmanager
 def using(path: Path) -> Iterator[None]:
-    """Turn what SQLite says of a file into a `StorageError` or `StateError` that names it."""
+    """Turn a SQLite error into a `StorageError` or `StateError` that names the file."""
     try:
         yield
     except sqlite3.DatabaseError as error:
-        kind = getattr(error, "sqlite_errorcode", -1) & 0xFF  # the rest is detail
-        if kind in _PASSING:
+        kind = getattr(error, "sqlite_errorcode", -1) & 0xFF  # the other bits are detail
+        if kind in _TEMPORARY:
             raise StorageError(f"{path} cannot be used: {error}") from error
         if kind in _DAMAGE:
-            raise StateError(f"{path} is no journal of streamfs, or is damaged: {error}") from error
+            raise StateError(f"{path} is not a streamfs journal, or is damaged: {error}") from error
         raise
 
 
 def check_version(connection: sqlite3.Connection, path: Path) -> None:
-    """Check that a journal has the version of today.
-
-    Raises
-    ------
-    StateError
-        If it has not, or as `version_of`.
-    """
+    """Raise a StateError if a journal does not have the current version."""
     version = version_of(connection, path)
     if version != len(MIGRATIONS):
         raise StateError(f"{path} has version {version} of the journal, expected {len(MIGRATIONS)}")
@@ -103,7 +97,7 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
     Raises
     ------
     StateError
-        If the database is something else, damaged, or of a newer version.
+        If the database is not a journal, is damaged, or has a newer version.
     """
     with using(path):
         version, application, n_tables = (
@@ -111,7 +105,7 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
             for query in ("PRAGMA user_version", "PRAGMA application_id", "SELECT count(*) FROM sqlite_master")
         )
     if application != APPLICATION and (n_tables or version or application):
-        raise StateError(f"{path} is a database, but no journal of streamfs")
+        raise StateError(f"{path} is a database, but not a streamfs journal")
     if version > len(MIGRATIONS):
         written = "a newer streamfs has written it"
         raise StateError(f"{path} has version {version} of the journal, expected {len(MIGRATIONS)}: {written}")
@@ -119,13 +113,7 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def check_whole(connection: sqlite3.Connection, path: Path) -> None:
-    """Look for damage in a database.
-
-    Raises
-    ------
-    StateError
-        If there is any.
-    """
+    """Raise a StateError if a database is damaged."""
     with using(path):
         found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if found != "ok":
@@ -144,12 +132,12 @@ def undoing(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Bring a journal to the version of today: each step in a transaction, whole or not at all.
+    """Migrate a journal to the current version, each step in one transaction.
 
     Raises
     ------
     StateError
-        As `version_of` does.
+        As `version_of`.
     StorageError
         If it cannot be written.
     """

@@ -32,15 +32,15 @@ _LOCK = "lock"
 
 
 class Log:
-    """An append-only log of records, in segments in a folder of its own, which one process at a time may open.
+    """An append-only log of records: segments in a folder, which one process at a time may open.
 
-    A record's position is its number from 0; ``end`` is the position after the last. When the log is opened, a
-    frame that was torn at the end of the last segment is cut off, and counted in ``torn_bytes``.
+    A record's position is its number from 0. When the log is opened, a torn frame at the end of the last segment
+    is cut off.
 
     Parameters
     ----------
     folder : path
-        Where the segments are; made if it is not there.
+        Where the segments are; created if needed.
     segment_bytes : int
         Size at which a new segment is begun.
     spool : path, optional
@@ -49,7 +49,7 @@ class Log:
     Attributes
     ----------
     end : int
-        Number of records ever appended.
+        Position after the last record.
     torn_bytes : int
         Bytes that were cut off when the log was opened.
 
@@ -89,8 +89,8 @@ class Log:
         self._folder, self._segment_bytes = Path(folder), segment_bytes
         self._spool = None if spool is None else Path(spool)
         self._lock: IO[bytes] | None = None
-        self._segment: Segment | None = None  # the newest; None before the first, and where that was abandoned
-        self._sizes: dict[int, int] = {}  # bytes of the segments by first position, rising
+        self._segment: Segment | None = None  # the newest; None before the first and after abandoning
+        self._sizes: dict[int, int] = {}  # bytes of segments by first position, ascending
         self._unsynced: list[bytes] = []  # frames that are not known to be durable
         self._synced = 0  # position up to which records are durable
         with ExitStack() as exits, storing(self._folder):
@@ -105,7 +105,7 @@ class Log:
     @property
     def start(self) -> int:
         """Position of the oldest record that the log still has."""
-        return next(iter(tuple(self._sizes)), self.end)  # at once, for other threads ask too
+        return next(iter(tuple(self._sizes)), self.end)  # atomic: other threads read it too
 
     @property
     def n_segments(self) -> int:
@@ -118,24 +118,14 @@ class Log:
         return sum(tuple(self._sizes.values()))
 
     def append(self, records: Sequence[Record]) -> int:
-        """Append records as one frame, which is durable after the next `sync`.
-
-        Parameters
-        ----------
-        records : sequence of Record
-            Of at most 4 GiB.
-
-        Returns
-        -------
-        int
-            The new end.
+        """Append records as one frame, which is durable after the next `sync`; return the new end.
 
         Raises
         ------
         StorageError
-            If they cannot be written: then none is, and the same may be appended again.
+            If the records cannot be written: then none of them is, and the same ones may be appended again.
         ValueError
-            If a kind is not from 0 to 255, or the records are too large.
+            If a kind is not from 0 to 255, or the records fill more than 4 GiB.
         """
         if not records:
             return self.end
@@ -155,13 +145,13 @@ class Log:
         return self.end
 
     def sync(self) -> None:
-        """Make durable what was appended.
+        """Make what was appended durable.
 
         Raises
         ------
         StorageError
-            If that failed. The operating system may then have forgotten what it could not write, so the next call
-            writes all that was not durable anew, to another segment.
+            If that failed. The operating system may then have dropped what it could not write, so the next call
+            writes everything that was not durable again, to another segment.
         """
         if not self._unsynced:
             return
@@ -177,22 +167,12 @@ class Log:
         self._synced = self.end
 
     def read(self, start: int = 0) -> Iterator[tuple[int, Record]]:
-        """Read the records from a position on.
-
-        Parameters
-        ----------
-        start : int
-            Position of the first to read.
-
-        Yields
-        ------
-        tuple of int and Record
-            The position after the record, and the record.
+        """Read the records from a position on, as `read_log` does.
 
         Raises
         ------
         LogError
-            If the records from there on are released, missing or damaged.
+            If records from there on are released, missing or damaged.
         ValueError
             If the position is not from 0 to the end.
         """
@@ -205,9 +185,7 @@ class Log:
             raise LogError(f"{self._folder} ends at record {position}, expected {self.end}")
 
     def release(self, position: int) -> None:
-        """Let go of the segments all of whose records lie before a position: to the spool, or for good.
-
-        The newest segment stays.
+        """Move segments whose records all lie before a position to the spool, or remove them; the newest stays.
 
         Raises
         ------
@@ -222,7 +200,7 @@ class Log:
             del self._sizes[first]
 
     def close(self) -> None:
-        """Close the log; nothing is synced."""
+        """Close the log without syncing."""
         if self._segment is not None:
             self._segment.close()
             self._segment = None
@@ -234,7 +212,7 @@ class Log:
             raise ValueError(f"the log in {self._folder} is closed, expected an open one")
 
     def _find_end(self) -> None:
-        """Find the end of the last segment, cut off what is torn there, and make sure of the rest."""
+        """Find the end of the last segment, cut off what is torn there, and sync the rest."""
         paths = segments(self._folder)
         self._sizes = {first_position(path): path.stat().st_size for path in paths}
         if not paths:
@@ -248,7 +226,7 @@ class Log:
         sync_folder(self._folder)
 
     def _segment_for(self, n_bytes: int) -> Segment:
-        """Return the segment to which a frame of this size belongs."""
+        """Return the segment to append a frame of this size to."""
         segment = self._segment
         if segment and segment.size > HEADER_BYTES and segment.size + n_bytes > self._segment_bytes:
             self.sync()  # only the last segment may have a torn end
@@ -257,7 +235,7 @@ class Log:
         return self._segment or self._begin()
 
     def _begin(self) -> Segment:
-        """Begin a segment with all that is not durable; one that starts there has nothing else, and gives way."""
+        """Begin a segment with what is not durable; replace one that starts there, which has nothing else."""
         segment = Segment(self._folder / segment_name(self._synced))
         try:
             sync_folder(self._folder)
@@ -271,14 +249,14 @@ class Log:
         return segment
 
     def _abandon(self) -> None:
-        """Give up the newest segment: the next begins behind what is durable, with what is not."""
+        """Abandon the newest segment: the next begins after what is durable, with what is not."""
         if self._segment is not None:
             self._segment.abandon()
             self._segment = None
 
 
 def _lock(folder: Path) -> IO[bytes]:
-    """Take the folder for this process."""
+    """Lock the folder for this process."""
     with ExitStack() as exits:
         file = exits.enter_context((folder / _LOCK).open("a+b", buffering=0))
         try:
@@ -287,7 +265,7 @@ def _lock(folder: Path) -> IO[bytes]:
             file.seek(0)
             owner = file.read().decode(errors="replace")
             raise StateError(f"{folder} is in use by another gateway, process {owner}") from None
-        with suppress(OSError):  # on a full disk it is locked all the same
+        with suppress(OSError):  # it is locked even on a full disk
             file.truncate(0)
             file.write(b"%d" % os.getpid())
         exits.pop_all()

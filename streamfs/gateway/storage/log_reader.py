@@ -20,17 +20,7 @@ from streamfs.gateway.storage.segment import (
 
 
 class Extent(NamedTuple):
-    """How much is in a log.
-
-    Parameters
-    ----------
-    start, end : int
-        Positions of the oldest record, and after the newest.
-    n_segments : int
-        Files.
-    n_bytes : int
-        Their size.
-    """
+    """The size of a log: positions of its oldest record and after its newest, number of segments, bytes."""
 
     start: int
     end: int
@@ -55,22 +45,12 @@ def extent(folder: str | PathLike[str]) -> Extent:
 
 
 def read_segment(path: str | PathLike[str]) -> Iterator[tuple[int, Record]]:
-    """Read one segment, such as the log has released to its spool.
-
-    Parameters
-    ----------
-    path : path
-        The segment.
-
-    Yields
-    ------
-    tuple of int and Record
-        The position after the record, and the record.
+    """Read one segment, for example one in the spool; yield the position after each record, and the record.
 
     Raises
     ------
     LogError
-        If the file is no segment, or is damaged.
+        If the file is not a segment, or is damaged.
     """
     segment = Path(path)
     end = HEADER_BYTES
@@ -78,14 +58,14 @@ def read_segment(path: str | PathLike[str]) -> Iterator[tuple[int, Record]]:
         yield from enumerate(frame.records(), frame.first + 1)
         end = frame.end
     if segment.stat().st_size != end:
-        raise LogError(f"{segment} is damaged at byte {end}: no whole frame stands there")
+        raise LogError(f"{segment} is damaged at byte {end}: no whole frame there")
 
 
 def read_log(folder: str | PathLike[str], start: int = 0) -> Iterator[tuple[int, Record]]:
-    """Read the segments of a folder, a spool or a log that may be open.
+    """Read the segments in a folder: a spool, or a log that may be open.
 
-    A segment ends where the next one starts: what stands behind that in it was written anew in the next one. In
-    the last segment the end may be torn, or still be written.
+    A segment ends where the next one starts: anything after that was written again to the next one. The end of the
+    last segment may be torn, or still be written.
 
     Parameters
     ----------
@@ -102,7 +82,7 @@ def read_log(folder: str | PathLike[str], start: int = 0) -> Iterator[tuple[int,
     Raises
     ------
     LogError
-        If the records from there on are missing or damaged.
+        If records from `start` on are missing or damaged.
 
     Examples
     --------
@@ -119,7 +99,7 @@ def read_log(folder: str | PathLike[str], start: int = 0) -> Iterator[tuple[int,
     paths = segments(Path(folder))
     firsts = [first_position(path) for path in paths]
     if start < min(firsts, default=0):
-        raise LogError(f"{folder} starts at record {firsts[0]}, expected {start}: what was before it is released")
+        raise LogError(f"{folder} starts at record {firsts[0]}, expected {start}: earlier ones are released")
     for path, until in zip(paths, [*firsts, None][1:], strict=True):
         if until is None or until > start:
             for frame in _frames(path, until):
@@ -129,7 +109,7 @@ def read_log(folder: str | PathLike[str], start: int = 0) -> Iterator[tuple[int,
 
 
 def _size(path: Path) -> int:
-    """Bytes of a segment; 0 if the log has released it meanwhile."""
+    """Return the bytes of a segment; 0 if the log has released it meanwhile."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -137,7 +117,7 @@ def _size(path: Path) -> int:
 
 
 def _frames(path: Path, until: int | None) -> Iterator[Frame]:
-    """Read the frames of a segment that ends at this position; None: of the last one."""
+    """Read the frames of a segment that ends at the position `until`, or of the last segment if it is None."""
     position = first_position(path)
     for frame in whole_frames(path):
         yield frame

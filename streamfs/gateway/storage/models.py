@@ -1,4 +1,4 @@
-"""Models that the log names: kept beside it, so that a replay finds each."""
+"""The models that the log names, kept so that a replay finds them."""
 
 import os
 from collections.abc import Iterable
@@ -13,12 +13,7 @@ _ENDING = ".streamfs"
 
 
 class Models:
-    """A folder of model files, each named after the digest of its content.
-
-    Parameters
-    ----------
-    folder : path
-        Where they are; made when the first is kept.
+    """A folder of model files, each named after the digest of its content; created with the first.
 
     Examples
     --------
@@ -33,27 +28,11 @@ class Models:
     def __init__(self, folder: str | PathLike[str]) -> None:
         self._folder = Path(folder)
         self._new = {path.stem for path in self._folder.glob(f"*{_ENDING}")}  # since models were last forgotten
-        self._known: set[str] = set()  # those of the time before
+        self._known: set[str] = set()  # those of the call before
         self._needed_until: dict[str, int] = {}
 
     def keep_model(self, data: bytes) -> str:
-        """Keep a model file, durably: whole or not at all.
-
-        Parameters
-        ----------
-        data : bytes
-            Its content.
-
-        Returns
-        -------
-        str
-            Its digest, `Procedure.digest` of the model.
-
-        Raises
-        ------
-        StorageError
-            If it cannot be written.
-        """
+        """Store the content of a model file durably, and return its digest; raise a StorageError if that fails."""
         digest = container.digest(data)
         path = self.model_path(digest)
         self._new.add(digest)
@@ -67,21 +46,21 @@ class Models:
         return digest
 
     def model_path(self, digest: str) -> Path:
-        """Return the path of the model with this digest, kept or not."""
+        """Return the path of the model with this digest, stored or not."""
         return self._folder / f"{digest}{_ENDING}"
 
     def forget_models(self, followed: Iterable[str], start: int, end: int) -> None:
-        """Remove the models that neither the gateway nor a record or a snapshot in its state needs any more.
+        """Remove the models that no stream, record or snapshot needs; to be called after each snapshot.
 
-        To be called after each snapshot. Whatever was followed, or was there, at this time or the last counts as
-        needed by records up to the end: by some that are not stored yet, or by the snapshot.
+        A model that was in use, or was added, since the last call but one counts as needed by records up to the
+        end: by some that are not stored yet, or by the snapshot.
 
         Parameters
         ----------
         followed : iterable of str
-            Digests of the models that streams follow now.
+            Digests of the models in use.
         start, end : int
-            Positions of the log's first record, and behind its last.
+            Positions of the log's first record, and after its last.
 
         Raises
         ------
@@ -92,9 +71,9 @@ class Models:
         self._needed_until |= dict.fromkeys(current | self._known, end)
         self._new, self._known = set(), current
         failure = None
-        for path in self._folder.glob(f"*{_ENDING}*"):  # one that was torn while it was written, too
+        for path in self._folder.glob(f"*{_ENDING}*"):  # also a partly written one
             digest = path.name.removesuffix(_ENDING)
-            if self._needed_until.get(digest, -1) < start:  # -1: no model of ours
+            if self._needed_until.get(digest, -1) < start:  # -1: not one of ours
                 try:
                     with storing(path):
                         path.unlink(missing_ok=True)

@@ -21,17 +21,17 @@ _NAME = re.compile(r"\d{20}\.log")
 
 
 def segment_name(first: int) -> str:
-    """Name of the segment whose first record has this position."""
+    """Return the name of the segment whose first record has this position."""
     return f"{first:020d}.log"
 
 
 def first_position(path: Path) -> int:
-    """Position of a segment's first record."""
+    """Return the position of a segment's first record."""
     return int(path.stem)
 
 
 def segments(folder: Path) -> list[Path]:
-    """Segments of a folder, oldest first."""
+    """Return the segments in a folder, oldest first."""
     with reading(folder):
         return sorted(path for path in folder.iterdir() if _NAME.fullmatch(path.name))
 
@@ -42,7 +42,7 @@ def whole_frames(path: Path) -> Iterator[Frame]:
     Raises
     ------
     LogError
-        If the file cannot be read, is no segment of this version, or a frame stands where it does not belong.
+        If the file cannot be read, is not a segment of this version, or a frame has the wrong position.
     """
     position = first_position(path)
     with reading(path), path.open("rb") as file:
@@ -56,36 +56,36 @@ def whole_frames(path: Path) -> Iterator[Frame]:
 
 
 def find_end(path: Path) -> tuple[int, int]:
-    """Find where what is whole in a segment ends; what stands behind is torn.
+    """Find the end of the whole frames in a segment; anything after it is torn.
 
     Returns
     -------
     position : int
-        That after the last record.
+        Position after the last record.
     size : int
         Bytes up to there; 0 if not even the header is whole.
 
     Raises
     ------
     LogError
-        If a whole frame stands further behind: then the segment is not torn, but damaged; or as `whole_frames`.
+        As `whole_frames`; also if a whole frame follows: then the segment is not torn, but damaged.
     """
     position, size = first_position(path), HEADER_BYTES
     with reading(path):
-        limit = path.stat().st_size  # what is written from now on, while the log is open, does not count
+        limit = path.stat().st_size  # ignores what an open log writes from now on
     for frame in whole_frames(path):
         position, size = frame.position, frame.end
     with reading(path), path.open("rb") as file:
         mark = _mark(path, file)
         if not mark:
             return position, 0
-        if _has_frame_behind(file, mark, size, limit):
-            raise LogError(f"{path} is damaged at byte {size}: no whole frame stands there, but one behind it")
+        if _has_frame_after(file, mark, size, limit):
+            raise LogError(f"{path} is damaged at byte {size}: no whole frame there, but one after it")
     return position, size
 
 
 def move(path: Path, spool: Path | None) -> None:
-    """Move a segment to a spool, perhaps on another file system, or remove it."""
+    """Move a segment to a spool, perhaps on another file system, or remove it if there is none."""
     if spool is None:
         path.unlink()
         return
@@ -105,7 +105,7 @@ def move(path: Path, spool: Path | None) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make durable which files a folder has."""
+    """Make a folder's entries durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -115,7 +115,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def storing(path: Path) -> Iterator[None]:
-    """Turn what the operating system says of writing into a `StorageError` that names the file."""
+    """Turn an OSError while writing into a `StorageError` that names the file."""
     try:
         yield
     except OSError as error:
@@ -124,7 +124,7 @@ def storing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn what the operating system says of reading into a `LogError` that names the file."""
+    """Turn an OSError while reading into a `LogError` that names the file."""
     try:
         yield
     except OSError as error:
@@ -132,22 +132,22 @@ def reading(path: Path) -> Iterator[None]:
 
 
 class Segment:
-    """A segment that is written to.
+    """A segment that is being written.
 
     Parameters
     ----------
     path : Path
         The file.
     size : int
-        Bytes of it that are whole; what stands behind them is cut off. With 0 the file is made anew, and its
-        header is durable before a frame follows.
+        Bytes of it that are whole; the rest is cut off. With 0 the file is created, and its header is durable
+        before a frame follows.
 
     Attributes
     ----------
     size : int
         Bytes of the header and whole frames.
     is_sound : bool
-        False once something half-written could not be cut off.
+        False once a partly written frame could not be cut off.
     """
 
     def __init__(self, path: Path, size: int = 0) -> None:
@@ -162,16 +162,16 @@ class Segment:
             raise
 
     def write(self, frames: Iterable[bytes]) -> None:
-        """Write frames, all of them; on an OSError none, if the segment is still sound."""
+        """Write all of the frames; on an OSError none of them, if the segment is still sound."""
         self._write(b"".join(part for frame in frames for part in (self._mark, frame)))
 
     def sync(self) -> None:
-        """Make durable what was written."""
+        """Make what was written durable."""
         os.fdatasync(self._file.fileno())
         self._synced = self.size
 
     def abandon(self) -> None:
-        """Close, and if that can be done, cut off what may not be durable."""
+        """Close, and if possible cut off what may not be durable."""
         with suppress(OSError), closing(self):
             self._cut(self._synced)
 
@@ -213,7 +213,7 @@ def _header(mark: bytes) -> bytes:
 
 
 def _mark(path: Path, file: IO[bytes]) -> bytes | None:
-    """Read the mark of a segment's frames, from its header; None if that is torn."""
+    """Read the mark of a segment's frames from its header; None if the header is torn."""
     header = file.read(HEADER_BYTES)
     mark = header[len(_TITLE) : len(_TITLE) + MARK_BYTES]
     if header == _header(mark):
@@ -224,10 +224,10 @@ def _mark(path: Path, file: IO[bytes]) -> bytes | None:
     if title.startswith(_KIND) and not title.startswith(_KIND + _VERSION):
         version = title.removeprefix(_KIND).strip().decode(errors="replace")
         raise LogError(f"{path} has version {version} of the log, expected {_VERSION.decode()}")
-    raise LogError(f"{path} is no segment of a streamfs log, or its header is damaged")
+    raise LogError(f"{path} is not a segment of a streamfs log, or its header is damaged")
 
 
-def _has_frame_behind(file: IO[bytes], mark: bytes, offset: int, limit: int) -> bool:
+def _has_frame_after(file: IO[bytes], mark: bytes, offset: int, limit: int) -> bool:
     file.seek(offset)
     rest = file.read(max(0, limit - offset))
     found = rest.find(mark, 1)

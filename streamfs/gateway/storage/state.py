@@ -1,4 +1,4 @@
-"""The state folder: where a gateway keeps its log, its journal and its models."""
+"""The state folder: a gateway's log, journal and models."""
 
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -14,33 +14,31 @@ from streamfs.gateway.storage.models import Models
 
 
 def log_folder(state: str | PathLike[str]) -> Path:
-    """Folder of the log in a state folder."""
+    """Return the folder of the log in a state folder."""
     return Path(state) / "log"
 
 
 def journal_path(state: str | PathLike[str]) -> Path:
-    """File of the journal in a state folder."""
+    """Return the file of the journal in a state folder."""
     return Path(state) / "journal.sqlite"
 
 
 def models_folder(state: str | PathLike[str]) -> Path:
-    """Folder of the models in a state folder."""
+    """Return the folder of the models in a state folder."""
     return Path(state) / "models"
 
 
 class State:
-    """All that a gateway keeps on disk, in one folder, which one gateway at a time may open.
+    """The log, journal and models of a gateway, in a folder that one gateway at a time may open.
 
     Parameters
     ----------
     folder : path
-        Made if it is not there.
-    segment_bytes : int
-        Size at which the log begins a new segment.
-    spool : path, optional
-        Folder to which the log's released segments are moved.
+        Created if needed.
+    segment_bytes, spool
+        As in `Log`.
     decisions_kept : int
-        How many decisions the journal keeps at least.
+        As in `Journal`.
 
     Attributes
     ----------
@@ -52,8 +50,8 @@ class State:
     Raises
     ------
     StateError
-        If another gateway has opened the folder, a part of it is damaged or of another version, or log and journal
-        are not of one gateway.
+        If another gateway has opened the folder, a part of it is damaged or has another version, or the journal is
+        ahead of the log.
     StorageError
         If the folder cannot be written.
 
@@ -94,18 +92,7 @@ class State:
         self.close()
 
     def forget_models(self, followed: Iterable[str]) -> None:
-        """Remove the models that nothing here names any more; to be called after each snapshot.
-
-        Parameters
-        ----------
-        followed : iterable of str
-            Digests of the models that streams follow now.
-
-        Raises
-        ------
-        StorageError
-            If one cannot be removed.
-        """
+        """Remove the models that nothing here names, given the digests in use, after each snapshot."""
         start = min(self.log.start, self.journal.oldest_snapshot_position)
         self.models.forget_models(followed, start, self.log.end)
 

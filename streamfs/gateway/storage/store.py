@@ -1,4 +1,4 @@
-"""Where what a gateway has received, and what has come of it, is made safe: on disk, or nowhere."""
+"""Where a gateway makes messages and their effects durable: on disk, or nowhere."""
 
 import logging
 from collections import Counter, deque
@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 class Store(Protocol):
-    """What a gateway asks of its store; one commit at a time."""
+    """What a gateway needs of its store; one commit at a time."""
 
     @property
     def is_busy(self) -> bool:
@@ -23,7 +23,7 @@ class Store(Protocol):
 
     @property
     def is_storing(self) -> bool:
-        """Whether the last attempt to make something safe succeeded."""
+        """Whether the last attempt to write succeeded."""
 
     @property
     def keeps(self) -> bool:
@@ -31,34 +31,34 @@ class Store(Protocol):
 
     @property
     def counters(self) -> Counter[str]:
-        """What was counted."""
+        """Counters."""
 
     @property
     def gauges(self) -> dict[str, float]:
-        """How large it is."""
+        """Sizes."""
 
     @property
     def fsync_seconds(self) -> float:
-        """Seconds that were spent on making things durable."""
+        """Seconds spent making the log durable."""
 
     def submit(self, commit: Commit) -> None:
-        """Hand over a commit; returns at once."""
+        """Hand over a commit without waiting."""
 
     def done(self) -> list[Done]:
-        """The commits that are safe since the last call."""
+        """Return the commits that are newly durable."""
 
     def waiting(self) -> Iterable[Numbered]:
-        """Publications that an earlier run has left, by their numbers."""
+        """Return the unconfirmed publications of an earlier run, by their numbers."""
 
     def forget_models(self, followed: Iterable[str]) -> None:
-        """Remove the models that are needed no more, after a snapshot; these digests are followed."""
+        """Remove unneeded models after a snapshot, given the digests in use."""
 
     def stop(self, timeout: float) -> bool:
-        """Wait for the commit under way, at most for the timeout in seconds; say whether all is safe."""
+        """Wait up to `timeout` seconds for the commit under way; return whether all is durable."""
 
 
 class Nowhere:
-    """Keeps nothing: whatever is submitted is as safe at once as it will ever be."""
+    """Keep nothing: a commit is done at once."""
 
     is_busy = False
     is_storing = True
@@ -77,32 +77,24 @@ class Nowhere:
         self._done.append(Done(commit.n_messages, numbers, commit))
 
     def done(self) -> list[Done]:
-        """All that was submitted since the last call."""
+        """Return what was submitted since the last call."""
         done, self._done = list(self._done), deque()
         return done
 
     def waiting(self) -> Iterable[Numbered]:
-        """Nothing."""
+        """Return nothing."""
         return ()
 
     def forget_models(self, followed: Iterable[str]) -> None:
-        """None is kept."""
+        """Do nothing."""
 
     def stop(self, timeout: float) -> bool:  # noqa: ARG002 - nothing is under way
-        """Nothing is to be waited for."""
+        """Return at once."""
         return True
 
 
 class Disk:
-    """Keeps all in a state folder.
-
-    Parameters
-    ----------
-    state : State
-        The folder, opened.
-    wake : callable
-        Called from another thread whenever `done` has something to say.
-    """
+    """Keep everything in a state folder; `wake` is called from another thread whenever `done` has a result."""
 
     keeps = True
 
@@ -118,12 +110,12 @@ class Disk:
 
     @property
     def is_storing(self) -> bool:
-        """Whether the last attempt to write to the disk succeeded."""
+        """Whether the last attempt to write succeeded."""
         return self._committer.is_storing
 
     @property
     def counters(self) -> Counter[str]:
-        """What the committer has counted, and what was found damaged."""
+        """The committer's counters, and what was found damaged."""
         log, journal = self._state.log, self._state.journal
         counters = Counter(self._committer.counters)
         counters["release_failures"] += self._n_forget_failures
@@ -134,7 +126,7 @@ class Disk:
 
     @property
     def gauges(self) -> dict[str, float]:
-        """How large log and journal are."""
+        """Sizes of the log."""
         log = self._state.log
         return {
             "log_bytes": log.n_bytes,
@@ -144,7 +136,7 @@ class Disk:
 
     @property
     def fsync_seconds(self) -> float:
-        """Seconds that were spent on making the log durable."""
+        """Seconds spent making the log durable."""
         return self._committer.fsync_seconds
 
     def submit(self, commit: Commit) -> None:
@@ -152,24 +144,24 @@ class Disk:
         self._committer.submit(commit)
 
     def done(self) -> list[Done]:
-        """The commits that are on the disk since the last call."""
+        """Return the commits that are newly durable."""
         return self._committer.done()
 
     def waiting(self) -> Iterable[Numbered]:
-        """Publications in the outbox, by their numbers."""
+        """Yield the publications in the outbox, by their numbers."""
         after = 0
         while page := self._state.journal.outbox(after):
             yield from page
             after = page[-1][0]
 
     def forget_models(self, followed: Iterable[str]) -> None:
-        """Remove the models that nothing in the folder names any more; what cannot go now goes later."""
+        """Remove the models that nothing in the folder names; on failure the next snapshot tries again."""
         try:
             self._state.forget_models(followed)
         except StorageError as error:
             self._n_forget_failures += 1
             if self._n_forget_failures == 1:
-                _log.warning("%s (tried again after each snapshot; further times are only counted)", error)
+                _log.warning("%s (retried after each snapshot; repetitions are only counted)", error)
 
     def stop(self, timeout: float) -> bool:
         """Wait for the commit under way."""

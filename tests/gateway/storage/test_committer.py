@@ -183,7 +183,7 @@ def test_a_step_that_fails_is_repeated_and_no_other(loop, step, caplog, failing,
     assert loop.committer.counters["commit_failures"] == 2
     assert loop.committer.is_storing
     assert [told.levelno for told in caplog.records] == [logging.ERROR]
-    assert "the disk is full (tried again until it succeeds" in caplog.text
+    assert "the disk is full (retried until it succeeds" in caplog.text
 
 
 def test_each_distinct_error_is_told_once(loop, step, caplog):

@@ -286,7 +286,7 @@ def test_a_newer_version_is_refused(path):
 def test_another_database_is_refused_and_left_as_it_is(path):
     run_sql(path, "CREATE TABLE theirs (a);")
     before = path.read_bytes()
-    with pytest.raises(StateError, match=r"journal\.sqlite is a database, but no journal of streamfs"):
+    with pytest.raises(StateError, match=r"journal\.sqlite is a database, but not a streamfs journal"):
         Journal(path)
     assert path.read_bytes() == before
 
@@ -294,7 +294,7 @@ def test_another_database_is_refused_and_left_as_it_is(path):
 def test_a_file_that_is_no_database_is_refused(path):
     path.write_bytes(b"something else" * 100)
     for kind in (Journal, JournalReader):
-        with pytest.raises(StateError, match=r"journal\.sqlite is no journal of streamfs, or is damaged"):
+        with pytest.raises(StateError, match=r"journal\.sqlite is not a streamfs journal, or is damaged"):
             kind(path)
 
 

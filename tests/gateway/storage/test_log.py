@@ -209,7 +209,7 @@ def test_another_version_is_refused(tmp_path):
 
 def test_a_file_that_is_no_segment_is_refused(tmp_path):
     (tmp_path / f"{0:020d}.log").write_bytes(b"something else, and rather longer than a header")
-    with pytest.raises(LogError, match="is no segment of a streamfs log"):
+    with pytest.raises(LogError, match="is not a segment of a streamfs log"):
         Log(tmp_path)
 
 
