@@ -1,1 +1,1 @@
-"""What goes over the wire: payloads, topics and publications."""
+"""Topics, payloads and publications."""

@@ -7,7 +7,7 @@ MAX_SAMPLES = 100_000
 
 
 class Message(NamedTuple):
-    """A message as it came from the broker.
+    """A message from the broker.
 
     Parameters
     ----------
@@ -16,11 +16,11 @@ class Message(NamedTuple):
     payload : bytes
         What was published.
     retained : bool
-        Whether the broker had kept it from before the subscription.
+        Whether it was published before the subscription, and retained by the broker.
     arrival : float
-        Seconds since 1970 at which it arrived here.
+        Time of arrival here, seconds since 1970.
     content_type : str
-        What its publisher says the payload is; empty if nothing.
+        MQTT content type; empty if the publisher gives none.
     """
 
     topic: str

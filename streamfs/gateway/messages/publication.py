@@ -1,4 +1,4 @@
-"""What the gateway says to the broker."""
+"""Publications: messages to the broker."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,11 @@ class Publication(NamedTuple):
     Parameters
     ----------
     topic : str
-        Where to.
+        Where to publish it.
     payload : bytes
-        What.
+        What to publish.
     retain : bool
-        Whether the broker keeps it for those who subscribe later.
+        Whether the broker retains it for later subscribers.
     """
 
     topic: str
@@ -22,4 +22,4 @@ class Publication(NamedTuple):
 
 
 Numbered = tuple[int, Publication]
-"""A publication behind its number in the outbox."""
+"""A publication, after its number in the outbox."""

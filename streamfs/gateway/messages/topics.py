@@ -1,4 +1,4 @@
-"""Topics: which names can stand in them, and what a template says of them."""
+"""Topics: the names that they may contain, and templates of topics."""
 
 import re
 from collections.abc import Sequence
@@ -14,43 +14,31 @@ _PATTERNS = {_NODE: r"(?P<node>[^/+#\0]+)", _CHANNEL: r"(?P<channel>[^/+#\0]+)",
 
 
 def check_name(what: str, name: str, unfit: str = NOT_IN_TOPICS) -> None:
-    """See that a name can stand in a topic.
-
-    Raises
-    ------
-    ValueError
-        If it is empty or has one of the unfit characters, naming it.
-    """
+    """Raise a ValueError that names it if a name is empty or has one of the unfit characters."""
     if not name or any(character in name for character in unfit):
         raise ValueError(f"{what} is {name!r}, expected a name without any of {unfit!r}")
 
 
 def check_topic(what: str, topic: str) -> None:
-    """See that a text can be the first levels of topics that are published to.
-
-    Raises
-    ------
-    ValueError
-        If it is none, naming it.
-    """
+    """Raise a ValueError that names it if a text cannot be the first levels of topics to publish to."""
     if not all(topic.split("/")) or any(character in topic for character in "+#\0") or topic.startswith("$"):
         raise ValueError(f"{what} is {topic!r}, expected a topic without + and #")
 
 
 @dataclass(frozen=True)
 class Template:
-    """What the topics look like on which nodes publish.
+    """The form of the topics on which nodes publish.
 
     Parameters
     ----------
     text : str
-        Levels between slashes. ``{node}`` stands for the node's name and ``{channel}``, where there is one, for
-        the channel's; both may be part of a level. ``+`` is any level.
+        Levels between slashes. ``{node}`` stands for the node's name and ``{channel}``, which is optional, for the
+        channel's; both may be part of a level. ``+`` is any level.
 
     Raises
     ------
     ValueError
-        If there is no ``{node}``, a level is empty, or a place-holder is there twice, unknown or next to another.
+        If there is no ``{node}``, a level is empty, or a placeholder is repeated, unknown or next to another.
 
     Examples
     --------
@@ -69,13 +57,13 @@ class Template:
         if self.text.count(_NODE) != 1 or self.text.count(_CHANNEL) > 1:
             raise ValueError(f"topic is {self.text!r}, expected one {_NODE} and at most one {_CHANNEL}")
         if self.text.startswith("$"):
-            raise ValueError(f"topic is {self.text!r}, expected none that begins with $")
+            raise ValueError(f"topic is {self.text!r}, expected one that does not begin with $")
         for level in self.text.split("/"):
             rest = _PLACE.sub("", level)
             if not level or any(character in rest for character in "{}+#\0"):
-                raise ValueError(f"topic is {self.text!r}, whose level {level!r} is not one of a topic")
+                raise ValueError(f"topic is {self.text!r}, whose level {level!r} is not valid in a topic")
             if len(_PLACE.findall(level)) > 1 or ("+" in level and level != "+"):
-                raise ValueError(f"topic is {self.text!r}, whose level {level!r} has more than one place-holder")
+                raise ValueError(f"topic is {self.text!r}, whose level {level!r} has more than one placeholder")
 
     @property
     def has_channel(self) -> bool:
@@ -83,14 +71,14 @@ class Template:
         return _CHANNEL in self.text
 
     def match(self, topic: str) -> tuple[str, str | None] | None:
-        """Return the node and, if it is in there, the channel that a topic names; None if it is no such topic."""
+        """Return the node and, if the template has it, the channel of a topic; None for another topic."""
         found = self._pattern.fullmatch(topic)
         if found is None:
             return None
         return found["node"], found["channel"] if self.has_channel else None
 
     def filters(self, channels: Sequence[str]) -> tuple[str, ...]:
-        """Return the topics to subscribe to for all nodes: one a channel where the topics name it, else one."""
+        """Return the topic filters for all nodes: one for each channel if the topics name it, else one."""
         if not self.has_channel:
             return (self._filter(""),)
         return tuple(self._filter(channel) for channel in channels)

@@ -1,4 +1,4 @@
-"""What is in a payload: readings from nodes, decisions for everybody."""
+"""Payloads: readings from nodes, and decisions."""
 
 from streamfs.gateway.messages.codecs.array import ArrayCodec, encode_array
 from streamfs.gateway.messages.codecs.chirpstack import ChirpStackCodec
@@ -38,4 +38,4 @@ __all__ = [
 ]
 
 decode = PlainCodec().decode
-"""Reads plain JSON that reports on one channel; see `PlainCodec`."""
+"""Decode plain JSON that reports on one channel; see `PlainCodec`."""

@@ -1,4 +1,4 @@
-"""Arrays as their bytes: the quickest way to send many samples of one channel."""
+"""Binary arrays: the fastest way to send many samples of one channel."""
 
 import struct
 from typing import Any
@@ -21,16 +21,11 @@ _CODES = {kind.newbyteorder("=").name: code for code, kind in _TYPES.items()}
 
 
 class ArrayCodec:
-    """Binary arrays: samples that follow each other evenly.
+    """Decode binary arrays: evenly spaced samples.
 
-    All is little-endian: the version, 1, in one byte; a type in one byte, 1 for float32, 2 for float64, 3 for
-    int16 and 4 for int32; the time of the first sample as uint64, in nanoseconds since 1970; the time from one
+    The payload is little-endian: the version, 1, in one byte; a type in one byte, 1 for float32, 2 for float64, 3
+    for int16 and 4 for int32; the time of the first sample as uint64, in nanoseconds since 1970; the time from one
     sample to the next as float32, in seconds; and the samples. One that is not finite is missing.
-
-    Parameters
-    ----------
-    max_samples : int
-        Samples that a payload may have.
 
     Examples
     --------
@@ -43,7 +38,7 @@ class ArrayCodec:
         self._max_samples = max_samples
 
     def decode(self, payload: bytes, arrival: float = 0.0, content_type: str = "") -> Series:  # noqa: ARG002
-        """Read a payload; see `Codec`."""
+        """Decode a payload; see `Codec`."""
         if len(payload) < _HEADER.size:
             raise PayloadError(f"payload is {shown(payload)}, expected {_HEADER.size} bytes and samples")
         version, code, nanoseconds, step = _HEADER.unpack_from(payload)
@@ -61,28 +56,23 @@ class ArrayCodec:
 
 
 def encode_array(start: float, step: float, values: npt.ArrayLike, kind: str = "float32") -> bytes:
-    """Write samples that follow each other evenly as a binary array; see `ArrayCodec`.
+    """Encode evenly spaced samples as a binary array; see `ArrayCodec`.
 
     Parameters
     ----------
     start : float
-        Seconds since 1970 of the first sample.
+        Time of the first sample, seconds since 1970.
     step : float
-        Seconds from one sample to the next; kept with a precision of seven digits.
+        Seconds from one sample to the next; stored with a precision of seven digits.
     values : array of shape (n_samples,)
-        Samples; NaN where one is missing, which the kinds of whole numbers cannot hold.
+        Samples; NaN for a missing one, which the integer types cannot hold.
     kind : str
-        ``float32``, ``float64``, ``int16`` or ``int32``, into which the samples are rounded.
-
-    Returns
-    -------
-    bytes
-        The payload.
+        ``float32``, ``float64``, ``int16`` or ``int32``, to which the samples are rounded.
 
     Raises
     ------
     ValueError
-        If a number cannot be written so.
+        If a number cannot be encoded.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""CBOR (RFC 8949), read with care: what would be costly, ambiguous or not plain data is refused."""
+"""CBOR (RFC 8949), decoded with care: costly, ambiguous or non-plain data is refused."""
 
 from collections.abc import Callable
 from io import BytesIO
@@ -11,7 +11,7 @@ _DECIMAL_FRACTION = 4
 
 
 class _OnlyDecimals(dict[int, Any]):
-    """Decoders of tagged values: the library's own for decimal fractions, none for others."""
+    """Decoders of tagged values: the library's for decimal fractions, none for others."""
 
     def __missing__(self, tag: int) -> Any:
         if tag == _DECIMAL_FRACTION:
@@ -20,12 +20,12 @@ class _OnlyDecimals(dict[int, Any]):
 
 
 def cbor_reader() -> Callable[[bytes], Any]:
-    """Return what reads CBOR, or raises a PayloadError: one item, no key twice, no tags but decimal fractions.
+    """Return a decoder of CBOR: one item, no repeated keys, no tags but decimal fractions; else a PayloadError.
 
     Raises
     ------
     MissingExtraError
-        If the package that reads CBOR is not there.
+        If the package for CBOR is missing.
 
     Examples
     --------
@@ -50,13 +50,7 @@ def cbor_reader() -> Callable[[bytes], Any]:
 
 
 def dump_cbor(document: object) -> bytes:
-    """Write CBOR.
-
-    Raises
-    ------
-    MissingExtraError
-        If the package that writes CBOR is not there.
-    """
+    """Encode CBOR; raise a MissingExtraError if the package for it is missing."""
     written: bytes = _cbor2().dumps(document)
     return written
 

@@ -1,4 +1,4 @@
-"""Numbers, times and sequence numbers of payloads, checked."""
+"""Checks of numbers, times and sequence numbers in payloads."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -10,15 +10,15 @@ from reprlib import Repr
 from streamfs.errors import PayloadError
 
 LATEST = 1e11
-"""Seconds; a time in milliseconds lies beyond it."""
+"""Upper bound of times in seconds; times in milliseconds exceed it."""
 
 UNITS = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
-"""Units of time, as many as make a second."""
+"""Units of time, and their number in a second."""
 
 TIME_UNITS = (*UNITS, "iso")
-"""How times may be written: a number in one of the units, or text as ISO 8601 has it."""
+"""Formats of times: a number in one of the units, or ISO 8601 text."""
 
-_SEQUENCES = 2**63  # what a database has room for
+_SEQUENCES = 2**63  # the bound of integers in a database
 _SHOWN = 40  # characters of an offending payload or value
 _repr = Repr()
 _repr.maxstring = _repr.maxother = _SHOWN
@@ -35,13 +35,7 @@ def shown(value: object) -> str:
 
 
 def number(name: str, value: object) -> float:
-    """Return a number that is finite; true and false count as 1 and 0.
-
-    Raises
-    ------
-    PayloadError
-        If it is anything else, null and text among it.
-    """
+    """Return a finite number, true and false as 1 and 0; raise a PayloadError for anything else."""
     if not isinstance(value, int | float | Decimal):
         raise PayloadError(f"{name} is {shown(value)}, expected a number")
     if not isfinite(value):
@@ -50,20 +44,14 @@ def number(name: str, value: object) -> float:
 
 
 def sequence_number(name: str, value: object) -> int:
-    """Return a sequence number: whole, from 0, within 63 bits.
-
-    Raises
-    ------
-    PayloadError
-        If it is anything else.
-    """
+    """Return a sequence number, whole and from 0 to 2**63 - 1; raise a PayloadError for anything else."""
     if type(value) is not int or not 0 <= value < _SEQUENCES:
         raise PayloadError(f"{name} is {shown(value)}, expected a whole number, at least 0 and less than 2**63")
     return value
 
 
 def clock(unit: str) -> Callable[[str, object], float]:
-    """Return what reads times of a unit into seconds, given their name and value, or raises a PayloadError.
+    """Return a function from the name and value of a time in `unit` to seconds, which may raise a PayloadError.
 
     Raises
     ------
@@ -85,13 +73,7 @@ def clock(unit: str) -> Callable[[str, object], float]:
 
 
 def seconds(name: str, value: object) -> float:
-    """Return a time in seconds, less than `LATEST` on either side of 0.
-
-    Raises
-    ------
-    PayloadError
-        If it is anything else.
-    """
+    """Return a time in seconds, between -`LATEST` and `LATEST`; raise a PayloadError for anything else."""
     if (type(value) is float or type(value) is int) and -LATEST < value < LATEST:
         return float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -100,13 +82,7 @@ def seconds(name: str, value: object) -> float:
 
 
 def seconds_of_text(name: str, value: object) -> float:
-    """Return the seconds since 1970 of a time as ISO 8601 writes it; without an offset it is UTC.
-
-    Raises
-    ------
-    PayloadError
-        If it is anything else.
-    """
+    """Return an ISO 8601 time, UTC without an offset, as seconds since 1970, or raise a PayloadError."""
     try:
         if isinstance(value, str):
             moment = datetime.fromisoformat(value)

@@ -14,21 +14,21 @@ _FRAME = Paths([_TIME, _COUNTER, "object", _SPREADING])
 
 
 class ChirpStackCodec:
-    """Uplink events of ChirpStack 4: what a device's decoder has put into ``object``.
+    """Decode uplink events of ChirpStack 4: the ``object`` that a device's decoder has produced.
 
-    The sequence number is the frame counter, so every channel of a device counts alike. An event without
-    ``object``, which is one that has not been decoded, reports nothing.
+    The sequence number is the frame counter, so all channels of a device share it. An event without ``object`` has
+    not been decoded, and reports nothing.
 
     Parameters
     ----------
     fields : mapping of str to str, optional
-        Path of each number within ``object`` to the channel that it reports on; one that is not there or null
-        reports nothing. By default each number, true and false at the top of ``object`` is a channel of its name.
+        Path of each number within ``object`` to its channel; a missing path or null reports nothing. By default
+        each number, true and false at the top of ``object`` is a channel of its name.
 
     Raises
     ------
     ValueError
-        If a path or a channel is none.
+        If a path or a channel is not valid.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class ChirpStackCodec:
         self._paths = None if self._fields is None else Paths(self._fields)
 
     def decode(self, payload: bytes, arrival: float = 0.0, content_type: str = "") -> Several:  # noqa: ARG002
-        """Read a payload; see `Codec`."""
+        """Decode a payload; see `Codec`."""
         document = load_json(payload)
         if type(document) is not dict:
             raise PayloadError(f"payload is {shown(payload)}, expected an uplink event")
@@ -59,7 +59,7 @@ class ChirpStackCodec:
         return Several(parts, _spreading_factor(frame.get(_SPREADING)))
 
     def _values(self, measured: dict[str, Any]) -> list[tuple[str, str, Any]]:
-        """Return the path, the channel and the value of each field that is wanted."""
+        """Return the path, channel and value of each wanted field."""
         if self._fields is None or self._paths is None:
             return [(name, name, value) for name, value in measured.items() if isinstance(value, int | float)]
         found = self._paths.found(measured)

@@ -1,4 +1,4 @@
-"""Decisions as they are published."""
+"""Published decisions."""
 
 import orjson
 
@@ -6,7 +6,7 @@ from streamfs.procedure.procedure import Decision
 
 
 def encode_decision(decision: Decision) -> bytes:
-    """Write a decision as a JSON object, with ``stream/episode`` as its ``id``.
+    """Encode a decision as a JSON object, with ``stream/episode`` as its ``id``.
 
     Examples
     --------

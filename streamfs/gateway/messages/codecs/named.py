@@ -1,4 +1,4 @@
-"""Codecs by the names of their formats, and by the content types of messages."""
+"""Codecs by format name and by content type."""
 
 from collections.abc import Mapping
 
@@ -28,13 +28,7 @@ _TAKE_FIELDS = ("auto", "json", "senml+json", "senml+cbor", "chirpstack")
 
 
 class AutoCodec:
-    """Reads each message as its content type says; one without a content type is plain JSON.
-
-    Parameters
-    ----------
-    fields, value, time, time_unit, sequence, max_samples
-        As in `codec_for`; what does not concern a format is left out there.
-    """
+    """Decode each message by its content type, or as plain JSON without one; parameters as in `codec_for`."""
 
     def __init__(
         self,
@@ -59,7 +53,7 @@ class AutoCodec:
         self._others: dict[str, Codec] = {}  # by content type
 
     def decode(self, payload: bytes, arrival: float, content_type: str = "") -> Reported | Several:
-        """Read a payload; see `Codec`."""
+        """Decode a payload; see `Codec`."""
         if not content_type:
             return self._plain.decode(payload, arrival)
         codec = self._others.get(content_type) or self._codec(content_type)
@@ -81,12 +75,12 @@ class AutoCodec:
 
 
 def codec_of_content_type(content_type: str) -> str:
-    """Return the name of the format that a content type stands for; its parameters do not matter.
+    """Return the format name of a content type, ignoring the type's parameters.
 
     Raises
     ------
     PayloadError
-        If it is none that is read.
+        If the content type is not supported.
 
     Examples
     --------
@@ -110,7 +104,7 @@ def codec_for(
     sequence: str | None = None,
     max_samples: int = MAX_SAMPLES,
 ) -> Codec:
-    """Return what reads the payloads of a format.
+    """Return the codec of a format.
 
     Parameters
     ----------
@@ -119,18 +113,18 @@ def codec_for(
     fields : mapping of str to str, optional
         For payloads that report on several channels: path or name in the payload to channel.
     value, time, sequence : str, optional
-        For plain JSON: dotted paths of what a payload reports.
+        For plain JSON: dotted paths of the value, its time and its sequence number.
     time_unit : str
         For plain JSON: ``s``, ``ms``, ``us``, ``ns``, or ``iso`` for text.
     max_samples : int
-        Samples that one payload may hold.
+        Maximum number of samples in a payload.
 
     Raises
     ------
     ValueError
-        If there is no such format, or an option does not suit it.
+        If the format is unknown, or does not take an option.
     MissingExtraError
-        If the format needs a package that is not there.
+        If the format needs a missing package.
 
     Examples
     --------

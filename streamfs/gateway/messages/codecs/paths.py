@@ -12,13 +12,7 @@ from streamfs.gateway.messages.topics import check_name
 
 
 def load_json(payload: bytes) -> Any:
-    """Read JSON; what is nested too deep, not UTF-8 or beyond a double is none.
-
-    Raises
-    ------
-    PayloadError
-        If it is not JSON.
-    """
+    """Decode JSON; raise a PayloadError if it is too deep, not UTF-8, beyond a double, or invalid."""
     try:
         return orjson.loads(payload)
     except orjson.JSONDecodeError as error:
@@ -26,12 +20,7 @@ def load_json(payload: bytes) -> Any:
 
 
 class Paths:
-    """Some places in nested objects.
-
-    Parameters
-    ----------
-    texts : iterable of str
-        Names of fields with dots between them.
+    """Dotted paths into nested objects.
 
     Raises
     ------
@@ -51,13 +40,7 @@ class Paths:
                 raise ValueError(f"path is {text!r}, expected names with dots between them")
 
     def found(self, document: dict[str, Any]) -> dict[str, Any]:
-        """Return what is there, by the path's text.
-
-        Raises
-        ------
-        PayloadError
-            If what a path goes through is no object.
-        """
+        """Return the values that exist, by path; raise a PayloadError if a path leads through a non-object."""
         values = {}
         for text, parts in self._parts:
             value: Any = document
@@ -73,13 +56,7 @@ class Paths:
 
 
 def checked_fields(fields: Mapping[str, str]) -> dict[str, str]:
-    """Return which field reports on which channel, as it is.
-
-    Raises
-    ------
-    ValueError
-        If there is none, a channel is there twice, or it is not one.
-    """
+    """Copy a map of fields to channels; raise a ValueError if it is empty, or a channel wrong or repeated."""
     if not fields:
         raise ValueError("fields are empty, expected at least one")
     channels: set[str] = set()

@@ -22,30 +22,30 @@ _KNOWN = 256  # numbers of samples whose packing is remembered
 
 
 class PlainCodec:
-    """Plain JSON that reports on one channel.
+    """Decode plain JSON that reports on one channel.
 
-    The payload is a number, or an object with the number, and optionally a time and a sequence number. True and
-    false count as 1 and 0. An object with an array of numbers is a series: its samples begin at ``t0`` and follow
-    each other every ``dt``; null is a sample that is missing.
+    The payload is a number, or an object with the number and optionally a time and a sequence number. True and
+    false count as 1 and 0. An object with an array of numbers is a series: its samples begin at ``t0``, ``dt``
+    apart; null is a missing sample.
 
     Parameters
     ----------
     value : str, optional
         Path of the number; ``v`` or ``value`` by default.
     time : str, optional
-        Path of the time; ``t``, ``ts`` or ``timestamp`` by default, and ``t0`` beside an array.
+        Path of the time; ``t``, ``ts`` or ``timestamp`` by default, and ``t0`` with an array.
     time_unit : str
-        ``s``, ``ms``, ``us``, ``ns``, or ``iso`` for text as ISO 8601 has it. It is that of ``dt`` too, which is
-        in seconds beside text.
+        ``s``, ``ms``, ``us``, ``ns``, or ``iso`` for ISO 8601 text. It is also the unit of ``dt``, which is in
+        seconds if times are text.
     sequence : str, optional
         Path of the sequence number; ``seq`` by default.
     max_samples : int
-        Samples that an array may have.
+        Maximum number of samples in an array.
 
     Raises
     ------
     ValueError
-        If a path or the unit is none.
+        If a path or the unit is not valid.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class PlainCodec:
         self._paths = Paths(dict.fromkeys(wanted)) if is_nested else None
 
     def decode(self, payload: bytes, arrival: float = 0.0, content_type: str = "") -> Reading | Series:  # noqa: ARG002
-        """Read a payload; see `Codec`."""
+        """Decode a payload; see `Codec`."""
         document = load_json(payload)
         if type(document) is not dict:
             return Reading(None, number("payload", document), None)
@@ -92,16 +92,16 @@ class PlainCodec:
         Parameters
         ----------
         name : str
-            Of the field.
+            Name of the field.
         value : object
-            What is in there.
+            Its value.
         fields : mapping of str to object
             All fields of the message, by their paths.
 
         Raises
         ------
         PayloadError
-            If it is none, or goes with a time or a sequence number that is none.
+            If the value, its time or its sequence number is not valid.
         """
         if type(value) is list:
             return self._series(name, value, fields)
@@ -130,22 +130,22 @@ class PlainCodec:
 
 
 class FieldsCodec:
-    """Plain JSON that reports on several channels.
+    """Decode plain JSON that reports on several channels.
 
-    A field that is not there or null reports nothing. Times and sequence numbers are those of `PlainCodec`, and
-    hold for all fields.
+    A missing field or null reports nothing. Times and sequence numbers are as in `PlainCodec`, and apply to all
+    fields.
 
     Parameters
     ----------
     fields : mapping of str to str
-        Path of each number in the payload to the channel that it reports on.
+        Path of each number in the payload to its channel.
     time, time_unit, sequence, max_samples
         As in `PlainCodec`.
 
     Raises
     ------
     ValueError
-        If a path, a channel or the unit is none.
+        If a path, a channel or the unit is not valid.
 
     Examples
     --------
@@ -170,7 +170,7 @@ class FieldsCodec:
         self._paths = Paths(dict.fromkeys((*fields, *times, "dt", sequence or _SEQUENCE)))
 
     def decode(self, payload: bytes, arrival: float = 0.0, content_type: str = "") -> Several:  # noqa: ARG002
-        """Read a payload; see `Codec`."""
+        """Decode a payload; see `Codec`."""
         document = load_json(payload)
         if type(document) is not dict:
             raise PayloadError(f"payload is {shown(payload)}, expected an object")
@@ -184,7 +184,7 @@ class FieldsCodec:
 
 
 def _packed(name: str, values: list[Any]) -> bytes:
-    """Pack numbers, the quickest way out of a list; null is NaN."""
+    """Pack numbers as fast as possible; null is NaN."""
     pack = _doubles(len(values)).pack
     try:
         return pack(*values)
@@ -202,13 +202,7 @@ def _doubles(n: int) -> struct.Struct:
 
 
 def check_series(name: str, start: float, step: float, n_samples: int, max_samples: int) -> None:
-    """Refuse samples that do not follow each other evenly from a time on.
-
-    Raises
-    ------
-    PayloadError
-        If there is no sample, or are too many, the step is not above 0, or the last lies beyond `LATEST`.
-    """
+    """Raise a PayloadError unless there are 1 to `max_samples`, at a positive step, before `LATEST`."""
     if not 0 < n_samples <= max_samples:
         raise PayloadError(f"{name} has {n_samples} samples, expected 1 to {max_samples}")
     if not (step > 0 and start + step * n_samples < LATEST):

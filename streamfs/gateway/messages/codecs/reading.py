@@ -1,4 +1,4 @@
-"""What a payload holds once it is read."""
+"""The contents of decoded payloads."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol
@@ -10,7 +10,7 @@ from feature_extractors.base import Array
 
 
 class Reading(NamedTuple):
-    """What a node reports in one message.
+    """One value that a node reports.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Reading(NamedTuple):
 
 
 class Series(NamedTuple):
-    """Samples of one channel, evenly apart, that a node reports in one message.
+    """Evenly spaced samples of one channel that a node reports in one message.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class Series(NamedTuple):
     step : float
         Seconds from one to the next, more than 0.
     kind : dtype
-        Of the samples.
+        Type of the samples.
     data : bytes
-        The samples, end to end, in the column's unit; at least one. One that is not finite is missing.
+        At least one packed sample, in the column's unit. One that is not finite is missing.
     sequence : int or None
-        Number of the message on its channel; None if the node does not count.
+        As in `Reading`.
     """
 
     start: float
@@ -51,7 +51,7 @@ class Series(NamedTuple):
     sequence: int | None
 
     def arrays(self) -> tuple[Array, Array]:
-        """Times and values, both of shape (n_samples,); NaN where a sample is missing."""
+        """Return times and values, both of shape (n_samples,), with NaN for missing samples."""
         values = known(unpacked(self.kind, [self.data]))
         return self.start + self.step * np.arange(len(values), dtype=np.float64), values
 
@@ -62,11 +62,11 @@ class TimedSeries(NamedTuple):
     Parameters
     ----------
     times : array of shape (n_samples,)
-        Seconds, finite, in the order of the message, which need not rise; at least one.
+        Seconds, finite, in the order of the message, not necessarily ascending; at least one.
     values : array of shape (n_samples,)
         In the column's unit; one that is not finite is missing.
     sequence : int or None
-        Number of the message on its channel; None if the node does not count.
+        As in `Reading`.
     """
 
     times: Array
@@ -74,7 +74,7 @@ class TimedSeries(NamedTuple):
     sequence: int | None
 
     def arrays(self) -> tuple[Array, Array]:
-        """Times and values, both of shape (n_samples,); NaN where a sample is missing."""
+        """Return times and values, both of shape (n_samples,), with NaN for missing samples."""
         return self.times, known(self.values)
 
 
@@ -88,9 +88,9 @@ class Several(NamedTuple):
     Parameters
     ----------
     parts : tuple of (str, Reported)
-        Channels and what they report; none if the message holds nothing that is wanted.
+        Channels and what is reported on each; empty if the message has no wanted channel.
     spreading_factor : int or None
-        Of the LoRa frame that brought the message, which is what its energy depends on; None if there was none.
+        Of the LoRa frame that brought the message, which determines its energy; None without one.
     """
 
     parts: tuple[tuple[str, Reported], ...]
@@ -98,39 +98,39 @@ class Several(NamedTuple):
 
 
 class Codec(Protocol):
-    """What reads the payloads of one format."""
+    """A decoder of one payload format."""
 
     def decode(self, payload: bytes, arrival: float, content_type: str = "") -> Reported | Several:
-        """Read a payload.
+        """Decode a payload.
 
         Parameters
         ----------
         payload : bytes
             As received.
         arrival : float
-            Seconds since 1970 at which it arrived, for formats whose times are relative to it.
+            Time of arrival, seconds since 1970, for formats with relative times.
         content_type : str
-            MQTT content type of the message, empty if it has none.
+            MQTT content type, empty if the message has none.
 
         Returns
         -------
         Reported or Several
-            Times are finite, single values too.
+            Times are finite, and so are single values.
 
         Raises
         ------
         PayloadError
-            If it cannot be read, naming the part that offends.
+            If the payload cannot be decoded, naming the offending part.
         """
 
 
 def unpacked(kind: np.dtype[Any], pieces: Iterable[bytes]) -> Array:
-    """Samples of a kind as an array, end to end."""
+    """Return packed samples of one type as an array."""
     packed: npt.NDArray[Any] = np.frombuffer(b"".join(pieces), kind)
     with np.errstate(invalid="ignore"):  # a NaN that signals is missing like any other
         return packed.astype(np.float64, copy=False)
 
 
 def known(values: Array) -> Array:
-    """Put NaN in the place of what is not finite."""
+    """Replace values that are not finite by NaN."""
     return np.where(np.isfinite(values), values, np.nan)

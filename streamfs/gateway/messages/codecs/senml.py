@@ -18,28 +18,28 @@ _RELATIVE = 2**28  # seconds; smaller times are relative to now
 
 
 class SenmlCodec:
-    """SenML packs: numbers, true and false under names.
+    """Decode SenML packs: named numbers, true and false.
 
-    The whole name of a measurement, base name and name, tells its channel. One name many times is a batch. Times
-    below 2**28 are relative to the arrival; a measurement alone under its name at the time 0 has none. Sums and
-    units are left aside, and so are names that are not wanted, whatever they hold.
+    The full name of a measurement, base name and name, determines its channel. Several measurements of one name
+    are a `TimedSeries`. Times below 2**28 are relative to the arrival; a single measurement of a name at time 0
+    has no time. Sums and units are ignored, and so are unwanted names, whatever their values.
 
     Parameters
     ----------
     fields : mapping of str to str, optional
-        Names, whole or without the base name, to channels. By default the channel is what stands in the whole name
-        behind the last slash or colon.
+        Names, with or without the base name, to channels. By default the channel is the part of the full name
+        after the last slash or colon.
     is_binary : bool
-        Whether packs are CBOR rather than JSON.
+        Whether packs are CBOR instead of JSON.
     max_samples : int
-        Records that a pack may have.
+        Maximum number of records in a pack.
 
     Raises
     ------
     ValueError
-        If a channel is none.
+        If a channel is not valid.
     MissingExtraError
-        If packs are CBOR and the package that reads it is not there.
+        If packs are CBOR and the package for it is missing.
 
     References
     ----------
@@ -63,7 +63,7 @@ class SenmlCodec:
         self._max_samples = max_samples
 
     def decode(self, payload: bytes, arrival: float, content_type: str = "") -> Several:  # noqa: ARG002
-        """Read a payload; see `Codec`."""
+        """Decode a payload; see `Codec`."""
         records = self._load(payload)
         if type(records) is not list or not 0 < len(records) <= self._max_samples:
             raise PayloadError(
@@ -76,30 +76,25 @@ class SenmlCodec:
 
 
 def encode_senml(several: Several, base_name: str = "", *, is_binary: bool = False) -> bytes:
-    """Write what a node reports as a SenML pack.
+    """Encode readings as a SenML pack.
 
     Parameters
     ----------
     several : Several
-        Channels and what they report; sequence numbers and the spreading factor have no place in a pack, and
-        samples that are missing none either.
+        Channels and what is reported on each; sequence numbers, the spreading factor and missing samples have no
+        place in a pack.
     base_name : str
-        What the channels' names are put behind, such as ``urn:dev:mac:0024befffe804ff1:``.
+        Prefix of the channels' names, such as ``urn:dev:mac:0024befffe804ff1:``.
     is_binary : bool
-        Whether to write CBOR rather than JSON.
-
-    Returns
-    -------
-    bytes
-        The payload, which `SenmlCodec` reads.
+        Whether to encode CBOR instead of JSON.
 
     Raises
     ------
     ValueError
-        If nothing is left to write, a value is infinite or a single one NaN, or a time is less than 2**28 seconds,
+        If nothing is left to encode, a value is infinite or a single one NaN, or a time is below 2**28 seconds,
         which would be relative.
     MissingExtraError
-        If it is CBOR and the package that writes it is not there.
+        If the package for CBOR is missing.
 
     Examples
     --------
@@ -120,7 +115,7 @@ def encode_senml(several: Several, base_name: str = "", *, is_binary: bool = Fal
 
 
 def _reported(column: Column, arrival: float) -> Reading | TimedSeries:
-    """Return what a column holds, in absolute times."""
+    """Return the contents of a column, with absolute times."""
     if len(column.times) > 1:
         times, values = np.array(column.times), np.array(column.values)
         times[times < _RELATIVE] += arrival

@@ -1,4 +1,4 @@
-"""SenML packs, record by record: what one hands down to those behind it, and what they report by name."""
+"""SenML packs, record by record: base fields, and the measurements by name."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ SenmlRecord = dict[Any, Any]
 
 
 class Labels(NamedTuple):
-    """How the fields of a record are called."""
+    """Keys of the fields of a record."""
 
     base_version: Any
     base_name: Any
@@ -36,19 +36,7 @@ CBOR = Labels(-1, -2, -3, -4, -5, -6, 0, 1, 2, 3, 4, 5, 6, 7, 8)
 
 
 class Column(NamedTuple):
-    """What a pack reports under one name.
-
-    Parameters
-    ----------
-    channel : str
-        On which it reports.
-    name : str
-        Its name, base name and all.
-    times : list of float
-        Seconds, as they stand in the pack.
-    values : list of float
-        In the column's unit; not seen to be finite yet.
-    """
+    """Measurements of one full name: its channel, the name, times in seconds as in the pack, unchecked values."""
 
     channel: str
     name: str
@@ -57,14 +45,14 @@ class Column(NamedTuple):
 
 
 class Pack:
-    """What has been read of a pack.
+    """The records of a pack so far.
 
     Parameters
     ----------
     labels : Labels
-        How its fields are called.
+        Keys of its fields.
     fields : mapping of str to str, optional
-        Names, whole or without the base name, to channels; see `SenmlCodec`.
+        Names, with or without the base name, to channels; see `SenmlCodec`.
     """
 
     def __init__(self, labels: Labels, fields: Mapping[str, str] | None) -> None:
@@ -77,23 +65,17 @@ class Pack:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What is reported, in the order of the pack."""
+        """The columns, in the order of the pack."""
         return tuple(self._columns.values())
 
     def take(self, record: object) -> None:
-        """Take the next record.
-
-        Raises
-        ------
-        PayloadError
-            If it is none, or says what is wanted in a way that cannot be read.
-        """
+        """Take the next record; raise a PayloadError if it, or a wanted measurement in it, cannot be decoded."""
         if type(record) is not dict:
             raise PayloadError(f"record is {shown(record)}, expected an object")
         labels = self._labels
         is_plain = self._plain.issuperset(record)
         if not is_plain:
-            self._hand_down(record)
+            self._apply_bases(record)
             if record.keys() <= set(labels[: labels.index(labels.name)]):
                 return  # nothing is measured here
         name = record.get(labels.name, "")
@@ -108,12 +90,12 @@ class Pack:
             self._base_value + value if is_plain and type(value) is float else self._value(record)
         )
 
-    def _hand_down(self, record: SenmlRecord) -> None:
-        """Let a record's bases hold from here on."""
+    def _apply_bases(self, record: SenmlRecord) -> None:
+        """Apply the base fields of a record to it and the following ones."""
         labels = self._labels
         unknown = next((key for key in record if type(key) is str and key.endswith("_")), None)
         if unknown is not None:
-            raise PayloadError(f"record has field {shown(unknown)}, which must be understood and is not")
+            raise PayloadError(f"record has field {shown(unknown)}, which must be understood but is unknown")
         version = record.get(labels.base_version, _VERSION)
         if type(version) is not int or version != _VERSION:
             raise PayloadError(f"version is {shown(version)}, expected {_VERSION}")
@@ -127,12 +109,12 @@ class Pack:
         self._base_value = _number("base value", record.get(labels.base_value, self._base_value))
 
     def _column(self, own_name: str) -> Column | None:
-        """Return the place for what is reported under a name; none if it is not wanted."""
+        """Return the column of a name; None if it is not wanted."""
         name = self._base_name + own_name
         if self._fields is None:
             channel: str | None = _last_part(name)
             if not channel:
-                raise PayloadError(f"name is {shown(name)}, expected something behind its last slash or colon")
+                raise PayloadError(f"name is {shown(name)}, expected a channel after its last slash or colon")
         else:
             channel = self._fields.get(name, self._fields.get(own_name))
         if channel is None:
@@ -144,7 +126,7 @@ class Pack:
         return column
 
     def _value(self, record: SenmlRecord) -> float:
-        """Return the number of a record, or that of its flag."""
+        """Return the number of a record, or of its flag."""
         labels = self._labels
         held = [label for label in (labels.value, labels.flag, labels.text, labels.data) if label in record]
         if held == [labels.value]:
@@ -152,7 +134,7 @@ class Pack:
         if held == [labels.flag] and type(record[labels.flag]) is bool:
             return float(record[labels.flag])
         if len(held) == 1:
-            what = {labels.text: "text", labels.data: "data", labels.flag: "a flag that is none"}[held[0]]
+            what = {labels.text: "text", labels.data: "data", labels.flag: "an invalid flag"}[held[0]]
         elif held:
             what = f"{len(held)} values"
         else:
@@ -161,13 +143,13 @@ class Pack:
 
 
 def _number(name: str, value: object) -> float:
-    """Return a number that is finite, and neither true nor false."""
+    """Return a finite number, neither true nor false."""
     if isinstance(value, bool):
         raise PayloadError(f"{name} is {value}, expected a number")
     return number(name, value)
 
 
 def _last_part(name: str) -> str:
-    """Return what stands behind the last slash or colon; those of a report policy, behind an @, do not count."""
+    """Return the part of a name after the last slash or colon, ignoring those of a report policy after an @."""
     column, at, policy = name.partition("@")
     return column[max(column.rfind("/"), column.rfind(":")) + 1 :] + at + policy
