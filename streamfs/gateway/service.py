@@ -135,7 +135,7 @@ class Gateway:
         self._max_queue = max_queue
         self._energy_log = energy_log
         self._model_file = ModelFile(lambda: procedure) if model_file is None else model_file
-        self._farewell = goodbye
+        self._goodbye = goodbye
         self._on_decision = on_decision
         self._state = state
         self._batch = CommitBatch(_AT_ONCE if state is None else commits or Commits())
@@ -259,7 +259,7 @@ class Gateway:
                 self._end()
             finally:
                 self._store.stop(_GOODBYE)
-                self._transport.close(_GOODBYE, self._farewell)
+                self._transport.close(_GOODBYE, self._goodbye)
         return Summary(self._all_counters(), self._core.decided, self._core.spent)
 
     def _follow(

@@ -1,10 +1,10 @@
-"""How long to wait before another attempt."""
+"""Delays before reconnecting."""
 
 from random import Random
 
 
 class Backoff:
-    """Seconds before another attempt: doubled up to a bound, and up to half less so that many gateways spread."""
+    """Seconds before another attempt: doubled up to a maximum, and randomly up to half less."""
 
     def __init__(self, least: float, most: float, seed: int | None) -> None:
         self._least, self._most = least, most
@@ -12,7 +12,7 @@ class Backoff:
         self._random = Random(seed)  # noqa: S311 - no secret
 
     def next(self, stood_for: float, *, is_taken_over: bool) -> float:
-        """Return the next seconds, after a connection that stood for so many seconds."""
+        """Return the next delay, in seconds, after a connection that lasted `stood_for` seconds."""
         if is_taken_over:
             self._seconds = self._most
         elif stood_for > self._most:

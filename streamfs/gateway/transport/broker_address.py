@@ -1,4 +1,4 @@
-"""Where a broker is, who we are to it, and the way there; nothing here knows of MQTT."""
+"""The address of a broker, credentials and TLS; nothing here knows MQTT."""
 
 import os
 import re
@@ -19,26 +19,26 @@ _PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 @dataclass(frozen=True)
 class Tls:
-    """How a broker is told to be the right one, and how it can tell us.
+    """How the broker is verified, and how the gateway identifies itself.
 
-    The files are read when this is made, so that a wrong one is noticed at once, and again at every connection, so
+    The files are read when this is made, so that an error is noticed at once, and again at every connection, so
     that a certificate can be renewed under a running gateway.
 
     Parameters
     ----------
     ca : pathlib.Path, optional
-        Certificates of the authorities that may vouch for the broker (PEM). None takes the system's.
+        Certificates of the authorities that may vouch for the broker (PEM); by default the system's.
     certificate : pathlib.Path, optional
-        Certificate that we show, with those that lead to its authority (PEM).
+        Certificate of the gateway, with those that lead to its authority (PEM).
     key : pathlib.Path, optional
-        Its private key, without a password (PEM). None if it stands in the certificate's file.
+        Its private key, without a password (PEM); by default in the certificate's file.
 
     Raises
     ------
     ValueError
         If there is a key but no certificate.
     TransportError
-        If a file cannot be read, or does not hold what it should.
+        If a file cannot be read, or has the wrong content.
 
     Examples
     --------
@@ -56,13 +56,7 @@ class Tls:
         self.context()
 
     def context(self) -> ssl.SSLContext:
-        """Read the files.
-
-        Raises
-        ------
-        TransportError
-            If a file cannot be read, or does not hold what it should.
-        """
+        """Read the files; raise a TransportError if one cannot be read, or has the wrong content."""
         for path in (self.ca, self.certificate, self.key):
             if path is not None:
                 _read(path, "file")
@@ -72,9 +66,7 @@ class Tls:
             raise TransportError(f"{self.ca} holds no certificates of authorities: {error}") from error
         if self.certificate is not None:
             try:
-                context.load_cert_chain(
-                    self.certificate, self.key, password=""
-                )  # an empty one: never ask a terminal
+                context.load_cert_chain(self.certificate, self.key, password="")  # never ask on a terminal
             except ssl.SSLError as error:
                 files = f"{self.certificate} and {self.key}" if self.key else f"{self.certificate}"
                 raise TransportError(
@@ -85,25 +77,25 @@ class Tls:
 
 @dataclass(frozen=True)
 class BrokerAddress:
-    """Where a broker is, and who we are to it.
+    """The address of a broker, and the credentials for it.
 
     Parameters
     ----------
     host : str
-        Name or number of its machine.
+        Its host name or IP address.
     port : int
-        Port on which it listens.
+        The port on which it listens.
     user : str, optional
-        Name by which it knows us.
+        User name.
     password : str, optional
-        What proves it. Never shown.
+        Password. Never shown.
     tls : Tls, optional
-        None for a connection that anybody on the way can read.
+        None for an unencrypted connection.
 
     Raises
     ------
     ValueError
-        If the host, the port or the user cannot be.
+        If the host or the port is not valid, or there is a password without a user.
 
     Examples
     --------
@@ -125,7 +117,7 @@ class BrokerAddress:
         except UnicodeError:
             is_host = False
         if not is_host:
-            raise ValueError(f"host is {self.host!r}, expected the name or number of a machine")
+            raise ValueError(f"host is {self.host!r}, expected a host name or an IP address")
         if not 1 <= self.port <= 65535:
             raise ValueError(f"port is {self.port}, expected a whole number from 1 to 65535")
         if self.password is not None and self.user is None:
@@ -136,19 +128,14 @@ class BrokerAddress:
         return f"{host}:{self.port}"
 
     def open(self, timeout: float) -> socket.socket:
-        """Connect a socket, with TLS where that is wanted.
-
-        Parameters
-        ----------
-        timeout : float
-            Seconds that it may take after the host's name has been looked up.
+        """Connect a socket, with TLS if wanted, within `timeout` seconds after the host's name has been looked up.
 
         Raises
         ------
         OSError
-            If there is no way to the broker, or no agreement on TLS.
+            If the broker cannot be reached, or the TLS handshake fails.
         TransportError
-            If the files for TLS cannot be read any more.
+            If the files for TLS can no longer be read.
         """
         context = None if self.tls is None else self.tls.context()
         places = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
@@ -160,7 +147,7 @@ class BrokerAddress:
 
 
 def parse_url(url: str) -> BrokerAddress:
-    """Read a broker's URL.
+    """Parse a broker's URL.
 
     Raises
     ------
@@ -177,7 +164,7 @@ def parse_url(url: str) -> BrokerAddress:
     try:
         return _parse(url)
     except ValueError:
-        # what is wrong may be within the password: not even the cause is shown
+        # the error may be within the password: not even the cause is shown
         raise ValueError(f"broker is {_without_password(url)!r}, {_EXPECTED}") from None
 
 
@@ -191,27 +178,25 @@ def resolve(
     certificate: Path | None = None,
     key: Path | None = None,
 ) -> BrokerAddress:
-    """Put together where a broker is and who we are to it.
+    """Combine a broker's URL with credentials and files for TLS.
 
     Parameters
     ----------
     url : str
         ``mqtt[s]://[user[:password]@]host[:port]``.
-    user : str, optional
-        Name by which the broker knows us, unless the URL says it.
-    password : str, optional
-        What proves it, unless the URL says it.
+    user, password : str, optional
+        Credentials, unless in the URL.
     password_file : pathlib.Path, optional
-        File that holds the password; a line end at its end is not part of it.
+        File with the password; a line end at its end is not part of it.
     password_env : str, optional
-        Variable of the environment that holds the password.
+        Environment variable with the password.
     ca, certificate, key : pathlib.Path, optional
         See `Tls`.
 
     Raises
     ------
     ValueError
-        If the URL is none, if something is said twice, or if there are files for TLS but the URL wants none.
+        If the URL is not valid, something is given twice, or there are files for TLS but the URL has no TLS.
     TransportError
         If a file cannot be read or the variable is not set.
 
@@ -254,7 +239,7 @@ def _parse(url: str) -> BrokerAddress:
 
 
 def _without_password(url: str) -> str:
-    """The URL with stars for all from the first colon of the credentials to the last @."""
+    """Replace everything from the first colon of the credentials to the last @ by stars."""
     before, at, host = url.rpartition("@")
     scheme, separator, credentials = before.partition("://") if "://" in before else ("", "", before)
     user, colon, _ = credentials.partition(":")
@@ -291,7 +276,7 @@ def _read(path: Path, what: str) -> bytes:
 
 
 def _first_that_answers(places: list[Any], deadline: float) -> socket.socket:
-    """Try the addresses of a host one after the other, each with an even share of the time that is left."""
+    """Try the addresses of a host in turn, each with an equal share of the time that is left."""
     for n_left, place in zip(range(len(places), 1, -1), places, strict=False):
         with suppress(OSError):
             return _dial(place, _time_left(deadline) / n_left)
@@ -311,5 +296,5 @@ def _dial(place: Any, timeout: float) -> socket.socket:
 
 
 def _time_left(deadline: float) -> float:
-    """Seconds until then, never none: a socket without a timeout would wait for ever."""
+    """Return the seconds until the deadline, never 0: a socket without a timeout would wait forever."""
     return max(deadline - time.monotonic(), 1e-3)

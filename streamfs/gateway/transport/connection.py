@@ -1,4 +1,4 @@
-"""One connection to a broker, from its opening to its loss; nothing else in the gateway knows of paho."""
+"""One connection to a broker, from opening to loss; the only module of the gateway that uses paho's client."""
 
 import math
 import socket
@@ -21,17 +21,17 @@ from streamfs.gateway.transport.inbox import Inbox
 from streamfs.gateway.transport.packets import PacketError, read_content_type, split_packets, variable_integer
 
 _QUICKACK = getattr(socket, "TCP_QUICKACK", None)  # Linux has it
-_CHUNK = 1 << 16  # bytes asked of the socket at once
-_MAX_CHUNKS = 16  # in one step, so that a flood cannot keep it from ending
+_CHUNK = 1 << 16  # bytes per read
+_MAX_CHUNKS = 16  # per step, so that a flood cannot prolong it
 _MAX_IN_FLIGHT = 1000  # publications, unless the broker wants fewer
-_MAX_OUTGOING = 1 << 20  # bytes that may wait for the socket before a publication is declined
-_MAX_OVERHEAD = 16  # bytes of a publication beside its topic and payload
+_MAX_OUTGOING = 1 << 20  # queued bytes from which publications are declined
+_MAX_OVERHEAD = 16  # bytes of a publication besides topic and payload
 _MAX_TEXT = 65535  # bytes of a topic, and of a will
-_ACKNOWLEDGEMENTS = (b"", b"\x40\x02", b"\x50\x02")  # how they begin, by the quality of service of the message
+_ACKNOWLEDGEMENTS = (b"", b"\x40\x02", b"\x50\x02")  # first bytes, by the message's quality of service
 
 
 class LostError(Exception):
-    """There is no connection, or no longer: what the broker did, as a predicate, and the counter for that."""
+    """The connection failed or was lost: a predicate of the broker, and the counter, empty for the default one."""
 
     def __init__(self, what: str, counter: str = "") -> None:
         super().__init__(what)
@@ -64,7 +64,7 @@ class ConnectOptions:
             raise ValueError("session_expiry needs a client_id, by which the broker knows whose session it is")
 
     def properties(self) -> Properties:
-        """Return what the broker is told of them as the connection begins."""
+        """Return the properties of the CONNECT packet."""
         properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
         properties.ReceiveMaximum = self.receive_maximum
         properties.SessionExpiryInterval = self.session_expiry
@@ -74,10 +74,10 @@ class ConnectOptions:
 
 
 class BrokerConnection(Client):
-    """One connection to a broker, from its opening to its loss, which is raised.
+    """One connection to a broker; its loss is raised as `LostError`.
 
-    paho builds what is sent and understands the answers; a buffer stands between it and the socket on either way.
-    Messages, of which there are many, are read here.
+    paho builds outgoing packets and decodes the broker's answers; buffers decouple it from the socket both ways.
+    Messages, of which there are many, are decoded here.
     """
 
     def __init__(self, options: ConnectOptions, patience: float, inbox: Inbox, counters: Counter[str]) -> None:
@@ -88,7 +88,7 @@ class BrokerConnection(Client):
             self.will_set(options.will.topic, options.will.payload, 1, options.will.retain)
         self.accepted_at: float | None = None
         self.in_flight: dict[int, tuple[str, object]] = {}  # topics and tokens of publications, by packet id
-        self.asked_for: dict[int, list[str]] = {}  # topics of subscriptions, by packet id
+        self.subscribing: dict[int, list[str]] = {}  # topics of subscriptions, by packet id
         self.granted: set[str] = set()
         self.wire: socket.socket
         self._options = options
@@ -103,7 +103,7 @@ class BrokerConnection(Client):
         self._max_bytes: float = math.inf
 
     def open(self) -> None:
-        """Begin; the broker's answer is still to come."""
+        """Connect the socket and queue CONNECT; CONNACK is still to come."""
         address, keepalive = self._options.address, self._options.keepalive
         clean, properties = not self._options.session_expiry, self._options.properties()
         try:
@@ -112,29 +112,29 @@ class BrokerConnection(Client):
             raise LostError(f"cannot be reached: {error}") from error
 
     def accept(self, properties: Properties | None) -> None:
-        """Heed what the broker says as it accepts."""
+        """Apply the properties of CONNACK."""
         self.accepted_at = time.monotonic()
         self._interval = min(self._interval, getattr(properties, "ServerKeepAlive", 0) or self._interval)
         self._max_in_flight = min(_MAX_IN_FLIGHT, getattr(properties, "ReceiveMaximum", _MAX_IN_FLIGHT))
         self._max_bytes = getattr(properties, "MaximumPacketSize", math.inf)
 
     def close_socket(self) -> None:
-        """Close the socket, if it is open."""
+        """Close the socket if it is open."""
         self._sock_close()
 
     @property
     def events(self) -> int:
-        """What to wait for."""
+        """Events of the socket to wait for."""
         return (POLLOUT if self._outgoing else 0) | (0 if self._inbox.is_full else POLLIN)
 
     @property
     def has_room(self) -> bool:
-        """Whether a publication can be taken in."""
+        """Whether another publication can be accepted."""
         return len(self.in_flight) < self._max_in_flight and len(self._outgoing) < _MAX_OUTGOING
 
     @property
     def due(self) -> float:
-        """When there is something to do even if nothing comes."""
+        """Time at which there is something to do even if nothing arrives."""
         if self._may_have_more and not self._inbox.is_full:
             return -math.inf
         if self.accepted_at is None:
@@ -143,7 +143,7 @@ class BrokerConnection(Client):
 
     @property
     def _silence_ends(self) -> float:
-        """When to probe the broker because it is silent, or else to give it up; never if we do not listen."""
+        """Time to probe a silent broker, or else to give it up; never while nothing is read."""
         if self._inbox.is_full:
             return math.inf
         if not self._ping_t:
@@ -151,7 +151,7 @@ class BrokerConnection(Client):
         return max(self._ping_t, self._heard) + self._interval / 2
 
     def keep_alive(self) -> None:
-        """Probe the broker if it is silent or we are, and give it up if it stays so."""
+        """Send a PINGREQ if the broker or this side is silent; give up a broker that stays silent."""
         now = time.monotonic()
         if self.accepted_at is None:
             if now >= self._opened + self._patience:
@@ -164,25 +164,25 @@ class BrokerConnection(Client):
 
     @classmethod
     def is_filter(cls, topic: str) -> bool:
-        """Whether that can be subscribed to."""
+        """Return whether a text is a valid topic filter."""
         is_valid = cls._filter_wildcard_len_check(topic.encode()) == MQTTErrorCode.MQTT_ERR_SUCCESS
         return is_valid and "\0" not in topic
 
-    def ask_for(self, topics: list[str], qos: int) -> None:
+    def subscribe_to(self, topics: list[str], qos: int) -> None:
         """Subscribe."""
         if topics:
             _, packet_id = self.subscribe([(topic, qos) for topic in topics])
-            self.asked_for[packet_id or 0] = topics
+            self.subscribing[packet_id or 0] = topics
 
     def objection(self, publication: Publication) -> str:
-        """Why the broker could not take a publication, however often it were offered; empty if it can."""
+        """Return why the broker could never take a publication; empty if it can."""
         if not is_topic(publication.topic):
-            return "no topic to publish to"
+            return "not a topic to publish to"
         n_bytes = len(publication.topic.encode()) + len(publication.payload) + _MAX_OVERHEAD
         return f"{n_bytes} bytes, it takes {self._max_bytes}" if n_bytes > self._max_bytes else ""
 
     def send(self, publication: Publication, token: object, qos: int) -> bool:
-        """Publish; False if all packet ids are taken."""
+        """Publish; return False if all packet ids are in use."""
         info = self.publish(publication.topic, publication.payload, qos, publication.retain)
         is_sent = info.rc == MQTTErrorCode.MQTT_ERR_SUCCESS
         if is_sent and qos:
@@ -190,24 +190,24 @@ class BrokerConnection(Client):
         return is_sent
 
     def queue(self, packets: bytes) -> None:
-        """Have packets sent at the next `write`."""
+        """Queue packets for the next `write`."""
         self._outgoing += packets
 
     def write(self) -> None:
-        """Send what waits, as far as the socket takes it."""
+        """Send as much of the queue as the socket accepts."""
         while self._outgoing:
             try:
                 n_sent = self._sock_send(self._outgoing)
             except BlockingIOError:
                 return
             except OSError as error:
-                self.read()  # its last words, if there are any, may say more
+                self.read()  # a last packet may name the reason
                 raise LostError(f"has closed the connection: {error}") from error
             del self._outgoing[:n_sent]
             self._said = time.monotonic()
 
     def read(self) -> None:
-        """Take what the socket has, unless the inbox is full: then the network holds it back."""
+        """Read from the socket unless the inbox is full: then the network holds data back."""
         self._may_have_more = True
         for _ in range(_MAX_CHUNKS):
             if self._inbox.is_full:
@@ -223,12 +223,12 @@ class BrokerConnection(Client):
                     else:
                         self._take_answer(command, body)
             except (PacketError, MQTTException) as error:
-                raise LostError(f"sends what is not MQTT: {error}") from error
+                raise LostError(f"sends something that is not MQTT: {error}") from error
 
     def _receive(self) -> bool:
         try:
             chunk = self._sock_recv(_CHUNK)
-            if _QUICKACK is not None:  # else broker and kernel wait for each other: our answers go in groups
+            if _QUICKACK is not None:  # else broker and kernel wait for each other, as answers go in groups
                 self.wire.setsockopt(socket.IPPROTO_TCP, _QUICKACK, 1)
         except BlockingIOError:
             return False
@@ -243,7 +243,7 @@ class BrokerConnection(Client):
         return True
 
     def _take_message(self, command: int, body: bytearray, arrival: float) -> None:
-        """Read a message (MQTT 5, 3.3): its topic, packet id if there is one, properties and payload."""
+        """Decode a message (MQTT 5, 3.3): topic, packet id if it has one, properties and payload."""
         qos = command >> 1 & 3
         try:
             end_of_topic = 2 + (body[0] << 8 | body[1])
@@ -268,12 +268,12 @@ class BrokerConnection(Client):
     def _content_type(self, properties: bytes) -> str:
         try:
             return read_content_type(properties)
-        except (LookupError, ValueError, PacketError):  # the publisher's fault: no reason to leave the broker
+        except (LookupError, ValueError, PacketError):  # the publisher's fault, not the broker's
             self._counters["malformed_properties"] += 1
             return ""
 
     def _take_answer(self, command: int, body: bytearray) -> None:
-        """Let paho understand a packet that is no message."""
+        """Pass a packet other than a message to paho."""
         self._in_packet["command"] = command
         self._in_packet["remaining_length"] = len(body)
         self._in_packet["packet"] = body
@@ -292,11 +292,11 @@ class BrokerConnection(Client):
 
 
 def check_range(name: str, value: float, least: float, most: float) -> None:
-    """Raise a ValueError that names it if a number is out of its bounds."""
+    """Raise a ValueError that names it if a number is out of bounds."""
     if not least <= value <= most:
         raise ValueError(f"{name} is {value}, expected {least:g} to {most:g}")
 
 
 def is_topic(topic: str) -> bool:
-    """Whether that can be published to."""
+    """Return whether a text is a valid topic to publish to."""
     return 0 < len(topic.encode()) <= _MAX_TEXT and not set("+#\0") & set(topic)

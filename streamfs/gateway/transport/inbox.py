@@ -1,4 +1,4 @@
-"""What has come in and waits to be taken, or to be acknowledged."""
+"""Messages that wait to be taken or acknowledged."""
 
 from collections import Counter, deque
 
@@ -6,17 +6,17 @@ from streamfs.gateway.messages.message import Message
 
 
 class Inbox:
-    """The messages that wait for the gateway, and those that it has not acknowledged yet, both oldest first.
+    """The messages that wait for the gateway, and those that it has not acknowledged, both oldest first.
 
-    A message is kept with the packet that acknowledges it: an empty one at quality of service 0, or once the
-    connection on which it came is lost.
+    Each message is kept with the packet that acknowledges it: an empty one at quality of service 0, or once its
+    connection is lost.
     """
 
     def __init__(self, max_messages: int, counters: Counter[str]) -> None:
         self._max_messages = max_messages
         self._counters = counters
         self._waiting: deque[tuple[Message, bytes]] = deque()
-        self._n_kept = 0  # of these, those that must be acknowledged
+        self._n_kept = 0  # of these, those that need an acknowledgement
         self._taken: deque[bytes] = deque()
         self._is_shut = False
 
@@ -25,11 +25,11 @@ class Inbox:
 
     @property
     def is_full(self) -> bool:
-        """Whether there are too many messages and none that may give way."""
+        """Whether there are too many messages and none that may be dropped."""
         return self._n_kept >= self._max_messages
 
     def put(self, message: Message, acknowledgement: bytes) -> None:
-        """Add a message; the oldest that needs no acknowledgement gives way if there are too many."""
+        """Add a message; if there are too many, drop the oldest that needs no acknowledgement."""
         if self._is_shut:
             return
         self._counters["received"] += 1
@@ -39,7 +39,7 @@ class Inbox:
             self._drop_one()
 
     def take(self, room: int | None) -> list[Message]:
-        """Take out messages, at most so many."""
+        """Return up to `room` waiting messages; all if it is None."""
         n = len(self._waiting) if room is None else min(room, len(self._waiting))
         taken = [self._waiting.popleft() for _ in range(n)]
         acknowledgements = [acknowledgement for _, acknowledgement in taken]
@@ -48,18 +48,18 @@ class Inbox:
         return [message for message, _ in taken]
 
     def acknowledge(self, n: int) -> bytes:
-        """Forget the oldest that were taken, and return what tells the broker."""
+        """Forget the `n` oldest messages that were taken, and return their acknowledgements."""
         if not 0 <= n <= len(self._taken):
             raise ValueError(f"n is {n}, expected 0 to {len(self._taken)}, the messages not acknowledged yet")
         return b"".join([self._taken.popleft() for _ in range(n)])
 
     def shut(self) -> None:
-        """Take in nothing any more, so as never to be full: what comes was not asked for."""
+        """Ignore further messages, so that the inbox is never full."""
         self._is_shut = True
         self._n_kept = 0
 
     def forget_connection(self) -> None:
-        """Acknowledge none of these any more: the broker would not understand."""
+        """Drop all acknowledgements: another connection does not understand them."""
         self._waiting = deque((message, b"") for message, _ in self._waiting)
         self._n_kept = 0
         self._taken = deque([b""] * len(self._taken))

@@ -1,26 +1,21 @@
-"""Where MQTT's packets begin and end, and what stands beside a message."""
+"""Boundaries of MQTT packets, and the properties of messages."""
 
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 
 _CONTENT_TYPE, _SUBSCRIPTION_IDENTIFIER = 3, 11  # properties of a message (MQTT 5, 3.3.2.3)
-_NUMBERS = {1: 1, 2: 4, 35: 2}  # others that are numbers, and their bytes
-_TEXTS = {_CONTENT_TYPE: 1, 8: 1, 9: 1, 38: 2}  # those that are texts after their lengths, and how many
-_KNOWN = 256  # sets of properties whose content type is remembered: publishers repeat themselves
+_NUMBERS = {1: 1, 2: 4, 35: 2}  # numeric properties, and their bytes
+_TEXTS = {_CONTENT_TYPE: 1, 8: 1, 9: 1, 38: 2}  # text properties, and how many texts
+_KNOWN = 256  # cached sets of properties: publishers repeat themselves
 
 
 class PacketError(Exception):
-    """What has come is not MQTT."""
+    """Incoming bytes are not MQTT."""
 
 
 def split_packets(incoming: bytearray) -> Iterator[tuple[int, bytearray]]:
-    r"""Take the whole packets from the front of what has come in; what is left is the beginning of the next one.
-
-    Parameters
-    ----------
-    incoming : bytearray
-        What has come in.
+    r"""Remove whole packets from the front of incoming bytes; what is left is the beginning of the next one.
 
     Yields
     ------
@@ -56,12 +51,12 @@ def split_packets(incoming: bytearray) -> Iterator[tuple[int, bytearray]]:
 
 @lru_cache(_KNOWN)
 def read_content_type(properties: bytes) -> str:
-    r"""Find the content type among the properties of a message; empty if it has none.
+    r"""Return the content type among the properties of a message; empty if it has none.
 
     Raises
     ------
     LookupError, ValueError, PacketError
-        If they are no properties of a message, or the content type is no text.
+        If the properties are not those of a message, or the content type is not text.
 
     Examples
     --------
@@ -92,7 +87,7 @@ def _end_of_property(properties: bytes, start: int) -> int:
 
 
 def variable_integer(data: bytes | bytearray, start: int) -> tuple[int, int]:
-    """A number of one to four bytes (MQTT 5, 1.5.5), and where it ends."""
+    """Return a number of one to four bytes (MQTT 5, 1.5.5), and the index after it."""
     value = 0
     for index in range(4):
         byte = data[start + index]

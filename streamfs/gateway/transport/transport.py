@@ -1,4 +1,4 @@
-"""The connection to the broker, kept up."""
+"""The connection to the broker, restored whenever it is lost."""
 
 import logging
 import math
@@ -40,67 +40,66 @@ COUNTERS = (
     "refused_subscriptions",
     "refused_publications",
 )
-_CHUNK = 1 << 16  # bytes asked of the socket at once
+_CHUNK = 1 << 16  # bytes per read
 _TAKEN_OVER = 0x8E  # MQTT 5, 3.14.2.1
 
 
 class Transport:
-    """A connection to an MQTT 5 broker that comes back by itself, used and driven by one thread.
+    """A connection to an MQTT 5 broker that reconnects automatically; used and driven by one thread.
 
-    Everything happens within `poll` (and `connect`, `check_subscribed`, `drain` and `close`, which wait): what is
-    published or acknowledged between two polls leaves with the next one, all in one piece.
+    All network traffic happens within `poll` (and `connect`, `check_subscribed`, `drain` and `close`, which wait):
+    publications and acknowledgements between two polls are sent together by the next one.
 
     Parameters
     ----------
     broker : str or BrokerAddress
-        Where the broker is; a text is read by `parse_url`.
+        The broker's address; text is parsed by `parse_url`.
     client_id : str, optional
-        Name towards the broker; None lets the broker choose one, at each connection anew.
+        Client id; None lets the broker choose one for each connection.
     qos : int
         Quality of service of subscriptions: 0 or 1.
     keepalive : int
         Seconds of silence after which the broker is probed; it is given up after half as many more.
     session_expiry : int
-        Seconds for which the broker keeps messages for us while there is no connection; 0 keeps none.
+        Seconds for which the broker keeps the session while disconnected; 0 for none.
     receive_maximum : int
-        Number of messages of quality of service 1 that the broker may send before one is acknowledged.
+        Number of unacknowledged messages of quality of service 1 that the broker may send.
     max_packet_bytes : int, optional
-        Bytes of the largest message that the broker may send; it keeps larger ones to itself.
+        Bytes of the largest message that the broker may send; it drops larger ones.
     max_queue : int
-        Number of messages waiting here beyond which the oldest that needs no acknowledgement gives way.
+        Number of waiting messages from which the oldest that needs no acknowledgement is dropped.
     will : Publication, optional
-        What the broker publishes if the connection is lost.
+        The last will: published by the broker if the connection is lost.
     birth : Publication, optional
-        What is published at each connection.
+        Published at each connection.
     backoff : tuple of float
-        Seconds before the first attempt to connect again, and most; doubled each time, until a connection stands
-        for longer than the most. Chance takes up to half of them off.
+        Minimum and maximum seconds before reconnecting; doubled each time until a connection lasts longer than the
+        maximum, and randomly up to half less.
     connect_timeout : float
-        Seconds within which the broker must have accepted a connection. Only the look-up of its name, which is the
-        system's, may take longer.
+        Seconds within which the broker must accept a connection, not counting the lookup of its name.
     seed : int, optional
-        Seed of that chance.
+        Seed of the backoff.
 
     Attributes
     ----------
     counters : Counter of str
         ``connections``, ``reconnects`` (those after the first), ``refused_connections`` (by the broker),
-        ``failed_connections`` (nobody there, no answer, no agreement on TLS), ``lost_connections``, ``taken_over``
-        (lost to another client with our id), ``received``, ``dropped`` (messages that gave way),
-        ``malformed_topics`` (messages skipped: their topic is no text), ``malformed_properties`` (messages whose
-        content type cannot be read), ``refused_subscriptions``, ``refused_publications``.
+        ``failed_connections`` (unreachable, no answer, no TLS), ``lost_connections``, ``taken_over`` (lost to
+        another client with this id), ``received`` and ``dropped`` messages, ``malformed_topics`` (messages skipped
+        since their topic is not text), ``malformed_properties`` (messages whose content type cannot be decoded),
+        ``refused_subscriptions``, ``refused_publications``.
 
     Raises
     ------
     ValueError
-        If the address is none or a number is out of its bounds.
+        If the address is not valid or a number is out of bounds.
 
     Notes
     -----
-    Messages of quality of service 0 give way oldest first; the broker holds back those of 1, and if it does not,
-    nothing more is read from it. Messages of 1 whose connection was lost before they were taken can give way too:
-    the broker sends them again, unless it has lost the session. Messages of 2, of which a session that was made by
-    others may hold some, are treated like those of 1.
+    Messages of quality of service 0 are dropped oldest first. The broker holds back those of 1; if it does not,
+    reading stops. Messages of 1 whose connection was lost before they were taken can be dropped too: the broker
+    sends them again, unless it has lost the session. Messages of 2, which a session made by another program may
+    hold, are treated like those of 1.
 
     Examples
     --------
@@ -138,7 +137,7 @@ class Transport:
         )
         self.counters: Counter[str] = Counter(dict.fromkeys(COUNTERS, 0))
         self._qos = qos
-        self._greeting = birth
+        self._birth = birth
         self._connect_timeout = connect_timeout
         self._backoff = Backoff(*backoff, seed)
         self._inbox = Inbox(max_queue, self.counters)
@@ -155,8 +154,8 @@ class Transport:
 
     @property
     def is_connected(self) -> bool:
-        """Whether the broker has accepted the connection and it stands."""
-        connection = self._connection  # another thread may look on
+        """Whether the broker has accepted the current connection."""
+        connection = self._connection  # another thread may replace it
         return connection is not None and connection.accepted_at is not None
 
     @property
@@ -167,18 +166,18 @@ class Transport:
 
     @property
     def session_lost(self) -> bool:
-        """Whether there was a connection at which the broker knew nothing of us, since this was last asked."""
+        """Whether the broker has accepted a connection without a session since this was last read."""
         lost, self._session_lost = self._session_lost, False
         return lost
 
     @property
     def n_in_flight(self) -> int:
-        """How many publications wait for the broker's confirmation."""
+        """Number of publications that the broker has not confirmed."""
         connection = self._connection
         return 0 if connection is None else len(connection.in_flight)
 
     def connect(self, timeout: float = 10.0) -> None:
-        """Connect, unless connected already; wait for it at most so many seconds.
+        """Connect if not connected, waiting at most `timeout` seconds.
 
         Raises
         ------
@@ -194,28 +193,22 @@ class Transport:
             raise TransportError(self._drop(error)) from error
 
     def subscribe(self, topics: Iterable[str]) -> None:
-        """Subscribe, now if there is a connection and at each one to come.
-
-        Raises
-        ------
-        ValueError
-            If a topic filter cannot be.
-        """
+        """Subscribe at each connection, now if connected; raise a ValueError for an invalid topic filter."""
         wanted = list(topics)
         for topic in wanted:
             if not BrokerConnection.is_filter(topic):
                 raise ValueError(f"topic filter is {topic!r}, expected levels between slashes, or + or at last #")
         self._topics.update(dict.fromkeys(wanted))
         if self._connection is not None and self.is_connected:
-            self._connection.ask_for(wanted, self._qos)
+            self._connection.subscribe_to(wanted, self._qos)
 
     def check_subscribed(self, timeout: float = 10.0) -> None:
-        """Wait until the broker has granted every subscription; messages that come are kept for `poll`.
+        """Wait until the broker has granted every subscription; messages are kept for `poll`.
 
         Raises
         ------
         TransportError
-            If the broker refuses one, or does not answer within the timeout, in seconds.
+            If the broker refuses one, or does not answer within `timeout` seconds.
         """
         deadline = time.monotonic() + timeout
         broker = f"broker at {self._options.address}"
@@ -228,63 +221,56 @@ class Transport:
             self._turn(deadline - time.monotonic())
 
     def poll(self, timeout: float, room: int | None = None) -> list[Message]:
-        """Exchange with the broker what there is; connect if there is no connection and it is time to try.
+        """Exchange packets with the broker; connect if disconnected and it is time to retry.
 
-        Trouble with the network is never raised; it is logged and counted.
+        Network errors are logged and counted, never raised.
 
         Parameters
         ----------
         timeout : float
-            Seconds to wait for something to happen; it may be less.
+            Maximum number of seconds to wait for something to happen.
         room : int, optional
-            Number of messages to return at most; None means all.
+            Maximum number of messages to return; by default all.
 
         Returns
         -------
         list of Message
-            In the order in which they came.
+            In order of arrival.
         """
         has_some = bool(self._inbox) and room != 0
         self._turn(0.0 if has_some else timeout)
         return self._inbox.take(room)
 
     def acknowledge(self, n: int) -> None:
-        """Tell the broker that it may forget the n oldest messages that `poll` returned and that are left.
-
-        Those that need no acknowledgement count too.
+        """Acknowledge the `n` oldest messages that `poll` has returned, those that need none included.
 
         Raises
         ------
         ValueError
-            If `poll` has not returned so many.
+            If fewer than `n` messages are unacknowledged.
         """
         packets = self._inbox.acknowledge(n)
         if self._connection is not None:
             self._connection.queue(packets)
 
     def publish(self, publication: Publication, token: object = None, qos: int = 1) -> bool:
-        """Publish, if that can be done now.
+        """Publish if possible now.
 
         Parameters
         ----------
         publication : Publication
-            What is published. One that no broker could take, or that is larger than this one allows, counts as
-            refused and confirmed.
+            The message. One that no broker could take, or that is larger than this one allows, counts as refused
+            and confirmed.
         token : object, optional
-            What `confirmed` returns once the broker has it; at quality of service 0 that is at once.
+            Returned by `confirmed` once the broker has the message; at once at quality of service 0.
         qos : int
             Quality of service: 0 or 1.
 
         Returns
         -------
         bool
-            False if there is no connection or too much under way: nothing has been done. True if it is under way;
-            it is forgotten if the connection is lost before the broker confirms it.
-
-        Raises
-        ------
-        ValueError
-            If the quality of service is neither.
+            False if disconnected or too much is in flight: nothing was done. True if it is in flight; it is
+            forgotten if the connection is lost before the broker confirms it.
         """
         check_range("qos", qos, 0, 1)
         connection = self._connection
@@ -301,20 +287,17 @@ class Transport:
         return True
 
     def confirmed(self) -> list[object]:
-        """Return the tokens of the publications that the broker has confirmed since the last call."""
+        """Return the tokens of the publications that were confirmed since the last call."""
         confirmed, self._confirmed = self._confirmed, []
         return confirmed
 
     def wake(self) -> None:
-        """Make a `poll` that waits, or else the next one, return; for other threads and signal handlers."""
-        with suppress(OSError):  # it is full, so it wakes already; or it is closed
+        """Make a waiting `poll`, or else the next one, return; for other threads and signal handlers."""
+        with suppress(OSError):  # full, so it wakes anyway, or closed
             self._waker.send(b"\0")
 
     def drain(self, timeout: float) -> bool:
-        """Wait until the broker has confirmed all publications, and say whether it has.
-
-        The timeout is in seconds; messages that come are kept for `poll`.
-        """
+        """Wait up to `timeout` seconds for all confirmations; return whether they came. Messages are kept."""
         connection = self._connection
         deadline = time.monotonic() + timeout
         while self.n_in_flight and self._connection is connection and time.monotonic() < deadline:
@@ -322,9 +305,9 @@ class Transport:
         return self.n_in_flight == 0 and self._connection is connection
 
     def close(self, timeout: float = 2.0, goodbye: Publication | None = None) -> None:
-        """Publish a goodbye, wait until the broker has all, and part from it, all within so many seconds.
+        """Publish a goodbye, wait for all confirmations and disconnect, within `timeout` seconds.
 
-        A will is not published then. Messages not acknowledged stay with the broker if it keeps a session.
+        The last will is not published then. Unacknowledged messages stay with the broker if it keeps a session.
         """
         deadline = time.monotonic() + timeout
         self._inbox.shut()
@@ -340,7 +323,7 @@ class Transport:
         self._waker.close()
 
     def _disconnect(self, deadline: float) -> None:
-        """Say goodbye, and wait until the broker hangs up: it has read all then."""
+        """Send DISCONNECT, and wait until the broker closes the connection, having read everything."""
         if self._connection is not None:
             self._connection.disconnect()
         with suppress(LostError):
@@ -349,7 +332,7 @@ class Transport:
                 self._step(deadline - time.monotonic())
 
     def _turn(self, timeout: float) -> None:
-        """Take a step, and get over the loss of the connection."""
+        """Take a step, and handle the loss of the connection."""
         try:
             if self._connection is None and time.monotonic() >= self._retry_at:
                 self._open(self._connect_timeout)
@@ -393,7 +376,7 @@ class Transport:
         return connection
 
     def _drop(self, error: LostError) -> str:
-        """Let go of the connection, plan the next one, and say what has happened."""
+        """Close the connection, schedule the next one, and return what has happened."""
         stood_for, counter = 0.0, "failed_connections"
         if self._connection is not None and self._connection.accepted_at is not None:
             stood_for, counter = time.monotonic() - self._connection.accepted_at, "lost_connections"
@@ -410,13 +393,13 @@ class Transport:
             self._connection = None
 
     def _warn(self, what: str) -> None:
-        """Warn of something once, until there is another connection."""
+        """Log a warning once per connection."""
         if what not in self._warned:
             self._warned.add(what)
             _log.warning("%s (until the next connection further ones are only counted)", what)
 
     def _conclude(self, topic: str, token: object, refusal: str = "") -> None:
-        """End the care for a publication: the broker has it, or does not want it."""
+        """Finish a publication that the broker has confirmed or refused."""
         if refusal:
             self.counters["refused_publications"] += 1
             self._warn(f"broker at {self._options.address} refuses a publication to {topic}: {refusal}")
@@ -433,9 +416,9 @@ class Transport:
         self.counters["connections"] += 1
         self._session_lost |= not has_session
         self._warned.clear()
-        connection.ask_for(list(self._topics), self._qos)
-        if self._greeting is not None:
-            self.publish(self._greeting)
+        connection.subscribe_to(list(self._topics), self._qos)
+        if self._birth is not None:
+            self.publish(self._birth)
 
     def _on_disconnect(self, reason: "ReasonCode") -> None:
         if reason == _TAKEN_OVER:
@@ -446,7 +429,7 @@ class Transport:
     def _on_suback(self, packet_id: int, reasons: "list[ReasonCode]") -> None:
         if self._connection is None:
             return
-        topics = self._connection.asked_for.pop(packet_id, [])
+        topics = self._connection.subscribing.pop(packet_id, [])
         for topic, reason in zip(topics, reasons, strict=False):
             if reason.is_failure:
                 self._refuse(topic, str(reason))

@@ -226,7 +226,7 @@ def test_what_the_broker_forbids_to_publish_is_counted_and_confirmed(tmp_path, c
 
 
 @mqtt
-def test_a_farewell_takes_the_place_of_the_will(broker):
+def test_a_goodbye_takes_the_place_of_the_will(broker):
     with connected(broker.url, topics=["status"]) as watcher:
         gateway = listen(broker.url, will=Publication("status", b"0"), birth=Publication("status", b"1"))
         assert numbers(receive(watcher, 1)) == [1]
@@ -491,7 +491,7 @@ def test_a_network_that_refuses_is_tried_until_it_accepts(broker):
 
 
 @mqtt
-def test_the_will_is_published_when_the_connection_is_lost_and_the_greeting_when_it_is_back(broker):
+def test_the_will_is_published_when_the_connection_is_lost_and_the_birth_when_it_is_back(broker):
     status = {"will": Publication("status", b"0"), "birth": Publication("status", b"1")}
     with Proxy(broker.port) as proxy, connected(broker.url, topics=["status"]) as watcher:
         with connected(proxy.url, "gateway", session_expiry=60, **status) as gateway:

@@ -150,7 +150,7 @@ def test_garbage_after_the_answer_is_a_lost_connection(garbage, caplog):
     with Actor(ACCEPTS + garbage) as actor, ending(Transport(actor.url, **QUICK)) as transport:
         until(transport, lambda _: transport.counters["lost_connections"] == 3)
         assert transport.counters["connections"] == 3
-    assert "sends what is not MQTT" in caplog.text
+    assert "sends something that is not MQTT" in caplog.text
 
 
 def test_what_came_before_a_connection_was_lost_is_not():
