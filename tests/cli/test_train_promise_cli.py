@@ -14,7 +14,7 @@ from matplotlib.image import imread
 
 from streamfs import Procedure, StreamSet, evaluate
 from streamfs.cli.app import main
-from streamfs.cli.commands.promise_words import print_front
+from streamfs.cli.commands.promise_text import print_front
 from streamfs.training.promises.front import FrontPoint
 from streamfs.training.promises.split import Division
 
@@ -42,7 +42,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def command(folder, monkeypatch, capfd):
-    """Return a function that runs `streamfs train pairs.csv`, where the pairs are."""
+    """Return a function that runs `streamfs train pairs.csv` in the folder of the pairs."""
     monkeypatch.chdir(folder)
 
     def run(*args, streams="pairs.csv"):
@@ -58,36 +58,36 @@ def command(folder, monkeypatch, capfd):
 
 @pytest.fixture
 def front(command, folder):
-    """The numbers of the points of a front that was explored."""
+    """Return the rows of an explored front."""
     if not (folder / "front.csv").exists():
         assert command(*OFFERED, "--explore", "front.csv", "--png", "front.png").code == 0
     with (folder / "front.csv").open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
-def test_a_promise_is_told_with_its_evidence_and_with_what_it_does_not_cover(command, folder):
+def test_a_promise_is_shown_with_its_evidence_and_its_limits(command, folder):
     result = command(*OFFERED, *PROMISE, "-o", "kept.streamfs", "--png", "kept.png")
     assert result.code == 0
     assert "promised    accuracy 0.85, completeness 0.8, at a risk of 0.05" in result.out
     evidence = Procedure.load(folder / "kept.streamfs").about["promise"]
-    assert f"of {evidence['streams']} streams set apart {evidence['labelled']} got a label" in result.out
+    assert f"{evidence['labelled']} of {evidence['streams']} test streams got a label" in result.out
     assert "transmissions a stream" in result.out
-    assert "no guarantee elsewhere" in result.out
+    assert "not a guarantee elsewhere" in result.out
     assert "nor for pairs that share nodes" in " ".join(result.out.split())
     assert "searching the cheapest features" in result.err
     assert "next: streamfs evaluate kept.streamfs STREAMS" in result.err
     assert imread(folder / "kept.png").std() > 0.05
 
 
-def test_for_machines_the_evidence_is_json_and_the_meaning_is_talk(command):
+def test_with_json_the_evidence_is_json_and_its_meaning_a_message(command):
     result = command(*OFFERED, *PROMISE, "--risk", "0.2", "-o", "kept.streamfs", "--json")
-    told = orjson.loads(result.out)
-    assert told["promise"]["risk"] == 0.2
-    assert told["promise"]["accuracy"] == 0.85
-    assert "no guarantee elsewhere" in result.err
+    printed = orjson.loads(result.out)
+    assert printed["promise"]["risk"] == 0.2
+    assert printed["promise"]["accuracy"] == 0.85
+    assert "not a guarantee elsewhere" in result.err
 
 
-def test_a_promise_that_cannot_be_kept_shows_how_near_it_came(command, folder):
+def test_a_refused_promise_shows_the_thresholds(command, folder):
     result = command(*OFFERED, "--promise", "0.95", "--completeness", "0.95", "-o", "none.streamfs")
     assert result.code == 1
     assert "streamfs: accuracy 0.95 at completeness 0.95 (risk 0.05) cannot be promised" in result.err
@@ -98,36 +98,40 @@ def test_a_promise_that_cannot_be_kept_shows_how_near_it_came(command, folder):
     assert not (folder / "none.streamfs").exists()
 
 
-def test_for_machines_a_refusal_is_json(command):
+def test_with_json_a_refusal_is_json(command):
     result = command(*OFFERED, "--promise", "0.95", "--completeness", "0.95", "-o", "none.streamfs", "--json")
     assert result.code == 1
-    told = orjson.loads(result.out)
-    assert told["streams_needed"] > 400
-    assert "cannot be promised" in told["error"]
-    assert set(told["best"]) == set(told["curve"][0]) == {"threshold", "completeness", "accuracy", "cost", "ticks"}
-    assert 4 < len(told["curve"]) <= 12
+    printed = orjson.loads(result.out)
+    assert printed["streams_needed"] > 400
+    assert "cannot be promised" in printed["error"]
+    assert (
+        set(printed["best"])
+        == set(printed["curve"][0])
+        == {"threshold", "completeness", "accuracy", "cost", "ticks"}
+    )
+    assert 4 < len(printed["curve"]) <= 12
 
 
-def test_too_few_streams_for_a_promise_are_told_with_how_many_more(command):
+def test_a_refusal_says_how_many_more_streams_are_needed(command):
     result = command(*OFFERED, "--promise", "0.999", "-o", "none.streamfs")
     assert result.code == 1
     assert "more" in result.err
     assert result.out == ""
 
 
-def test_a_search_is_gone_on_with_from_its_file(command, folder):
-    first = command(*OFFERED, *PROMISE, "-o", "one.streamfs", "--resume", "judged.jsonl", "--search", "exhaustive")
-    n_judged = len((folder / "judged.jsonl").read_text(encoding="utf-8").splitlines())
+def test_a_search_is_resumed_from_its_file(command, folder):
+    first = command(*OFFERED, *PROMISE, "-o", "one.streamfs", "--resume", "scores.jsonl", "--search", "exhaustive")
+    n_scored = len((folder / "scores.jsonl").read_text(encoding="utf-8").splitlines())
     second = command(
-        *OFFERED, *PROMISE, "-o", "two.streamfs", "--resume", "judged.jsonl", "--search", "exhaustive"
+        *OFFERED, *PROMISE, "-o", "two.streamfs", "--resume", "scores.jsonl", "--search", "exhaustive"
     )
     assert (first.code, second.code) == (0, 0)
-    assert n_judged == 7
-    assert len((folder / "judged.jsonl").read_text(encoding="utf-8").splitlines()) == n_judged
+    assert n_scored == 7
+    assert len((folder / "scores.jsonl").read_text(encoding="utf-8").splitlines()) == n_scored
     assert first.out == second.out
 
 
-def test_who_stops_a_search_is_told_how_to_go_on(folder):
+def test_a_stopped_search_says_how_to_resume(folder):
     kept = folder / "stopped.jsonl"
     words = [*OFFERED[:-1], *PROMISE, "-o", "stopped.streamfs", "--resume", kept.name]
     with subprocess.Popen(
@@ -143,13 +147,13 @@ def test_who_stops_a_search_is_told_how_to_go_on(folder):
             time.sleep(0.05)
         training.send_signal(signal.SIGINT)
         said = training.stderr.read()
-    assert f"what was judged is in {kept.name}: the same command goes on from there" in said
+    assert f"the subset scores are in {kept.name}: the same command resumes from there" in said
     assert "Traceback" not in said
     assert training.returncode != 0
     assert not (folder / "stopped.streamfs").exists()
 
 
-def test_who_stops_before_anything_is_judged_is_told_of_no_file(command, folder, monkeypatch):
+def test_a_search_stopped_before_any_score_names_no_file(command, folder, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
@@ -192,14 +196,14 @@ def test_prices_make_other_features_cheaper(command, folder):
     assert read == {"light": {"temperature", "humidity"}, "humidity": {"temperature", "light"}}
 
 
-def test_extra_trees_can_be_asked_for_without_a_promise(command, folder):
+def test_extra_trees_can_be_trained_without_a_promise(command, folder):
     result = command(*OFFERED[:-1], "-o", "forest.streamfs", "--classifier", "extra-trees", "--features", "2")
     assert result.code == 0
     assert "forest" in result.out
     assert "promise" not in Procedure.load(folder / "forest.streamfs").about
 
 
-def test_of_a_point_of_many_features_the_channels_are_named(capsys):
+def test_a_point_of_many_features_shows_their_channels(capsys):
     names = tuple(f"{kind}({column})" for kind in ("mean", "max", "min") for column in ("a.t", "a.t@delta:1"))
     point = FrontPoint(0.9, 0.9, 1.0, 1.0, 0.5, ("count()", *names))
     print_front([point, point._replace(features=names[:1])], "joules", as_json=False)
@@ -223,7 +227,7 @@ def test_the_trade_off_is_a_table_a_file_and_a_plot(command, folder):
     assert imread(folder / "front.png").std() > 0.02
 
 
-def test_for_machines_the_trade_off_is_a_line_a_point(command):
+def test_with_json_the_trade_off_is_a_line_for_each_point(command):
     result = command(*OFFERED, "--explore", "again.csv", "--json", "--seconds", "0.001")
     points = [orjson.loads(line) for line in result.out.splitlines()]
     assert [point["point"] for point in points] == list(range(1, len(points) + 1))
@@ -249,7 +253,7 @@ def test_a_point_of_other_options_is_refused(command, front):
     assert "other streams or options" in result.err
 
 
-def test_a_point_that_there_is_not_is_refused(command, front):
+def test_a_missing_point_is_refused(command, front):
     result = command("--explore", "front.csv", "--point", "99", "-o", "none.streamfs")
     assert result.code == 2
     assert f"--point is 99, and front.csv has {len(front)} points" in result.err
@@ -262,15 +266,15 @@ WRONG = {
     "--explore q.png": "q.png ends in '.png', expected .csv",
     "--explore q": "q ends in '', expected .csv",
     "--explore q.parquet --point 1 -o m": "q.parquet ends in '.parquet', expected .csv",
-    "--explore f.csv -o m": "--out does not go with --explore, which writes points and no model",
-    "--explore f.csv --promise 0.9": "--promise does not go with --explore",
-    "--explore f.csv --search floating": "--search does not go with --explore",
-    "--explore f.csv --river naive_bayes.GaussianNB": "--river does not go with --explore",
-    "--explore f.csv --classifier qsfs1": "--classifier qsfs1 is of neighbours",
-    "--promise 0.9 -o m --classifier qsfs2": "--classifier qsfs2 is of neighbours",
-    "--promise 0.9 -o m --confidence 0.9": "--confidence does not go with --promise, which finds that",
-    "--promise 0.9 -o m --features 2": "--features does not go with --promise",
-    "--promise 0.9 -o m --river naive_bayes.GaussianNB": "--river does not go with --promise",
+    "--explore f.csv -o m": "--out cannot be combined with --explore, which writes points and not a model",
+    "--explore f.csv --promise 0.9": "--promise cannot be combined with --explore",
+    "--explore f.csv --search floating": "--search cannot be combined with --explore",
+    "--explore f.csv --river naive_bayes.GaussianNB": "--river cannot be combined with --explore",
+    "--explore f.csv --classifier qsfs1": "--classifier qsfs1 cannot be tested",
+    "--promise 0.9 -o m --classifier qsfs2": "--classifier qsfs2 cannot be tested",
+    "--promise 0.9 -o m --confidence 0.9": "--confidence cannot be combined with --promise, which determines it",
+    "--promise 0.9 -o m --features 2": "--features cannot be combined with --promise",
+    "--promise 0.9 -o m --river naive_bayes.GaussianNB": "--river cannot be combined with --promise",
     "--promise 1 -o m": "1.0 is not in the range 0<x<1",
     "--promise 0.9 -o m --risk 0": "0.0 is not in the range 0<x<1",
     "--promise 0.9 -o m --search best": "'best' is not one of",
@@ -283,22 +287,22 @@ WRONG = {
     "--promise 0.9 -o m --groups m": "--out m is the file of --groups",
     "--explore pairs.csv": "--explore pairs.csv is the file of STREAMS",
     "--explore f.csv --point 1 -o f.csv": "--out f.csv is the file of --explore",
-    "--explore f.csv --point 1 -o m --feature mean(a.light)": "--feature does not go with --point",
-    "--explore f.csv --point 1 -o m --select relief": "--select does not go with --point",
-    "--explore f.csv --point 1 -o m --as-offered": "--as-offered does not go with --point",
-    "--explore f.csv --point 1 -o m --png m.png": "--png does not go with --point",
+    "--explore f.csv --point 1 -o m --feature mean(a.light)": "--feature cannot be combined with --point",
+    "--explore f.csv --point 1 -o m --select relief": "--select cannot be combined with --point",
+    "--explore f.csv --point 1 -o m --as-offered": "--as-offered cannot be combined with --point",
+    "--explore f.csv --point 1 -o m --png m.png": "--png cannot be combined with --point",
     "--explore f.csv --point 0 -o m": "0 is not in the range x>=1",
-    "-o m --completeness 0.9": "--completeness is of --promise: give that, too",
-    "-o m --risk 0.1": "--risk is of --promise or --explore: give that, too",
-    "-o m --groups rooms.csv": "--groups is of --promise or --explore: give that, too",
-    "-o m --as-offered": "--as-offered is of --promise or --explore: give that, too",
-    "-o m --png m.png": "--png is of --promise or --explore: give that, too",
-    "-o m --resume r.jsonl": "--resume is of --promise: give that, too",
+    "-o m --completeness 0.9": "--completeness needs --promise",
+    "-o m --risk 0.1": "--risk needs --promise or --explore",
+    "-o m --groups rooms.csv": "--groups needs --promise or --explore",
+    "-o m --as-offered": "--as-offered needs --promise or --explore",
+    "-o m --png m.png": "--png needs --promise or --explore",
+    "-o m --resume r.jsonl": "--resume needs --promise",
 }
 
 
 @pytest.mark.parametrize("words", WRONG)
-def test_options_that_do_not_go_together_are_refused_before_any_work(command, folder, words):
+def test_options_that_exclude_each_other_are_refused_before_any_work(command, folder, words):
     before = sorted(folder.iterdir())
     result = command(*words.split())
     assert (result.code, result.out) == (2, "")

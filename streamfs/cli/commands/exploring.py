@@ -1,4 +1,4 @@
-"""What `streamfs train --explore` does: it writes the trade-off, or makes a model of one of its points."""
+"""`streamfs train --explore`: write the trade-off, or train the model of one of its points."""
 
 from pathlib import Path
 from textwrap import fill
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from streamfs.base.progress import step
-from streamfs.cli.commands import promise_words
-from streamfs.cli.commands.promise_options import Asked
+from streamfs.cli.commands import promise_text
+from streamfs.cli.commands.promise_options import PromiseOptions
 
 if TYPE_CHECKING:
     from streamfs.data.streams import StreamSet
@@ -17,44 +17,26 @@ if TYPE_CHECKING:
 def explore(
     recorded: "StreamSet",
     offered: list[Any] | None,
-    asked: Asked,
+    promised: PromiseOptions,
     options: dict[str, Any],
     path: Path,
     out: Path | None,
     *,
     as_json: bool,
 ) -> None:
-    """Write, show and plot a front; or, where a point is named, make it a model.
-
-    Parameters
-    ----------
-    recorded : StreamSet
-        To learn from.
-    offered : list of Feature, optional
-        What to choose from.
-    asked : Asked
-        The options of promises.
-    options : dict
-        Other keywords of `streamfs.training.promises.explore.plan_of`.
-    path : path
-        The file of the front.
-    out : path, optional
-        The model file of a point.
-    as_json : bool
-        Whether results are for machines.
-    """
-    options |= {"groups": asked.group_of(recorded)}
-    if asked.point is None or out is None:
-        _write_front(recorded, offered, asked, options, path, as_json=as_json)
+    """Write, show and plot a front; or train the model of a point, if one is named."""
+    options |= {"groups": promised.group_of(recorded)}
+    if promised.point is None or out is None:
+        _write_front(recorded, offered, promised, options, path, as_json=as_json)
     else:
-        options |= {"risk": asked.failing}
-        _make_model(recorded, asked.point, options, path, out, as_json=as_json)
+        options |= {"risk": promised.failure_probability}
+        _make_model(recorded, promised.point, options, path, out, as_json=as_json)
 
 
 def _write_front(
     recorded: "StreamSet",
     offered: list[Any] | None,
-    asked: Asked,
+    promised: PromiseOptions,
     options: dict[str, Any],
     path: Path,
     *,
@@ -65,17 +47,20 @@ def _write_front(
     from streamfs.training.promises.problem import SearchSettings
 
     unit = options["pricing"].radio.unit
-    options |= {"search": SearchSettings(vary=not asked.as_offered, seconds=asked.seconds), "risk": asked.failing}
+    options |= {
+        "search": SearchSettings(vary=not promised.as_offered, seconds=promised.seconds),
+        "risk": promised.failure_probability,
+    }
     with console.progress() as report:
         front = find_front(recorded, offered, progress=report, **options)
     front.write(path)
-    promise_words.print_front(front.points, unit, as_json=as_json)
-    if asked.png is not None:
+    promise_text.print_front(front.points, unit, as_json=as_json)
+    if promised.png is not None:
         from streamfs.experiments import plots
 
-        plots.save(plots.front_figure(front.points, unit), asked.png)
-        console.say(f"wrote {asked.png}")
-    console.say(f"{fill(promise_words.FLATTERED, 100)}\nwrote {path}; next: the same with --point NUMBER -o MODEL")
+        plots.save(plots.front_figure(front.points, unit), promised.png)
+        console.say(f"wrote {promised.png}")
+    console.say(f"{fill(promise_text.OPTIMISTIC, 100)}\nwrote {path}; next: the same with --point NUMBER -o MODEL")
 
 
 def _make_model(
@@ -92,5 +77,5 @@ def _make_model(
         with step(report, "building the classifier"):
             procedure = front.procedure(point - 1)
     procedure.save(out)
-    promise_words.show(procedure, out, as_json=as_json)
+    promise_text.show(procedure, out, as_json=as_json)
     console.say(f"wrote {out}; next: streamfs evaluate {out} STREAMS")

@@ -87,7 +87,7 @@ def figure2(
     png_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Repeat the experiment of the StreamRelief paper (its Figure 2).
+    """Repeat the StreamRelief paper's experiment (Figure 2).
 
     Five classifiers are compared on same-source detection: naive C4.5, cost-based C4.5, and C4.5 with features
     selected by Relief, by StreamRelief as printed, and by StreamRelief with a relevance floor. A sixth is the

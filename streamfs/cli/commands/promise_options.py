@@ -1,4 +1,4 @@
-"""The options by which `streamfs train` keeps a promise, or explores what could be promised."""
+"""Options of `streamfs train` for promises and for exploring the trade-off between accuracy and cost."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,65 +18,68 @@ OPTIONS = (
         "--promise",
         type=SHARE,
         metavar="ACCURACY",
-        help="Find the cheapest features and threshold with which this share of the labels is right.",
+        help="Find the cheapest features and threshold for which this share of the labels is correct.",
     ),
     click.option(
-        "--completeness", type=SHARE, help="With --promise: the share of the streams that get a label, too."
+        "--completeness", type=SHARE, help="With --promise: also promise this share of the streams a label."
     ),
-    click.option(
-        "--risk", type=SHARE, help="Probability with which a promise, or a bound, may fail; by default 0.05."
-    ),
+    click.option("--risk", type=SHARE, help="Probability that a promise or a bound fails; by default 0.05."),
     click.option(
         "--groups",
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="CSV",
-        help="Rows of stream,group: what streams have in common, such as a room, is tested on others only.",
+        help="Rows of stream,group. Streams of one group, such as a room, are all either trained or tested on.",
     ),
     click.option(
         "--search",
         type=click.Choice(["floating", "exhaustive"]),
-        help="How subsets are searched; exhaustively of ten features at most. By default floating.",
+        help="Search of subsets: floating (the default), or exhaustive, with at most ten features.",
     ),
+    click.option("--as-offered", is_flag=True, help="Do not try the features over cheaper channels."),
     click.option(
-        "--as-offered", is_flag=True, help="Do not try the features over cheaper channels than their own."
+        "--seconds", type=POSITIVE, help="Time limit of the search, which then returns the best subset so far."
     ),
-    click.option("--seconds", type=POSITIVE, help="Time for the search; then the best so far is taken."),
     click.option(
         "--resume",
         type=NEW_FILE,
         metavar="JSONL",
-        help="Keep what is judged there, and go on from it the next time.",
+        help="Store subset scores in this file, and resume from it the next time.",
     ),
     click.option(
         "--explore",
         type=TABLE,
         metavar="FRONT",
-        help="Write the trade-off between accuracy, completeness, cost and ticks there, as CSV.",
+        help="Write the trade-off between accuracy, completeness, cost and ticks to this CSV file.",
     ),
     click.option(
-        "--point", type=click.IntRange(1), metavar="NUMBER", help="Make that point of --explore's FRONT a model."
+        "--point",
+        type=click.IntRange(1),
+        metavar="NUMBER",
+        help="Train the model of this point of --explore's FRONT.",
     ),
     click.option(
-        "--png", type=PICTURE, help="Plot the trade-off of --explore, or the reliability of --promise's model."
+        "--png",
+        type=PICTURE,
+        help="Plot the trade-off of --explore, or the reliability of the model of --promise.",
     ),
 )
 
-ALONE = {"completeness", "search", "resume"}
-"""Options of --promise."""
+OF_PROMISE = {"completeness", "search", "resume"}
+"""Options that need --promise."""
 
-SHARED = {"risk", "groups", "as_offered", "seconds", "png"}
-"""Options of --promise and --explore."""
+OF_EITHER = {"risk", "groups", "as_offered", "seconds", "png"}
+"""Options that need --promise or --explore."""
 
 FOUND = {"confidence", "n_features", "river"}
-"""What a promise, and a front, leave no choice of."""
+"""Options that --promise and --explore determine themselves."""
 
-SETTLED = {*FOUND, "features", "channels", "catalogue", "select", "extrapolation", "as_offered", "seconds", "png"}
-"""What a point has settled."""
+FIXED = {*FOUND, "features", "channels", "catalogue", "select", "extrapolation", "as_offered", "seconds", "png"}
+"""Options that are fixed by a point."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is asked of `streamfs train` beside a plain model; the options' values by their names."""
+class PromiseOptions:
+    """Values of the options by name."""
 
     promise: float | None
     completeness: float | None
@@ -91,65 +94,45 @@ class Asked:
     png: Path | None
 
     def check(self, context: click.Context) -> None:
-        """Refuse options that do not go together.
-
-        Raises
-        ------
-        click.UsageError
-            Naming them.
-        """
+        """Refuse options that exclude or miss each other."""
         given = set(_given(context))
         if self.point is not None:
             need(context, {"explore", "out"} - given)
-            refuse(context, "--point, which has settled that", given & (SETTLED | ALONE | {"promise"}))
+            refuse(context, "--point, which fixes it", given & (FIXED | OF_PROMISE | {"promise"}))
         elif self.explore is not None:
-            found = ALONE | FOUND | {"promise", "out"}
-            refuse(context, "--explore, which writes points and no model", given & found)
+            found = OF_PROMISE | FOUND | {"promise", "out"}
+            refuse(context, "--explore, which writes points and not a model", given & found)
         elif self.promise is not None:
-            refuse(context, "--promise, which finds that", given & FOUND)
+            refuse(context, "--promise, which determines it", given & FOUND)
         else:
-            unused = sorted(given & (ALONE | SHARED))
+            unused = sorted(given & (OF_PROMISE | OF_EITHER))
             if unused:
-                others = "" if unused[0] in ALONE else " or --explore"
-                raise click.UsageError(f"{_flag(context, unused[0])} is of --promise{others}: give that, too")
+                others = "" if unused[0] in OF_PROMISE else " or --explore"
+                raise click.UsageError(f"{_flag(context, unused[0])} needs --promise{others}")
         if self.explore is None:
             need(context, {"out"} - given)
         if self.png is not None:
-            from streamfs.experiments import plots  # noqa: F401 - without matplotlib it is said at once
+            from streamfs.experiments import plots  # noqa: F401 - fails at once without matplotlib
         name = context.params["classifier"]
         if name in LAZY and (self.promise is not None or self.explore is not None):
-            raise click.UsageError(
-                f"--classifier {name} is of neighbours, and only c45 and extra-trees can be tested"
-            )
+            raise click.UsageError(f"--classifier {name} cannot be tested, expected c45 or extra-trees")
 
-    def keep_inputs(self, streams: Path, out: Path | None) -> None:
-        """Refuse to write over a file that is read, or two outputs to one file.
-
-        Raises
-        ------
-        click.UsageError
-            Naming them.
-        """
+    def protect_inputs(self, streams: Path, out: Path | None) -> None:
+        """Refuse to overwrite an input, or to write two outputs to one file."""
         inputs = {"STREAMS": streams, "--groups": self.groups}
         outputs = {"--out": out, "--png": self.png, "--resume": self.resume}
         (outputs if self.point is None else inputs)["--explore"] = self.explore
         protect_inputs(inputs, outputs)
 
     def require_few(self, offered: "Sequence[Feature]") -> None:
-        """Refuse to exhaust too many features.
-
-        Raises
-        ------
-        click.UsageError
-            Saying how many there may be.
-        """
+        """Refuse an exhaustive search of too many features."""
         from streamfs.training.promises.channel_groups import FEW
 
         n_paid = sum(bool(feature.columns) for feature in offered)
         if self.search == "exhaustive" and n_paid > FEW:
             raise click.UsageError(
-                f"--search exhaustive tries all subsets of at most {FEW} features, and there are "
-                f"{n_paid}: name them by --feature"
+                f"--search exhaustive tries all subsets of at most {FEW} features, and there are {n_paid}: "
+                "name fewer with --feature"
             )
 
     def training_options(self, recorded: "StreamSet") -> dict[str, Any]:
@@ -157,71 +140,59 @@ class Asked:
         from streamfs.training.promises import Promise, SearchSettings
 
         return {
-            "promise": Promise(self.promise or 0.0, self.completeness, self.failing),
+            "promise": Promise(self.promise or 0.0, self.completeness, self.failure_probability),
             "groups": self.group_of(recorded),
             "search": SearchSettings(self.search or "floating", not self.as_offered, self.seconds, self.resume),
         }
 
     @property
-    def failing(self) -> float:
-        """The risk."""
+    def failure_probability(self) -> float:
+        """Return the risk, or its default."""
         from streamfs.training.promises import Promise
 
         return Promise.risk if self.risk is None else self.risk
 
     def group_of(self, recorded: "StreamSet") -> list[str] | None:
-        """The group of each stream, where there are groups."""
+        """Return the group of each stream, if there are groups."""
         from streamfs.training.promises.groups import read_groups
 
         return None if self.groups is None else read_groups(self.groups, recorded)
 
-    def set_apart(self, recorded: "StreamSet", seed: int) -> "StreamSet":
-        """The streams on which a promise was tested."""
+    def test_streams(self, recorded: "StreamSet", seed: int) -> "StreamSet":
+        """Return the streams on which a promise was tested."""
         from streamfs.training.promises.split import Division
 
         return Division.of(recorded, self.group_of(recorded), seed).testing
 
 
 def promise_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of `Asked`."""
+    """Give a command the options of `PromiseOptions`."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command
 
 
 def need(context: click.Context, missing: Iterable[str]) -> None:
-    """Refuse to go on without some options.
-
-    Raises
-    ------
-    click.MissingParameter
-        Naming the first that is missing.
-    """
+    """Report the first of the missing options, if any."""
     for name in sorted(missing):
         raise click.MissingParameter(ctx=context, param=_option(context, name))
 
 
 def refuse(context: click.Context, what: str, given: Iterable[str]) -> None:
-    """Refuse options beside another.
-
-    Raises
-    ------
-    click.UsageError
-        Naming the first of them.
-    """
+    """Report the first option that another excludes, if any."""
     for name in sorted(given):
-        raise click.UsageError(f"{_flag(context, name)} does not go with {what}")
+        raise click.UsageError(f"{_flag(context, name)} cannot be combined with {what}")
 
 
 def _given(context: click.Context) -> Iterable[str]:
-    """Names of the parameters that were given on the command line."""
+    """Yield the names of the parameters given on the command line."""
     for name in context.params:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             yield name
 
 
 def _flag(context: click.Context, name: str) -> str:
-    """How an option is written."""
+    """Return the long form of an option."""
     return _option(context, name).opts[-1]
 
 

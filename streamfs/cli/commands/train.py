@@ -1,4 +1,4 @@
-"""Learn a procedure from recorded streams."""
+"""Train a procedure on recorded streams."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -10,7 +10,7 @@ import click
 
 from streamfs.base.progress import step
 from streamfs.cli import parameters
-from streamfs.cli.commands.promise_options import Asked, promise_options
+from streamfs.cli.commands.promise_options import PromiseOptions, promise_options
 from streamfs.cli.parameters import (
     JSON,
     NEW_FILE,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from streamfs.selection.by_name import MakeSelector
 
 PRICING = ("profile", "prices", "max_silence", "weight_each", "weight_once")
-"""Options that say what messages cost."""
+"""Options for the cost of messages."""
 
 
 @click.command(
@@ -51,14 +51,16 @@ PRICING = ("profile", "prices", "max_silence", "weight_each", "weight_once")
 @click.option(
     "--confidence",
     type=PROBABILITY,
-    help="A label is given once a class is so probable; by default 0.9. It is no accuracy: see --promise.",
+    help="Probability of a class at which a label is given; by default 0.9. It is not an accuracy: see --promise.",
 )
 @click.option(
     "--time-limit",
     type=Parsed("limit", parameters.time_limit),
     help="Ticks (40) or seconds (600s) after which a stream gets no label; by default the longest stream.",
 )
-@click.option("--period", type=POSITIVE, help="Seconds a tick; by default the smallest step in the file.")
+@click.option(
+    "--period", type=POSITIVE, help="Length of a tick in seconds; by default the smallest step in the file."
+)
 @click.option(
     "--feature",
     "features",
@@ -76,7 +78,7 @@ PRICING = ("profile", "prices", "max_silence", "weight_each", "weight_once")
 @click.option(
     "--catalogue",
     type=click.Choice(["essential", "full"]),
-    help="Which kinds of features to make of the channels: fifteen (the default), or all.",
+    help="Kinds of features to make of the channels: essential (fifteen, the default) or full (all).",
 )
 @click.option(
     "--select",
@@ -84,20 +86,20 @@ PRICING = ("profile", "prices", "max_silence", "weight_each", "weight_once")
     show_default=True,
     type=click.Choice([*parameters.SELECTIONS, "none"]),
     metavar="SELECTION",
-    help="How features are chosen: streamrelief; literal, the paper to the letter; without costs "
-    f"{', '.join(parameters.SELECTIONS[2:])}; or none, not at all.",
+    help="How to select features: streamrelief; literal (StreamRelief as printed); without costs "
+    f"{', '.join(parameters.SELECTIONS[2:])}; or none (no selection).",
 )
 @click.option(
     "--extrapolation",
     type=click.Choice(["linear", "none", "spline", "hermite", "saturating", "auto"]),
-    help="How StreamRelief goes on beyond the recorded ticks, to a longer time limit; by default linear.",
+    help="How StreamRelief extrapolates to a time limit beyond the recorded ticks; by default linear.",
 )
 @click.option(
     "--features",
     "n_features",
     type=click.IntRange(1),
     metavar="NUMBER",
-    help="How many features to offer to the classifier; by default cross-validated.",
+    help="Number of features to offer to the classifier; by default cross-validated.",
 )
 @click.option(
     "-a", "weight_each", default=1.0, show_default=True, type=NOT_NEGATIVE, help="Weight of each-time costs."
@@ -113,8 +115,8 @@ PRICING = ("profile", "prices", "max_silence", "weight_each", "weight_once")
 @click.option(
     "--classifier",
     type=click.Choice(["c45", "extra-trees", *parameters.LAZY]),
-    help="C4.5 (the default), extra trees, or nearest neighbours that ask for some channels only while a stream "
-    "is unusual. A promise takes the cheaper of the first two.",
+    help="C4.5 (the default), extra trees, or nearest neighbours that request some channels only while a stream "
+    "is unusual. By default a promise takes the cheaper of the first two.",
 )
 @click.option(
     "--river",
@@ -127,7 +129,7 @@ PRICING = ("profile", "prices", "max_silence", "weight_each", "weight_once")
     multiple=True,
     type=Parsed("quantity=factor", parameters.price),
     callback=parameters.prices,
-    help="A message of this quantity is so many times dearer: light=10; may be repeated.",
+    help="Cost factor of messages of a quantity, such as light=10; may be repeated.",
 )
 @promise_options
 @profile_option("transmissions")
@@ -150,25 +152,17 @@ def train(
     as_json: bool,
     **others: Any,
 ) -> None:
-    """Learn which features are worth their cost, and a classifier.
+    """Select features worth their cost, and train a classifier.
 
-    STREAMS is a CSV or Parquet file of the columns stream, time, label and the readings. Without --feature and
-    --channel, those of --catalogue are tried on every column at every tick, on change, and as a flag.
+    STREAMS is a CSV or Parquet file with the columns stream, time, label and the readings. Without --feature and
+    --channel, the features of --catalogue are tried on every column at every tick, on change, and as a flag.
     """
     pricing, river = {name: others.pop(name) for name in PRICING}, others.pop("river")
-    asked = Asked(**others)
-    asked.check(click.get_current_context())
-    if catalogue and features and not channels:
-        raise click.UsageError(
-            "--catalogue is of channels, and there are none beside --feature: give --channel too"
-        )
-    if select == "none" and n_features:
-        raise click.UsageError("--features counts ranked features, and --select none ranks none")
-    if extrapolation and select not in ("streamrelief", "literal"):
-        raise click.UsageError(f"--extrapolation is of StreamRelief, and --select is {select}")
-    if classifier and river is not None:
-        raise click.UsageError(f"--classifier {classifier} and --river are two classifiers, and one is learnt")
-    asked.keep_inputs(streams, out)
+    promised = PromiseOptions(**others)
+    context = click.get_current_context()
+    promised.check(context)
+    _check_options(context.params)
+    promised.protect_inputs(streams, out)
     recorded = _recorded(streams, period)
     options: dict[str, Any] = {
         "pricing": _pricing(**pricing),
@@ -177,20 +171,33 @@ def train(
         "seed": seed,
     }
     offered = _offered(recorded, features, channels, catalogue)
-    if asked.explore is not None:
+    if promised.explore is not None:
         from streamfs.cli.commands.exploring import explore
 
         options |= {} if classifier is None else {"model": classifier}
-        explore(recorded, offered, asked, options, asked.explore, out, as_json=as_json)
+        explore(recorded, offered, promised, options, promised.explore, out, as_json=as_json)
     elif out is not None:
         options |= {"model": river if classifier is None else classifier}
         options |= {} if confidence is None else {"confidence": confidence}
         options |= {} if n_features is None else {"n_features": n_features}
-        _train(recorded, offered, asked, options, out, as_json=as_json)
+        _train(recorded, offered, promised, options, out, as_json=as_json)
+
+
+def _check_options(given: dict[str, Any]) -> None:
+    """Refuse options that exclude or miss each other."""
+    select, classifier = given["select"], given["classifier"]
+    if given["catalogue"] and given["features"] and not given["channels"]:
+        raise click.UsageError("--catalogue needs --channel if --feature is given")
+    if select == "none" and given["n_features"]:
+        raise click.UsageError("--features counts ranked features, and --select none does not rank")
+    if given["extrapolation"] and select not in ("streamrelief", "literal"):
+        raise click.UsageError(f"--extrapolation is for StreamRelief, and --select is {select}")
+    if classifier and given["river"] is not None:
+        raise click.UsageError(f"--classifier {classifier} and --river are two classifiers, expected one")
 
 
 def _recorded(path: Path, period: float | None) -> "StreamSet":
-    """Read the streams, and note what is unusual about them."""
+    """Read the streams, and print notes on their quality."""
     from streamfs.cli import console
     from streamfs.data.streams import StreamSet
 
@@ -198,8 +205,8 @@ def _recorded(path: Path, period: float | None) -> "StreamSet":
     with console.progress() as report, step(report, "reading the streams"):
         recorded = StreamSet.read(path, period)
     console.say(repr(recorded))
-    for remark in _remarks(recorded, path, period):
-        console.say(f"note: {remark}")
+    for note in _notes(recorded, path, period):
+        console.say(f"note: {note}")
     return recorded
 
 
@@ -222,7 +229,7 @@ def _selector(select: str, extrapolation: str | None) -> "MakeSelector | None":
 def _offered(
     recorded: "StreamSet", features: Sequence[Any], channels: Sequence[str], catalogue: str | None
 ) -> list[Any] | None:
-    """What is named to choose from; None is the usual."""
+    """Return the named features; None for the default ones."""
     import feature_extractors as fx
     from streamfs.data.default_features import default_channels
 
@@ -235,44 +242,44 @@ def _offered(
 def _train(
     recorded: "StreamSet",
     offered: list[Any] | None,
-    asked: Asked,
+    promised: PromiseOptions,
     options: dict[str, Any],
     out: Path,
     *,
     as_json: bool,
 ) -> None:
-    """Train, save and show a model, with what was promised of it."""
+    """Train, save and show a model with its promise, if any."""
     from streamfs.cli import console
-    from streamfs.cli.commands import promise_words
+    from streamfs.cli.commands import promise_text
     from streamfs.data.default_features import default_features
     from streamfs.training.cost_aware import train as train_plainly
     from streamfs.training.promises import PromiseError
     from streamfs.training.promises.promised import train_promised
 
-    if asked.promise is not None:
-        asked.require_few(default_features(recorded) if offered is None else offered)
-        options |= asked.training_options(recorded)
-    train_one = train_plainly if asked.promise is None else train_promised
+    if promised.promise is not None:
+        promised.require_few(default_features(recorded) if offered is None else offered)
+        options |= promised.training_options(recorded)
+    train_one = train_plainly if promised.promise is None else train_promised
     try:
         with console.progress() as report:
             procedure = train_one(recorded, features=offered, progress=report, **options)
     except PromiseError as error:
-        promise_words.tell_refusal(error, as_json=as_json)
+        promise_text.print_refusal(error, as_json=as_json)
         raise
     except KeyboardInterrupt:
-        if asked.resume is not None and asked.resume.exists():
-            console.say(f"what was judged is in {asked.resume}: the same command goes on from there")
+        if promised.resume is not None and promised.resume.exists():
+            console.say(f"the subset scores are in {promised.resume}: the same command resumes from there")
         raise
     procedure.save(out)
-    promise_words.show(procedure, out, as_json=as_json)
-    if asked.png is not None:
-        promise_words.draw_reliability(procedure, asked.set_apart(recorded, options["seed"]), asked.png)
-        console.say(f"wrote {asked.png}")
+    promise_text.show(procedure, out, as_json=as_json)
+    if promised.png is not None:
+        promise_text.draw_reliability(procedure, promised.test_streams(recorded, options["seed"]), promised.png)
+        console.say(f"wrote {promised.png}")
     console.say(f"wrote {out}; next: streamfs evaluate {out} STREAMS")
 
 
-def _remarks(recorded: "StreamSet", path: Path, period: float | None) -> "Iterator[str]":
-    """What the person should know of the file before trusting what is learnt from it."""
+def _notes(recorded: "StreamSet", path: Path, period: float | None) -> "Iterator[str]":
+    """Yield notes on the data quality of a file."""
     from streamfs.data.quality_checks import empty_columns, median_gap
 
     for column in empty_columns(recorded):

@@ -1,4 +1,4 @@
-"""What `streamfs train` says of a model, of promises, and of the points of a trade-off."""
+"""Texts of `streamfs train` about a model, a promise, and the points of a trade-off."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -15,25 +15,24 @@ if TYPE_CHECKING:
     from streamfs.training.promises.front import FrontPoint
 
 MEANING = (
-    "This holds for streams that are drawn as these were, each on its own. It is no guarantee elsewhere, such as "
-    "in other rooms or seasons, nor for pairs that share nodes."
+    "This holds for streams drawn independently, as these were. It is not a guarantee elsewhere, such as in other "
+    "rooms or seasons, nor for pairs that share nodes."
 )
 MEASURED = (
-    "Each bound holds for streams that are drawn as these were, each on its own. It is none elsewhere, nor for "
-    "pairs that share nodes, nor for the best of many points that were measured."
+    "Each bound holds for streams drawn independently, as these were. It is not a bound elsewhere, nor for pairs "
+    "that share nodes, nor for the best of many points that were measured."
 )
 
-MOST_NAMED = 4
-"""Features of a point that are named; of more, the channels are."""
+MOST_NAMED = 4  # features of a point to name; if there are more, their channels are named
 
-FLATTERED = (
-    "These are the best of many, as streams came to that were held out: new ones come to a little less. A point "
-    "that is made a model is measured on streams that were set apart."
+OPTIMISTIC = (
+    "These are the best of many on held-out streams, so new streams are a little worse. The model of a point is "
+    "measured on test streams."
 )
 
 
 def show(procedure: "Procedure", out: Path, *, as_json: bool) -> None:
-    """Print what a model is, and what was promised of it or measured, with what that means and does not."""
+    """Print a model, and what was promised or measured, with its meaning and limits."""
     from streamfs.cli import console
 
     promise, point, card = (procedure.about.get(name) for name in ("promise", "point", "card"))
@@ -68,7 +67,7 @@ def _model(procedure: "Procedure", out: Path) -> dict[str, Any]:
 
 
 def promised(evidence: Mapping[str, Any], unit: str) -> str:
-    """Say what was promised, and what it rests upon."""
+    """Return a promise and its evidence."""
     asked = f"accuracy {evidence['accuracy']:g}"
     if evidence["completeness"] is not None:
         asked += f", completeness {evidence['completeness']:g}"
@@ -77,7 +76,7 @@ def promised(evidence: Mapping[str, Any], unit: str) -> str:
 
 
 def measured(evidence: Mapping[str, Any], unit: str) -> str:
-    """Say what a point came to on the streams that were set apart."""
+    """Return the figures of a point on the test streams."""
     bounds = (
         f"accuracy at least {evidence['accuracy_at_least']:.3f}, completeness at least "
         f"{evidence['completeness_at_least']:.3f}, each at a risk of {evidence['risk']:g}"
@@ -85,8 +84,8 @@ def measured(evidence: Mapping[str, Any], unit: str) -> str:
     return f"measured    {_shares(evidence)}\nbounds      {bounds}\n{_spent(evidence, unit)}"
 
 
-def tell_refusal(error: "PromiseError", *, as_json: bool) -> None:
-    """Show what thresholds came to where no promise can be made."""
+def print_refusal(error: "PromiseError", *, as_json: bool) -> None:
+    """Print the figures by threshold if no promise can be made."""
     from streamfs.cli import console
 
     if as_json:
@@ -95,11 +94,11 @@ def tell_refusal(error: "PromiseError", *, as_json: bool) -> None:
             {"error": str(error), "best": best, "curve": error.curve, "streams_needed": error.streams_needed}
         )
     elif error.curve:
-        console.print_table(error.curve, "what thresholds come to on the streams of the test")
+        console.print_table(error.curve, "thresholds on the test streams")
 
 
 def print_front(points: Iterable["FrontPoint"], unit: str, *, as_json: bool) -> None:
-    """Show the points of a front: as JSON a line each, else as a table, and what the features are."""
+    """Print the points of a front: a JSON line each, or a table followed by the features."""
     import feature_extractors as fx
     from feature_extractors.base import channels_of
     from streamfs.cli import console
@@ -120,7 +119,7 @@ def print_front(points: Iterable["FrontPoint"], unit: str, *, as_json: bool) -> 
         }
         for number, point in enumerate(points, start=1)
     ]
-    console.print_table(rows, f"what held-out streams came to; the cost in {unit}")
+    console.print_table(rows, f"points on held-out streams; cost in {unit}")
     for names, letter in letters.items():
         paid = [feature for feature in map(fx.get, names) if feature.columns]
         lines = [feature.name for feature in paid]
@@ -130,7 +129,7 @@ def print_front(points: Iterable["FrontPoint"], unit: str, *, as_json: bool) -> 
 
 
 def draw_reliability(procedure: "Procedure", streams: "StreamSet", path: Path) -> None:
-    """Plot how often a model is right by how sure it is, on streams that it was not learnt from."""
+    """Plot a model's share of correct labels over confidence, on streams that it was not trained on."""
     from streamfs.evaluation.reliability import reliability
     from streamfs.experiments import plots
 
@@ -140,8 +139,8 @@ def draw_reliability(procedure: "Procedure", streams: "StreamSet", path: Path) -
 def _shares(evidence: Mapping[str, Any]) -> str:
     right, labelled, streams = (evidence[name] for name in ("right", "labelled", "streams"))
     return (
-        f"of {streams} streams set apart {labelled} got a label ({labelled / streams:.3f}), and {right} of these "
-        f"the right one ({right / labelled:.3f})"
+        f"{labelled} of {streams} test streams got a label ({labelled / streams:.3f}), and {right} of these are "
+        f"correct ({right / labelled:.3f})"
     )
 
 
