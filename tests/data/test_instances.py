@@ -228,7 +228,7 @@ class TestArff:
         with pytest.raises(DataError, match=message):
             read(file, ARFF.replace(old, new, 1), "people.arff")
 
-    def test_it_declares_its_own_names_and_kinds(self, file):
+    def test_nominal_and_names_are_refused(self, file):
         for options in ({"nominal": ["age"]}, {"names": ["a", "b", "c"]}):
             with pytest.raises(ValueError, match="nominal or names is given, expected neither"):
                 read(file, ARFF, "people.arff", **options)
@@ -254,7 +254,7 @@ class TestDescribed:
         assert instances.categories == (None, ("green", "brown", "blue"))
         assert_array_equal(instances.values, [[12, 2], [NAN, 1], [30.5, NAN]])
 
-    def test_beside_a_packed_file(self, file):
+    def test_a_description_next_to_a_compressed_file(self, file):
         file(json.dumps(DESCRIPTION), "people.json")
         packed = file(gzip.compress(CSV.encode(), mtime=0), "people.csv.gz")
         assert read_described(packed).names == ("age", "eyes")
