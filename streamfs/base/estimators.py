@@ -1,6 +1,7 @@
 """What estimators of scikit-learn's conventions share here: missing values are allowed, targets required."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -96,3 +97,13 @@ def require_whole(name: str, value: object, least: int, most: int | None = None)
         return
     expected = f"at least {least}" if most is None else f"{least} to {most}"
     raise ValueError(f"{name} is {value!r}, expected a whole number, {expected}")
+
+
+def nominal_mask(nominal: Sequence[int] | None, n_features: int) -> Flags:
+    """Return a mask of the features that are codes of categories; ValueError if an index is out of range."""
+    is_nominal = np.zeros(n_features, np.bool_)
+    for feature in () if nominal is None else nominal:
+        if not 0 <= feature < n_features:
+            raise ValueError(f"nominal holds {feature}, expected features from 0 to {n_features - 1}")
+        is_nominal[feature] = True
+    return is_nominal

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows, training_weights
+from streamfs.base.estimators import ProbableClassifier, nominal_mask, query_rows, training_rows, training_weights
 from streamfs.classifiers._columns import sort_columns
 from streamfs.classifiers._evaluate import Array, Flags, Indices
 from streamfs.classifiers._grow import grow
@@ -111,7 +111,7 @@ class C45Classifier(ProbableClassifier):
         """
         rows, targets = training_rows(self, X, y)
         self._check_parameters()
-        nominal, costs = self._nominal_features(), self._costs()
+        nominal, costs = nominal_mask(self.nominal, self.n_features_in_), self._costs()
         weights = training_weights(sample_weight, rows)
         kept = weights > 0.0
         self.classes_, labels = np.unique(targets[kept], return_inverse=True)
@@ -160,14 +160,6 @@ class C45Classifier(ProbableClassifier):
             raise ValueError(f"confidence_factor is {factor!r}, expected a number in [1e-15, 0.5]")
         if not isinstance(least, Real) or not 0.0 < least < np.inf:
             raise ValueError(f"min_leaf is {least!r}, expected a positive number")
-
-    def _nominal_features(self) -> Flags:
-        flags = np.zeros(self.n_features_in_, dtype=np.bool_)
-        for feature in () if self.nominal is None else self.nominal:
-            if not 0 <= feature < self.n_features_in_:
-                raise ValueError(f"nominal holds {feature}, expected features in [0, {self.n_features_in_})")
-            flags[feature] = True
-        return flags
 
     def _costs(self) -> Array:
         """Return the costs with zeros replaced by the smallest positive one; none for the gain ratio."""

@@ -7,9 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
-from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows
+from streamfs.base.estimators import ProbableClassifier, nominal_mask, query_rows, training_rows
 from streamfs.classifiers.class_densities import MeasuredClasses, Smoothing
-from streamfs.classifiers.neighbours import nominal_mask
 
 
 class KernelDensityClassifier(ProbableClassifier):

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
-from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows
+from streamfs.base.estimators import ProbableClassifier, nominal_mask, query_rows, training_rows
 from streamfs.classifiers._neighbours import Integers, Scales, find_nearest
 
 MUCH_WORK = 2**24
@@ -139,22 +139,6 @@ def check_neighbors(n_neighbors: int, power: int, n_rows: int) -> None:
         raise ValueError(f"n_neighbors is {n_neighbors!r}, expected 1 to the number of rows (n_samples={n_rows})")
     if power not in (1, 2):
         raise ValueError(f"power is {power!r}, expected 1 or 2")
-
-
-def nominal_mask(nominal: Sequence[int] | None, n_features: int) -> npt.NDArray[np.bool_]:
-    """Which features are codes of categories.
-
-    Raises
-    ------
-    ValueError
-        If an index is out of range.
-    """
-    is_nominal = np.zeros(n_features, np.bool_)
-    for feature in () if nominal is None else nominal:
-        if not 0 <= feature < n_features:
-            raise ValueError(f"nominal holds {feature}, expected features from 0 to {n_features - 1}")
-        is_nominal[feature] = True
-    return is_nominal
 
 
 def measure(values: Array, is_nominal: npt.NDArray[np.bool_], *, is_scaled: bool) -> Scales:

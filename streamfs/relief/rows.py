@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
+from streamfs.base.estimators import nominal_mask
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers
 from streamfs.errors import DataError
@@ -70,7 +71,7 @@ def make_rows(
     """Measure instances for the neighbour search; ValueError for a bad power or index, or as in `measure`."""
     if power not in (1, 2):
         raise ValueError(f"power is {power}, expected 1 or 2")
-    measured = measure(values, nominal_features(nominal, values.shape[1]), ranges)
+    measured = measure(values, nominal_mask(nominal, values.shape[1]), ranges)
     classes, groups = (np.ascontiguousarray(numbers, np.int64) for numbers in (classes, groups))
     return ReliefRows(measured, classes, groups, int(power))
 
@@ -84,16 +85,6 @@ def group_numbers(groups: npt.ArrayLike | None, n_rows: int) -> Integers:
         raise ValueError(f"groups have shape {groups.shape}, expected {(n_rows,)}, one a row")
     numbers: Integers = np.unique(groups, return_inverse=True)[1]
     return numbers
-
-
-def nominal_features(nominal: Sequence[int] | None, n_features: int) -> npt.NDArray[np.bool_]:
-    """Return a mask of the nominal features; ValueError if an index is out of range."""
-    is_nominal = np.zeros(n_features, dtype=bool)
-    for index in nominal or ():
-        if not 0 <= index < n_features:
-            raise ValueError(f"nominal names feature {index}, expected 0 to {n_features - 1}")
-        is_nominal[index] = True
-    return is_nominal
 
 
 def require_classes(classes: npt.NDArray[np.generic], counts: Integers, least: int) -> None:

@@ -9,8 +9,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
-from streamfs.base.estimators import query_rows, training_rows
-from streamfs.relief.rows import nominal_features
+from streamfs.base.estimators import nominal_mask, query_rows, training_rows
 
 if TYPE_CHECKING:
     from feature_extractors.base import Array
@@ -96,7 +95,7 @@ class EqualWidthDiscretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
             values = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
             classes = np.zeros(len(values), np.int64)
         self._check_parameters()
-        is_nominal = nominal_features(self.nominal, values.shape[1])
+        is_nominal = nominal_mask(self.nominal, values.shape[1])
         self.n_bins_ = np.zeros(values.shape[1], np.int64)
         self.lows_, self.highs_ = np.zeros((2, values.shape[1]))
         for feature in np.flatnonzero(~is_nominal).tolist():

@@ -12,9 +12,9 @@ from sklearn.model_selection import LeaveOneGroupOut, LeaveOneOut
 from sklearn.utils.validation import has_fit_parameter
 
 from feature_extractors.base import Array
-from streamfs.base.estimators import ProbableClassifier, query_rows, require_whole, training_rows
+from streamfs.base.estimators import ProbableClassifier, nominal_mask, query_rows, require_whole, training_rows
 from streamfs.classifiers.lazy import LazyNeighbors, ranges_of, shares_of
-from streamfs.classifiers.neighbours import NeighborsClassifier, check_neighbors, nominal_mask
+from streamfs.classifiers.neighbours import NeighborsClassifier, check_neighbors
 from streamfs.data.streams import Integers
 from streamfs.selection._query_sensitive import learn_from_all, nearest_others
 from streamfs.selection.sequential import SequentialSelector

@@ -204,7 +204,7 @@ class TestEqualWidth:
             ({"n_bins": 2.5}, "n_bins is 2.5, expected a whole number"),
             ({"n_bins": None}, "n_bins is None, expected a whole number"),
             ({"n_bins": 3, "supervised": True}, "supervised is True but n_bins is 3, expected one of freedman"),
-            ({"nominal": [2]}, "nominal names feature 2, expected 0 to 1"),
+            ({"nominal": [2]}, "nominal holds 2, expected features from 0 to 1"),
         ],
     )
     def test_wrong_parameters(self, chosen, message):
