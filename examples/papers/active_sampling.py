@@ -28,8 +28,9 @@ from streamfs import Instances
 from streamfs.cli.console import print_json, print_table, progress
 from streamfs.data.streams import Integers
 from streamfs.errors import DataError, StreamfsError
-from streamfs.selection.candidate import RecordedCandidates, mean_square_error, spearman
+from streamfs.selection.candidate import RecordedCandidates
 from streamfs.selection.possible_values import PossibleValues
+from streamfs.selection.ranking_quality import mean_square_error, spearman
 from streamfs.selection.regions import Regions, make_regions
 
 LEFT_OUT = "stalk-root"

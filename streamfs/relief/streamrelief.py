@@ -93,8 +93,8 @@ class StreamRelief(TableEstimator):
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> labels = np.repeat(["calm", "busy"], 10)
-    >>> telling = np.where(labels == "calm", 0.0, 1.0)[:, None] + rng.normal(0, 0.2, (20, 5))
-    >>> values = np.stack([rng.normal(size=(20, 5)), telling], axis=2)
+    >>> informative = np.where(labels == "calm", 0.0, 1.0)[:, None] + rng.normal(0, 0.2, (20, 5))
+    >>> values = np.stack([rng.normal(size=(20, 5)), informative], axis=2)
     >>> selector = StreamRelief(Costs([0.0, 1.0])).fit(values, labels)
     >>> selector.ranking_.tolist(), selector.relevant_.tolist()
     ([1, 0], [False, True])

@@ -23,7 +23,7 @@ class Estimate(NamedTuple):
 
 
 @kernel
-def learn(known: Estimate, label: int, joint: int, value: int, times: float) -> None:
+def count_value(known: Estimate, label: int, joint: int, value: int, times: float) -> None:
     """Count a value extracted in a region."""
     known.counts[label, joint, value] += times
     known.sizes[label, joint] += times

@@ -21,7 +21,7 @@ def nearest_others(stored: Stored, groups: Indices, compared: Indices, neighbour
 
 
 @kernel
-def learn_from_all(
+def update_thresholds(
     stored: Stored, classes: Indices, neighbours: Indices, deviations: Array, eta: float, thresholds: Array
 ) -> None:
     """Update the thresholds by each instance in turn, as in the table of LearnT; none falls below 0."""

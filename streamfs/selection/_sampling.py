@@ -7,7 +7,7 @@ import numpy as np
 from feature_extractors.base import Array
 from streamfs.base._compiled import kernel
 from streamfs.data.streams import Integers
-from streamfs.selection._benefit import Estimate, all_benefits, joint_benefits, learn, right_share
+from streamfs.selection._benefit import Estimate, all_benefits, count_value, joint_benefits, right_share
 
 NOBODY = -1
 """No instance is left."""
@@ -109,11 +109,11 @@ def renew(known: Estimate, pools: Pools, joint: int) -> None:
 
 
 @kernel
-def learn_actively(known: Estimate, pools: Pools, instance: int, value: int) -> None:
+def count_and_update(known: Estimate, pools: Pools, instance: int, value: int) -> None:
     """Count an extracted value and update the benefits."""
     n_joint = pools.benefits.shape[1]
     region = pools.region_of[instance]
-    learn(known, region // n_joint, region % n_joint, value, 1.0)
+    count_value(known, region // n_joint, region % n_joint, value, 1.0)
     renew(known, pools, region % n_joint)
 
 
@@ -143,8 +143,8 @@ def sample(
         region = pools.region_of[instance]
         before = right_share(known, truth, region % n_joint)
         if is_active:
-            learn_actively(known, pools, instance, values[instance])
+            count_and_update(known, pools, instance, values[instance])
         else:
-            learn(known, region // n_joint, region % n_joint, values[instance], 1.0)
+            count_value(known, region // n_joint, region % n_joint, values[instance], 1.0)
         rights[step + 1] = rights[step] + (right_share(known, truth, region % n_joint) - before)
         drawn[step] = instance

@@ -195,11 +195,11 @@ class ActiveFeatureSampling(FeatureSelector):
         """
         values = query_rows(self, X)
         best = int(np.argmin(self.error_rates_.round(12)))
-        said = np.column_stack([decisions(self._sampled[best].known), self.regions_.weights.argmax(axis=0)])
-        said = np.vstack([said, np.full(said.shape[1], np.bincount(self.regions_.labels).argmax())])
+        decided = np.column_stack([decisions(self._sampled[best].known), self.regions_.weights.argmax(axis=0)])
+        decided = np.vstack([decided, np.full(decided.shape[1], np.bincount(self.regions_.labels).argmax())])
         joint = self.regions_.joint_of(values[:, list(self.previous)])
         numbers = self._possible[best].numbers(values[:, self.candidates_[best]])
-        labels: npt.NDArray[Any] = self.classes_[said[joint, numbers]]
+        labels: npt.NDArray[Any] = self.classes_[decided[joint, numbers]]
         return labels
 
     def _values_of(self, feature: int, column: Array) -> PossibleValues:
@@ -229,8 +229,8 @@ class ActiveFeatureSampling(FeatureSelector):
         for possible, look, order in zip(self._possible, looks, orders, strict=True):
             sampled = sample_by(regions, len(possible), look, order, self.budget, is_active=is_active)
             found = [look(instance) for instance in self.test_.tolist()]
-            said = decisions(sampled.known)[regions.joint[self.test_], found]
-            rates.append(np.mean(said != regions.labels[self.test_]))
+            predicted = decisions(sampled.known)[regions.joint[self.test_], found]
+            rates.append(np.mean(predicted != regions.labels[self.test_]))
             self._sampled.append(sampled)
         self.error_rates_ = np.array(rates)
         self.error_curves_ = self.true_error_rates_ = None

@@ -7,8 +7,8 @@ import numpy as np
 
 from feature_extractors.base import Array
 from streamfs.data.streams import Integers
-from streamfs.selection._benefit import Estimate, learn
-from streamfs.selection._sampling import draw, learn_actively, make_pools, open_pools, sample
+from streamfs.selection._benefit import Estimate, count_value
+from streamfs.selection._sampling import count_and_update, draw, make_pools, open_pools, sample
 from streamfs.selection.regions import Regions, decisions, joint_probabilities
 
 
@@ -55,9 +55,9 @@ def sample_by(
         instance = draw(pools) if is_active else int(order[step])
         value = extract(instance)
         if is_active:
-            learn_actively(known, pools, instance, value)
+            count_and_update(known, pools, instance, value)
         else:
-            learn(known, int(regions.labels[instance]), int(regions.joint[instance]), value, 1.0)
+            count_value(known, int(regions.labels[instance]), int(regions.joint[instance]), value, 1.0)
         drawn[step] = instance
     return Sampled(known, drawn)
 
@@ -93,42 +93,3 @@ class RecordedCandidates(NamedTuple):
         """Sample a candidate on some instances and track its error rate, as `sample_recorded`."""
         values, truth = self.values[candidate], self.truths[candidate]
         return sample_recorded(self.regions, values, truth, order, budget, is_active=is_active)
-
-
-def spearman(scores: Array, truth: Array) -> Array:
-    """Return Spearman's rank correlation with the true scores, 1 - 6 sum d^2 / (M (M^2 - 1)).
-
-    Scores, (..., M), equal to 12 decimals are tied and have the mean rank; at least two candidates are needed.
-
-    Notes
-    -----
-    With ties this is not Pearson's correlation of the ranks, but it is defined if all scores are equal, as before
-    any value is extracted: one half, if no true scores are tied.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> spearman(np.array([[0.1, 0.2, 0.4], [0.3, 0.3, 0.3]]), np.array([0.0, 0.3, 0.2]))
-    array([0.5, 0.5])
-    """
-    from scipy.stats import rankdata  # noqa: PLC0415 - takes a second, and only experiments need it
-
-    n_candidates = len(truth)
-    if n_candidates < 2:
-        raise ValueError(f"there are {n_candidates} scores, expected at least 2")
-    gaps = rankdata(np.round(scores, 12), axis=-1) - rankdata(np.round(truth, 12))
-    correlations: Array = 1.0 - 6.0 * (gaps**2).sum(axis=-1) / (n_candidates * (n_candidates**2 - 1))
-    return correlations
-
-
-def mean_square_error(errors: Array, truth: Array) -> Array:
-    """Return the mean square difference between estimated, (n_runs, ..., M, n_sizes), and true error rates, (M,).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> mean_square_error(np.array([[[0.5, 0.3]], [[0.1, 0.3]]]), np.array([0.2])).round(3)
-    array([[0.05, 0.01]])
-    """
-    squares: Array = ((errors - truth[:, np.newaxis]) ** 2).mean(axis=0)
-    return squares

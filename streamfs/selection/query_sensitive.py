@@ -16,7 +16,7 @@ from streamfs.base.estimators import ProbableClassifier, nominal_mask, query_row
 from streamfs.classifiers.lazy import LazyNeighbors, ranges_of, shares_of
 from streamfs.classifiers.neighbours import NeighborsClassifier, check_neighbors
 from streamfs.data.streams import Integers
-from streamfs.selection._query_sensitive import learn_from_all, nearest_others
+from streamfs.selection._query_sensitive import nearest_others, update_thresholds
 from streamfs.selection.sequential import SequentialSelector
 
 Flags = npt.NDArray[np.bool_]
@@ -151,7 +151,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
         self.subset_ = np.flatnonzero(support)
         self.lazy_ = self._store(values, codes.astype(np.int64), support)
         if self.thresholds == "learnt":
-            fitted = self._learn(self.lazy_, groups)
+            fitted = self._fit_thresholds(self.lazy_, groups)
             self.lazy_ = replace(self.lazy_, thresholds=np.where(self.deviations_ > 0.0, fitted, np.inf))
         self.thresholds_ = self.lazy_.thresholds
         return self
@@ -198,7 +198,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
             bool(self.laplace),
         )
 
-    def _learn(self, lazy: LazyNeighbors, groups: npt.ArrayLike | None) -> Array:
+    def _fit_thresholds(self, lazy: LazyNeighbors, groups: npt.ArrayLike | None) -> Array:
         """Fit the thresholds (LearnT)."""
         n_instances = len(lazy.values)
         group_of = np.arange(n_instances) if groups is None else np.unique(groups, return_inverse=True)[1]
@@ -207,7 +207,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
         nearest_others(lazy.stored, group_of.astype(np.int64), compared, neighbours)
         thresholds = np.nan_to_num(self.deviations_)
         for _ in range(self.n_passes):
-            learn_from_all(lazy.stored, lazy.classes, neighbours, self.deviations_, float(self.eta), thresholds)
+            update_thresholds(lazy.stored, lazy.classes, neighbours, self.deviations_, float(self.eta), thresholds)
         return thresholds
 
     def _check_parameters(self, n_instances: int) -> None:

@@ -117,8 +117,8 @@ def decisions(known: Estimate) -> Integers:
     """
     n_values = known.counts.shape[2]
     likelihoods = known.weights[:, :, np.newaxis] * (known.counts + 1.0)  # in this order, so that equals are equal
-    said: Integers = (likelihoods / (known.sizes + n_values)[:, :, np.newaxis]).argmax(axis=0)
-    return said
+    classes: Integers = (likelihoods / (known.sizes + n_values)[:, :, np.newaxis]).argmax(axis=0)
+    return classes
 
 
 def joint_probabilities(known: Estimate) -> Array:

@@ -10,7 +10,7 @@ from feature_extractors.base import Array
 from streamfs.base.estimators import require_whole
 from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import DataError
-from streamfs.selection._benefit import Estimate, learn
+from streamfs.selection._benefit import Estimate, count_value
 from streamfs.selection._sampling import draw, make_pools, open_pools, renew
 from streamfs.selection.discretise import EqualWidthDiscretiser
 from streamfs.selection.regions import Regions, class_uncertainty, make_regions
@@ -170,7 +170,7 @@ def _draw(
         expected = (known.counts[label, joint] + 1.0) / (known.sizes[label, joint] + n_values)
         yield stream, float(pools.benefits[label, joint]), expected
         for value in range(n_values):
-            learn(known, label, joint, value, expected[value])
+            count_value(known, label, joint, value, expected[value])
         renew(known, pools, joint)
 
 

@@ -152,7 +152,7 @@ class SequentialSearch:
         history = [step for step in history if len(step.subset) == self.size] or history
         return min(history, key=lambda step: (-step.score, len(step.subset))) if self.floating else history[-1]
 
-    def _stands(self, before: SearchStep, after: SearchStep) -> bool:
+    def _is_accepted(self, before: SearchStep, after: SearchStep) -> bool:
         """Return whether a step is accepted."""
         if self.size is not None:
             return True
@@ -175,7 +175,7 @@ class SequentialSearch:
             if (scores.n_features - n_in < take) if self.is_forward else n_in <= remove:
                 return
             trial = self._round(scores, present)
-            if not self._stands(present, trial):
+            if not self._is_accepted(present, trial):
                 return
             present = trial
             yield present
@@ -201,7 +201,7 @@ class SequentialSearch:
             yield present
         while len(present.subset) not in (last, self.size):
             trial = onward(present.subset)
-            if not self._stands(present, trial):
+            if not self._is_accepted(present, trial):
                 return
             present = trial
             best[len(present.subset)] = max(present.score, best.get(len(present.subset), -math.inf))

@@ -187,7 +187,7 @@ def test_ranges_may_be_given(make):
         ({"n_neighbors": 2.5}, "n_neighbors is 2.5"),
         ({"n_instances": 5}, "n_instances is 5, expected 1 to 4"),
         ({"power": 3}, "power is 3"),
-        ({"nominal": [-1]}, "feature -1"),
+        ({"nominal": [-1]}, "nominal holds -1"),
     ],
 )
 def test_a_bad_parameter_of_relieff_is_named(parameters, message):

@@ -16,8 +16,9 @@ from oracles import active_sampling as naive
 from sklearn.utils.estimator_checks import check_estimator
 
 from streamfs.selection.active_sampling import ActiveFeatureSampling
-from streamfs.selection.candidate import error_rate, mean_square_error, sample_by, sample_recorded, spearman
+from streamfs.selection.candidate import error_rate, sample_by, sample_recorded
 from streamfs.selection.possible_values import PossibleValues
+from streamfs.selection.ranking_quality import mean_square_error, spearman
 from streamfs.selection.regions import benefits, decisions, joint_probabilities, make_regions
 
 EXPERIMENT = Path(__file__).parents[2] / "examples" / "papers" / "active_sampling.py"
