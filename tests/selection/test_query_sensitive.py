@@ -108,10 +108,10 @@ class TestQuerysFeatures:
         queries[0, 4] = np.inf
         tested = np.isin(np.arange(5), lazy.features_tested())
         undefined = ~np.isfinite(queries)
-        assert_array_equal(lazy.asks(queries), lazy.subset | lazy.unusual(queries) | (undefined & tested))
+        assert_array_equal(lazy.requests(queries), lazy.subset | lazy.unusual(queries) | (undefined & tested))
         assert not lazy.unusual(queries)[undefined].any()
-        assert not (lazy.asks(queries) & ~tested).any()
-        assert_array_equal(lazy.asks(np.full((1, 5), np.nan))[0], tested)
+        assert not (lazy.requests(queries) & ~tested).any()
+        assert_array_equal(lazy.requests(np.full((1, 5), np.nan))[0], tested)
 
 
 class TestThresholds:
@@ -309,7 +309,7 @@ class TestFields:
 
     @pytest.mark.parametrize("shape", [(2,), (3, 1), (3, 3)])
     def test_rows_of_another_width_are_refused(self, shape):
-        for method in (small().probabilities, small().unusual, small().asks):
+        for method in (small().probabilities, small().unusual, small().requests):
             with pytest.raises(ValueError, match=r"values have shape .*, expected \(n_rows, 2\)"):
                 method(np.zeros(shape))
 
