@@ -470,7 +470,7 @@ def test_sampled_instances_are_seeded():
         ({"horizon": 0}, "horizon is 0"),
         ({"power": 3}, "power is 3"),
         ({"ranges": "tick"}, "ranges is 'tick', expected 'table' or 'position'"),
-        ({"nominal": [9]}, "feature 9"),
+        ({"nominal": [9]}, "nominal holds 9"),
         ({"costs": Costs([1.0])}, "1 costs, expected 4"),
     ],
 )
