@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL ?= $(BIN)/python -m pip install --quiet
+QUICK := classifiers costs data engine evaluation feature_extractors gateway/core gateway/messages gateway/settings \
+	oracles procedure relief selection sensors_sim
 
-.PHONY: demo test check mutants docs release-check bench soak clean
+.PHONY: demo test quick check mutants docs release-check bench soak clean
 
 demo: $(VENV)/demo
 	$(BIN)/streamfs demo
@@ -12,6 +14,11 @@ demo: $(VENV)/demo
 test: $(VENV)/dev check
 	@sh tests/install_broker.sh
 	$(BIN)/pytest --numprocesses 2 --dist worksteal
+
+# The unit tests of the rooms, with few examples of each law: no broker, no processes, no long training.
+quick: $(VENV)/dev
+	$(BIN)/pytest --numprocesses 2 --dist worksteal --hypothesis-profile quick -m "not slow and not mqtt" \
+		$(addprefix tests/,$(QUICK))
 
 check: $(VENV)/dev
 	$(BIN)/ruff check

@@ -17,6 +17,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it is ignored, by children too
 
 settings.register_profile("default", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=10)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 

@@ -53,7 +53,7 @@ class Result(NamedTuple):
 def process(folder, *args):
     """Run a command in a separate process."""
     words = [sys.executable, "-m", "streamfs", *map(str, args)]
-    ended = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+    ended = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, timeout=180)
     return Result(ended.returncode, ended.stdout, ended.stderr)
 
 

@@ -322,6 +322,7 @@ def test_every_kind_is_tried() -> None:
     assert {key(kind) for kind in KINDS} == set(DEFINITIONS) == {key(feature.kind) for feature in FEATURES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("feature", ONE_OF_EACH_KIND, ids=str)
 @pytest.mark.parametrize("check", ALL_CHECKS)
 def test_law(check: Check, feature: Feature) -> None:
@@ -334,6 +335,7 @@ def test_law_on_any_signal(check: Check, feature: Feature, signal: Array) -> Non
     check(feature, read_by(feature, signal))
 
 
+@pytest.mark.slow
 @by_feature
 def test_all_checks_at_once(feature: Feature) -> None:
     check_feature(feature)
@@ -350,6 +352,7 @@ def test_definition(feature: Feature) -> None:
     on_every_signal(law)
 
 
+@pytest.mark.slow
 @by_feature
 @given(signal=ARBITRARY_SIGNALS, data=st.data())
 @settings(max_examples=20)

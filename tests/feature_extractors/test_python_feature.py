@@ -51,6 +51,7 @@ def read_by(feature: Feature, signal: Array) -> Array:
     return signal[:, : len(columns_of(feature))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("feature", FEATURES[1:], ids=str)  # the first has a state that is long to fill
 @pytest.mark.parametrize("check", ALL_CHECKS)
 def test_law(check: Check, feature: Feature) -> None:

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -66,6 +66,12 @@ def imports(module: str, text: str) -> Iterator[str]:
             yield from (each.value for each in node.args[:1] if isinstance(each, ast.Constant))
 
 
+@cache
+def imported() -> dict[str, set[str]]:
+    """Return what each module imports."""
+    return {name: {*imports(name, text)} for name, text in sources().items()}
+
+
 def room_of(module: str) -> str | None:
     """Return the room that a module is in: the longest name in the table that it lies under."""
     name = module.removeprefix("streamfs.")
@@ -73,13 +79,13 @@ def room_of(module: str) -> str | None:
     return max(under, key=len, default=None)
 
 
-def violations(module: str, text: str) -> list[str]:
-    """Return what a module imports that its room may not."""
+def violations(module: str, names: Iterable[str]) -> list[str]:
+    """Return the names, of those that a module imports, that its room may not import."""
     room = room_of(module)
     if room is None:
         return [] if module in FREE else [f"{module} is in no room"]
     found = []
-    for name in imports(module, text):
+    for name in names:
         ours = name.partition(".")[0] in PACKAGES
         outside = (
             ours
@@ -94,7 +100,7 @@ def violations(module: str, text: str) -> list[str]:
 
 @pytest.mark.parametrize("package", [*PACKAGES])
 def test_a_room_imports_what_the_table_lets_it(package):
-    found = [each for name, text in sources().items() if room_of(name) for each in violations(name, text)]
+    found = [each for name, names in imported().items() if room_of(name) for each in violations(name, names)]
     assert [each for each in found if each.startswith(package)] == []
 
 
@@ -117,8 +123,8 @@ def test_a_room_imports_rooms_below_it_alone():
 
 def test_a_room_lists_no_import_that_it_does_not_use():
     used = defaultdict(set)
-    for module, text in sources().items():
-        used[room_of(module)].update(room_of(name) for name in imports(module, text))
+    for module, names in imported().items():
+        used[room_of(module)].update(map(room_of, names))
     unused = {name: set(room.imports) - used[name] for name, room in ROOMS.items()}
     assert {name: rooms for name, rooms in unused.items() if rooms} == {}
 
@@ -148,16 +154,14 @@ def test_the_design_shows_the_table():
 )
 def test_a_planted_import_is_found(module, planted):
     text = sources()[module]
-    assert violations(module, text) == []
-    assert violations(module, f"{text}\n{planted}\n")
+    assert violations(module, imports(module, text)) == []
+    assert violations(module, imports(module, f"{text}\n{planted}\n"))
 
 
 @pytest.mark.parametrize(("library", "homes"), ONLY_HERE.items())
 def test_a_library_is_imported_in_its_own_file_only(library, homes):
     users = {
-        module
-        for module, text in sources().items()
-        if any(name.partition(".")[0] == library for name in imports(module, text))
+        module for module, names in imported().items() if any(name.partition(".")[0] == library for name in names)
     }
     assert users == homes
 

@@ -340,6 +340,7 @@ def test_a_prior_of_one_gives_the_papers_table_1():
         assert abs(np.mean(rates) - rate) < 2.2 * np.std(rates)
 
 
+@pytest.mark.slow
 class TestExperiment:
     QUICK = ("--quick", "--mushrooms", "1000", "--json")
 

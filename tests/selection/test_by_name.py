@@ -69,6 +69,7 @@ def test_the_experiment_lists_its_methods():
         list(experiment.run("ouija", [0.9]))
 
 
+@pytest.mark.slow
 def test_the_command_line_compares_a_further_selection(monkeypatch):
     monkeypatch.setattr(sources, "Motes", partial(sources.Motes, n_training=60, n_testing=30, n_ticks=20))
     result = CliRunner().invoke(

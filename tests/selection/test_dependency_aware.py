@@ -242,6 +242,7 @@ def test_missing_values_are_left_to_the_criterion():
     assert DependencyAwareRanking(n_probes=40, random_state=0).fit(X, y).ranking_[0] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "criterion",
     [
@@ -349,6 +350,7 @@ def test_scikit_learn_conventions():
     check_estimator(DependencyAwareRanking(n_probes=60, check_every=20, random_state=0), on_skip=None)
 
 
+@pytest.mark.slow
 def test_the_experiment_reports_where_each_rule_stops(tmp_path):
     if "STREAMFS_DATA" not in os.environ:
         pytest.skip("STREAMFS_DATA is not set: madelon is not there")

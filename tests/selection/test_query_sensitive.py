@@ -371,6 +371,7 @@ def test_a_gateway_needs_no_scikit_learn():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.slow
 class TestExperiment:
     SCRIPT = Path(__file__).parents[2] / "examples" / "papers" / "query_sensitive.py"
 

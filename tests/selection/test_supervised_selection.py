@@ -89,6 +89,7 @@ def test_a_selector_receives_only_training_rows(experiment):
     assert nothing.predict(X[7:]).tolist() == ["a"] * 5
 
 
+@pytest.mark.slow
 def test_the_experiment_runs_and_gives_figures_for_each_method(tmp_path):
     if "STREAMFS_DATA" not in os.environ:
         pytest.skip("STREAMFS_DATA is not set: the UCI sets are not there")

@@ -14,6 +14,7 @@ from oracles.gateway import NaiveGateway
 from streamfs.gateway.core.bindings import Bindings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restoring", [False, True], ids=["kept", "restored"])
 @pytest.mark.parametrize("case", CASES)
 @given(seed=st.integers(0, 2**32), sizes=st.lists(st.integers(1, 30), min_size=1, max_size=5))
