@@ -42,12 +42,9 @@ for command in (simulate, train, evaluate, card, replay, run, check, journal, sa
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run the command line; exit with 0 on success, 1 on an error and 2 on wrong usage.
+    """Run the command line, by default on the arguments of the process.
 
-    Parameters
-    ----------
-    args : sequence of str, optional
-        Arguments; by default those of the process.
+    Exit with 0 on success, 1 on an error and 2 on wrong usage.
     """
     try:
         cli(args, standalone_mode=False)

@@ -60,12 +60,7 @@ max_inflight_count = 100
 def run_demo(
     out: Path, n_pairs: int, profile_name: str, seed: int, n_training_pairs: int = N_TRAINING_PAIRS
 ) -> dict[str, Any]:
-    """Train, serve and measure on this machine; write the model, the energy log and the plots to a folder.
-
-    Returns
-    -------
-    dict
-        Completeness, accuracy, ticks, and the energy spent against that of sending every column at every tick.
+    """Train, serve and measure on this machine; write model, energy log and plot to a folder; return the figures.
 
     Raises
     ------

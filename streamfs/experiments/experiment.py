@@ -42,16 +42,8 @@ from streamfs.training.subset_size import CrossValidation, choose_size
 class Experiment:
     """One split of labelled streams, on which every method is trained and tested.
 
-    Parameters
-    ----------
-    training, testing : StreamSet
-        Train and test streams.
-    features : sequence of Feature
-        Features that the methods choose from.
-    prices : mapping of str to float, optional
-        Cost of a message of a column, by quantity; 1 for quantities that are not named.
-    seed : int
-        Seed of the folds, the probes and Relief's prefixes.
+    Prices are costs of a message by quantity, 1 for those not named; the seed is that of folds, probes and
+    prefixes.
 
     Raises
     ------
@@ -94,14 +86,7 @@ class Experiment:
     def run(self, method: str, thresholds: Sequence[float], n_features: int | None = None) -> Iterator[Outcome]:
         """Train by a method, and test at each confidence threshold.
 
-        Parameters
-        ----------
-        method : str
-            One of `METHODS`, `NO_FLOOR`, `PROMISE` or `OTHERS`.
-        thresholds : sequence of float
-            Confidence thresholds.
-        n_features : int, optional
-            Number of ranked features to offer; by default cross-validated at each threshold.
+        By default the number of ranked features to offer, `n_features`, is cross-validated at each threshold.
 
         Raises
         ------

@@ -26,31 +26,10 @@ def compare(
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> list[Outcome]:
-    """Run the methods on several splits.
+    """Run the methods on several splits, whose seeds are 0, 1, and so on.
 
-    Parameters
-    ----------
-    source : SplitSource
-        Simulated motes, or recorded streams.
-    thresholds : sequence of float
-        Confidence thresholds.
-    n_seeds : int
-        Number of splits; their seeds are 0, 1, and so on.
-    prices : mapping of str to float, optional
-        Cost of a message, by quantity; 1 for quantities that are not named.
-    methods : sequence of str
-        Some of `METHODS`, `NO_FLOOR`, `PROMISE` and `OTHERS` of `streamfs.experiments.outcome`.
-    n_features : int, optional
-        Number of ranked features to offer; by default cross-validated.
-    n_jobs : int
-        Number of processes; the outcomes do not depend on it.
-    progress : callable, optional
-        Progress callback.
-
-    Returns
-    -------
-    list of Outcome
-        By seed, then by method, then by threshold.
+    Prices are costs of a message by quantity; `n_features` is as in `Experiment.run`. The outcomes come by seed,
+    then by method, then by threshold, and do not depend on the number of processes.
 
     Raises
     ------

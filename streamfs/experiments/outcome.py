@@ -27,31 +27,14 @@ MEASURES = ("completeness", "accuracy", "ticks", "cost", "sent", "offered_cost",
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of one method on one split, at one confidence threshold.
+    """Result of one method on one split, at one confidence threshold (of `PROMISE`: at one promised accuracy).
 
-    Parameters
-    ----------
-    method : str
-        One of `METHODS`, `NO_FLOOR`, `PROMISE` or `OTHERS`.
-    confidence : float
-        The threshold; of `PROMISE` the promised accuracy.
-    seed : int
-        Seed of the split.
-    completeness, accuracy : float
-        Share of the test streams that get a label, and share of those labels that are right; accuracy is NaN if no
-        stream gets one.
-    ticks : float
-        Mean ticks until the decision.
-    cost : float
-        Mean classification cost (equation 1) of the features that the classifier tests. Query-sensitive neighbours
-        pay for a feature only at the ticks at which they request it.
-    sent : float
-        Mean cost of the messages that a stream's nodes send until its decision: those of the channels that the
-        classifier reads, each channel once, for as long as it is requested.
-    offered_cost : float
-        As cost, of all features that were offered to the classifier.
-    n_tested, n_offered : int
-        Number of features tested and offered.
+    Completeness is the share of test streams that get a label, accuracy the share of those labels that are
+    correct, NaN if there are none; ticks are the mean until the decision. `cost` is the mean classification cost
+    (equation 1) of the features that the classifier tests, of which query-sensitive neighbours pay only for the
+    ticks at which they request them; `offered_cost` is that of all features offered to it. `sent` is the mean cost
+    of the messages that a stream's nodes send until its decision: those of the channels that the classifier reads,
+    each once, while requested.
     """
 
     method: str

@@ -56,11 +56,7 @@ def figure_2(rows: Sequence[Mapping[str, Any]]) -> Figure:
     """Draw Figure 2 of the paper: completeness, accuracy and cost of every method over confidence thresholds.
 
     The paper's cost charges a channel to every feature that reads it; a fourth panel has what nodes really send.
-
-    Parameters
-    ----------
-    rows : sequence of mapping
-        Rows of `streamfs.experiments.summary.summarise`; the bands are their 95 % confidence intervals.
+    The rows are those of `summarise`; the bands are 95 % confidence intervals.
     """
     figure = Figure(figsize=(15, 4.4), layout="constrained")
     panels = figure.subplots(1, 4, sharex=True)
@@ -95,17 +91,7 @@ def _draw_curve(
 
 
 def demo_figure(evaluation: Evaluation, spent: Array, all_the_time: Array, unit: str) -> Figure:
-    """Draw when streams were decided, and the energy spent against that of sending everything.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        The decisions of the run.
-    spent, all_the_time : ndarray of shape (n_ticks,)
-        Energy up to and including each tick.
-    unit : str
-        Unit of the energy.
-    """
+    """Draw when streams were decided, and the energy spent by tick against that of sending everything."""
     figure = Figure(figsize=(11, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2)
     ticks = np.arange(1, len(spent) + 1)
@@ -133,15 +119,7 @@ def demo_figure(evaluation: Evaluation, spent: Array, all_the_time: Array, unit:
 
 
 def front_figure(points: "Sequence[FrontPoint]", unit: str) -> Figure:
-    """Draw what accuracy costs: cost and ticks over accuracy, completeness as colour, each point with its number.
-
-    Parameters
-    ----------
-    points : sequence of FrontPoint
-        Points of a front, numbered from 1 in their order.
-    unit : str
-        Unit of the cost.
-    """
+    """Draw cost and ticks of a front's points over accuracy, with completeness as colour and numbers from 1."""
     figure = Figure(figsize=(12, 4.8), layout="constrained")
     panels = figure.subplots(1, 2)
     accuracy, completeness, cost, ticks = (np.array([point[i] for point in points]) for i in range(4))
@@ -164,13 +142,7 @@ def front_figure(points: "Sequence[FrontPoint]", unit: str) -> Figure:
 
 
 def reliability_figure(found: "Sequence[Reliability]") -> Figure:
-    """Draw the share of correct labels over confidence, at all ticks and at those that may decide.
-
-    Parameters
-    ----------
-    found : sequence of Reliability
-        Reliability before and after calibration; the bars are two standard errors.
-    """
+    """Draw the share of correct labels over confidence, with bars of two standard errors."""
     figure = Figure(figsize=(10, 4.8), layout="constrained")
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
     titles = ("all ticks", "ticks at which a stream's confidence is its highest so far")

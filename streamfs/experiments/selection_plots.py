@@ -24,11 +24,8 @@ SELECTION_STYLES: dict[str, dict[str, Any]] = {
 def selection_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
     """Draw how many features wrappers and filters select, and how the error changes, on each data set.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        A row for each ``set``, ``method`` and ``kernel``: how many of the ``features`` are ``selected``, and the
-        error ``before`` and ``after``. No ratio is drawn if the error was 0 before.
+    A row for each ``set``, ``method`` and ``kernel`` says how many of the ``features`` are ``selected``, and the
+    error ``before`` and ``after``. No ratio is drawn if the error was 0 before.
     """
     kernels, sets = (list(dict.fromkeys(row[key] for row in rows)) for key in ("kernel", "set"))
     figure = Figure(figsize=(12, 3.8 * len(kernels)), layout="constrained")
@@ -56,14 +53,8 @@ def probes_figure(
 ) -> Figure:
     """Draw curves over the number of probes in dependency-aware ranking, and where stopping rules stop.
 
-    Parameters
-    ----------
-    checked_at : array_like of shape (n_checks,)
-        Number of probes at each check.
-    panels : mapping of str to array_like of shape (n_checks,)
-        The curves, one in each panel: the accuracy, C, C^2.
-    stops : mapping of str to int or None
-        The number of probes at which each rule stops, None if it does not; two thresholds for each condition.
+    Each panel has a curve over the numbers of probes in `checked_at`; `stops` has the number at which each rule
+    stops, None if it does not, with two thresholds for each condition.
     """
     figure = Figure(figsize=(4.4 * len(panels), 4.2), layout="constrained")
     all_axes = figure.subplots(1, len(panels), squeeze=False)[0]
@@ -88,15 +79,7 @@ POLICY_STYLES: dict[str, dict[str, Any]] = {
 
 
 def policies_figure(panels: Mapping[str, Mapping[str, Array]], measure: str) -> Figure:
-    """Draw the results of active and of random sampling of a candidate's values over the sample size.
-
-    Parameters
-    ----------
-    panels : mapping of str to mapping of str to ndarray
-        By panel title, then by policy: the measure after each value, from 0 values on.
-    measure : str
-        Name of the measure.
-    """
+    """Draw a measure over the number of sampled values, from 0 on, by panel title and by policy."""
     n_columns = min(4, len(panels))
     n_rows = -(-len(panels) // n_columns)
     figure = Figure(figsize=(3.4 * n_columns, 2.8 * n_rows), layout="constrained")
@@ -118,10 +101,7 @@ def query_sensitive_figure(
 ) -> Figure:
     """Draw the accuracy that query-sensitive selection adds on each data set, measured and as printed.
 
-    Parameters
-    ----------
-    ours, printed : mapping of str to mapping of str to float
-        Accuracy in per cent, by data set and by method: ``FSS``, ``FSS+QSFS1``, ``FSS+QSFS2``, and with Relief.
+    Accuracies are in per cent, by data set and by method: ``FSS``, ``FSS+QSFS1``, ``FSS+QSFS2``, and with Relief.
     """
     figure = Figure(figsize=(11, 4.4), layout="constrained")
     places = np.arange(len(ours))

@@ -1,9 +1,9 @@
 """Where the train and test streams of Figure 2 come from: a simulator, a recording, or a file."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -14,18 +14,20 @@ from streamfs.data.default_features import default_features
 from streamfs.data.streams import StreamSet
 
 
-class SplitSource(Protocol):
+class SplitSource(ABC):
     """A source of train and test streams."""
 
+    @abstractmethod
     def split(self, seed: int) -> tuple[StreamSet, StreamSet]:
         """Draw train streams, and test streams."""
 
     def features(self, training: StreamSet) -> Sequence[Feature]:
-        """Return the features that the methods choose from."""
+        """Return the features that the methods choose from, the default ones."""
+        return default_features(training)
 
 
 @dataclass(frozen=True)
-class Motes:
+class Motes(SplitSource):
     """Simulated pairs of motes in one building.
 
     Places and their climate are those of `SameSource`; only the motes differ. They are TelosB nodes that are not
@@ -37,16 +39,7 @@ class Motes:
     of the example on `room_climate`, a reading every ten seconds, for ten minutes; there are as many train pairs
     as in the demo. All this was fixed with the other methods alone, before StreamRelief was run on it.
 
-    Parameters
-    ----------
-    noise : float
-        Factor on the noise of every sensor.
-    n_training, n_testing : int
-        Number of train and of test pairs.
-    n_ticks : int
-        Ticks of each pair.
-    period : float
-        Seconds a tick.
+    `noise` is a factor on the noise of every sensor, and `period` the seconds of a tick.
     """
 
     noise: float = 1.0
@@ -74,13 +67,9 @@ class Motes:
         )
         return training, testing
 
-    def features(self, training: StreamSet) -> Sequence[Feature]:
-        """Return the default features."""
-        return default_features(training)
-
 
 @dataclass(frozen=True)
-class RecordedPairs:
+class RecordedPairs(SplitSource):
     """Pairs made from a recording, one of `streamfs.data.datasets.NAMES`."""
 
     name: str
@@ -95,7 +84,7 @@ class RecordedPairs:
 
 
 @dataclass(frozen=True)
-class LabelledFile:
+class LabelledFile(SplitSource):
     """Labelled streams of a CSV or Parquet file, as `StreamSet.read` reads them."""
 
     path: Path
@@ -106,7 +95,3 @@ class LabelledFile:
     def split(self, seed: int) -> tuple[StreamSet, StreamSet]:
         """Split the streams in two at random, half of each class in either part."""
         return StreamSet.read(self.path).split(0.5, seed)
-
-    def features(self, training: StreamSet) -> Sequence[Feature]:
-        """Return the default features."""
-        return default_features(training)

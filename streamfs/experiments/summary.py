@@ -11,20 +11,12 @@ from streamfs.experiments.outcome import COST_BASED, MEASURES, NAIVE, RELIEF, ST
 
 
 def summarise(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """Take means over seeds, with 95 % confidence intervals.
+    """Take means over seeds, with 95 % confidence intervals (Student's t).
 
-    Parameters
-    ----------
-    outcomes : sequence of Outcome
-        Outcomes of several seeds.
-
-    Returns
-    -------
-    list of dict
-        A row for each method and threshold: the mean of each measure under its name, and half the width of its
-        interval (Student's t; NaN for a single seed) under the name with the suffix ``_ci``. The mean of the
-        accuracy leaves out seeds in which no stream got a label; all means leave out those of the ``seeds`` in
-        which the promise was ``refused``.
+    There is a row for each method and threshold: the mean of each measure under its name, and half the width of
+    its interval, NaN for a single seed, under the name with the suffix ``_ci``. The mean of the accuracy leaves
+    out seeds in which no stream got a label; all means leave out those of the ``seeds`` in which the promise was
+    ``refused``.
     """
     cells: dict[tuple[str, float], list[Outcome]] = {}
     for outcome in outcomes:
@@ -59,17 +51,8 @@ def mean_and_interval(values: Array) -> tuple[float, float]:
 def compare_with_cheapest(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Compare StreamRelief with the other methods: the paper claims the same quality at a much lower cost.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        Rows of `summarise`.
-
-    Returns
-    -------
-    list of dict
-        A row for each threshold: the cheapest other method (StreamRelief as printed does not count as one),
-        StreamRelief's cost and messages as shares of that method's, and the differences in completeness and
-        accuracy.
+    There is a row for each threshold: the cheapest other method (StreamRelief as printed does not count as one),
+    StreamRelief's cost and messages as shares of that method's, and the differences in completeness and accuracy.
     """
     found = []
     for own in (row for row in rows if row["method"] == STREAM_RELIEF):
