@@ -1,1 +1,1 @@
-"""What records do to streams: no clock, no thread, no network, no disk."""
+"""The effects of records on streams, without clock, threads, network and disk."""

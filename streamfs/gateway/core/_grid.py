@@ -1,8 +1,8 @@
-"""The kernels of the joiner: readings in, what each channel shows at a tick out.
+"""The joiner's kernels: readings in, the values of channels at a tick out.
 
-A slot is one channel of one node. Readings that wait for their tick hang on it in a list of pages, by tick, which
-lie in one pool that all slots share: a resting slot costs its own record and nothing else. A page has room for the
-readings of some ticks that follow each other, for what comes together is then found together.
+A slot is one channel of one node. Its readings that wait for their tick are in a linked list of pages, by tick,
+from one pool that all slots share: a resting slot costs its own record and nothing else. A page has room for the
+readings of some consecutive ticks, so that readings that arrive together are found together.
 """
 
 from math import floor, isfinite
@@ -13,7 +13,7 @@ from streamfs.base._compiled import inlined, kernel
 from streamfs.base._memory import prefetch
 
 FOREVER = 2**62
-"""Ticks for which a value is held that has no end; its negative is a tick before all."""
+"""Ticks for which a value is held without end; its negative is a tick before all."""
 
 NONE = -1
 """No sequence number, no slot, no link."""
@@ -21,18 +21,18 @@ NONE = -1
 UNMARKED = -FOREVER
 
 MANY = 2**32
-"""Readings that count as lost in one gap, at most: a wild sequence number is not to upset the counter."""
+"""Maximum number of readings that count as lost in one gap, so that a wild sequence number does no harm."""
 
 SLOT = np.dtype(
     [
-        ("value", "f8"),  # of the newest reading that waits no more
+        ("value", "f8"),  # of the newest reading that no longer waits
         ("tick", "i8"),  # of the same
         ("sequence", "i8"),  # of the same
-        ("gap_end", "i8"),  # tick of the reading behind a gap in the sequence; FOREVER without one
-        ("mark", "i8"),  # highest sequence number, or tick where there are no numbers
-        ("seen", "u8"),  # which of the 64 numbers up to the mark have come
+        ("gap_end", "i8"),  # tick of the reading after a gap in the sequence; FOREVER without one
+        ("mark", "i8"),  # highest sequence number, or tick if there are no numbers
+        ("seen", "u8"),  # bits of the 64 numbers up to the mark that have come
         ("newest", "f8"),  # stamp of the newest reading, seconds
-        ("tail", "i4"),  # last of its pages, if it has any
+        ("tail", "i4"),  # its last page, if any
         ("holds", "u1"),  # whether a value outlasts its tick
         ("numbered", "u1"),  # whether the mark is a sequence number
     ],
@@ -44,32 +44,32 @@ TICKS = 1 << SHIFT
 """Ticks that share a page."""
 
 FETCHED = 4
-"""Pages that are on their way from the memory while one is worked on."""
+"""Pages to prefetch from memory while one is processed."""
 
 PAGE = np.dtype(
     [
-        ("number", "i8"),  # its ticks are this times `TICKS`, and those behind it
+        ("number", "i8"),  # its first tick divided by `TICKS`
         ("next", "i4"),  # page of the same slot, or NONE
-        ("waiting", "i4"),  # a bit for each tick that has a reading
+        ("waiting", "i4"),  # a bit for each tick with a reading
     ]
 )
 
 PENDING = np.dtype([("value", "f8"), ("first", "i8"), ("last", "i8")])
-"""What waits for a tick: a value, and the sequence numbers of the first and the last reading that came for it."""
+"""A value that waits for its tick, with the sequence numbers of the first and the last reading for it."""
 
 PART = np.dtype(
     [
-        ("stamp", "f8"),  # of the first sample, seconds; NaN where the node has no clock
-        ("step", "f8"),  # seconds from one sample to the next; NaN where they have times of their own
+        ("stamp", "f8"),  # of the first sample, seconds; NaN if the node has no clock
+        ("step", "f8"),  # seconds from one sample to the next; NaN if samples have their own times
         ("arrival", "f8"),  # seconds since 1970
         ("joules", "f8"),  # of the message
         ("sequence", "i8"),  # of the message
         ("bytes", "i4"),  # of the message
         ("node", "i4"),
-        ("slot", "i4"),  # NONE for a message that is only to be paid
+        ("slot", "i4"),  # NONE for a message that is only charged
         ("message", "i4"),  # its number among those that are taken together
-        ("first", "i4"),  # its first sample, ...
-        ("end", "i4"),  # ... and the first behind its last
+        ("first", "i4"),  # its first sample ...
+        ("end", "i4"),  # ... and the one after its last
     ]
 )
 """What a message reports on one channel: one sample or many."""
@@ -80,7 +80,7 @@ NODE = np.dtype(
         ("messages", "i8"),
         ("bytes", "i8"),
         ("heard", "f8"),  # event time of its newest reading, seconds
-        ("offset", "f8"),  # seconds that its clock is behind ours, where it is not to be believed
+        ("offset", "f8"),  # seconds that its clock is behind ours, if its stamps are not valid
     ]
 )
 
@@ -90,14 +90,14 @@ GRID = np.dtype(
         ("lateness", "f8"),
         ("overtaking", "f8"),
         ("ahead", "f8"),  # seconds that a stamp may be ahead of the newest
-        ("patience", "f8"),  # seconds without news after which a stamp further ahead is believed
+        ("patience", "f8"),  # the grace: seconds without news after which a stamp further ahead is accepted
         ("max_delay", "f8"),  # seconds that a stamp may be behind its arrival
         ("newest", "f8"),  # stamp, seconds; NaN before the first
         ("arrival", "f8"),  # of the newest news, seconds since 1970
-        ("due", "i8"),  # the first tick to which readings may still come that are not late
-        ("settled", "i8"),  # no reading that belongs to an earlier tick of a channel is still to come
-        ("next_tick", "i8"),  # the first that was not emitted; FOREVER before the first
-        ("first", "i8"),  # earliest tick that waits, before the first emission
+        ("due", "i8"),  # the first tick for which readings are not late
+        ("settled", "i8"),  # no reading of a channel for an earlier tick is still to come
+        ("next_tick", "i8"),  # the next tick to emit; FOREVER before the first
+        ("first", "i8"),  # earliest waiting tick before the first emission
         ("n_empty", "i8"),
         ("max_gap", "i8"),
         ("opened", "i8"),  # the message that is being taken, of those taken together
@@ -106,36 +106,36 @@ GRID = np.dtype(
         ("n_pending", "i8"),  # readings
         ("max_pending", "i8"),
         ("n_free", "i8"),  # pages
-        ("charged", "i8"),  # the message that was paid last, of those taken together
-        ("judged_message", "i8"),  # the message, ...
+        ("charged", "i8"),  # the message that was charged last, of those taken together
+        ("judged_message", "i8"),  # the message ...
         ("judged_slot", "i8"),  # ... the slot ...
-        ("judged_news", "i8"),  # ... and whether its sequence number there was news
+        ("judged_news", "i8"),  # ... and whether its sequence number there was new
         ("on_wall", "i8"),  # whether event time is the wall clock's
     ]
 )
 
 OF_MESSAGES = ("opened", "charged", "judged_message", "judged_slot", "judged_news")
-"""What means nothing beyond the messages that are taken together."""
+"""Fields that mean nothing beyond the messages taken together."""
 
 COUNTS = ("late", "duplicate", "crowded", "lost", "restarted", "skipped", "skewed", "future", "overflow")
 LATE, DUPLICATE, CROWDED, LOST, RESTARTED, SKIPPED, SKEWED, FUTURE, OVERFLOW = range(len(COUNTS))
 
 DONE, DUE, FULL = range(3)
-"""Why `take` has come back: nothing is left, a tick is due, or the pool is full."""
+"""Why `take` returns: nothing is left, a tick is due, or the pool is full."""
 
 
 @kernel
 def tick_of(time, period):
-    """The tick that a time is nearest to."""
+    """Return the tick that is nearest to a time."""
     return np.int64(floor(time / period + 0.5))
 
 
 @kernel
 def take(grid, slots, heads, pages, pending, free, nodes, counts, parts, values, times, cursor):
-    """Take samples, in order, until a tick is due; say why it came back, and leave the cursor where to go on.
+    """Take samples, in order, until a tick is due; return the reason, and leave in the cursor where to continue.
 
-    The cursor holds the part and the sample that are next. A sample that is not finite is missing. A message is
-    paid if one of its samples is news, or all are missing.
+    The cursor holds the next part and sample. A sample that is not finite is missing. A message is charged if one
+    of its samples is new, or all are missing.
     """
     g = grid[0]
     if cursor[0] == cursor[1] == 0:
@@ -170,7 +170,7 @@ def take(grid, slots, heads, pages, pending, free, nodes, counts, parts, values,
 
 @kernel
 def _has_samples(part, values):
-    """Whether a part is to be put on the grid, and not only to be paid."""
+    """Return whether a part is to be put on the grid, and not only charged."""
     if part.slot != NONE:
         for i in range(part.first, part.end):
             if isfinite(values[i]):
@@ -180,7 +180,7 @@ def _has_samples(part, values):
 
 @kernel
 def _charge(g, node, part):
-    """Let a node pay for a message, once."""
+    """Charge a node for a message, once."""
     if g.charged != part.message:
         g.charged = part.message
         node.messages += 1
@@ -190,13 +190,13 @@ def _charge(g, node, part):
 
 @kernel
 def is_due(g):
-    """Whether there is a tick to emit."""
+    """Return whether there is a tick to emit."""
     return min(g.next_tick, g.first) < g.due
 
 
 @inlined
 def _add(g, slots, heads, pages, pending, free, node, counts, part, stamp, run, value):
-    """Take one reading, and say whether it is news; `run` are the seconds that its message has run on before."""
+    """Take one reading, and return whether it is new; its message has advanced by `run` seconds."""
     if g.n_pending >= g.max_pending:
         counts[OVERFLOW] += 1
         return True
@@ -206,7 +206,7 @@ def _add(g, slots, heads, pages, pending, free, node, counts, part, stamp, run, 
         return True
     slot = slots[part.slot]
     tick = tick_of(time, g.period)
-    if not _judge(g, slot, counts, part, tick, time, is_stamped):
+    if not _is_accepted(g, slot, counts, part, tick, time, is_stamped):
         counts[DUPLICATE] += 1
         return False
     g.arrival = part.arrival
@@ -230,9 +230,9 @@ def _add(g, slots, heads, pages, pending, free, node, counts, part, stamp, run, 
 
 @inlined
 def _is_within_reach(g, time, arrival, run):
-    """Whether a stamp is to be believed: not too far ahead of what came before its message, or after a quiet.
+    """Return whether a stamp is accepted: not too far ahead of earlier messages, or after a silence.
 
-    A message may run on by a tick a sample, and jump ahead once, or its samples would carry each other away.
+    A message may advance by a tick with each sample, and jump ahead once, lest its samples carry each other away.
     """
     if time <= g.frontier + run + g.ahead:
         return True
@@ -246,7 +246,7 @@ def _is_within_reach(g, time, arrival, run):
 
 @inlined
 def _time(g, node, counts, stamp, arrival):
-    """The event time of a reading, and whether it is the node's own."""
+    """Return the event time of a reading, and whether it is the node's own."""
     if stamp != stamp:
         return arrival, False
     if not g.on_wall:
@@ -264,8 +264,8 @@ def _time(g, node, counts, stamp, arrival):
 
 
 @inlined
-def _judge(g, slot, counts, part, tick, time, is_stamped):
-    """Whether a reading is news; the readings of one message share its sequence number, and so the verdict."""
+def _is_accepted(g, slot, counts, part, tick, time, is_stamped):
+    """Return whether a reading is new; those of one message share its sequence number and the result."""
     is_same = g.judged_message == part.message and g.judged_slot == part.slot
     if part.sequence == NONE or not is_same:
         g.judged_news = _is_news(slot, counts, part.sequence, tick, time, is_stamped)
@@ -276,7 +276,7 @@ def _judge(g, slot, counts, part, tick, time, is_stamped):
 
 @inlined
 def _is_news(slot, counts, sequence, tick, time, is_stamped):
-    """Whether a reading has not come before, by its number, or by its tick where it has none."""
+    """Return whether a reading has not come before, by its number, or without one by its tick."""
     is_numbered = sequence != NONE
     number = sequence if is_numbered else tick
     behind = slot.mark - number
@@ -308,7 +308,7 @@ def _mark(slot, number, seen):
 
 @inlined
 def _insert(g, slot, heads, pages, pending, free, counts, part, tick, value):
-    """Let a reading wait for its tick, with those of the same tick."""
+    """Let a reading wait for its tick, with others of that tick."""
     link = _page_of(g, slot, heads, pages, pending, free, part.slot, tick >> SHIFT)
     page, place = pages[link], tick & (TICKS - 1)
     waits = pending[link * TICKS + place]
@@ -327,7 +327,7 @@ def _insert(g, slot, heads, pages, pending, free, counts, part, tick, value):
 
 @inlined
 def _page_of(g, slot, heads, pages, pending, free, index, number):
-    """The page of a slot for a tick; a new one where there is none yet."""
+    """Return the page of a slot for a tick, a new one if needed."""
     before, link = NONE, heads[index]
     if link != NONE and pages[slot.tail].number <= number:
         link = slot.tail
@@ -361,7 +361,7 @@ def _prefetch_page(pages, pending, link):
 
 @kernel
 def _join(waits, sequence, value, holds):
-    """Two readings of one tick: a channel that holds its value shows the later one, any other the earlier."""
+    """Merge two readings of one tick: a channel that holds its value shows the later, others the earlier."""
     is_later = sequence >= waits.last
     if is_later == (holds != 0):
         waits.value = value
@@ -371,7 +371,7 @@ def _join(waits, sequence, value, holds):
 
 @kernel
 def _release(g, pages, free, link):
-    """Let a page be free again, and return the one behind it."""
+    """Free a page, and return the next one."""
     free[g.n_free] = link
     g.n_free += 1
     return pages[link].next
@@ -379,7 +379,7 @@ def _release(g, pages, free, link):
 
 @kernel
 def _first_place(page):
-    """Where the earliest reading of a page is."""
+    """Return the index of the earliest reading of a page."""
     place = 0
     while not page.waiting & (1 << place):
         place += 1
@@ -393,7 +393,7 @@ def _first_tick(page):
 
 @kernel
 def _n_lost(slot, waits):
-    """Readings lost between the newest that waits no more and the next."""
+    """Return the readings lost between the newest that no longer waits and the next."""
     if slot.sequence == NONE or waits.first == NONE:
         return 0
     return min(max(waits.first - slot.sequence - 1, 0), MANY)
@@ -476,9 +476,9 @@ def _earliest(heads, pages):
 
 @kernel
 def show(slots, slots_of_row, rows, max_ages, tick, settled, samples):
-    """What each row's slots show at a tick; NaN where nothing is held.
+    """Write the values of each row's slots at a tick to `samples`; NaN if nothing is held.
 
-    Nothing is held over a gap that ends at the settled tick or before; a later one may yet be filled.
+    Nothing is held over a gap that ends at the settled tick or before; a later one may still be filled.
     """
     for i in range(len(rows)):
         for column in range(len(max_ages)):
@@ -489,7 +489,7 @@ def show(slots, slots_of_row, rows, max_ages, tick, settled, samples):
 
 @kernel
 def forget(grid, slots, heads, pages, free, first, last):
-    """Empty the slots from first up to last."""
+    """Empty the slots from `first` up to `last`."""
     for index in range(first, last):
         link = heads[index]
         while link != NONE:

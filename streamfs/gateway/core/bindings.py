@@ -1,4 +1,4 @@
-"""Which channel of which node feeds which column of which stream, and on which topics it comes."""
+"""Bindings: which channel of which node feeds which column of which stream, and on which topics."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,32 +15,32 @@ from streamfs.gateway.messages.topics import Template, check_name
 __all__ = ["STANDARD", "Bindings", "NodeChannel", "Route"]
 
 PAIR = ("a", "b")
-"""Roles that columns of pairs have unless somebody says otherwise; a model of both is none of single nodes."""
+"""Default roles of the columns of pairs; a model with both is not one of single nodes."""
 
 _ALONE = ""  # the role of a stream's only node
 _NOT_IN_ROLES = '.@"'
 
 
 class NodeChannel(NamedTuple):
-    """Where a stream's column comes from: a node, and the channel as that node knows it."""
+    """The node of a stream's column, and the channel as that node knows it."""
 
     node: str
     channel: str
 
 
 class Route(NamedTuple):
-    """What the messages of some topics hold.
+    """Topics, and the format of their messages.
 
     Parameters
     ----------
     template : Template
         The topics.
     codec : Codec
-        What reads the payloads.
+        Decoder of the payloads.
     channel : str or None
-        The channel that they report on; None where the topic or the payload names it.
+        The channel that the messages report on; None if the topic or the payload names it.
     described : str
-        What `of` made it of, as JSON; empty if it was made otherwise.
+        The arguments of `of`, as JSON; empty if it was made otherwise.
     """
 
     template: Template
@@ -50,13 +50,13 @@ class Route(NamedTuple):
 
     @classmethod
     def of(cls, topic: str, name: str = "auto", channel: str | None = None, **options: Any) -> Self:
-        """Make a route of a topic's template, the name of a format, and the options of its codec."""
+        """Make a route from a topic template, a format name, and options of its codec."""
         made_of = {"topic": topic, "name": name, "channel": channel, **options}
         return cls(Template(topic), codec_for(name, **options), channel, orjson.dumps(made_of).decode())
 
 
 STANDARD = Route.of("sensors/{node}/{channel}")
-"""Where nodes publish unless something else is said; the content type tells the format."""
+"""Where nodes publish by default; the content type determines the format."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,12 @@ class Bindings:
     discovers : bool
         Whether any other node that publishes on a wanted topic is a stream too.
     routes : tuple of Route
-        Where nodes publish, and in which format; of several that fit a topic the first counts.
+        Where nodes publish, and in which format; the first that fits a topic counts.
 
     Raises
     ------
     ValueError
-        If a name cannot stand in a topic, a channel cannot be read, no node has a channel's role, or there is no
+        If a name is not valid in a topic, a channel cannot be parsed, no node has a channel's role, or there is no
         route.
 
     Examples
@@ -127,7 +127,7 @@ class Bindings:
     def single(
         cls, channels: Sequence[str], nodes: Iterable[str] = (), routes: tuple[Route, ...] = (STANDARD,)
     ) -> Self:
-        """Bind each node to a stream of its own name; without nodes, every node that publishes is a stream."""
+        """Bind each node to a stream of its name; without nodes, every node that publishes is a stream."""
         nodes_of = {node: {_ALONE: node} for node in nodes}
         return cls(tuple(channels), nodes_of, discovers=not nodes_of, routes=routes)
 
@@ -154,7 +154,7 @@ class Bindings:
         limit: int = MAX_PAIRS,
         routes: tuple[Route, ...] = (STANDARD,),
     ) -> Self:
-        """Bind all pairs of a group of nodes, each to a stream; see `group_pairs`."""
+        """Bind each pair of a group of nodes to a stream; see `group_pairs`."""
         return cls.pairs(channels, group_pairs(nodes, roles, limit), routes)
 
     def with_channels(self, channels: Sequence[str]) -> Self:
@@ -163,14 +163,14 @@ class Bindings:
 
     @cached_property
     def node_channels(self) -> tuple[str, ...]:
-        """Distinct channels as nodes know them: those that nodes shall send."""
+        """Distinct channels, as nodes know them, that nodes are to send."""
         if self.discovers:
             return tuple(dict.fromkeys(self.channels))
         return tuple(dict.fromkeys(source.channel for sources in self._sources.values() for source in sources))
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Topics to subscribe to, for all nodes: one a distinct channel where topics name the channel."""
+        """Topic filters for all nodes: one for each distinct channel if topics name the channel."""
         wanted = self.node_channels
         return tuple(dict.fromkeys(topic for route in self.routes for topic in route.template.filters(wanted)))
 
@@ -185,13 +185,13 @@ class Bindings:
         return tuple(self._streams_of)
 
     def sources(self, stream: str) -> tuple[NodeChannel, ...]:
-        """Return where each column of a stream comes from; nowhere for an unknown one."""
+        """Return the node and channel of each column of a stream; empty for an unknown stream."""
         if stream in self._sources or not self.discovers:
             return self._sources.get(stream, ())
         return tuple(NodeChannel(stream, channel) for channel in self.channels)
 
     def streams_of(self, node: str) -> tuple[str, ...]:
-        """Return the streams that a node feeds; none for an unknown node."""
+        """Return the streams that a node feeds; empty for an unknown node."""
         if node in self._streams_of or not self.discovers:
             return self._streams_of.get(node, ())
         return (node,)
@@ -232,7 +232,7 @@ class Bindings:
         return None
 
     def _feeds(self, node: str, channel: str | None) -> bool:
-        """Say whether a node feeds a stream, on a channel if that is known."""
+        """Return whether a node feeds a stream, on a channel if that is known."""
         if self.discovers and node not in self._streams_of:
             return channel is None or channel in self.channels
         return node in self._streams_of and (channel is None or NodeChannel(node, channel) in self._wanted)

@@ -1,4 +1,4 @@
-"""Whether decisions still look like those of before."""
+"""Drift: decisions that no longer look like earlier ones."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -15,12 +15,12 @@ from streamfs.procedure.procedure import Decision
 
 KIND, VERSION = "drift", 1
 
-_KEPT = 2000  # inputs of a detector; when there are so many, the older half is forgotten
-_REFERENCE = 100  # values by which a feature's later ones are placed
+_KEPT = 2000  # inputs of a detector at which the older half is dropped
+_REFERENCE = 100  # values among which a feature's later ones are ranked
 
 
 class Alert(NamedTuple):
-    """Something that was steady for a while and has changed.
+    """A change of something that was steady for a while.
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ class Alert(NamedTuple):
     before, now : float
         Means before and after the change, in the unit of what drifted.
     number : int
-        Which drift of this kind it is, from 1.
+        Number of the drift of this kind, from 1.
     time : float
-        Event time of the decision, or time of the label, at which it was noticed, seconds; NaN if not known.
+        Event time of the decision, or time of the label, that showed it, seconds; NaN if unknown.
 
     Examples
     --------
@@ -46,23 +46,23 @@ class Alert(NamedTuple):
     time: float
 
     def to_json(self) -> dict[str, Any]:
-        """The alert as JSON can hold it; a time that is not known is null."""
+        """Return the alert as a JSON object; an unknown time is null."""
         return self._asdict() | {"time": self.time if isfinite(self.time) else None}
 
 
 class DriftDetectors:
-    """Watches the decisions of one procedure with ADWIN, a detector for each thing that could drift.
+    """Detect drift in the decisions of one procedure with ADWIN, one detector for each thing that could drift.
 
-    Watched are the confidence of the decisions, the share of them that have a label (completeness), each
-    feature's value at the decision, and, as far as true labels come, the share of labels that are right
-    (accuracy). After a drift its detector begins anew.
+    These are the confidence of the decisions, the share of them that have a label (completeness), each feature's
+    value at the decision, and, if true labels arrive, the share of labels that are right (accuracy). After a drift
+    its detector starts again.
 
     Parameters
     ----------
     features : sequence of str
         Names of the procedure's features.
     delta : float
-        How probable a false alarm may be: a detector's bound for each of its tests.
+        Bound on the probability of a false alarm, for each test of a detector.
 
     Raises
     ------
@@ -71,14 +71,14 @@ class DriftDetectors:
 
     Notes
     -----
-    ADWIN's bound is one for numbers in [0, 1]: fed as they are, features of a small range would never drift and
-    heavy-tailed ones would do so all the time. So a feature is watched by the place of its value among the first
-    100 values since it last drifted, 0 below them all and 1 above; only afterwards can it drift.
+    ADWIN's bound is for numbers in [0, 1]: with raw values, features with a small range would never drift, and
+    heavy-tailed ones all the time. So a detector receives the rank of a feature's value among the first 100 values
+    since its last drift, from 0 below all of them to 1 above; only afterwards can it drift.
 
-    A detector remembers its last 1000 to 2000 inputs: when there are 2000, the older half is forgotten and the
-    detector is built anew from the rest. A snapshot holds just these inputs, and `restore` feeds them to new
-    detectors, which are then exactly those that were left: whoever goes on from a snapshot sees the same alerts.
-    The price is that a change so slow that 2000 decisions do not show it goes unnoticed.
+    A detector remembers its last 1000 to 2000 inputs: at 2000, the older half is dropped and the detector is
+    rebuilt from the rest. A snapshot has just these inputs, and `restore` feeds them to new detectors, which then
+    equal the previous ones: restored detectors raise the same alerts. The price is that a change too slow to show
+    within 2000 decisions is not noticed.
 
     References
     ----------
@@ -87,11 +87,11 @@ class DriftDetectors:
 
     Examples
     --------
-    >>> watch = DriftDetectors(["mean(light)"])
+    >>> detectors = DriftDetectors(["mean(light)"])
     >>> for hour in range(400):
     ...     label = "on" if hour < 200 else None
     ...     decision = Decision("desk", hour, label, 0.9, 12, 12.0, "confident", 3600.0 * hour)
-    ...     for alert in watch.decided(decision, np.array([np.nan])):
+    ...     for alert in detectors.decided(decision, np.array([np.nan])):
     ...         print(alert.what, alert.before, round(alert.now, 1), alert.number)
     completeness 1.0 0.6 1
     """
@@ -104,40 +104,20 @@ class DriftDetectors:
         self._detectors = detectors | {name: _Detector(delta, _REFERENCE) for name in self._features}
 
     def decided(self, decision: Decision, values: Array) -> list[Alert]:
-        """Take a decision.
-
-        Parameters
-        ----------
-        decision : Decision
-            As it was made.
-        values : ndarray of shape (n_features,)
-            The features at the decision; those that are not finite are left out.
-
-        Returns
-        -------
-        list of Alert
-            Of what this decision shows to have drifted; mostly nothing.
-        """
+        """Take a decision and its feature values, shape (n_features,), ignoring infinite ones; return alerts."""
         watched = {"confidence": decision.confidence, "completeness": float(decision.label is not None)}
         watched |= dict(zip(self._features, values.tolist(), strict=True))
         return [alert for what, value in watched.items() for alert in self._add(what, value, decision.time)]
 
     def labelled(self, predicted: str | None, label: str, time: float) -> list[Alert]:
-        """Take the true label of a decision.
+        """Take the true label of a decision at a time in seconds; return alerts.
 
-        Parameters
-        ----------
-        predicted : str or None
-            The decision's label; without one it was neither right nor wrong, and nothing is taken.
-        label : str
-            The true one.
-        time : float
-            When it came, seconds.
+        Without a predicted label the decision was neither right nor wrong, and is ignored.
         """
         return [] if predicted is None else self._add("accuracy", float(predicted == label), time)
 
     def snapshot(self) -> bytes:
-        """The inputs that the detectors remember; `restore` goes on from them."""
+        """Pack the inputs that the detectors remember."""
         names = list(self._detectors)
         header = {"watched": names, "numbers": [self._detectors[name].number for name in names]}
         arrays: dict[str, Array] = {}
@@ -146,16 +126,10 @@ class DriftDetectors:
         return container.pack(KIND, VERSION, header, arrays)
 
     def restore(self, snapshot: bytes) -> None:
-        """Go on from a snapshot.
-
-        Raises
-        ------
-        ModelError
-            If it is damaged, or was taken of other features.
-        """
-        header, arrays, _ = container.unpack(snapshot, KIND, VERSION, "the snapshot of the drift watch")
+        """Restore a snapshot; raise a ModelError if it is damaged, or of other features."""
+        header, arrays, _ = container.unpack(snapshot, KIND, VERSION, "the snapshot of the drift detectors")
         if header["watched"] != list(self._detectors):
-            raise ModelError(f"the snapshot watches {header['watched']}, expected {list(self._detectors)}")
+            raise ModelError(f"the snapshot is of {header['watched']}, expected {list(self._detectors)}")
         for i, (detector, number) in enumerate(zip(self._detectors.values(), header["numbers"], strict=True)):
             detector.number = number
             detector.begin(arrays[f"{i}.reference"].tolist(), arrays[f"{i}.inputs"].tolist())
@@ -167,7 +141,7 @@ class DriftDetectors:
 
 
 class _Detector:
-    """One ADWIN, with the inputs from which it can be built again."""
+    """An ADWIN, with the inputs from which it can be rebuilt."""
 
     def __init__(self, delta: float, n_reference: int) -> None:
         self.number = 0
@@ -176,13 +150,13 @@ class _Detector:
         self.begin([], [])
 
     def begin(self, reference: list[float], inputs: list[float]) -> None:
-        """Begin anew: as a detector that has been fed these inputs and no others."""
+        """Start again, as a detector that has received these inputs only."""
         from river.drift import ADWIN  # noqa: PLC0415 - River is loaded only where it serves
 
         self.reference, self.inputs = reference, inputs
         self._adwin = ADWIN(self._delta)
         for value in inputs:
-            self._adwin.update(self._place(value))
+            self._adwin.update(self._rank(value))
 
     def add(self, value: float) -> tuple[float, float] | None:
         """Take a value; if it shows a change, return the means before and after."""
@@ -190,7 +164,7 @@ class _Detector:
             self.reference = sorted([*self.reference, value])
             return None
         self.inputs.append(value)
-        self._adwin.update(self._place(value))
+        self._adwin.update(self._rank(value))
         if self._adwin.drift_detected:
             n_newer = int(self._adwin.width)
             change = fmean(self.inputs[:-n_newer]), fmean(self.inputs[-n_newer:])
@@ -201,7 +175,7 @@ class _Detector:
             self.begin(self.reference, self.inputs[_KEPT // 2 :])
         return None
 
-    def _place(self, value: float) -> float:
+    def _rank(self, value: float) -> float:
         if not self._n_reference:
             return value
         return (bisect_left(self.reference, value) + bisect_right(self.reference, value)) / (2 * self._n_reference)

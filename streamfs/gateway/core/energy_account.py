@@ -1,4 +1,4 @@
-"""What the nodes have spent: each received message once, however many streams it feeds."""
+"""What nodes have spent: each received message once, however many streams it feeds."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -21,16 +21,16 @@ Accounts = npt.NDArray[Any]
 
 
 class Spent(NamedTuple):
-    """What the nodes have spent.
+    """What nodes have spent.
 
     Parameters
     ----------
     profile : Profile
         Their radio.
     nodes : dict of str to Account
-        Messages, bytes and energy of each node that was heard.
+        Messages, bytes and energy of each node that has sent a message.
     gone : Account
-        The same of all nodes that were forgotten, together.
+        The sum of all forgotten nodes.
     """
 
     profile: Profile
@@ -49,7 +49,7 @@ class Spent(NamedTuple):
 
     @property
     def joules(self) -> float:
-        """Joules of all nodes, or whatever the profile's unit is."""
+        """Energy of all nodes, in the profile's unit."""
         return fsum(account.joules for account in self._accounts)
 
     @property
@@ -58,19 +58,14 @@ class Spent(NamedTuple):
 
 
 class EnergyAccount:
-    """Prices messages, and tells what nodes have spent: a line a decision, a line a node, and the total.
+    """Price messages, and make the lines of the energy log: one for each decision and node, and the total.
 
     ``energy`` is in ``unit``, which is that of the profile.
 
     Parameters
     ----------
     profile_name : str
-        The nodes' radio, a key of `streamfs.costs.radio_profiles.PROFILES`.
-
-    Raises
-    ------
-    ValueError
-        If there is no such profile.
+        The nodes' radio, a key of `streamfs.costs.energy.PROFILES`.
 
     Examples
     --------
@@ -83,15 +78,7 @@ class EnergyAccount:
         self._prices: dict[tuple[int, int | None], float] = {}
 
     def joules(self, n_bytes: int, spreading_factor: int | None = None) -> float:
-        """Return what a message costs its sender.
-
-        Parameters
-        ----------
-        n_bytes : int
-            Of payload.
-        spreading_factor : int, optional
-            At which a LoRa message was sent; the profile's by default, and where its radio knows none.
-        """
+        """Return the cost of a message of `n_bytes`, sent at a spreading factor if the radio is LoRa."""
         price = self._prices.get((n_bytes, spreading_factor))
         if price is None:
             if len(self._prices) >= _MAX_SIZES:
@@ -101,24 +88,24 @@ class EnergyAccount:
         return price
 
     def decision(self, decision: Decision, accounts: Accounts) -> dict[str, Any]:
-        """The line of a decision, with what its stream's nodes have spent so far, each once."""
+        """Return the line of a decision, given the accounts of its stream's nodes, each once."""
         spent = {"messages": int(accounts["messages"].sum()), "energy": float(accounts["joules"].sum())}
         return self._line("decision", **decision.to_json(), **spent)
 
     def node(self, name: str, account: Account) -> dict[str, Any]:
-        """The line of a node."""
+        """Return the line of a node."""
         messages, n_bytes, joules = account
         return self._line("node", node=name, messages=messages, bytes=n_bytes, energy=joules)
 
     def spent(self, nodes: Mapping[str, int], accounts: Accounts, gone: Account = NOTHING) -> Spent:
-        """What the nodes that were heard have spent, of accounts by their numbers, and those that are gone."""
+        """Return what nodes have spent that have sent a message, given all accounts by their numbers."""
         fields = ("messages", "bytes", "joules")
         heard = {name: node for name, node in nodes.items() if accounts["messages"][node]}
         by_name = {name: Account(*(accounts[f][node].item() for f in fields)) for name, node in heard.items()}
         return Spent(self.profile, by_name, gone)
 
     def totals(self, spent: Spent) -> Iterator[dict[str, Any]]:
-        """The lines of all nodes, by name, and of the total."""
+        """Yield the lines of all nodes, by name, and of the total."""
         for name, account in sorted(spent.nodes.items()):
             yield self.node(name, account)
         yield self._line("total", messages=spent.messages, bytes=spent.bytes, energy=spent.joules)

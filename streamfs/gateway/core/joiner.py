@@ -1,4 +1,4 @@
-"""From single readings to samples: one for each stream and tick, on the grid in event time."""
+"""From single readings to samples: one for each stream and tick, on a grid in event time."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ MAX_GAP = 10_000
 """Ticks without a reading that are emitted one by one, however long episodes are."""
 
 Structured = npt.NDArray[Any]
-"""Records of one of the kinds of `streamfs.gateway.core._grid`."""
+"""Records of one of the types in `streamfs.gateway.core._grid`."""
 
 
 @dataclass(frozen=True)
@@ -73,32 +73,32 @@ class Timing:
 
 
 class Joiner:
-    """Puts readings on the grid in event time, and shows what each channel has at a tick.
+    """Put readings on a grid in event time, and show the value of each channel at a tick.
 
     A stamp belongs to the nearest tick. A tick is due once the watermark, ``lateness`` seconds behind the newest
-    stamp, has passed all the stamps that belong to it: so the order in which readings arrive makes no difference
-    as long as none is later than that, and none overtakes an earlier one of its own channel by more than
-    ``overtaking``.
+    stamp, has passed all the stamps that belong to it. So the order of arrival makes no difference as long as no
+    reading is later than that, and none overtakes an earlier one of its channel by more than ``overtaking``.
 
     A column that is sent every tick has the value stamped at that very tick. A column under any other report
-    policy holds the newest value, but not beyond its longest silence, nor over a gap: when the sequence number of
-    the channel's next reading, already received, says that one between is missing. A missing reading is either
-    lost or overtaken, and the joiner cannot tell which: with ``overtaking`` at 0 it is taken for lost at once,
-    which makes the column NaN for some ticks too many where readings overtake; with a large one a lost reading is
-    noticed too late, and the old value is held for some ticks too many.
+    policy holds the newest value, but no longer than its longest silence, and not over a gap: when the sequence
+    number of the channel's next reading, already received, shows that one between is missing. A missing reading is
+    either lost or overtaken, and the joiner cannot tell which: with ``overtaking`` at 0 it counts as lost at once,
+    which makes the column NaN for some ticks too many if readings do overtake; with a large value a loss is
+    noticed late, and the old value is held for some ticks too many.
 
-    A reading whose sequence number has come before on its channel, or whose tick has where it has no number, is
-    a duplicate; the last 64 numbers are remembered, and older ones count as known. A number that has come before
-    with a newer stamp is a node that has restarted its count. A reading that is too late is counted; it still
+    A reading is a duplicate if its sequence number has come before on its channel, or without a number, if its
+    tick has; the last 64 numbers are remembered, and older ones count as known. A number that has come before with
+    a newer stamp means that the node has restarted its count. A reading that is too late is counted; it still
     becomes the held value of its column if it is the newest there. Readings that share a tick are crowded: a
     channel that holds its value shows the last of them, one that is sent every tick the first.
 
-    Where event time is the wall clock's, a stamp is believed if it is not later than its arrival by more than a
-    tick, nor earlier than ``max_delay``. A node whose stamps are not has a clock that is off: they are moved by
-    the lower envelope of arrival minus stamp, and one that is more than a tick off that is replaced by its
-    arrival. Both are counted as skewed.
+    If event time is the wall clock's, a stamp is valid if it is not later than its arrival by more than a tick,
+    nor earlier than ``max_delay``. The stamps of a node whose clock is off are moved by the lower envelope of
+    arrival minus stamp; one that is more than a tick off that is replaced by its arrival. Both are counted as
+    skewed.
 
-    There is no clock and no I/O inside, and whether readings are taken one by one or together makes no difference.
+    There is no clock and no I/O inside, and it makes no difference whether readings are taken one by one or
+    together.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class Joiner:
     timing : Timing
         How readings are put on the grid.
     max_pending : int
-        Readings that may wait; what comes beyond is dropped.
+        Maximum number of readings that wait; more are dropped.
 
     Attributes
     ----------
@@ -117,13 +117,13 @@ class Joiner:
 
     Notes
     -----
-    A tick costs a pass over the slots (channels of nodes) and over the columns of the streams that are asked for;
-    a resting node costs some hundred bytes a channel.
+    A tick costs a pass over the slots (channels of nodes) and over the columns of the streams that are shown; a
+    resting node costs some hundred bytes for each channel.
 
     Examples
     --------
     >>> from streamfs.gateway.messages.codecs import Reading
-    >>> joiner = Joiner(["light", "door@flag:0.5"], Timing(period=1.0))
+    >>> joiner = Joiner(["light", "door@flag:0.5"], Timing(1.0, Time(lateness=0.0)))
     >>> node = joiner.add_node()
     >>> door = joiner.slot(node, "door@flag:0.5")
     >>> readings = ReadingBuffer()
@@ -170,11 +170,11 @@ class Joiner:
 
     @property
     def n_pending(self) -> int:
-        """Readings that wait for their tick."""
+        """Number of readings that wait for their tick."""
         return int(self._grid[0]["n_pending"])
 
     def add_node(self) -> int:
-        """Make room for a node, and return its number."""
+        """Add a node, and return its number."""
         if self._free_nodes:
             return self._free_nodes.pop()
         if self._n_nodes == len(self.nodes):
@@ -183,7 +183,7 @@ class Joiner:
         return self._n_nodes - 1
 
     def remove_node(self, node: int) -> None:
-        """Forget all of a node; its number will be another's."""
+        """Forget a node; its number will be used again."""
         first = node * len(self.channels)
         _grid.forget(
             self._grid, self._slots, self._heads, self._pages, self._free, first, first + len(self.channels)
@@ -192,11 +192,11 @@ class Joiner:
         self._free_nodes.append(node)
 
     def hold_no_more(self, slots: Sequence[int]) -> None:
-        """Let nothing be shown of some slots until a reading comes that is new."""
+        """Show nothing for some slots until a new reading arrives."""
         self._slots["value"][slots], self._slots["tick"][slots] = np.nan, -_grid.FOREVER
 
     def slot(self, node: int, channel: str) -> int:
-        """Return the number of a node's channel; -1 for one that nobody wants."""
+        """Return the slot of a node's channel; -1 for an unknown channel."""
         number = self._number_of.get(channel, NONE)
         return NONE if number == NONE else node * len(self.channels) + number
 
@@ -206,35 +206,16 @@ class Joiner:
         return node, self.channels[number]
 
     def take(self, readings: ReadingBuffer) -> bool:
-        """Take readings until a tick is due, and say whether one is; else all are taken."""
+        """Take readings until a tick is due, and return True; else False, once all are taken."""
         parts, values, times, cursor = readings.columns
         while True:
-            why = _grid.take(
-                self._grid,
-                self._slots,
-                self._heads,
-                self._pages,
-                self._pending,
-                self._free,
-                self.nodes,
-                self._counts,
-                parts,
-                values,
-                times,
-                cursor,
-            )
+            why = _grid.take(*self._arrays, self.nodes, self._counts, parts, values, times, cursor)
             if why != _grid.FULL:
                 return bool(why == _grid.DUE)
             self._add_pages()
 
     def ticks(self, watermark: float | None = None) -> Iterator[int]:
-        """Emit, in order, the ticks that the watermark has passed.
-
-        Parameters
-        ----------
-        watermark : float, optional
-            Seconds; None means lateness behind the newest stamp.
-        """
+        """Emit the ticks before a watermark, in seconds; by default `lateness` behind the newest stamp."""
         newest = self.newest
         if newest is None:
             return
@@ -242,19 +223,19 @@ class Joiner:
         yield from self._emit(end)
 
     def flush(self) -> Iterator[int]:
-        """Emit the ticks up to the newest stamp, whatever may still be under way."""
+        """Emit the ticks up to the newest stamp, without waiting for late readings."""
         newest = self.newest
         if newest is not None:
             yield from self._emit(self.tick_of(newest) + 1)
 
     def tick_of(self, time: float) -> int:
-        """The tick that a time is nearest to."""
+        """Return the tick that is nearest to a time."""
         return int(_grid.tick_of(time, self.timing.period))
 
     def show(
         self, tick: int, slots_of_row: npt.NDArray[np.int32], rows: RowNumbers, max_ages: RowNumbers
     ) -> Array:
-        """What the channels show at the tick that was emitted last.
+        """Return the values of channels at the tick that was emitted last.
 
         Parameters
         ----------
@@ -263,7 +244,7 @@ class Joiner:
         slots_of_row : array of shape (n_rows, n_columns)
             Slots by stream and column.
         rows : array of shape (n_streams,)
-            Which streams are asked for.
+            The wanted streams.
         max_ages : array of shape (n_columns,)
             Ticks for which a column's value is held; 0 for one that is sent every tick.
 
@@ -278,14 +259,14 @@ class Joiner:
         return samples
 
     def marks(self) -> Iterator[tuple[int, str, int, float]]:
-        """Tell the node, channel, highest sequence number and newest stamp of each slot that has numbers."""
+        """Yield node, channel, highest sequence number and newest stamp of each slot that has numbers."""
         numbered = (self._slots["numbered"] != 0) & (self._slots["mark"] != _grid.UNMARKED)
         for slot in np.flatnonzero(numbered).tolist():
             node, channel = self.place(slot)
             yield node, channel, int(self._slots["mark"][slot]), float(self._slots["newest"][slot])
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, Structured]]:
-        """Copy the whole state: a header of what JSON can hold, and arrays."""
+        """Copy the state into a JSON header and arrays."""
         header = {"channels": self.channels, "free_nodes": list(self._free_nodes), "n_nodes": self._n_nodes}
         used = self._n_nodes * len(self.channels)
         grid = self._grid.copy()
@@ -304,7 +285,7 @@ class Joiner:
         return header, arrays
 
     def restore(self, header: dict[str, Any], arrays: dict[str, Structured]) -> None:
-        """Go on from what `to_state` has copied; the timing stays that of this joiner."""
+        """Restore what `to_state` has copied, keeping this joiner's timing."""
         self.channels = tuple(header["channels"])
         self._number_of = {channel: number for number, channel in enumerate(self.channels)}
         self._holds = [split_channel(channel)[1].holds for channel in self.channels]
@@ -319,7 +300,7 @@ class Joiner:
         self._pages, self._pending, self._free = arrays["pages"], arrays["pending"], arrays["free"]
 
     def allow_gap(self, n_ticks: int) -> None:
-        """Let the grid go on for at least so many ticks without a reading before it jumps."""
+        """Emit at least `n_ticks` ticks without a reading before the grid jumps."""
         self._grid["max_gap"] = max(n_ticks, int(self._grid[0]["max_gap"]))
 
     def widen(self, channels: Sequence[str]) -> None:
@@ -338,21 +319,15 @@ class Joiner:
 
     def _emit(self, end: int) -> Iterator[int]:
         while True:
-            tick = int(
-                _grid.emit(
-                    self._grid,
-                    self._slots,
-                    self._heads,
-                    self._pages,
-                    self._pending,
-                    self._free,
-                    self._counts,
-                    end,
-                )
-            )
+            tick = int(_grid.emit(*self._arrays, self._counts, end))
             if tick == FOREVER:
                 return
             yield tick
+
+    @property
+    def _arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        """The arrays that the kernels work on."""
+        return self._grid, self._slots, self._heads, self._pages, self._pending, self._free
 
     def _grow_nodes(self) -> None:
         more = spare(len(self.nodes))
@@ -362,7 +337,7 @@ class Joiner:
         self._heads = grown(self._heads, heads)
 
     def _add_pages(self) -> None:
-        """Make room for pages, of which none is free."""
+        """Add pages when none is free."""
         used = len(self._pages)
         more = min(max(64, used), int(self._grid[0]["max_pending"]) - used)
         self._pages = grown(self._pages, np.zeros(more, dtype=_grid.PAGE))

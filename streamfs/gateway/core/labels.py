@@ -1,4 +1,4 @@
-"""What people say the right labels were."""
+"""True labels, as people publish them."""
 
 from math import isfinite
 from typing import Any, NamedTuple
@@ -13,16 +13,16 @@ _SHOWN = 40  # characters of an offending payload or value
 
 
 class Label(NamedTuple):
-    """What somebody says is the right label of a stream.
+    """The true label of a stream.
 
     Parameters
     ----------
     label : str
         The class.
     episode : int or None
-        Which episode is meant, from 1; None means the last that was decided.
+        The episode, from 1; None means the one decided last.
     time : float or None
-        When it was said, seconds since 1970; None if the payload does not tell.
+        Seconds since 1970; None if the payload has no time.
     """
 
     label: str
@@ -31,12 +31,9 @@ class Label(NamedTuple):
 
 
 def decode_label(payload: bytes) -> Label:
-    """Read a label: plain text, or a JSON object with ``label`` and optionally ``episode`` and ``time``.
+    """Decode a label: plain text, or a JSON object with ``label`` and optionally ``episode`` and ``time``.
 
-    Parameters
-    ----------
-    payload : bytes
-        UTF-8. What begins with ``{`` is JSON, all else is the label itself; spaces around it do not count.
+    A payload that begins with ``{`` is JSON; any other is the label itself, without surrounding spaces.
 
     Raises
     ------

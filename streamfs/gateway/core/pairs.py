@@ -1,4 +1,4 @@
-"""Which nodes make up which stream: all pairs of a group."""
+"""Streams of pairs: all pairs of a group of nodes."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -18,12 +18,12 @@ def group_pairs(
     roles : sequence of str
         Two: of the node that comes first in the group, and of the other.
     limit : int
-        Streams that there may be at most.
+        Maximum number of streams.
 
     Returns
     -------
     dict of str to dict of str to str
-        Each stream's nodes by role; the stream of ``n1`` and ``n2`` is called ``n1--n2``.
+        Each stream's nodes by role; the stream of ``n1`` and ``n2`` is named ``n1--n2``.
 
     Raises
     ------

@@ -21,12 +21,12 @@ Columns = tuple[npt.NDArray[Any], Array, Array, npt.NDArray[np.int64]]
 
 
 class ReadingBuffer:
-    """What some messages report, in their order, taken once.
+    """The readings of some messages, in order, to be taken once.
 
     Attributes
     ----------
     n_samples : int
-        How many samples there are.
+        Number of samples.
 
     Examples
     --------
@@ -42,10 +42,10 @@ class ReadingBuffer:
         self._parts = bytearray()
         self.n_samples = 0
         self._pieces: list[Array] = []
-        self._numbers: list[float] = []  # behind the pieces come either single numbers ...
-        self._data: list[bytes] = []  # ... or those of series ...
-        self._kind = _DOUBLE  # ... of one kind
-        self._times: list[tuple[int, Array]] = []  # behind the index of their first sample
+        self._numbers: list[float] = []  # after the pieces: either single numbers ...
+        self._data: list[bytes] = []  # ... or packed ones of series ...
+        self._kind = _DOUBLE  # ... of one type
+        self._times: list[tuple[int, Array]] = []  # each after the index of its first sample
         self._columns: Columns | None = None
 
     def add(
@@ -63,15 +63,15 @@ class ReadingBuffer:
         Parameters
         ----------
         reported : Reported, optional
-            None for a message that is only to be paid.
+            None for a message that only costs energy.
         node, slot : int
-            Where it belongs; a message without a slot is only to be paid, too.
+            Where it belongs; a message without a slot only costs energy, too.
         message : int
             The number of the message among these.
         arrival : float
             Seconds since 1970.
         n_bytes, joules : int and float
-            What the message has cost.
+            Size and cost of the message.
         """
         first = self.n_samples
         stamp, step, sequence = None, 0.0, None
@@ -111,12 +111,12 @@ class ReadingBuffer:
 
     @property
     def columns(self) -> Columns:
-        """The parts, all samples, their times where they have times of their own, and how far they are taken."""
+        """The parts, all samples, times of samples that have their own, and the cursor of `_grid.take`."""
         if self._columns is None:
             parts = np.frombuffer(self._parts, dtype=PART)
             self._end_piece()
             values = self._pieces[0] if len(self._pieces) == 1 else np.concatenate([np.zeros(0), *self._pieces])
-            values.flags.writeable = False  # as those are that were unpacked where they lay: one kernel takes both
+            values.flags.writeable = False  # like those unpacked in place: one compiled kernel suffices
             times = np.full(len(values) if self._times else 0, nan)
             for first, own in self._times:
                 times[first : first + len(own)] = own
@@ -124,7 +124,7 @@ class ReadingBuffer:
         return self._columns
 
     def _end_piece(self) -> None:
-        """Make an array of what is behind the pieces."""
+        """Append the pending numbers to the pieces as an array."""
         if self._numbers:
             self._pieces.append(np.array(self._numbers))
             self._numbers = []

@@ -1,4 +1,4 @@
-"""Bindings and options as records and snapshots keep them: what a replay needs to be what the run was."""
+"""Bindings and options in records and snapshots, so that a replay has those of the run."""
 
 from collections.abc import Sequence
 from operator import attrgetter
@@ -34,12 +34,7 @@ _WORDS = {"on_wall": ("stamps", "wall"), "evicts": ("refuse", "evict")}
 
 
 def described(bindings: Bindings, options: Options) -> bytes:
-    """Write bindings and options as JSON.
-
-    Returns
-    -------
-    bytes
-        Empty if a route was not made by `Route.of` and so cannot be written.
+    """Encode bindings and options as JSON; empty if a route was not made by `Route.of` and so cannot be encoded.
 
     Examples
     --------
@@ -59,14 +54,7 @@ def described(bindings: Bindings, options: Options) -> bytes:
 
 
 def understood(content: bytes, channels: Sequence[str]) -> tuple[Bindings, Options]:
-    """Read what `described` has written.
-
-    Parameters
-    ----------
-    content : bytes
-        Not empty.
-    channels : sequence of str
-        The channels to bind.
+    """Decode what `described` has encoded, which is not empty, for these channels.
 
     Raises
     ------

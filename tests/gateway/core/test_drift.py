@@ -78,7 +78,7 @@ def test_a_feature_is_watched_by_the_rank_of_its_value_among_the_first():
     detector = drift._Detector(0.002, 4)
     for value in (30.0, -1.0, 2.0, 2.0):
         assert detector.add(value) is None
-    assert [detector._place(value) for value in (-5.0, -1.0, 2.0, 3.0, 1e9)] == [0.0, 0.125, 0.5, 0.75, 1.0]
+    assert [detector._rank(value) for value in (-5.0, -1.0, 2.0, 3.0, 1e9)] == [0.0, 0.125, 0.5, 0.75, 1.0]
 
 
 @given(seed=st.integers(0, 1000))
@@ -199,12 +199,12 @@ def test_memory_is_bounded():
 
 
 def test_a_snapshot_of_other_features_is_refused():
-    with pytest.raises(ModelError, match=r"the snapshot watches .*mean\(x\).*expected .*variance\(x\)"):
+    with pytest.raises(ModelError, match=r"the snapshot is of .*mean\(x\).*expected .*variance\(x\)"):
         DriftDetectors(["variance(x)"]).restore(DriftDetectors(["mean(x)"]).snapshot())
 
 
 def test_a_damaged_snapshot_is_refused():
-    with pytest.raises(ModelError, match="the snapshot of the drift watch is damaged"):
+    with pytest.raises(ModelError, match="the snapshot of the drift detectors is damaged"):
         DriftDetectors([]).restore(DriftDetectors([]).snapshot()[:-1])
 
 
