@@ -29,24 +29,12 @@ class NodeChannel(NamedTuple):
 
 
 class Route(NamedTuple):
-    """Topics, and the format of their messages.
-
-    Parameters
-    ----------
-    template : Template
-        The topics.
-    codec : Codec
-        Decoder of the payloads.
-    channel : str or None
-        The channel that the messages report on; None if the topic or the payload names it.
-    described : str
-        The arguments of `of`, as JSON; empty if it was made otherwise.
-    """
+    """Topics, and the format of their messages; `channel` is None if the topic or the payload names it."""
 
     template: Template
     codec: Codec
     channel: str | None = None
-    described: str = ""
+    described: str = ""  # the arguments of `of`, as JSON; empty if made otherwise
 
     @classmethod
     def of(cls, topic: str, name: str = "auto", channel: str | None = None, **options: Any) -> Self:

@@ -17,16 +17,9 @@ Times = npt.NDArray[np.float64]
 class Control:
     """Track which channels each node is to send: those that an undecided stream requests.
 
-    Parameters
-    ----------
-    channels : sequence of str
-        Channels, as the nodes know them. A slot is the node's number times the number of channels, plus the
-        channel's number.
-    prefix : str
-        First part of the topics.
-    stop_after : float, optional
-        Seconds after which a node that receives no control message stops on its own, so that its battery outlives
-        a gateway that has died; None lets it continue forever.
+    A slot is the node's number times the number of channels, plus the channel's number. A node that receives no
+    control message for ``stop_after`` seconds stops on its own, so that its battery outlives a gateway that has
+    died.
 
     Examples
     --------

@@ -54,15 +54,6 @@ class Core:
     load : callable, optional
         Returns the procedure with a digest, for records of other models; without it they are refused.
 
-    Attributes
-    ----------
-    joiner : Joiner
-        The nodes' readings.
-    roster : Roster
-        The nodes and streams.
-    feedback : Feedback
-        Labels and drift.
-
     Raises
     ------
     ValueError
@@ -209,16 +200,9 @@ class Core:
         bindings: Bindings | None = None,
         options: Options | None = None,
     ) -> Self:
-        """Restore a snapshot.
+        """Restore a snapshot; `load` returns the procedure with a digest.
 
-        Parameters
-        ----------
-        snapshot : bytes
-            Packed by what `to_state` returns.
-        load : callable
-            Returns the procedure with a digest.
-        bindings, options : Bindings and Options, optional
-            By default those that the snapshot was taken with.
+        Bindings and options are by default those that the snapshot was taken with.
 
         Raises
         ------

@@ -9,24 +9,12 @@ from streamfs.procedure.procedure import Decision
 
 @dataclass
 class Effects:
-    """The effects of some records.
-
-    Parameters
-    ----------
-    decisions : list of Decision
-        In the order in which they were made.
-    publications : list of Publication
-        Decisions, control messages and alerts, in order; each is to be published at least once.
-    energy : list of dict
-        Lines of the energy log.
-    rejected : list of dict
-        Messages that could not be decoded.
-    """
+    """The effects of some records, each kind in order; publications are to be published at least once."""
 
     decisions: list[Decision] = field(default_factory=list)
     publications: list[Publication] = field(default_factory=list)
-    energy: list[dict[str, Any]] = field(default_factory=list)
-    rejected: list[dict[str, Any]] = field(default_factory=list)
+    energy: list[dict[str, Any]] = field(default_factory=list)  # lines of the energy log
+    rejected: list[dict[str, Any]] = field(default_factory=list)  # messages that could not be decoded
 
     @property
     def is_empty(self) -> bool:

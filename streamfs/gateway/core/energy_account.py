@@ -21,17 +21,7 @@ Accounts = npt.NDArray[Any]
 
 
 class Spent(NamedTuple):
-    """What nodes have spent.
-
-    Parameters
-    ----------
-    profile : Profile
-        Their radio.
-    nodes : dict of str to Account
-        Messages, bytes and energy of each node that has sent a message.
-    gone : Account
-        The sum of all forgotten nodes.
-    """
+    """What nodes have spent: those that have sent a message by name, and the sum of all forgotten ones."""
 
     profile: Profile
     nodes: dict[str, Account]

@@ -18,19 +18,8 @@ from streamfs.procedure.procedure import Decision
 class Episodes:
     """Run episodes: ticks, timeouts and closing end them, ``reopen_after`` and commands begin the next.
 
-    Parameters
-    ----------
-    roster, joiner, energy, feedback, options
-        The core's parts.
-    effects : Effects
-        Where decisions, publications and energy lines are appended.
-    counters : Counter of str
-        Where ``reopened`` streams are counted.
-
-    Attributes
-    ----------
-    decided : Counter of (str, str)
-        Decisions by reason and label, empty for none.
+    Decisions, publications and energy lines are appended to `effects`; ``reopened`` streams are counted in
+    `counters`, decisions in `decided`, by reason and label.
     """
 
     def __init__(

@@ -20,13 +20,6 @@ from streamfs.procedure.procedure import Decision, Procedure
 class Feedback:
     """Detect drift in the decisions of the newest model, and let models learn from labels.
 
-    Parameters
-    ----------
-    procedure : Procedure
-        The newest model.
-    options : Options
-        The gateway's name, and the sensitivity to drift.
-
     Attributes
     ----------
     counters : Counter of str

@@ -28,20 +28,7 @@ class _Target(NamedTuple):
 
 
 class Intake:
-    """Turn messages into readings.
-
-    Parameters
-    ----------
-    roster : Roster
-        Routes of topics.
-    joiner : Joiner
-        Numbers of slots.
-    energy : EnergyAccount
-        Prices of messages.
-    node_of : callable
-        Returns the number of a node, given its name; NONE for one that is refused.
-    max_payload : int
-        Bytes; a longer message is rejected.
+    """Turn messages into readings; `node_of` returns a node's number, given its name, or NONE if it is refused.
 
     Attributes
     ----------

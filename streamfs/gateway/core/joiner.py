@@ -235,23 +235,10 @@ class Joiner:
     def show(
         self, tick: int, slots_of_row: npt.NDArray[np.int32], rows: RowNumbers, max_ages: RowNumbers
     ) -> Array:
-        """Return the values of channels at the tick that was emitted last.
+        """Return the values at the tick emitted last, shape (n_rows, n_columns); NaN for none.
 
-        Parameters
-        ----------
-        tick : int
-            Its number.
-        slots_of_row : array of shape (n_rows, n_columns)
-            Slots by stream and column.
-        rows : array of shape (n_streams,)
-            The wanted streams.
-        max_ages : array of shape (n_columns,)
-            Ticks for which a column's value is held; 0 for one that is sent every tick.
-
-        Returns
-        -------
-        array of shape (n_streams, n_columns)
-            NaN where a column has no value.
+        Slots are given by stream and column, and the ticks for which a value is held by column, 0 if it is sent
+        every tick.
         """
         samples = np.empty((len(rows), len(max_ages)))
         settled = self._grid[0]["settled"]

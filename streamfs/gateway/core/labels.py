@@ -13,17 +13,7 @@ _SHOWN = 40  # characters of an offending payload or value
 
 
 class Label(NamedTuple):
-    """The true label of a stream.
-
-    Parameters
-    ----------
-    label : str
-        The class.
-    episode : int or None
-        The episode, from 1; None means the one decided last.
-    time : float or None
-        Seconds since 1970; None if the payload has no time.
-    """
+    """The true label of a stream; of its last decided episode if that is None, at a time in seconds since 1970."""
 
     label: str
     episode: int | None

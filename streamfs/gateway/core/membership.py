@@ -24,12 +24,8 @@ EXPIRY_CHECKS = 10
 class Membership:
     """Admit nodes, and forget those that expire, are evicted or feed no stream.
 
-    Attributes
-    ----------
-    gone : Account
-        What forgotten nodes have spent.
-    checked_at : float
-        Arrival of the record before which expired streams were last looked for, seconds since 1970.
+    `gone` is the account of forgotten nodes; `checked_at` is the arrival, in seconds since 1970, of the record
+    before which expired streams were last looked for.
     """
 
     def __init__(

@@ -23,11 +23,6 @@ Columns = tuple[npt.NDArray[Any], Array, Array, npt.NDArray[np.int64]]
 class ReadingBuffer:
     """The readings of some messages, in order, to be taken once.
 
-    Attributes
-    ----------
-    n_samples : int
-        Number of samples.
-
     Examples
     --------
     >>> readings = ReadingBuffer()
@@ -58,21 +53,7 @@ class ReadingBuffer:
         n_bytes: int = 0,
         joules: float = 0.0,
     ) -> None:
-        """Add what a message reports on one channel.
-
-        Parameters
-        ----------
-        reported : Reported, optional
-            None for a message that only costs energy.
-        node, slot : int
-            Where it belongs; a message without a slot only costs energy, too.
-        message : int
-            The number of the message among these.
-        arrival : float
-            Seconds since 1970.
-        n_bytes, joules : int and float
-            Size and cost of the message.
-        """
+        """Add what a message reports on one channel; without a report or a slot it only costs energy."""
         first = self.n_samples
         stamp, step, sequence = None, 0.0, None
         if type(reported) is Reading:

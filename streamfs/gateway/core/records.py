@@ -13,24 +13,10 @@ _WATERMARK = struct.Struct("<d")
 
 
 class Record(NamedTuple):
-    """Something that changes the gateway's state.
+    """Something that changes the gateway's state; topic (or a model's digest) and payload depend on the kind."""
 
-    Parameters
-    ----------
-    kind : int
-        `MESSAGE`, `CLOCK`, `MODEL` or `START`; the log takes any from 0 to 255.
-    arrival : float
-        Seconds since 1970.
-    topic : str
-        Topic of a message; digest of a model.
-    payload : bytes
-        Its meaning depends on the kind.
-    content_type : str
-        Content type of a message, empty if it has none.
-    """
-
-    kind: int
-    arrival: float
+    kind: int  # `MESSAGE`, `CLOCK`, `MODEL` or `START`; the log takes any from 0 to 255
+    arrival: float  # seconds since 1970
     topic: str
     payload: bytes
     content_type: str = ""
@@ -55,14 +41,6 @@ def model_record(digest: str, now: float) -> Record:
 def start_record(digest: str, now: float, configuration: bytes = b"") -> Record:
     """Record that a run has begun: from now on the streams bound by name follow this model.
 
-    Parameters
-    ----------
-    digest : str
-        Digest of the model.
-    now : float
-        Seconds since 1970.
-    configuration : bytes
-        The run's bindings and options, as `replay_configuration.to_json` has written them. A running core has
-        these already; recovery builds another core from them.
+    The configuration, written by `described`, is for recovery: a running core has it already.
     """
     return Record(START, now, digest, configuration)

@@ -21,23 +21,10 @@ STOP_AFTER = 2.0
 class Roster:
     """The known nodes and streams.
 
-    Parameters
-    ----------
-    procedure : Procedure
-        The model of new episodes.
-    bindings : Bindings
-        Which node feeds which stream, for this model's channels.
-    joiner : Joiner
-        The nodes' readings.
-    prefix : str
-        First part of the topics.
-
     Attributes
     ----------
-    bindings : Bindings
-        For the newest model's channels.
-    routes : Bindings
-        For the channels of all models that were followed when the newest came.
+    bindings, routes : Bindings
+        For the newest model's channels, and for those of all models that were followed when the newest came.
     models : list of ModelStreams
         The streams by the model that they follow, the newest last.
     nodes : dict of str to int
@@ -171,13 +158,7 @@ class Roster:
         self._control.forget(node)
 
     def follow(self, procedure: Procedure) -> list[Publication]:
-        """Let new episodes follow another model; open ones stay with theirs.
-
-        Raises
-        ------
-        ValueError
-            If its period is not that of the previous model.
-        """
+        """Let new episodes follow another model with the same period; open ones stay with theirs."""
         if procedure.period != self.newest.procedure.period:
             raise ValueError(
                 f"model {procedure.digest} has a period of {procedure.period:g} s, "

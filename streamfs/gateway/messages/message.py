@@ -7,24 +7,10 @@ MAX_SAMPLES = 100_000
 
 
 class Message(NamedTuple):
-    """A message from the broker.
-
-    Parameters
-    ----------
-    topic : str
-        Where it was published.
-    payload : bytes
-        What was published.
-    retained : bool
-        Whether it was published before the subscription, and retained by the broker.
-    arrival : float
-        Time of arrival here, seconds since 1970.
-    content_type : str
-        MQTT content type; empty if the publisher gives none.
-    """
+    """A message from the broker; `retained` if it was published before the subscription."""
 
     topic: str
     payload: bytes
     retained: bool
-    arrival: float
-    content_type: str = ""
+    arrival: float  # seconds since 1970
+    content_type: str = ""  # empty if the publisher gives none

@@ -4,17 +4,7 @@ from typing import NamedTuple
 
 
 class Publication(NamedTuple):
-    """A message to publish.
-
-    Parameters
-    ----------
-    topic : str
-        Where to publish it.
-    payload : bytes
-        What to publish.
-    retain : bool
-        Whether the broker retains it for later subscribers.
-    """
+    """A message to publish; `retain` asks the broker to keep it for later subscribers."""
 
     topic: str
     payload: bytes

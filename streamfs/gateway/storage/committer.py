@@ -26,17 +26,7 @@ class _GivenUpError(Exception):
 
 
 class Commit(NamedTuple):
-    """What is made durable together.
-
-    Parameters
-    ----------
-    records : sequence of Record
-        For the log.
-    n_messages : int
-        Messages to acknowledge once they are durable.
-    entry : Entry
-        For the journal; its position is filled in.
-    """
+    """What is made durable together; then the messages are acknowledged. The entry's position is filled in."""
 
     records: Sequence[Record]
     n_messages: int

@@ -30,33 +30,15 @@ _PRUNING = (
 
 @dataclass
 class Entry:
-    """What is committed together.
-
-    Parameters
-    ----------
-    position : int
-        Position in the log after the last record whose outputs these are.
-    decisions : list of Decision
-        Those whose stream and episode are known already are left out.
-    publications : list of Publication
-        For the outbox.
-    energy : list of dict
-        Lines of the energy log.
-    confirmed : list of int
-        Numbers of publications that the broker has confirmed: they leave the outbox.
-    snapshot : bytes or callable, optional
-        The state after the records before `position`, or a function that returns it.
-    marks : list of tuple of str, str, int and float
-        Sequence marks, which replace those of the previous snapshot; written with a snapshot only.
-    """
+    """What is committed together: the outputs of the records before a position in the log."""
 
     position: int = 0
-    decisions: list[Decision] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)  # those that are known already are left out
     publications: list[Publication] = field(default_factory=list)
     energy: list[dict[str, Any]] = field(default_factory=list)
-    confirmed: list[int] = field(default_factory=list)
+    confirmed: list[int] = field(default_factory=list)  # numbers of publications that leave the outbox
     snapshot: bytes | Callable[[], bytes] | None = None
-    marks: list[Mark] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)  # written with a snapshot only
 
     @property
     def is_empty(self) -> bool:

@@ -62,22 +62,10 @@ def read_segment(path: str | PathLike[str]) -> Iterator[tuple[int, Record]]:
 
 
 def read_log(folder: str | PathLike[str], start: int = 0) -> Iterator[tuple[int, Record]]:
-    """Read the segments in a folder: a spool, or a log that may be open.
+    """Read the segments in a folder, a spool or a log that may be open: as `read_segment`.
 
     A segment ends where the next one starts: anything after that was written again to the next one. The end of the
     last segment may be torn, or still be written.
-
-    Parameters
-    ----------
-    folder : path
-        Where the segments are.
-    start : int
-        Position of the first record to read.
-
-    Yields
-    ------
-    tuple of int and Record
-        The position after the record, and the record.
 
     Raises
     ------

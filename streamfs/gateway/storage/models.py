@@ -50,22 +50,11 @@ class Models:
         return self._folder / f"{digest}{_ENDING}"
 
     def forget_models(self, followed: Iterable[str], start: int, end: int) -> None:
-        """Remove the models that no stream, record or snapshot needs; to be called after each snapshot.
+        """Remove the models that no stream, record or snapshot needs, given the digests in use and the log's ends.
 
-        A model that was in use, or was added, since the last call but one counts as needed by records up to the
-        end: by some that are not stored yet, or by the snapshot.
-
-        Parameters
-        ----------
-        followed : iterable of str
-            Digests of the models in use.
-        start, end : int
-            Positions of the log's first record, and after its last.
-
-        Raises
-        ------
-        StorageError
-            If one cannot be removed; the others are.
+        To be called after each snapshot. A model that was in use, or was added, since the last call but one counts
+        as needed by records up to the end: by some that are not stored yet, or by the snapshot. If one cannot be
+        removed, the others are, and a StorageError is raised.
         """
         current = self._new.union(followed)
         self._needed_until |= dict.fromkeys(current | self._known, end)

@@ -134,20 +134,8 @@ def reading(path: Path) -> Iterator[None]:
 class Segment:
     """A segment that is being written.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    size : int
-        Bytes of it that are whole; the rest is cut off. With 0 the file is created, and its header is durable
-        before a frame follows.
-
-    Attributes
-    ----------
-    size : int
-        Bytes of the header and whole frames.
-    is_sound : bool
-        False once a partly written frame could not be cut off.
+    The file is cut to `size` bytes; with 0 it is created, and its header is durable before a frame follows.
+    `is_sound` is False once a partly written frame could not be cut off.
     """
 
     def __init__(self, path: Path, size: int = 0) -> None:

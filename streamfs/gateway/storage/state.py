@@ -31,22 +31,6 @@ def models_folder(state: str | PathLike[str]) -> Path:
 class State:
     """The log, journal and models of a gateway, in a folder that one gateway at a time may open.
 
-    Parameters
-    ----------
-    folder : path
-        Created if needed.
-    segment_bytes, spool
-        As in `Log`.
-    decisions_kept : int
-        As in `Journal`.
-
-    Attributes
-    ----------
-    folder : Path
-    log : Log
-    journal : Journal
-    models : Models
-
     Raises
     ------
     StateError

@@ -87,22 +87,7 @@ class PlainCodec:
         raise PayloadError(f"payload is {shown(payload)}, expected a field {' or '.join(self._values)}")
 
     def reported(self, name: str, value: object, fields: Mapping[str, Any]) -> Reading | Series:
-        """Return what a field reports: a number, or an array of numbers.
-
-        Parameters
-        ----------
-        name : str
-            Name of the field.
-        value : object
-            Its value.
-        fields : mapping of str to object
-            All fields of the message, by their paths.
-
-        Raises
-        ------
-        PayloadError
-            If the value, its time or its sequence number is not valid.
-        """
+        """Return what a field reports, given all fields by path; raise a PayloadError if it is invalid."""
         if type(value) is list:
             return self._series(name, value, fields)
         value = value if type(value) is float else number(name, value)

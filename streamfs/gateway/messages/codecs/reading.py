@@ -10,44 +10,20 @@ from feature_extractors.base import Array
 
 
 class Reading(NamedTuple):
-    """One value that a node reports.
+    """One value that a node reports."""
 
-    Parameters
-    ----------
-    time : float or None
-        Seconds; None if the node has no clock.
-    value : float
-        In the column's unit; 0 or 1 for a flag.
-    sequence : int or None
-        Number of the message on its channel; None if the node does not count.
-    """
-
-    time: float | None
-    value: float
-    sequence: int | None
+    time: float | None  # seconds; None if the node has no clock
+    value: float  # in the column's unit; 0 or 1 for a flag
+    sequence: int | None  # number of the message on its channel; None if the node does not count
 
 
 class Series(NamedTuple):
-    """Evenly spaced samples of one channel that a node reports in one message.
+    """Evenly spaced samples of one channel, at least one; those that are not finite are missing."""
 
-    Parameters
-    ----------
-    start : float
-        Time of the first, in seconds.
-    step : float
-        Seconds from one to the next, more than 0.
-    kind : dtype
-        Type of the samples.
-    data : bytes
-        At least one packed sample, in the column's unit. One that is not finite is missing.
-    sequence : int or None
-        As in `Reading`.
-    """
-
-    start: float
-    step: float
+    start: float  # seconds, of the first sample
+    step: float  # seconds from one to the next, more than 0
     kind: np.dtype[Any]
-    data: bytes
+    data: bytes  # the packed samples
     sequence: int | None
 
     def arrays(self) -> tuple[Array, Array]:
@@ -57,19 +33,9 @@ class Series(NamedTuple):
 
 
 class TimedSeries(NamedTuple):
-    """Samples of one channel, each with its time, that a node reports in one message.
+    """Samples of one channel, each with its time, at least one; those that are not finite are missing."""
 
-    Parameters
-    ----------
-    times : array of shape (n_samples,)
-        Seconds, finite, in the order of the message, not necessarily ascending; at least one.
-    values : array of shape (n_samples,)
-        In the column's unit; one that is not finite is missing.
-    sequence : int or None
-        As in `Reading`.
-    """
-
-    times: Array
+    times: Array  # seconds, finite, not necessarily ascending, shape (n_samples,)
     values: Array
     sequence: int | None
 
@@ -83,39 +49,17 @@ Reported = Reading | Series | TimedSeries
 
 
 class Several(NamedTuple):
-    """What a message reports on channels that it names itself.
-
-    Parameters
-    ----------
-    parts : tuple of (str, Reported)
-        Channels and what is reported on each; empty if the message has no wanted channel.
-    spreading_factor : int or None
-        Of the LoRa frame that brought the message, which determines its energy; None without one.
-    """
+    """What a message reports on channels that it names itself; no parts if it has no wanted channel."""
 
     parts: tuple[tuple[str, Reported], ...]
-    spreading_factor: int | None = None
+    spreading_factor: int | None = None  # of the LoRa frame, which determines its energy
 
 
 class Codec(Protocol):
     """A decoder of one payload format."""
 
     def decode(self, payload: bytes, arrival: float, content_type: str = "") -> Reported | Several:
-        """Decode a payload.
-
-        Parameters
-        ----------
-        payload : bytes
-            As received.
-        arrival : float
-            Time of arrival, seconds since 1970, for formats with relative times.
-        content_type : str
-            MQTT content type, empty if the message has none.
-
-        Returns
-        -------
-        Reported or Several
-            Times are finite, and so are single values.
+        """Decode a payload that arrived at a time, in seconds since 1970, given its content type or "".
 
         Raises
         ------

@@ -45,15 +45,7 @@ class Column(NamedTuple):
 
 
 class Pack:
-    """The records of a pack so far.
-
-    Parameters
-    ----------
-    labels : Labels
-        Keys of its fields.
-    fields : mapping of str to str, optional
-        Names, with or without the base name, to channels; see `SenmlCodec`.
-    """
+    """The records of a pack so far; `fields` as in `SenmlCodec`."""
 
     def __init__(self, labels: Labels, fields: Mapping[str, str] | None) -> None:
         self._labels = labels
