@@ -72,7 +72,7 @@ def ours(rows: Rows) -> C45Classifier:
     return C45Classifier().fit(rows.X, rows.y)
 
 
-def beside_c50py(rows: Rows) -> Figure:
+def against_c50py(rows: Rows) -> Figure:
     learner = load_peer("c50py").C5Classifier
 
     def theirs() -> object:
@@ -108,7 +108,7 @@ def j48(rows: Rows) -> Callable[[], Any]:
     return build
 
 
-def beside_j48(rows: Rows) -> Figure:
+def against_j48(rows: Rows) -> Figure:
     what = f"seconds to learn from {rows.what}, J48 : ours"
     if find_spec("weka") is None:
         return Figure(what, nan, detail="not measured: python-weka-wrapper3 is not installed")
@@ -124,10 +124,10 @@ def beside_j48(rows: Rows) -> Figure:
 
 
 PARTS: Parts = {
-    "c50py": lambda: [beside_c50py(rows) for rows in normal()],
-    "j48": lambda: [beside_j48(rows) for rows in normal()],
-    "c50py_pooled": lambda: [beside_c50py(pooled())],
-    "j48_pooled": lambda: [beside_j48(pooled())],
+    "c50py": lambda: [against_c50py(rows) for rows in normal()],
+    "j48": lambda: [against_j48(rows) for rows in normal()],
+    "c50py_pooled": lambda: [against_c50py(pooled())],
+    "j48_pooled": lambda: [against_j48(pooled())],
 }
 
 

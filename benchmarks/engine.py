@@ -65,7 +65,7 @@ def procedure(time_limit: int = FOR_EVER) -> Procedure:
 
 
 class Ours:
-    """An engine, its streams' rows, and samples that come round again."""
+    """An engine, its streams' rows, and samples that repeat."""
 
     def __init__(self, n_streams: int = N_STREAMS, n_batch: int = N_STREAMS) -> None:
         self.engine = Engine(procedure())
@@ -123,7 +123,7 @@ def river() -> list[Figure]:
 
 
 def alone(ours: Ours) -> list[Figure]:
-    """What bounds the engine: its steps by themselves."""
+    """Measure the limit of the engine: its steps alone."""
     procedure, rows = ours.engine.procedure, np.arange(N_STREAMS)
     program = Program(procedure.features, procedure.channels)
     state, times = program.new_state(N_STREAMS), np.full(N_STREAMS, 1.0)
@@ -183,7 +183,7 @@ def pauses() -> list[Figure]:
     names = [f"stream-{i:07d}" for i in range(N_MANY)]
     longest = max(seconds(lambda name=name: engine.row(name)) for name in names) * 1e3
     of_dict = max(seconds(lambda name=name: bare.setdefault(name, 0)) for name in names) * 1e3
-    what = f"the longest that a new stream takes, up to {N_MANY} streams, ms"
+    what = f"longest time of a new stream, up to {N_MANY} streams, ms"
     figures = [Figure(what, longest, detail=f"{of_dict:.3g} ms in a dict of names alone")]
     rows, rng = np.arange(N_MANY), np.random.default_rng(4)
     engine.push_rows(rows, rng.uniform(0.0, 50.0, N_MANY), rng.normal(size=(N_MANY, 2)))

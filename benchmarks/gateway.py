@@ -64,7 +64,7 @@ def messages() -> list[Figure]:
     rate = {name: median(n / r.wall for r in of) for name, of in runs.items()}
     return [
         Figure(
-            "CPU a message, gateway : bare, QoS 0, nothing kept",
+            "CPU a message, gateway : bare, QoS 0, no state",
             cpu["quick"] / cpu["bare 0"],
             at_most=1.2,
             detail=f"{cpu['quick']:.1f} : {cpu['bare 0']:.1f} µs; {rate['quick']:.0f} : {rate['bare 0']:.0f} messages/s",
@@ -107,7 +107,7 @@ def latency() -> list[Figure]:
     ways = {"bare 0": BARE_0, "quick": QUICK, "bare 1": BARE_1, "safe": SAFE}
     runs = in_turns(ways, lambda way: run(way, PACED, warm=2, rate=RATE))
     figures = []
-    for what, name, peer in (("QoS 0, nothing kept", "quick", "bare 0"), ("QoS 1, kept", "safe", "bare 1")):
+    for what, name, peer in (("QoS 0, no state", "quick", "bare 0"), ("QoS 1, state", "safe", "bare 1")):
         (p50, p99), (bare50, bare99) = (
             np.median([np.percentile(r.latencies, (50, 99)) for r in runs[x]], axis=0) * 1e3 for x in (name, peer)
         )
@@ -131,7 +131,7 @@ def latency() -> list[Figure]:
 
 def decisions() -> list[Figure]:
     latencies = np.concatenate([gateway_decisions.measure() for _ in range(3)]) * 1e3
-    what = "from a message to the arrival of the decision that it lets fall, committed before, ms"
+    what = "from a message to the arrival of the decision that it triggers, committed before, ms"
     p50, p99 = np.percentile(latencies, (50, 99))
     detail = f"{len(latencies)} decisions; 20 ms of that may be the wait for the next commit"
     return [Figure(f"p50 {what}", p50, detail=detail), Figure(f"p99 {what}", p99)]
@@ -158,8 +158,10 @@ def memory() -> list[Figure]:
             found[what] = expect(lines, what)[what]
     detail = "100 000 streams, ten features on two channels"
     return [
-        Figure("bytes allocated for a resting stream", found["allocated"], at_most=1000, detail=detail),
-        Figure("bytes by which the process grows for it", found["resident"], detail="with what malloc holds back"),
+        Figure("bytes allocated for an idle stream", found["allocated"], at_most=1000, detail=detail),
+        Figure(
+            "bytes by which the process grows for it", found["resident"], detail="including what malloc retains"
+        ),
     ]
 
 
@@ -174,7 +176,7 @@ PARTS: Parts = {
 
 
 def about() -> str:
-    """What it was measured on."""
+    """Describe the machine and the versions."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("paho-mqtt", "orjson", "numba"))
     command = [find_mosquitto() or "mosquitto", "-h"]
     said = subprocess.run(command, capture_output=True, text=True, check=False).stdout  # noqa: S603 - our own command

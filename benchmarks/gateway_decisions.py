@@ -1,4 +1,4 @@
-"""How long after a message the decision that it lets fall arrives at a subscriber; used by `gateway.py`.
+"""The time from a message to the arrival of the decision that it triggers; used by `gateway.py`.
 
 Fifty nodes publish twenty readings a second each, a thousand a second in all, and the grid has twenty ticks a second. In
 each tick one node, in turn, has a value that is decided at once; the tick falls due with the first message of the next
@@ -18,7 +18,7 @@ ROUNDS = 400
 
 
 def measure() -> np.ndarray:
-    """Seconds from the message to the decision's arrival, for every decision of a run."""
+    """Return the seconds from the message to the decision's arrival, for every decision of a run."""
     arrivals: dict[float, float] = {}  # by the decision's event time
     with scratch() as folder, Broker() as broker:
         config = write_config(
@@ -28,8 +28,8 @@ def measure() -> np.ndarray:
             Way(1, keeps=True, lateness=0.0),
             streams="reopen_after = 0.5",
         )
-        told = {"config": str(config), "counts": [N_NODES, (ROUNDS - 1) * N_NODES]}
-        with started("gateway_subscriber.py", told) as lines:
+        arguments = {"config": str(config), "counts": [N_NODES, (ROUNDS - 1) * N_NODES]}
+        with started("gateway_subscriber.py", arguments) as lines:
             expect(lines, "ready")
             watcher = watch(broker, arrivals)
             published = {"port": broker.port, "qos": 1, "form": "single", "n_nodes": N_NODES, "spikes": True}

@@ -1,4 +1,4 @@
-"""Measure what a stream costs in memory that has nothing to do; by `gateway.py`.
+"""Measure the memory of an idle stream; used by `gateway.py`.
 
 python benchmarks/gateway_memory.py '{"what": "allocated"}' or '{"what": "resident"}'
 
@@ -56,7 +56,7 @@ def followed(n_streams: int) -> Core:
 
 
 def measure(*, traced: bool) -> float:
-    """Bytes a stream: those that are allocated, or those that the process has grown by."""
+    """Return the bytes for a stream: allocated, or by which the process has grown."""
     followed(2 * N_A_TICK)  # compiles, imports and fills what is filled once
     gc.collect()
     if traced:

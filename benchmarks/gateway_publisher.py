@@ -1,4 +1,4 @@
-"""Publish readings as quickly as the broker takes them, or at a steady rate, over one connection; by `gateway.py`.
+"""Publish readings as fast as the broker takes them, or at a steady rate, over one connection; used by `gateway.py`.
 
 python benchmarks/gateway_publisher.py '{"port": 1883, "qos": 1, "form": "single", "n_nodes": 1000, "rounds": [0, 9]}'
 
@@ -27,11 +27,11 @@ N_SAMPLES = 50
 _CHUNK = 1 << 15  # bytes that are sent together
 _CONNECT = b"\x10\x16\x00\x04MQTT\x05\x02\x00\x00\x00\x00\x09publisher"
 _PING, _PONG = b"\xc0\x00", b"\xd0\x00"
-_ARRAY = b"\x03\x00\x18application/octet-stream"  # the property that tells the content type
+_ARRAY = b"\x03\x00\x18application/octet-stream"  # the content type property
 
 
 def single(time_: float, value: float, number: int) -> bytes:
-    """A reading as a node sends it, with the fields that nobody reads."""
+    """Return a reading as a node sends it, with unused fields."""
     known = b'{"t": %.6f, "v": %.4f, "seq": %d, "unit": "lx", "battery": 2.93, "rssi": -67, "pad": "' % (
         time_,
         value,
@@ -55,7 +55,7 @@ FORMS: dict[str, tuple[Form, bytes, float]] = {
     "array": (binary, _ARRAY, float(N_SAMPLES)),
     "json": (listed, b"", float(N_SAMPLES)),
 }
-"""How a payload is made, the properties that go with it, and the seconds from one round to the next."""
+"""The function that makes a payload, its properties, and the seconds between rounds."""
 
 
 def packet(topic: bytes, payload: bytes, properties: bytes, packet_id: int | None) -> bytes:
@@ -67,22 +67,22 @@ def packet(topic: bytes, payload: bytes, properties: bytes, packet_id: int | Non
     return (b"\x30" if packet_id is None else b"\x32") + length + body
 
 
-def packets(told: dict[str, Any], clock: Callable[[], float] | None) -> Iterator[bytes]:
-    """What is published, in order; with a clock, stamped as it is asked for."""
-    form, properties, step = FORMS[told["form"]]
-    topics = [b"sensors/n%04d/light" % node for node in range(told["n_nodes"])]
+def packets(arguments: dict[str, Any], clock: Callable[[], float] | None) -> Iterator[bytes]:
+    """Yield the packets to publish, in order; with a clock, stamped when requested."""
+    form, properties, step = FORMS[arguments["form"]]
+    topics = [b"sensors/n%04d/light" % node for node in range(arguments["n_nodes"])]
     packet_id = 0
-    for number in range(*told["rounds"]):
+    for number in range(*arguments["rounds"]):
         for node, topic in enumerate(topics):
             packet_id = packet_id % 65535 + 1
-            is_spike = told.get("spikes") and node == number % len(topics)
+            is_spike = arguments.get("spikes") and node == number % len(topics)
             value = 1.0 if is_spike else (node * 7919 + number * 104729) % 4096 / 10000
             stamp = BEGINNING + number * step if clock is None else clock()
-            yield packet(topic, form(stamp, value, number), properties, packet_id if told["qos"] else None)
+            yield packet(topic, form(stamp, value, number), properties, packet_id if arguments["qos"] else None)
 
 
 class Connection:
-    """A connection that sends without ever waiting for an answer, until it is settled."""
+    """A connection that sends without waiting for answers, until it is settled."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port))
@@ -93,7 +93,7 @@ class Connection:
         self._end = b""
 
     def send(self, data: bytes) -> None:
-        """Send, and take in whatever has come meanwhile."""
+        """Send, and read what has arrived in the meantime."""
         self._socket.settimeout(60.0)
         self._socket.sendall(data)
         self._socket.settimeout(0.0)
@@ -105,7 +105,7 @@ class Connection:
         raise ConnectionError("the broker has closed the publisher's connection")
 
     def settle(self) -> None:
-        """Wait until the broker has taken all: it answers in order."""
+        """Wait until the broker has taken all messages: it answers in order."""
         self.send(_PING)
         self._socket.settimeout(60.0)
         while self._end != _PONG:
@@ -113,10 +113,10 @@ class Connection:
         self._socket.close()
 
 
-def flood(connection: Connection, told: dict[str, Any]) -> None:
-    """Publish as quickly as the broker takes it."""
+def flood(connection: Connection, arguments: dict[str, Any]) -> None:
+    """Publish as fast as the broker takes it."""
     waiting, size = [], 0
-    for data in packets(told, None):
+    for data in packets(arguments, None):
         waiting.append(data)
         size += len(data)
         if size > _CHUNK:
@@ -125,8 +125,8 @@ def flood(connection: Connection, told: dict[str, Any]) -> None:
     connection.send(b"".join(waiting))
 
 
-def pace(connection: Connection, told: dict[str, Any], rate: float) -> list[float]:
-    """Publish so many messages a second, each stamped as it leaves; return the stamps."""
+def pace(connection: Connection, arguments: dict[str, Any], rate: float) -> list[float]:
+    """Publish `rate` messages a second, each stamped when sent; return the stamps."""
     stamps: list[float] = []
 
     def stamp() -> float:
@@ -137,15 +137,17 @@ def pace(connection: Connection, told: dict[str, Any], rate: float) -> list[floa
         return stamps[-1]
 
     start = float(int(time.time()) + 1)  # at the beginning of a second
-    for data in packets(told, stamp):
+    for data in packets(arguments, stamp):
         connection.send(data)
     return stamps
 
 
-def main(told: dict[str, Any]) -> None:
-    connection = Connection(told["port"])
+def main(arguments: dict[str, Any]) -> None:
+    connection = Connection(arguments["port"])
     begin = time.time()
-    stamps = pace(connection, told, told["rate"]) if "rate" in told else flood(connection, told)
+    stamps = (
+        pace(connection, arguments, arguments["rate"]) if "rate" in arguments else flood(connection, arguments)
+    )
     connection.settle()
     print(json.dumps({"seconds": time.time() - begin, "stamps": stamps}))
 

@@ -1,4 +1,4 @@
-"""Make the state of a gateway that was killed, and measure how soon one that goes on from it decides; by `gateway.py`.
+"""Make the state of a killed gateway, and measure how soon one that resumes from it decides; used by `gateway.py`.
 
 python benchmarks/gateway_restart.py '{"folder": "made", "make": true, "tail": 30000}'
 python benchmarks/gateway_restart.py '{"folder": "made", "port": 1883}'
@@ -31,7 +31,7 @@ def payload(number: int, value: float = 0.25) -> bytes:
 
 
 def make(folder: Path, tail: int) -> None:
-    """What is on the disk after rounds of all nodes, a snapshot, and a tail of messages since."""
+    """Write the state after rounds of all nodes, a snapshot, and a tail of messages."""
     from gateway_runs import sudden  # noqa: PLC0415 - which loads what the other way is measured without
 
     from streamfs.gateway.core.bindings import Bindings  # noqa: PLC0415
@@ -72,7 +72,7 @@ def make(folder: Path, tail: int) -> None:
 
 
 def restart(folder: Path, port: int) -> dict[str, float]:
-    """Seconds from the construction of a gateway; what it needs is imported, and nothing is compiled anew."""
+    """Measure seconds from the construction of a gateway, with everything imported and compiled."""
     from numba.core.registry import cpu_target  # noqa: PLC0415
 
     from streamfs.gateway.core.bindings import Bindings  # noqa: PLC0415
@@ -107,9 +107,9 @@ def restart(folder: Path, port: int) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    told: dict[str, Any] = json.loads(sys.argv[1])
-    if told.get("make"):
-        make(Path(told["folder"]), told["tail"])
+    arguments: dict[str, Any] = json.loads(sys.argv[1])
+    if arguments.get("make"):
+        make(Path(arguments["folder"]), arguments["tail"])
         print(json.dumps({"made": True}))
     else:
-        print(json.dumps(restart(Path(told["folder"]), told["port"])))
+        print(json.dumps(restart(Path(arguments["folder"]), arguments["port"])))

@@ -1,4 +1,4 @@
-"""One run of a subscriber, with a broker and a publisher of its own; used by `gateway.py`."""
+"""One run of a subscriber with its own broker and publisher; used by `gateway.py`."""
 
 import json
 import shutil
@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from helpers.broker import Broker, find_mosquitto  # noqa: F401 - for those that import this
 
 HERE = Path(__file__).parent
-DISK = Path("/var/tmp")  # noqa: S108 - a folder of its own is made there; /tmp may be no disk
+DISK = Path("/var/tmp")  # noqa: S108 - a folder of its own is made there; /tmp may be in memory
 N_NODES = 1000
 WINDOW = 1000  # messages under way at once, at quality of service 1
 TIMEOUT = 180.0  # seconds for which a process may be silent
@@ -36,12 +36,12 @@ MANY = tuple(
 
 
 def undecided(features: tuple[str, ...] = FEATURES, *, period: float = 1.0) -> Procedure:
-    """A model that tests its first feature and is never sure, so that its streams stay open."""
+    """Return a model that tests its first feature and is never confident, so that its streams stay open."""
     return _model(features, [[20.0, 20.0], [12.0, 8.0], [8.0, 12.0]], period)
 
 
 def sudden(feature: str = "last(light)", *, period: float = 1.0) -> Procedure:
-    """A model that is sure as soon as the feature exceeds one half, and never below."""
+    """Return a model that is confident once the feature exceeds one half."""
     return _model((feature,), [[20.0, 20.0], [12.0, 8.0], [0.0, 50.0]], period)
 
 
@@ -89,7 +89,7 @@ class Way:
 
 
 class Run(NamedTuple):
-    """What a run has come to.
+    """The result of a run.
 
     Parameters
     ----------
@@ -105,17 +105,17 @@ class Run(NamedTuple):
 
 
 def run(way: Way, rounds: int, *, warm: int = 10, rate: float | None = None) -> Run:
-    """Publish so many rounds of all nodes, after some that warm up."""
+    """Publish rounds of all nodes, after some to warm up."""
     with scratch() as folder, Broker(f"max_inflight_messages {WINDOW}\nmax_queued_bytes 0") as broker:
         counts = [warm * N_NODES, rounds * N_NODES]
-        told: dict[str, Any] = {"counts": counts, "latencies": rate is not None}
+        arguments: dict[str, Any] = {"counts": counts, "latencies": rate is not None}
         if way.is_bare:
-            told |= {"bare": True, "port": broker.port, "qos": way.qos}
+            arguments |= {"bare": True, "port": broker.port, "qos": way.qos}
         else:
-            told["config"] = str(write_config(folder, undecided(), broker.url, way))
+            arguments["config"] = str(write_config(folder, undecided(), broker.url, way))
         published = {"port": broker.port, "qos": way.qos, "form": way.form, "n_nodes": N_NODES}
         paced = {} if rate is None else {"rate": rate}
-        with started("gateway_subscriber.py", told) as lines:
+        with started("gateway_subscriber.py", arguments) as lines:
             expect(lines, "ready")
             if rate is None:
                 publish(published | {"rounds": [0, warm]})
@@ -129,7 +129,7 @@ def run(way: Way, rounds: int, *, warm: int = 10, rate: float | None = None) -> 
 
 
 def write_config(folder: Path, procedure: Procedure, url: str, way: Way, **more: str) -> Path:
-    """Write a gateway.toml, with a model beside it, and return its path."""
+    """Write a gateway.toml and its model, and return its path."""
     procedure.save(folder / "model.streamfs")
     state = f'state = "{folder / "state"}"' if way.keeps else ""
     sections = {
@@ -146,9 +146,9 @@ def write_config(folder: Path, procedure: Procedure, url: str, way: Way, **more:
     return path
 
 
-def publish(told: dict[str, Any]) -> dict[str, Any]:
-    """Publish, and return what the publisher says of it."""
-    with started("gateway_publisher.py", told) as lines:
+def publish(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Publish, and return the publisher's report."""
+    with started("gateway_publisher.py", arguments) as lines:
         return expect(lines, "seconds")
 
 
@@ -163,9 +163,9 @@ def scratch() -> Iterator[Path]:
 
 
 @contextmanager
-def started(script: str, told: dict[str, Any]) -> Iterator[Iterator[dict[str, Any]]]:
-    """Run one of the scripts beside this one, and read the lines that it says."""
-    command = [sys.executable, str(HERE / script), json.dumps(told)]
+def started(script: str, arguments: dict[str, Any]) -> Iterator[Iterator[dict[str, Any]]]:
+    """Run a script of this folder, and yield the lines that it prints."""
+    command = [sys.executable, str(HERE / script), json.dumps(arguments)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own script
         try:
             yield (json.loads(line) for line in process.stdout or ())
@@ -174,7 +174,7 @@ def started(script: str, told: dict[str, Any]) -> Iterator[Iterator[dict[str, An
             if process.poll() is None:
                 process.kill()
     if process.returncode:
-        raise RuntimeError(f"{script} has ended with {process.returncode}, told {told}")
+        raise RuntimeError(f"{script} ended with {process.returncode}, arguments {arguments}")
 
 
 def expect(lines: Iterator[dict[str, Any]], what: str) -> dict[str, Any]:

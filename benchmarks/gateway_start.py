@@ -1,4 +1,4 @@
-"""How soon a gateway is there after it was killed, or started; used by `gateway.py`."""
+"""The time until a gateway is ready after a kill or a start; used by `gateway.py`."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ PATIENCE = 60.0  # seconds
 
 
 def restarts(tail: int, n_turns: int) -> list[dict[str, float]]:
-    """Kill a gateway with so many messages in the log since the last snapshot, and go on, several times."""
+    """Kill a gateway with `tail` messages in the log since the last snapshot, and resume, several times."""
     with scratch() as folder:
         made = folder / "made"
         made.mkdir()
@@ -37,7 +37,7 @@ def _restart(made: Path, folder: Path, tail: int) -> dict[str, float]:
 
 
 def _queue(broker: Broker, tail: int) -> None:
-    """Leave two messages with the broker for the gateway: one that decides a stream, and one that moves time on."""
+    """Publish two messages for the gateway: one that decides a stream, and one that advances time."""
     session = Transport(broker.url, CLIENT, session_expiry=3600)
     session.connect()
     session.subscribe(["sensors/+/light"])
@@ -53,22 +53,22 @@ def _queue(broker: Broker, tail: int) -> None:
 
 
 def starts(n_turns: int) -> list[tuple[float, float]]:
-    """Seconds of the wall clock and of CPU until ``streamfs run`` says that it is ready, the first left out."""
+    """Measure wall clock and CPU seconds until ``streamfs run`` is ready, without the first run."""
     with scratch() as folder, Broker() as broker:
         config = write_config(folder, undecided(), broker.url, Way(1, keeps=True))
         return [_start(config, folder / "notify") for _ in range(n_turns + 1)][1:]
 
 
 def _start(config: Path, place: Path) -> tuple[float, float]:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:
-        heard.bind(str(place))
-        heard.settimeout(PATIENCE)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
+        notified.bind(str(place))
+        notified.settimeout(PATIENCE)
         command = [sys.executable, "-m", "streamfs", "run", "--config", str(config)]
         begin = time.perf_counter()
         with subprocess.Popen(  # noqa: S603 - our own command
             command, env=os.environ | {"NOTIFY_SOCKET": str(place)}, stderr=subprocess.DEVNULL
         ) as process:
-            while b"READY=1" not in heard.recv(1024):
+            while b"READY=1" not in notified.recv(1024):
                 pass
             seconds = time.perf_counter() - begin, _cpu_seconds(process.pid)
             process.send_signal(signal.SIGTERM)

@@ -24,7 +24,7 @@ def say(**what: Any) -> None:
 
 
 def cpu_seconds() -> float:
-    """CPU that this process has used, with all its threads."""
+    """Return the CPU seconds of this process, all threads."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 
@@ -58,15 +58,15 @@ class Meter:
         return {"cpu": cpu_seconds() - cpu, "wall": time.monotonic() - wall}
 
 
-def bare(told: dict[str, Any]) -> None:
-    """Plain paho and orjson, as its documentation has it: the callback reads the payload, and nothing else."""
+def bare(arguments: dict[str, Any]) -> None:
+    """Run plain paho and orjson, as in its documentation: the callback only reads the payload."""
     import orjson  # noqa: PLC0415 - so that neither pays for what the other imports
     from paho.mqtt.client import CallbackAPIVersion, Client, MQTTMessage  # noqa: PLC0415
 
-    warm, end = told["counts"][0], sum(told["counts"])
-    meter = Meter(told["counts"])
+    warm, end = arguments["counts"][0], sum(arguments["counts"])
+    meter = Meter(arguments["counts"])
     latencies: list[float] = []
-    is_timed = told.get("latencies", False)
+    is_timed = arguments.get("latencies", False)
     count = 0
 
     def on_message(client: Client, _data: object, message: MQTTMessage) -> None:
@@ -84,26 +84,26 @@ def bare(told: dict[str, Any]) -> None:
 
     client = Client(CallbackAPIVersion.VERSION2)
     client.on_message = on_message
-    client.on_connect = lambda client, *_: client.subscribe("sensors/#", told["qos"])
+    client.on_connect = lambda client, *_: client.subscribe("sensors/#", arguments["qos"])
     client.on_subscribe = lambda *_: say(ready=True)
-    client.connect("127.0.0.1", told["port"])
+    client.connect("127.0.0.1", arguments["port"])
     client.loop_forever()
 
 
-def gateway(told: dict[str, Any]) -> None:
-    """The gateway as ``streamfs run --config`` has it."""
+def gateway(arguments: dict[str, Any]) -> None:
+    """Run the gateway as ``streamfs run --config`` does."""
     from streamfs.gateway.host import hosted  # noqa: PLC0415
     from streamfs.gateway.settings.settings import read_settings  # noqa: PLC0415
 
-    with hosted(read_settings(Path(told["config"]))) as running:
-        observed = Observed(running, told["counts"])
-        timed = Timed(running.core) if told.get("latencies") else None
+    with hosted(read_settings(Path(arguments["config"]))) as running:
+        observed = Observed(running, arguments["counts"])
+        timed = Timed(running.core) if arguments.get("latencies") else None
         running.run(observed.stop, on_turn=observed.look)
-    say(**observed.result, latencies=[] if timed is None else timed.latencies()[told["counts"][0] :])
+    say(**observed.result, latencies=[] if timed is None else timed.latencies()[arguments["counts"][0] :])
 
 
 class Observed:
-    """Looks at a gateway each time its loop has gone round, and ends it when it has taken and stored all."""
+    """Observes a gateway after each turn of its loop, and stops it when it has stored all messages."""
 
     def __init__(self, running: Any, counts: tuple[int, int]) -> None:
         self.stop = Event()
@@ -123,7 +123,7 @@ class Observed:
 
 
 class Timed:
-    """Notes when the core has taken each message."""
+    """Records when the core has taken each message."""
 
     def __init__(self, core: Any) -> None:
         self._taken: list[tuple[float, list[bytes]]] = []
@@ -136,7 +136,7 @@ class Timed:
         return effects
 
     def latencies(self) -> list[float]:
-        """Seconds from each message's stamp until it was taken, in order."""
+        """Return the seconds from each message's stamp until it was taken, in order."""
         return [end - json.loads(payload)["t"] for end, payloads in self._taken for payload in payloads]
 
 

@@ -83,10 +83,10 @@ The concluding remarks of the slides
 def query_sensitive() -> str:
     found, script = outcome("query_sensitive")
     accuracies, sizes = found["accuracies"], found["features"]
-    beside = script["printed"](list(accuracies))
+    paper = script["printed"](list(accuracies))
     tables = "".join(
         f"\nTable {number}: accuracy in per cent (as printed in brackets)\n\n"
-        f"{table(script['table'](accuracies, selector, beside))}\n\n"
+        f"{table(script['table'](accuracies, selector, paper))}\n\n"
         f"Features by which a query is compared\n\n{table(script['table'](sizes, selector))}\n"
         for number, selector in enumerate(script["SELECTORS"], start=4)
     )

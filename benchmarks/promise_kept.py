@@ -85,10 +85,10 @@ ASKED = tuple(
 
 
 def slack(curve: Curve, promise: Promise, n_test: int) -> float:
-    """The most margins by which any threshold of a frozen classifier exceeds a promise; what an oracle could take.
+    """Return the most margins by which any threshold of a fitted classifier exceeds a promise, as an oracle would.
 
-    A margin is what a test of so many streams asks beyond the promise: the least share that passes, of all streams
-    for the completeness, of those that the threshold labels for the accuracy, less the share that is promised.
+    A margin is what a test of this size requires beyond the promise: the smallest share that passes, of all streams
+    for the completeness, of those that the threshold labels for the accuracy, minus the promised share.
     """
     labelled = np.maximum(np.round(curve.completeness * n_test), 1.0)
     beyond = (curve.accuracy - promise.accuracy) / margins(promise.accuracy, labelled, promise.accuracy_risk)
@@ -99,7 +99,7 @@ def slack(curve: Curve, promise: Promise, n_test: int) -> float:
 
 
 def margins(promised: float, n_streams: Array, risk: float) -> Array:
-    """The least shares of so many streams that pass, less the one promised; infinite where none passes."""
+    """Return the smallest shares of streams that pass, minus the promised one; infinite if none passes."""
     allowed = failures_allowed(n_streams, 1.0 - promised, risk)
     return np.where(allowed < 0, np.inf, 1.0 - allowed / n_streams - promised)
 
@@ -172,7 +172,7 @@ def share(what: str, n_found: int, n: int, at_most: float | None = None) -> Figu
 
 
 def figures(rows: Sequence[Row]) -> list[Figure]:
-    """How often promises were broken or refused, beside the risk."""
+    """Return how often promises were broken or refused, and the risk."""
     certified = [row for row in rows if not row["refused"]]
     could = [row for row in rows if row["slack"] >= 2.0]
     hard = [row for row in certified if row["slack"] < 1.0]

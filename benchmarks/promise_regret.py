@@ -57,36 +57,38 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def figures(rows: Sequence[Row]) -> list[Figure]:
-    """Regret beside its targets, and what it is made of."""
+    """Return the regret with its targets and its parts."""
     own, best = of_way(rows, FLOATING), of_way(rows, EXHAUSTIVE)
     known = [row for row in own if not isnan(row["to_exhaustive"])]
     n_refused = sum(row["cost"] == inf for row in known)
     n_more = sum(row["cost"] < inf for row in own) - (len(known) - n_refused)
     n_same = sum(row["to_exhaustive"] == 1.0 for row in known)
-    counted = f"{len(known)} of {len(own)} (setting, promise), where the best judged is certified"
-    aside = f"the certified one of the {N_HINDSIGHT} best judged that is cheapest on the unseen streams and keeps its promise"
+    counted = f"{len(known)} of {len(own)} (setting, promise), where the best-scored is certified"
+    aside = f"the certified one of the {N_HINDSIGHT} best-scored that is cheapest on the unseen streams and keeps its promise"
     same = "the same, ninetieth percentile"
     return [
-        Figure("cost : best judged of all subsets, median", regret(own, EXHAUSTIVE, 0.5), 1.05, detail=counted),
+        Figure("cost : best-scored of all subsets, median", regret(own, EXHAUSTIVE, 0.5), 1.05, detail=counted),
         Figure(same, regret(own, EXHAUSTIVE, 0.9), 1.3, detail=f"the same subset in {n_same}"),
-        Figure("refused where the best judged is not", n_refused, detail=f"of {len(known)}"),
-        Figure("certified where the best judged is not", n_more, detail=f"of {len(own) - len(known)}"),
+        Figure("refused where the best-scored is not", n_refused, detail=f"of {len(known)}"),
+        Figure("certified where the best-scored is not", n_more, detail=f"of {len(own) - len(known)}"),
         Figure("cost : best in hindsight, median", regret(own, HINDSIGHT, 0.5), detail=aside),
         Figure(same, regret(own, HINDSIGHT, 0.9)),
         Figure(
-            "best judged : best in hindsight, median", regret(best, HINDSIGHT, 0.5), detail="what judging costs"
+            "best-scored : best in hindsight, median",
+            regret(best, HINDSIGHT, 0.5),
+            detail="the cost of imperfect scores",
         ),
         Figure(same, regret(best, HINDSIGHT, 0.9)),
         Figure(
             "cost : cost at an oracle's threshold, median", price(own, 0.5), detail="the price of certification"
         ),
         Figure(same, price(own, 0.9)),
-        Figure("subsets judged, mean", float(np.mean([row["judged"] for row in own])), detail="of 511"),
+        Figure("subsets scored, mean", float(np.mean([row["judged"] for row in own])), detail="of 511"),
     ]
 
 
-def regret(rows: Sequence[Row], beside: str, share: float) -> float:
-    return quantile([row[f"to_{beside}"] for row in rows], share)
+def regret(rows: Sequence[Row], peer: str, share: float) -> float:
+    return quantile([row[f"to_{peer}"] for row in rows], share)
 
 
 def price(rows: Sequence[Row], share: float) -> float:
@@ -99,22 +101,22 @@ COLUMNS = (
     "chosen by",
     "refused",
     "broken",
-    "to best judged: median",
+    "to best-scored: median",
     "0.9",
     "to best in hindsight: median",
     "0.9",
     "price of certification: median",
     "0.9",
     "features",
-    "subsets judged",
+    "subsets scored",
 )
 
 
 def cells(way: str, rows: Sequence[Row]) -> list[str]:
-    """What a way to choose comes to over all settings and promises."""
+    """Return the results of each way to choose over all settings and promises."""
     certified = [row for row in rows if row["cost"] < inf]
     broken = sum(not row["kept"] for row in certified)
-    shares = [regret(rows, beside, share) for beside in (EXHAUSTIVE, HINDSIGHT) for share in (0.5, 0.9)]
+    shares = [regret(rows, peer, share) for peer in (EXHAUSTIVE, HINDSIGHT) for share in (0.5, 0.9)]
     prices = [price(rows, share) for share in (0.5, 0.9)]
     means = [float(np.mean([row[name] for row in rows])) for name in ("n_features", "judged")]
     return [

@@ -151,7 +151,7 @@ PEERS: Mapping[str, Peer] = {
 
 
 def rooms() -> list[Figure]:
-    """The cheapest features of the motes' room beside all of them, over divisions of the training streams."""
+    """Compare the cheapest features of the motes' room with all of them, over splits of the train streams."""
     figures = []
     for name, case in CASES.items():
         ours: list[Outcome] = []
@@ -171,7 +171,9 @@ def rooms() -> list[Figure]:
                 ).maker
                 theirs[peer].append(outcome(whole, whole.judge(whole.candidates.proposed), test))
         figures += _figures(name, ours)
-        figures += [figure for peer, found in theirs.items() for figure in _beside(f"{name}: {peer}", found, ours)]
+        figures += [
+            figure for peer, found in theirs.items() for figure in _against(f"{name}: {peer}", found, ours)
+        ]
     return figures
 
 
@@ -194,7 +196,7 @@ def _median(name: str, share: str, certified: list[Point]) -> Figure:
     )
 
 
-def _beside(name: str, theirs: list[Outcome], ours: list[Outcome]) -> list[Figure]:
+def _against(name: str, theirs: list[Outcome], ours: list[Outcome]) -> list[Figure]:
     """Ratios of costs, over the divisions in which both have come to something."""
     figures = []
     n_certified = sum(their.certified is not None for their in theirs)
@@ -231,7 +233,7 @@ def speed() -> list[Figure]:
         say("refused, but compiled")
     start = perf_counter()
     procedure = train_promised(streams, Promise(0.9, 0.9), features=features)
-    detail = f"{procedure.about['promise']['subsets']} subsets judged; wall clock, all cores"
+    detail = f"{procedure.about['promise']['subsets']} subsets scored; wall clock, all cores"
     return [
         Figure(
             "seconds to train 2000 streams x 200 ticks x 40 features",

@@ -65,7 +65,7 @@ class Unseen:
 
 
 class World:
-    """A setting, its streams, and what was learnt on them."""
+    """A setting, its streams, and what was trained on them."""
 
     def __init__(self, setting: Setting, seed: int = SEED, n_unseen: int = N_UNSEEN) -> None:
         self.setting, self.seed = setting, seed
@@ -78,7 +78,7 @@ class World:
         self._outcomes: dict[tuple[tuple[int, ...], str], dict[Promise, Row]] = {}
 
     def rows(self) -> Iterator[Row]:
-        """What each way to choose comes to, promise by promise."""
+        """Yield the results of each way to choose, by promise."""
         for promise in PROMISES:
             self.maker.promise = promise
             found = [{"way": way, "judged": judged, **self.outcome(chosen)} for way, judged, chosen in self.ways()]
@@ -90,7 +90,7 @@ class World:
                 yield {**self.setting.row(), **asked, **row, **shares}
 
     def ways(self) -> Iterator[tuple[str, int, Judged | None]]:
-        """Name each way to choose a subset, and how many it judged; None is none."""
+        """Yield each way to choose a subset, the number of subsets it scored, and the chosen one, or None."""
         search = self.maker.search(FLOATING, curves=self._curves)
         yield FLOATING, len(search.judged), search.best
         every = self.maker.search(EXHAUSTIVE, curves=self._curves)
@@ -101,7 +101,7 @@ class World:
             yield from self.by_ranking(name, every)
 
     def in_hindsight(self, every: Cheapest) -> Judged | None:
-        """Of the best judged the cheapest that is certified and keeps its promise on unseen streams."""
+        """Return the cheapest of the best-scored that is certified and keeps its promise on unseen streams."""
         best_first = sorted(
             every.judged.values(), key=lambda found: (-found.score, len(found.subset), found.subset)
         )
@@ -109,7 +109,7 @@ class World:
         return min(kept, key=lambda found: self.outcome(found)["cost"], default=None)
 
     def by_ranking(self, name: str, every: Cheapest) -> Iterator[tuple[str, int, Judged | None]]:
-        """Choose among the first features of a ranking, as subsets are judged, and as training does."""
+        """Choose among the first features of a ranking, by subset scores, and as training does."""
         maker, free = self.maker, self.maker.candidates.free
         table, costs = self._sizes.table, self._sizes.costs
         paid = np.array(maker.candidates.proposed)
@@ -132,7 +132,7 @@ class World:
         yield f"{name}, size as trained", len(prefixes), prefixes[max(n_first, 1) - 1]
 
     def outcome(self, chosen: Judged | None) -> Row:
-        """What a subset comes to when it is learnt, frozen and certified."""
+        """Return the result of a subset that is fitted and certified."""
         if chosen is None:
             return {"learner": "", "n_features": 0, "features": "", **REFUSED}
         learner = max(self.maker.learners, key=lambda name: self.maker.judge(chosen.subset, name).score)
@@ -183,11 +183,11 @@ REFUSED: Row = {
     "cost": inf,
     "oracle_cost": None,
 }
-"""What a subset comes to for which no threshold is certified."""
+"""The result of a subset for which no threshold is certified."""
 
 
 def truth(curve: Curve, promise: Promise, threshold: float) -> Row:
-    """What a threshold comes to on unseen streams, and the cheapest that keeps the promise there."""
+    """Return the results of a threshold on unseen streams, and the cheapest that keeps the promise there."""
     point = curve.at_threshold(threshold)
     keeps = (curve.accuracy >= promise.accuracy) & (curve.completeness >= promise.completeness)
     return {

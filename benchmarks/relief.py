@@ -162,7 +162,7 @@ def race(ours: Callable[[], object], peers: Mapping[str, Callable[[], object]], 
 
 
 def summary(what: str, peer: str, races: Sequence[Race], mean: float, least: float | None = None) -> list[Figure]:
-    """The geometric mean of races, and the least, beside what they should be."""
+    """Return the geometric mean of races, and the smallest ratio, with their targets."""
     ratios = [one.ratio(peer) for one in races]
     return [
         Figure(f"{peer} : ours, {what}, geometric mean", geometric_mean(ratios), at_least=mean),
@@ -170,7 +170,7 @@ def summary(what: str, peer: str, races: Sequence[Race], mean: float, least: flo
     ]
 
 
-def beside_relieff() -> list[Figure]:
+def against_relieff() -> list[Figure]:
     smallest = normal(1000)
     assert_allclose(relieff(10, smallest), skrebate(10, smallest), atol=1e-12)
     assert_allclose(relieff(10, smallest), fast_select(10, smallest), atol=1e-5)
@@ -189,7 +189,7 @@ def beside_relieff() -> list[Figure]:
     ]
 
 
-def beside_relief() -> list[Figure]:
+def against_relief() -> list[Figure]:
     smallest = normal(2000)
     assert_allclose(relief(smallest), skrebate(1, smallest), atol=1e-12)
     races = {}
@@ -229,7 +229,7 @@ def mixed() -> list[Figure]:
 
 
 def by_positions(n_positions: int) -> tuple[Array, Integers]:
-    """As many rows as ever, of streams with so many ticks, shape (n_streams, n_positions, n_features)."""
+    """Return the same number of rows as streams of shape (n_streams, n_positions, n_features)."""
     X, y, _ = normal(N_ROWS_BY_POSITIONS)
     n_streams = len(X) // n_positions
     return X.reshape(n_positions, n_streams, N_FEATURES).swapaxes(0, 1), y[:n_streams]
@@ -268,7 +268,7 @@ def positions() -> list[Figure]:
     X, y, _ = normal(N_ROWS_BY_POSITIONS)
     bare = sifting(X, y)
     taken = seconds(bare, repeats(bare))
-    what = f"what the distances of {N_ROWS_BY_POSITIONS} x {N_FEATURES} alone take, ms"
+    what = f"the distances of {N_ROWS_BY_POSITIONS} x {N_FEATURES} alone, ms"
     return [
         *figures,
         Figure(what, 1e3 * taken, detail="the rest is limits, lists and what they say at each position"),
@@ -333,8 +333,8 @@ def two_threads() -> list[Figure]:
 
 
 PARTS: Parts = {
-    "relieff": beside_relieff,
-    "relief": beside_relief,
+    "relieff": against_relieff,
+    "relief": against_relief,
     "missing": missing,
     "mixed": mixed,
     "positions": positions,

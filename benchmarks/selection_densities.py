@@ -59,7 +59,7 @@ def probabilities(log_densities: LogDensities, X: Array, y: Array, widths: Array
     return shares / shares.sum(axis=1, keepdims=True)
 
 
-def beside(what: str, log_densities: LogDensities) -> list[Figure]:
+def against(what: str, log_densities: LogDensities) -> list[Figure]:
     found = []
     for n_features in (5, 20):
         X, y = clouds(N_ROWS, n_features)
@@ -84,15 +84,15 @@ def by_wrapper() -> list[Figure]:
         ours, peer = DensityEvaluator.prepare(classifier, X, y, folds), EstimatorEvaluator(classifier, X, y, folds)
         subset = [2, 5, 7, 11, 19]
         if ours(subset) != peer(subset):
-            raise RuntimeError(f"the {kernel} kernel is judged {ours(subset)}, expected {peer(subset)}")
+            raise RuntimeError(f"the {kernel} kernel's score is {ours(subset)}, expected {peer(subset)}")
         took = versus(lambda: ours(subset), lambda: peer(subset))  # noqa: B023 - called at once
         found.append(Figure(f"fitted anew : wrapped, {kernel} kernel", took.ratio, detail=took.detail))
     return found
 
 
 PARTS: Parts = {
-    "scikit-learn": lambda: beside("scikit-learn", by_tree),
-    "scipy": lambda: beside("scipy", by_scipy),
+    "scikit-learn": lambda: against("scikit-learn", by_tree),
+    "scipy": lambda: against("scipy", by_scipy),
     "wrapper": by_wrapper,
 }
 

@@ -80,7 +80,7 @@ def finco(codes: Integers, classes: Integers, groups_of: Groups) -> list[int]:
     return chosen
 
 
-def beside_numpy(what: str, ours: Callable[[], Any], peer: Callable[[Groups], Any], detail: str) -> list[Figure]:
+def against_numpy(what: str, ours: Callable[[], Any], peer: Callable[[Groups], Any], detail: str) -> list[Figure]:
     """How much less than numpy, in either way, ours takes for the same result."""
     figures = []
     for name, groups_of in GROUPS.items():
@@ -97,7 +97,7 @@ def of_the_rate() -> list[Figure]:
     taken = seconds(ours, repeats(ours))
     return [
         Figure("inconsistency rate, warm, CPU seconds", taken, at_most=0.2, detail=detail),
-        *beside_numpy("inconsistency rate", ours, lambda groups_of: rate(codes, classes, groups_of), detail),
+        *against_numpy("inconsistency rate", ours, lambda groups_of: rate(codes, classes, groups_of), detail),
     ]
 
 
@@ -113,7 +113,7 @@ def of_las_vegas() -> list[Figure]:
     n_a_second = N_TRIES / seconds(ours, repeats(ours))
     return [
         Figure("tries of the Las Vegas filter a second", n_a_second, detail=detail),
-        *beside_numpy("Las Vegas filter", ours, lambda groups_of: las_vegas(codes, classes, groups_of), detail),
+        *against_numpy("Las Vegas filter", ours, lambda groups_of: las_vegas(codes, classes, groups_of), detail),
     ]
 
 
@@ -126,7 +126,7 @@ def of_finco() -> list[Figure]:
         return selector.fit(values, classes).ranking_
 
     detail = "20,000 rows, 30 features"
-    return beside_numpy("FINCO", ours, lambda groups_of: finco(codes, classes, groups_of), detail)
+    return against_numpy("FINCO", ours, lambda groups_of: finco(codes, classes, groups_of), detail)
 
 
 PARTS: Parts = {"inconsistency": of_the_rate, "las-vegas": of_las_vegas, "finco": of_finco}

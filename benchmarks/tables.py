@@ -90,7 +90,7 @@ def naive(values: Array) -> Array:
 
 
 def compared(what: str, work: Callable[[], object], n_streams: int, at_least: float) -> Figure:
-    """How much less than a peer, which does so many of the streams, ours takes for a prefix."""
+    """Return the ratio of a peer's time for a prefix to ours; the peer processes some of the streams."""
     streams, ten = recorded(), features()
     took = versus(lambda: tabulate(streams, ten), work)
     ours = 1e6 * took.ours / (N_STREAMS * N_TICKS)

@@ -125,7 +125,7 @@ class OnSelected(ClassifierMixin, BaseEstimator):
         self.nominal = nominal
 
     def fit(self, X: npt.NDArray[np.float64], y: npt.NDArray[Any]) -> Self:
-        """Select and learn; without any feature the largest class is told."""
+        """Select and fit; without features the largest class is predicted."""
         is_selected = self.selector
         if hasattr(is_selected, "fit"):
             is_selected = clone(self.selector).fit(X, y).get_support()
