@@ -38,6 +38,20 @@ def authority(tmp_path: Path) -> Authority:
 
 
 @pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Return a function that runs a script in this process and returns what it prints."""
+
+    def run(path: Path, *arguments: object) -> str:
+        monkeypatch.setattr(sys, "argv", [str(path), *map(str, arguments)])
+        monkeypatch.syspath_prepend(path.parent)
+        capfd.readouterr()
+        runpy.run_path(str(path), run_name="__main__")
+        return capfd.readouterr().out
+
+    return run
+
+
+@pytest.fixture
 def refusal(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> Callable[..., "subprocess.CompletedProcess[str]"]:

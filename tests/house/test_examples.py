@@ -1,8 +1,6 @@
 """The examples run, and are short."""
 
 import os
-import runpy
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,47 +15,37 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = {path.stem: path for path in (ROOT / "examples").glob("*.py")}
 
 
-@pytest.fixture
-def run(monkeypatch, capfd):
-    """Return a function that runs an example and returns what it prints."""
-
-    def run(name, *arguments):
-        monkeypatch.setattr(sys, "argv", [str(EXAMPLES[name]), *map(str, arguments)])
-        runpy.run_path(str(EXAMPLES[name]), run_name="__main__")
-        return capfd.readouterr().out
-
-    return run
-
-
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_is_short(name):
     assert len(EXAMPLES[name].read_text(encoding="utf-8").splitlines()) < 40
 
 
-def test_features_are_ranked_on_a_file_and_on_simulated_pairs(run, tmp_path):
-    assert "mean(" in run("rank_features")
+def test_features_are_ranked_on_a_file_and_on_simulated_pairs(script, tmp_path):
+    assert "mean(" in script(EXAMPLES["rank_features"])
     labelled_streams(30, 10).write(tmp_path / "streams.csv")
-    best = run("rank_features", tmp_path / "streams.csv").splitlines()
+    best = script(EXAMPLES["rank_features"], tmp_path / "streams.csv").splitlines()
     assert "cheapest decision first" in best[0]
     assert "level" in best[4]
 
 
-def test_figure_1_is_plotted(run, tmp_path):
-    assert "expected to cost" in run("figure_1", tmp_path / "figure_1.png")
+def test_figure_1_is_plotted(script, tmp_path):
+    assert "expected to cost" in script(EXAMPLES["figure_1"], tmp_path / "figure_1.png")
     image = imread(tmp_path / "figure_1.png")
     assert image.shape[:2] == (400, 1000)
     assert image[..., :3].std() > 0.05
 
 
-def test_an_own_feature_is_trained_with_and_loaded_again(run):
-    printed = run("own_feature")
+def test_an_own_feature_is_trained_with_and_loaded_again(script):
+    printed = script(EXAMPLES["own_feature"])
     assert "median_gap(a.temperature, b.temperature; window=30) <=" in printed
     assert "'completeness'" in printed
 
 
-def test_own_costs_decide_which_feature_is_selected(run):
+def test_own_costs_decide_which_feature_is_selected(script):
     selected = [
-        line.split()[-4] for line in run("own_costs").splitlines() if " expensive " in line or "all equal" in line
+        line.split()[-4]
+        for line in script(EXAMPLES["own_costs"]).splitlines()
+        if " expensive " in line or "all equal" in line
     ]
     assert selected[0] == "humidity"
     assert selected[1] != "humidity"
@@ -80,10 +68,10 @@ def test_an_example_reports_a_missing_file(refusal, monkeypatch, name, arguments
     assert len(ended.stderr.splitlines()) == 1
 
 
-def test_room_climate_trains_on_one_fold_and_replays_the_other(run, tmp_path):
+def test_room_climate_trains_on_one_fold_and_replays_the_other(script, tmp_path):
     if "STREAMFS_DATA" not in os.environ:
         pytest.skip("STREAMFS_DATA is not set: room_climate is not available")
-    assert "confidence" in run("room_climate", "--every", "2", "--out", tmp_path)
+    assert "confidence" in script(EXAMPLES["room_climate"], "--every", "2", "--out", tmp_path)
     test = StreamSet.read(tmp_path / "test.parquet")
     assert len(test) == 144
     assert not any(word in column for column in test.columns for word in ("occ", "act", "door", "win"))

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -351,17 +349,12 @@ def test_scikit_learn_conventions():
 
 
 @pytest.mark.slow
-def test_the_experiment_reports_where_each_rule_stops(tmp_path):
+def test_the_experiment_reports_where_each_rule_stops(script, tmp_path):
     if "STREAMFS_DATA" not in os.environ:
         pytest.skip("STREAMFS_DATA is not set: madelon is not there")
-    printed = subprocess.run(
-        [sys.executable, EXPERIMENT, "--quick", "--json", "--plot", tmp_path / "probes.png"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    printed = script(EXPERIMENT, "--quick", "--json", "--plot", tmp_path / "probes.png")
     assert imread(tmp_path / "probes.png")[..., :3].std() > 0.05
-    result = json.loads(printed.stdout)
+    result = json.loads(printed)
     assert len(set(result["best"])) == 20
     assert [row["probes"] for row in result["checks"]] == [50, 100, 150, 200]
     assert all(0.3 < row["accuracy"] < 1.0 for row in result["checks"])

@@ -375,13 +375,10 @@ def test_a_gateway_needs_no_scikit_learn():
 class TestExperiment:
     SCRIPT = Path(__file__).parents[2] / "examples" / "papers" / "query_sensitive.py"
 
-    def test_compares_all_methods(self):
+    def test_compares_all_methods(self, script):
         if "STREAMFS_DATA" not in os.environ:
             pytest.skip("STREAMFS_DATA is not set: the data sets are not there")
-        script = [sys.executable, self.SCRIPT, "--quick", "--json"]
-        ended = subprocess.run(script, capture_output=True, text=True, check=False)
-        assert ended.returncode == 0, ended.stderr
-        found = json.loads(ended.stdout)
+        found = json.loads(script(self.SCRIPT, "--quick", "--json"))
         for selector in ("FSS", "Relief"):
             sizes = found["features"]["labor"]
             assert sizes[selector] <= sizes[f"{selector}+QSFS1"] <= sizes["all features"] == 16

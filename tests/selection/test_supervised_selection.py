@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -90,11 +88,10 @@ def test_a_selector_receives_only_training_rows(experiment):
 
 
 @pytest.mark.slow
-def test_the_experiment_runs_and_gives_figures_for_each_method(tmp_path):
+def test_the_experiment_runs_and_gives_figures_for_each_method(script, tmp_path):
     if "STREAMFS_DATA" not in os.environ:
         pytest.skip("STREAMFS_DATA is not set: the UCI sets are not there")
-    command = [sys.executable, EXPERIMENT, "--quick", "--json", "--plot", tmp_path / "selection.png"]
-    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    found = json.loads(script(EXPERIMENT, "--quick", "--json", "--plot", tmp_path / "selection.png"))
     rows = found["outcomes"]
     assert {(row["set"], row["method"], row["kernel"]) for row in rows} == {
         (name, method, kernel)
