@@ -82,6 +82,12 @@ def test_what_feeds_no_stream_is_counted_and_keeps_nothing(topic):
     assert core._intake._targets == {}
 
 
+def test_a_channel_that_no_stream_reads_is_counted_whatever_the_node():
+    core = begun(Bindings.single(["x", "y"]))
+    core.take([raw("sensors/anybody/z", b"1"), raw("sensors/anybody/x", b"1")])
+    assert counts(core) == {"messages": 2, "unbound": 1}
+
+
 def test_readings_go_on_where_others_were_rejected():
     core = begun(lateness=0.0)
     records = [raw("sensors/n1/x", b"?")] * 3
