@@ -7,19 +7,19 @@ import numpy.typing as npt
 
 Table = npt.NDArray[Any]
 
-_SHARE = 16  # one row in so many is spare, at most
-_MOST = 4096  # rows, so that nobody waits long for them
+_SHARE = 16  # reserve at most 1 row in 16
+_MOST = 4096  # rows, so that copying them takes little time
 
 
-def spare(n_rows: int) -> int:
-    """How many rows to add to so many when one more is needed."""
+def rows_to_reserve(n_rows: int) -> int:
+    """Return how many rows to add to `n_rows` when one more is needed."""
     return min(max(16, n_rows // _SHARE), _MOST)
 
 
-def grown(array: Table, rows: Table) -> Table:
-    """Return an array with more rows behind its own; where that can be, it is not moved, and no hole is left.
+def append_rows(array: Table, rows: Table) -> Table:
+    """Return an array with more rows behind its own; in place where that is possible.
 
-    Only for arrays that nobody else looks into.
+    Only for arrays of which there is no other view.
     """
     n_rows = len(array)
     if not array.flags.owndata:

@@ -7,7 +7,7 @@ from numba import njit
 
 from streamfs.classifiers._columns import ENTRY, Entries
 from streamfs.classifiers._evaluate import Array, Indices
-from streamfs.classifiers._split import Table
+from streamfs.classifiers._split import TrainingTable
 
 
 class Branches(NamedTuple):
@@ -29,12 +29,12 @@ class Branches(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def send(table: Table, feature: int, low: int, order: Entries, of_row: Indices) -> Branches:
+def send(table: TrainingTable, feature: int, low: int, order: Entries, of_row: Indices) -> Branches:
     """Return the branches of a test, their shares still to be found.
 
     Parameters
     ----------
-    table : Table
+    table : TrainingTable
         The training rows.
     feature : int
         The feature that is tested.
@@ -61,12 +61,12 @@ def send(table: Table, feature: int, low: int, order: Entries, of_row: Indices) 
 
 
 @njit(cache=True, nogil=True)
-def weigh(table: Table, order: Entries, weights: Array, branches: Branches, counts: Array) -> None:
+def weigh(table: TrainingTable, order: Entries, weights: Array, branches: Branches, counts: Array) -> None:
     """Find the branches' shares and the weight of each class in each.
 
     Parameters
     ----------
-    table : Table
+    table : TrainingTable
         The training rows.
     order : ndarray of `ENTRY`, shape (m,)
         The node's rows, as they come.

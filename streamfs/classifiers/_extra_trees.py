@@ -32,7 +32,7 @@ LARGEST = float(np.finfo(np.float64).max)
 """The threshold between known and missing."""
 
 
-class Rows(NamedTuple):
+class WeightedRows(NamedTuple):
     """What a tree learns from, class by class, and how.
 
     Parameters
@@ -59,8 +59,8 @@ class Rows(NamedTuple):
     min_leaf: float
 
 
-class Room(NamedTuple):
-    """What the rows of one node are gathered in, class by class, and room to try cuts.
+class NodeScratch(NamedTuple):
+    """What the rows of one node are gathered in, class by class, and scratch space to try cuts.
 
     The rows of class c end before `ends[c]`.
     """
@@ -105,17 +105,17 @@ def _cut(low: float, high: float, generator: Generator) -> float:
 
 
 @kernel
-def _weigh(room: Room, threshold: float, is_second: bool) -> None:
+def _weigh(scratch: NodeScratch, threshold: float, is_second: bool) -> None:
     """Sum the weight of each class on both sides of a cut; missing values are on the second side, or the first."""
     start = 0
-    for c, stop in enumerate(room.ends):
+    for c, stop in enumerate(scratch.ends):
         first, second = 0.0, 0.0
         for i in range(start, stop):
-            value, weight = room.values[i], room.weights[i]
+            value, weight = scratch.values[i], scratch.weights[i]
             is_above = not value <= threshold if is_second else value > threshold
             first += 0.0 if is_above else weight
             second += weight if is_above else 0.0
-        room.sides[0, c], room.sides[1, c] = first, second
+        scratch.sides[0, c], scratch.sides[1, c] = first, second
         start = stop
 
 
@@ -137,54 +137,56 @@ def _purity(counts: Array, total: float) -> float:
 
 
 @kernel
-def _best_cut(rows: Rows, order: Indices, room: Room, generator: Generator) -> tuple[int, float, bool]:
+def _best_cut(
+    rows: WeightedRows, order: Indices, scratch: NodeScratch, generator: Generator
+) -> tuple[int, float, bool]:
     """Try random cuts of random features; return the best: feature, -1 where there is none, threshold and side.
 
     The side is that of missing values, whether it is the second one.
     """
     feature, threshold, is_second, score = -1, 0.0, False, -np.inf
     n_tried = 0
-    for place in range(len(room.features)):
+    for place in range(len(scratch.features)):
         if n_tried == rows.n_candidates:
             break
-        tried = _draw_feature(generator, room.features, place)
-        low, high, n_missing = _gather(rows.columns[tried], order, room.values)
+        tried = _draw_feature(generator, scratch.features, place)
+        low, high, n_missing = _gather(rows.columns[tried], order, scratch.values)
         if not (low < high or (low == high and n_missing > 0)):
             continue
         n_tried += 1
         cut = _cut(low, high, generator)
         is_drawn = n_missing > 0 and (low == high or uniform(generator) < 0.5)
-        _weigh(room, cut, is_drawn)
-        first, second = _total(room.sides[0]), _total(room.sides[1])
+        _weigh(scratch, cut, is_drawn)
+        first, second = _total(scratch.sides[0]), _total(scratch.sides[1])
         if min(first, second) < rows.min_leaf:
             continue
-        purity = _purity(room.sides[0], first) + _purity(room.sides[1], second)
+        purity = _purity(scratch.sides[0], first) + _purity(scratch.sides[1], second)
         if purity > score:
             feature, threshold, score = tried, cut, purity
             is_second = is_drawn if n_missing > 0 else second > first
             for c in range(rows.n_classes):
-                room.best_sides[0, c], room.best_sides[1, c] = room.sides[0, c], room.sides[1, c]
+                scratch.best_sides[0, c], scratch.best_sides[1, c] = scratch.sides[0, c], scratch.sides[1, c]
     return feature, threshold, is_second
 
 
 @kernel
-def _divide(column: Array, order: Indices, threshold: float, is_second: bool, room: Indices) -> int:
+def _divide(column: Array, order: Indices, threshold: float, is_second: bool, scratch: Indices) -> int:
     """Order rows by their sides of a cut, else as they stand; return how many are on the first one."""
     n_first, n_second = 0, 0
     for row in order:
         value = column[row]
         order[n_first] = row
-        room[n_second] = row
+        scratch[n_second] = row
         is_above = not value <= threshold if is_second else value > threshold
         n_first += not is_above
         n_second += is_above
     for i in range(n_second):
-        order[n_first + i] = room[i]
+        order[n_first + i] = scratch[i]
     return n_first
 
 
 @kernel
-def _may_be_cut(rows: Rows, counts: Array) -> bool:
+def _may_be_cut(rows: WeightedRows, counts: Array) -> bool:
     total, largest = 0.0, 0.0
     for count in counts:
         total += count
@@ -199,9 +201,9 @@ def _longer(array):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _room(rows: Rows) -> Room:
+def _new_scratch(rows: WeightedRows) -> NodeScratch:
     n = len(rows.labels)
-    return Room(
+    return NodeScratch(
         np.empty(n),
         np.empty(n),
         np.empty(rows.n_classes, dtype=np.int64),
@@ -213,15 +215,15 @@ def _room(rows: Rows) -> Room:
 
 
 @kernel
-def _look_at(rows: Rows, order: Indices, room: Room) -> None:
+def _look_at(rows: WeightedRows, order: Indices, scratch: NodeScratch) -> None:
     """Gather the rows' weights, and where each class ends."""
     for c in range(rows.n_classes):
-        room.ends[c] = 0
+        scratch.ends[c] = 0
     for i, row in enumerate(order):
-        room.weights[i] = rows.weights[row]
-        room.ends[rows.labels[row]] = i + 1
+        scratch.weights[i] = rows.weights[row]
+        scratch.ends[rows.labels[row]] = i + 1
     for c in range(1, rows.n_classes):
-        room.ends[c] = max(room.ends[c], room.ends[c - 1])
+        scratch.ends[c] = max(scratch.ends[c], scratch.ends[c - 1])
 
 
 @kernel
@@ -234,18 +236,18 @@ def _hang(nodes: Grown, node: int, first_child: int, middle: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def grow(rows: Rows, seed: int) -> tuple[Grown, Array]:
+def grow(rows: WeightedRows, seed: int) -> tuple[Grown, Array]:
     """Return the nodes, shape (n_nodes,), parents before their children, and the weight of each class in each.
 
     Parameters
     ----------
-    rows : Rows
+    rows : WeightedRows
         The training rows.
     seed : uint64
         What the tree's random numbers begin from.
     """
     n = len(rows.labels)
-    room, order, generator = _room(rows), np.arange(n), np.array([seed], dtype=np.uint64)
+    scratch, order, generator = _new_scratch(rows), np.arange(n), np.array([seed], dtype=np.uint64)
     nodes, counts, n_nodes, node = np.zeros(64, GROWN), np.zeros((64, rows.n_classes)), 1, 0
     nodes[0].feature, nodes[0].stop = -1, n
     for row in range(n):
@@ -253,16 +255,16 @@ def grow(rows: Rows, seed: int) -> tuple[Grown, Array]:
     while node < n_nodes:
         here = order[nodes[node].start : nodes[node].stop]
         if _may_be_cut(rows, counts[node]):
-            _look_at(rows, here, room)
-            feature, threshold, is_second = _best_cut(rows, here, room, generator)
+            _look_at(rows, here, scratch)
+            feature, threshold, is_second = _best_cut(rows, here, scratch, generator)
             if feature >= 0:
                 if n_nodes + 2 > len(nodes):
                     nodes, counts = _longer(nodes), _longer(counts)
-                n_first = _divide(rows.columns[feature], here, threshold, is_second, room.moved)
+                n_first = _divide(rows.columns[feature], here, threshold, is_second, scratch.moved)
                 nodes[node].feature, nodes[node].threshold = feature, threshold
                 nodes[node].missing_child = n_nodes + int(is_second)
                 _hang(nodes, node, n_nodes, nodes[node].start + n_first)
-                counts[n_nodes : n_nodes + 2] = room.best_sides
+                counts[n_nodes : n_nodes + 2] = scratch.best_sides
                 n_nodes += 2
         node += 1
     return nodes[:n_nodes], counts[:n_nodes]

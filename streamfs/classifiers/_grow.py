@@ -7,7 +7,7 @@ from numba import njit
 from streamfs.classifiers._branches import divide, send, weigh
 from streamfs.classifiers._columns import Entries
 from streamfs.classifiers._evaluate import Array, Indices
-from streamfs.classifiers._split import SMALL, Table, best_split
+from streamfs.classifiers._split import SMALL, TrainingTable, best_split
 
 Grown = npt.NDArray[np.void]
 
@@ -35,7 +35,7 @@ def _longer(array):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _may_be_split(table: Table, counts: Array) -> bool:
+def _may_be_split(table: TrainingTable, counts: Array) -> bool:
     total, largest = 0.0, 0.0
     for count in counts:
         total += count
@@ -44,7 +44,7 @@ def _may_be_split(table: Table, counts: Array) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _starts(table: Table, counts: Array, lengths: Indices) -> tuple[Indices, int]:
+def _starts(table: TrainingTable, counts: Array, lengths: Indices) -> tuple[Indices, int]:
     """Return where the rows of each child are to stand, -1 where it is a leaf, and how many there are in all."""
     starts, length = np.empty(len(lengths), dtype=np.int64), 0
     for child in range(len(lengths)):
@@ -65,12 +65,12 @@ def _hang(nodes: Grown, node: int, test: tuple[int, int, int], first_child: int,
 
 
 @njit(cache=True, nogil=True)
-def grow(table: Table, orders: Entries, weights: Array) -> tuple[Grown, Array]:
+def grow(table: TrainingTable, orders: Entries, weights: Array) -> tuple[Grown, Array]:
     """Return the nodes, shape (n_nodes,), parents before their children, and the weight of each class in each.
 
     Parameters
     ----------
-    table : Table
+    table : TrainingTable
         The training rows.
     orders : ndarray of `ENTRY`, shape (n_features + 1, n)
         The rows, sorted by each feature; last, as they come.

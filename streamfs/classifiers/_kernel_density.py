@@ -10,10 +10,10 @@ from feature_extractors.base import Array
 from streamfs.base._compiled import kernel
 
 TILE = 1024
-"""Rows of the class that are taken at a time, so that their columns stay near while all queries are asked."""
+"""Rows of a class that are taken at a time, so that their columns stay cached while all queries are answered."""
 
 
-class Rows(NamedTuple):
+class ClassKernels(NamedTuple):
     """The rows of one class, each the centre of a product of kernels.
 
     Parameters
@@ -40,12 +40,12 @@ class Rows(NamedTuple):
     falls: Array
 
 
-def log_densities(rows: Rows, queries: Array) -> Array:
+def log_densities(rows: ClassKernels, queries: Array) -> Array:
     """Log of the mean over the rows of the product of the features' kernels.
 
     Parameters
     ----------
-    rows : Rows
+    rows : ClassKernels
         Of the class.
     queries : ndarray of shape (n_queries, n_features)
         As the rows' columns are; a cell missing on either side leaves its kernel out of the product.

@@ -13,7 +13,7 @@ SMALL = 1e-6
 """Below it J48 takes two weights or two gains to be equal."""
 
 
-class Table(NamedTuple):
+class TrainingTable(NamedTuple):
     """The training rows, and what the choice of a split depends on.
 
     Parameters
@@ -65,7 +65,7 @@ def _x_log_x(x: float, logs: Array) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _known(table: Table, feature: int, order: Entries, weights: Array, counts: Array, known: Array) -> int:
+def _known(table: TrainingTable, feature: int, order: Entries, weights: Array, counts: Array, known: Array) -> int:
     """Fill in the known weight of each class; return how many rows have a value, the others being last."""
     n_known = len(order)
     while n_known > 0 and order["place"][n_known - 1] == table.n_values[feature]:
@@ -93,7 +93,7 @@ def _gather(known: Array, sides: Array, terms: Array, logs: Array) -> tuple[floa
 
 @njit(cache=True, nogil=True)
 def _numeric(
-    table: Table, order: Entries, weights: Array, known: Array, total: float, sides: Array, terms: Array
+    table: TrainingTable, order: Entries, weights: Array, known: Array, total: float, sides: Array, terms: Array
 ) -> tuple[float, float, int]:
     """Return the gain of the best cut, the branches' sum of w log w, and the last position of the first branch.
 
@@ -134,7 +134,9 @@ def _numeric(
 
 
 @njit(cache=True, nogil=True)
-def _nominal(table: Table, order: Entries, weights: Array, known: Array, total: float) -> tuple[float, float]:
+def _nominal(
+    table: TrainingTable, order: Entries, weights: Array, known: Array, total: float
+) -> tuple[float, float]:
     """Return the gain, NaN where there is no split, and the branches' sum of w log w."""
     rows, places, logs = order["row"], order["place"], table.logs
     fall, sizes, known_weight, n_large = 0.0, 0.0, 0.0, 0
@@ -161,7 +163,7 @@ def _nominal(table: Table, order: Entries, weights: Array, known: Array, total: 
 
 
 @njit(cache=True, nogil=True)
-def _choice(table: Table, gain: Array, information: Array) -> int:
+def _choice(table: TrainingTable, gain: Array, information: Array) -> int:
     """Return the feature whose split scores best, the first of equal ones; -1 where none may be chosen.
 
     Without costs the score is the gain ratio of the splits whose gain is not below the mean gain, in which a
@@ -187,13 +189,13 @@ def _choice(table: Table, gain: Array, information: Array) -> int:
 
 @njit(cache=True, nogil=True)
 def best_split(
-    table: Table, orders: Entries, start: int, stop: int, weights: Array, counts: Array
+    table: TrainingTable, orders: Entries, start: int, stop: int, weights: Array, counts: Array
 ) -> tuple[int, int, int]:
     """Return the feature whose split scores best, -1 where none does, and the places on both sides of its cut.
 
     Parameters
     ----------
-    table : Table
+    table : TrainingTable
         The training rows.
     orders : ndarray of `ENTRY`, shape (n_features or more, m)
         From `start` to `stop`, the node's rows, sorted by each feature.

@@ -14,7 +14,7 @@ from streamfs.classifiers._evaluate import Array, Flags, Indices
 from streamfs.classifiers._grow import grow
 from streamfs.classifiers._layout import lay_out
 from streamfs.classifiers._prune import prune
-from streamfs.classifiers._split import SMALL, Table, x_log_x
+from streamfs.classifiers._split import SMALL, TrainingTable, x_log_x
 from streamfs.classifiers.tree import Tree
 
 
@@ -135,7 +135,7 @@ class C45Classifier(ProbableClassifier):
         values, orders = sort_columns(columns)
         n_values = np.array([len(of_feature) for of_feature in values])
         few_valued = ~nominal | (n_values < 0.3 * weights.sum() - SMALL)
-        table = Table(
+        table = TrainingTable(
             n_values,
             nominal,
             labels,

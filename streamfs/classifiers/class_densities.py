@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
-from streamfs.classifiers._kernel_density import Rows, log_densities
+from streamfs.classifiers._kernel_density import ClassKernels, log_densities
 
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
@@ -21,7 +21,7 @@ FARTHEST = 1e30
 
 @dataclass(frozen=True)
 class MeasuredClasses:
-    """Rows of each class in ranges of the features, with what their bandwidths follow from.
+    """ClassKernels of each class in ranges of the features, with what their bandwidths follow from.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class MeasuredClasses:
 
     @property
     def sizes(self) -> Integers:
-        """Rows of each class."""
+        """ClassKernels of each class."""
         return np.array([columns.shape[1] for columns in self.columns])
 
 
@@ -110,13 +110,13 @@ class ClassDensities:
         The rows.
     bandwidths : ndarray of shape (n_classes, n_features)
         Standard bandwidths in ranges; 1 for nominal features.
-    rows : tuple of Rows
+    rows : tuple of ClassKernels
         The kernels of each class.
     """
 
     measured: MeasuredClasses
     bandwidths: Array
-    rows: tuple[Rows, ...]
+    rows: tuple[ClassKernels, ...]
 
     def probabilities(self, values: Array) -> Array:
         """Probability of each class by Bayes' rule, shape (n_rows, n_classes)."""
@@ -166,7 +166,7 @@ class Smoothing:
         placed = []
         for c, columns in enumerate(measured.columns):
             even, falls = np.zeros(columns.shape[1]), np.full(columns.shape[1], -0.5)
-            rows = Rows(
+            rows = ClassKernels(
                 columns / bandwidths[c][:, np.newaxis], is_nominal, log_equal[c], log_other[c], even, falls
             )
             placed.append(_adapted(rows) if self.kernel == "adaptive" else rows)
@@ -182,7 +182,7 @@ class Smoothing:
         return np.where(measured.is_nominal, 1.0, widths)
 
 
-def _adapted(rows: Rows) -> Rows:
+def _adapted(rows: ClassKernels) -> ClassKernels:
     """Change the bandwidths of rows by the density that they have there, to the power -1/2."""
     pilot = log_densities(rows, rows.columns.T)
     log_factors = np.clip(-0.5 * (pilot - pilot.mean()), -100.0, 100.0)  # beyond, squares would overflow

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows, training_weights
 from streamfs.classifiers._evaluate import Array
-from streamfs.classifiers._extra_trees import Grown, Rows, grow
+from streamfs.classifiers._extra_trees import Grown, WeightedRows, grow
 from streamfs.classifiers.forest import Forest
 
 ROUNDING = 1e-9
@@ -133,14 +133,14 @@ class ExtraTreesClassifier(ProbableClassifier):
         rows = query_rows(self, X)
         return self.forest_.probabilities(rows)
 
-    def _table(self, rows: Array, targets: npt.NDArray[Any], weights: Array) -> Rows:
+    def _table(self, rows: Array, targets: npt.NDArray[Any], weights: Array) -> WeightedRows:
         """The rows that have a weight, class by class."""
         kept = np.flatnonzero(weights > 0.0)
         self.classes_, labels = np.unique(targets[kept], return_inverse=True)
         by_class = np.argsort(labels, kind="stable")
         kept, labels = kept[by_class], labels[by_class]
         columns, least = np.ascontiguousarray(rows[kept].T), float(self.min_leaf) * (1.0 - ROUNDING)
-        return Rows(columns, labels, weights[kept], len(self.classes_), self._n_tried(), least)
+        return WeightedRows(columns, labels, weights[kept], len(self.classes_), self._n_tried(), least)
 
     def _n_tried(self) -> int:
         n_features: int = self.n_features_in_

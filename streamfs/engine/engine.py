@@ -17,7 +17,7 @@ import numpy.typing as npt
 from feature_extractors import Program
 from feature_extractors.base import Array
 from streamfs.base import container
-from streamfs.base.growable_array import grown, spare
+from streamfs.base.growable_array import append_rows, rows_to_reserve
 from streamfs.engine import _ticks
 from streamfs.engine._arena import COUNTERS, DECIDED, ENDED, FREE, OPEN, STREAM, WAITING, KernelArena
 from streamfs.engine.snapshot_checks import validate_snapshot
@@ -571,12 +571,14 @@ class Engine:
         """
         capacity = len(self._status)
         if n_rows > capacity:
-            n_rows = capacity + spare(capacity)
-            self._arena.hold(state=grown(self._state, self._program.new_state(n_rows - len(self._state))))
-            self._arena.hold(streams=grown(self._streams, np.zeros(n_rows - len(self._streams), dtype=STREAM)))
+            n_rows = capacity + rows_to_reserve(capacity)
+            self._arena.hold(state=append_rows(self._state, self._program.new_state(n_rows - len(self._state))))
+            self._arena.hold(
+                streams=append_rows(self._streams, np.zeros(n_rows - len(self._streams), dtype=STREAM))
+            )
             if self._requested is not None:
-                self._spent = grown(self._spent, np.zeros(n_rows - len(self._spent)))
-            self._arena.hold(status=grown(self._status, np.full(n_rows - capacity, FREE, dtype=np.int8)))
+                self._spent = append_rows(self._spent, np.zeros(n_rows - len(self._spent)))
+            self._arena.hold(status=append_rows(self._status, np.full(n_rows - capacity, FREE, dtype=np.int8)))
             self._arena.record["n_rows"] = n_rows
 
     def _make_room(self, n_samples: int) -> None:

@@ -1,8 +1,6 @@
 """The model card: what a deployer should know of a procedure, kept in its model file, and read from there."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 
@@ -13,11 +11,21 @@ from streamfs.costs.energy import Profile
 from streamfs.data.streams import StreamSet
 from streamfs.evaluation.traffic import measure_traffic
 from streamfs.procedure import card_text
-from streamfs.procedure.card_schema import check_card, check_evidence
+from streamfs.procedure.card_schema import (
+    Card,
+    ChannelFacts,
+    DataFacts,
+    DutyFacts,
+    Facts,
+    LifeFacts,
+    NodeFacts,
+    RadioFacts,
+    TrafficFacts,
+    read_card,
+    read_point,
+    read_promise,
+)
 from streamfs.procedure.procedure import Procedure
-
-Facts = dict[str, Any]
-"""Plain JSON."""
 
 
 def build_card(
@@ -28,7 +36,7 @@ def build_card(
     measured_on: StreamSet | None = None,
     message_bytes: float = MESSAGE_BYTES,
     prices: Mapping[str, float] | None = None,
-) -> Facts:
+) -> Card:
     """Gather what only training knows: the data, the radio, and the messages of an episode.
 
     Parameters
@@ -109,18 +117,12 @@ def facts(procedure: Procedure, radio: Profile | None = None, duty: Duty | None 
         If the card or the promise in the procedure is damaged.
     """
     duty = Duty() if duty is None else duty
-    card, promise, point = (procedure.about.get(name) for name in ("card", "promise", "point"))
-    check_card(card)
-    check_evidence("promise", promise)
-    check_evidence("point", point)
-    card = card or {"data": None, "radio": None, "prices": {}, "traffic": None}
-    unit = None if card["radio"] is None else card["radio"]["unit"]
+    about = procedure.about
+    card = read_card(about.get("card"))
+    known = None if card is None else card["radio"]
     if radio is not None:
-        stored = card["radio"] or {"message_bytes": MESSAGE_BYTES}
-        card = {**card, "radio": _radio(radio, stored["message_bytes"])}
-    nodes = None
-    if card["traffic"] is not None and card["radio"] is not None:
-        nodes = _nodes(card, procedure.period, duty)
+        known = _radio(radio, MESSAGE_BYTES if card is None else card["radio"]["message_bytes"])
+    traffic, prices = (None, {}) if card is None else (card["traffic"], card["prices"])
     return {
         "model": procedure.digest,
         "classes": list(procedure.classes),
@@ -133,14 +135,19 @@ def facts(procedure: Procedure, radio: Profile | None = None, duty: Duty | None 
             {"feature": feature.name, "each_cost": cost}
             for feature, cost in zip(procedure.features, procedure.costs.each.tolist(), strict=True)
         ],
-        "channels": [_channel(channel, card) for channel in procedure.channels],
-        "promise": promise,
-        "point": point,
-        "unit": unit,
-        **card,
-        "nodes": nodes,
-        "duty": asdict(duty),
-        "made": {name: procedure.about.get(name) for name in ("streamfs", "numpy", "python", "seed")},
+        "channels": [_channel(channel, traffic, known, prices) for channel in procedure.channels],
+        "promise": read_promise(about.get("promise")),
+        "point": read_point(about.get("point")),
+        "unit": None if card is None else card["radio"]["unit"],
+        "data": None if card is None else card["data"],
+        "radio": known,
+        "prices": prices,
+        "traffic": traffic,
+        "nodes": None
+        if traffic is None or known is None
+        else _nodes(traffic, known, prices, procedure.period, duty),
+        "duty": DutyFacts(reopen_after=duty.reopen_after, awake=duty.awake, battery=duty.battery),
+        "made": {name: about.get(name) for name in ("streamfs", "numpy", "python", "seed")},
     }
 
 
@@ -155,7 +162,7 @@ def markdown(procedure: Procedure, radio: Profile | None = None, duty: Duty | No
     return card_text.markdown(facts(procedure, radio, duty))
 
 
-def _data(streams: StreamSet) -> Facts:
+def _data(streams: StreamSet) -> DataFacts:
     inside = np.arange(streams.n_ticks) < streams.lengths[:, np.newaxis]
     n_samples = max(1, int(inside.sum()))
     missing = (np.isnan(streams.values) & inside[:, :, np.newaxis]).sum(axis=(0, 1)) / n_samples
@@ -169,7 +176,7 @@ def _data(streams: StreamSet) -> Facts:
     }
 
 
-def _radio(radio: Profile, message_bytes: float) -> Facts:
+def _radio(radio: Profile, message_bytes: float) -> RadioFacts:
     return {
         "name": radio.name,
         "unit": radio.unit,
@@ -181,28 +188,37 @@ def _radio(radio: Profile, message_bytes: float) -> Facts:
     }
 
 
-def _nodes(card: Facts, period: float, duty: Duty) -> list[Facts]:
-    """What each node sends and how long it lasts, and the same were every column sent at every tick."""
-    kept, traffic = card["radio"], card["traffic"]
+def _nodes(
+    traffic: TrafficFacts, kept: RadioFacts, prices: Mapping[str, float], period: float, duty: Duty
+) -> list[NodeFacts]:
+    """Return what each node sends and how long it lasts, and the same if it sent every column at every tick."""
     radio = Profile(kept["name"], kept["message"], idle=kept["idle"], sleep=kept["sleep"], unit=kept["unit"])
     needed, everything = by_role(traffic["channels"]), by_role(traffic["columns"])
-    rows = []
-    for role in sorted({*needed, *everything}):
-        ours, baseline = (
-            life(sent.get(role, {}), traffic["ticks"], period, radio, duty, prices=card["prices"])
-            for sent in (needed, everything)
-        )
-        rows.append({"node": role, **ours._asdict(), "all_columns": baseline._asdict()})
-    return rows
+
+    def facts_of(messages: Mapping[str, float]) -> LifeFacts:
+        lasts = life(messages, traffic["ticks"], period, radio, duty, prices=prices)
+        return {"messages": lasts.messages, "joules": lasts.joules, "sending": lasts.sending, "days": lasts.days}
+
+    return [
+        {"node": role, **facts_of(needed.get(role, {})), "all_columns": facts_of(everything.get(role, {}))}
+        for role in sorted({*needed, *everything})
+    ]
 
 
-def _channel(channel: str, card: Facts) -> Facts:
-    """What is known of a channel: its messages, and what they cost in the unit of the radio."""
-    traffic, radio = card["traffic"], card["radio"]
-    messages = None if traffic is None else traffic["channels"].get(channel)
-    row = {"channel": channel, "node": role_of(channel), "messages": messages}
-    if messages is None:
-        return {**row, "messages_a_tick": None, "cost": None}
-    price = price_of(split_channel(channel)[0], card["prices"])
-    cost = None if radio is None else price * messages * radio["message"]
-    return {**row, "messages_a_tick": messages / max(traffic["ticks"], 1), "cost": cost}
+def _channel(
+    channel: str, traffic: TrafficFacts | None, radio: RadioFacts | None, prices: Mapping[str, float]
+) -> ChannelFacts:
+    """Return a channel's messages, and what they cost in the radio's unit."""
+    messages = a_tick = cost = None
+    if traffic is not None and channel in traffic["channels"]:
+        messages = traffic["channels"][channel]
+        a_tick = messages / max(traffic["ticks"], 1)
+        if radio is not None:
+            cost = price_of(split_channel(channel)[0], prices) * messages * radio["message"]
+    return {
+        "channel": channel,
+        "node": role_of(channel),
+        "messages": messages,
+        "messages_a_tick": a_tick,
+        "cost": cost,
+    }

@@ -1,91 +1,160 @@
-"""The shape of a model card as it stands in a model file, looked over before anything is read from it."""
+"""The model card: what a model file holds of it, validated when it is read, and what is put together from that."""
 
-from collections.abc import Mapping
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
 from streamfs.errors import ModelError
 
-_NUMBER = (int, float)
-_PERHAPS = (int, float, type(None))
 
-Shape = Mapping[str, tuple[type, ...]]
-"""Fields by their names: of which types each may be; what an object holds is numbers, and none is below 0."""
+class DataFacts(TypedDict):
+    """The streams that a procedure was trained on; `missing` is the share of each column's readings."""
 
-_PARTS: Mapping[str, Shape] = {
-    "data": {
-        "streams": (int,),
-        "classes": (dict,),
-        "shortest": (int,),
-        "median": _NUMBER,
-        "longest": (int,),
-        "missing": (dict,),
-    },
-    "radio": {
-        "name": (str,),
-        "unit": (str,),
-        "message_bytes": _NUMBER,
-        "message": _NUMBER,
-        "idle": _NUMBER,
-        "sleep": _NUMBER,
-        "notes": (str,),
-    },
-    "traffic": {
-        "streams": (int,),
-        "held_out": (bool,),
-        "confidence": _NUMBER,
-        "ticks": _NUMBER,
-        "channels": (dict,),
-        "columns": (dict,),
-    },
-}
-_PROMISE: Shape = {
-    "accuracy": _NUMBER,
-    "completeness": _PERHAPS,
-    "risk": _NUMBER,
-    "threshold": _NUMBER,
-    "streams": (int,),
-    "labelled": (int,),
-    "right": (int,),
-    "cost": _NUMBER,
-    "ticks": _NUMBER,
-}
-_POINT: Shape = {
-    **{name: kinds for name, kinds in _PROMISE.items() if name not in ("accuracy", "completeness")},
-    **dict.fromkeys(("accuracy", "accuracy_at_least", "completeness", "completeness_at_least"), _NUMBER),
-    "searched_on": (int,),
-}
-_EVIDENCE = {"promise": _PROMISE, "point": _POINT}
-_BESIDE = (
-    *("accuracy_risk", "completeness_risk", "p_accuracy", "p_completeness"),
-    *("searched_on", "subsets", "all_features_cost"),
-)
-"""Numbers that evidence may lack."""
+    streams: int
+    classes: dict[str, float]
+    shortest: int
+    median: float
+    longest: int
+    missing: dict[str, float]
 
 
-def check_card(card: Any) -> None:
-    """Refuse a card of another shape; None, where training made none, is one too.
+class RadioFacts(TypedDict):
+    """The radio that messages are charged for; `message` is the cost of a message of `message_bytes`."""
 
-    Raises
-    ------
-    ModelError
-        Naming the field.
-    """
-    if card is None:
-        return
-    _check("card", card, {**dict.fromkeys(_PARTS, (dict,)), "prices": (dict,)})
-    for part, shape in _PARTS.items():
-        _check(f"card.{part}", card[part], shape)
+    name: str
+    unit: str
+    message_bytes: float
+    message: float
+    idle: float
+    sleep: float
+    notes: str
 
 
-def check_evidence(name: str, evidence: Any) -> None:
-    """Refuse a promise's or a point's evidence of another shape; None, where there is none, is one too.
+class TrafficFacts(TypedDict):
+    """Mean messages per episode: of the channels that are read, and of every recorded column."""
 
-    Parameters
-    ----------
-    name : {"promise", "point"}
-        What it is of.
-    evidence : object
-        What the model file has of it.
+    streams: int
+    held_out: bool
+    confidence: float
+    ticks: float
+    channels: dict[str, float]
+    columns: dict[str, float]
+
+
+class Card(TypedDict):
+    """What a model file holds under ``card``."""
+
+    data: DataFacts
+    radio: RadioFacts
+    prices: dict[str, float]
+    traffic: TrafficFacts
+
+
+class _Measured(TypedDict):
+    risk: float
+    threshold: float
+    streams: int
+    labelled: int
+    right: int
+    cost: float
+    ticks: float
+    accuracy_risk: NotRequired[float | None]
+    completeness_risk: NotRequired[float | None]
+    p_accuracy: NotRequired[float | None]
+    p_completeness: NotRequired[float | None]
+    subsets: NotRequired[float | None]
+    all_features_cost: NotRequired[float | None]
+
+
+class PromiseFacts(_Measured):
+    """What a model file holds under ``promise``: what is promised, and the evidence."""
+
+    accuracy: float
+    completeness: float | None
+    searched_on: NotRequired[float | None]
+
+
+class PointFacts(_Measured):
+    """What a model file holds under ``point``: a point of a trade-off as measured, with lower bounds."""
+
+    accuracy: float
+    accuracy_at_least: float
+    completeness: float
+    completeness_at_least: float
+    searched_on: int
+
+
+class LifeFacts(TypedDict):
+    """A node's messages and joules per day, the joules of these for sending, and its battery life in days."""
+
+    messages: float
+    joules: float | None
+    sending: float | None
+    days: float | None
+
+
+class NodeFacts(LifeFacts):
+    """A node, and the same if it sent every recorded column."""
+
+    node: str
+    all_columns: LifeFacts
+
+
+class ChannelFacts(TypedDict):
+    """A channel's messages per tick and per episode, and their cost per episode in the radio's unit."""
+
+    channel: str
+    node: str
+    messages: float | None
+    messages_a_tick: float | None
+    cost: float | None
+
+
+class FeatureFacts(TypedDict):
+    """A feature and its each-time cost."""
+
+    feature: str
+    each_cost: float
+
+
+class DutyFacts(TypedDict):
+    """How nodes are used; see `streamfs.costs.batteries.Duty`."""
+
+    reopen_after: float
+    awake: float
+    battery: float
+
+
+class Facts(TypedDict):
+    """All that a card says, as ``streamfs card --json`` prints it; what is not known is None."""
+
+    model: str
+    classes: list[str]
+    classifier: str
+    confidence: float
+    time_limit: int
+    period: float
+    max_silence: float | None
+    features: list[FeatureFacts]
+    channels: list[ChannelFacts]
+    promise: PromiseFacts | None
+    point: PointFacts | None
+    unit: str | None
+    data: DataFacts | None
+    radio: RadioFacts | None
+    prices: dict[str, float]
+    traffic: TrafficFacts | None
+    nodes: list[NodeFacts] | None
+    duty: DutyFacts
+    made: dict[str, Any]
+
+
+def read_card(card: Any) -> Card | None:
+    """Return a model file's card, validated; None where training made none."""
+    return None if card is None else _read("card", card, Card)
+
+
+def read_promise(promise: Any) -> PromiseFacts | None:
+    """Return a model file's promise, validated; None where there is none.
 
     Raises
     ------
@@ -94,37 +163,50 @@ def check_evidence(name: str, evidence: Any) -> None:
 
     Examples
     --------
-    >>> check_evidence("promise", {"accuracy": "high"})
+    >>> read_promise({"risk": "high"})
     Traceback (most recent call last):
     ...
-    streamfs.errors.ModelError: the model is damaged: promise.accuracy is 'high', expected a number
+    streamfs.errors.ModelError: the model is damaged: promise.risk is 'high', expected a number
     """
-    if evidence is not None:
-        _check(name, evidence, _EVIDENCE[name])
-        _check(name, evidence, {field: _PERHAPS for field in _BESIDE if field in evidence})
+    return None if promise is None else _read("promise", promise, PromiseFacts)
 
 
-def _check(what: str, part: Any, shape: Shape) -> None:
-    if not isinstance(part, dict):
-        raise ModelError(f"the model is damaged: {what} is {part!r}, expected an object")
-    for name, kinds in shape.items():
-        if name not in part:
-            raise ModelError(f"the model is damaged: {what} has no {name}")
-        value = part[name]
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise ModelError(f"the model is damaged: {what}.{name} is {value!r}, expected {_named(kinds)}")
-        if isinstance(value, _NUMBER) and not isinstance(value, bool):
-            _check_number(f"{what}.{name}", value)
-        elif isinstance(value, dict) and name not in _PARTS:
-            for key, number in value.items():
-                _check_number(f"{what}.{name}.{key}", number)
+def read_point(point: Any) -> PointFacts | None:
+    """Return a model file's point of a trade-off, validated; None where there is none."""
+    return None if point is None else _read("point", point, PointFacts)
 
 
-def _check_number(what: str, number: Any) -> None:
-    if isinstance(number, bool) or not isinstance(number, _NUMBER) or number < 0:
-        raise ModelError(f"the model is damaged: {what} is {number!r}, expected a number, at least 0")
+def _read(what: str, value: Any, expected: Any) -> Any:
+    """Return a JSON value if it is of the expected type; numbers must not be negative."""
+    kinds = get_args(expected) if get_origin(expected) is UnionType else (expected,)
+    if not any(_is_of(value, kind) for kind in kinds):
+        names = " or ".join(dict.fromkeys(map(_name_of, kinds)))
+        raise ModelError(f"the model is damaged: {what} is {value!r}, expected {names}")
+    if is_typeddict(expected):
+        for name, kind in get_type_hints(expected).items():
+            if name in value:
+                _read(f"{what}.{name}", value[name], kind)
+            elif name in expected.__required_keys__:
+                raise ModelError(f"the model is damaged: {what} has no {name}")
+    elif isinstance(value, dict):
+        for name, number in value.items():
+            if not _is_of(number, float) or number < 0:
+                _refuse_number(f"{what}.{name}", number)
+    elif _is_of(value, float) and value < 0:
+        _refuse_number(what, value)
+    return value
 
 
-def _named(kinds: tuple[type, ...]) -> str:
-    names = {int: "a number", float: "a number", str: "a text", bool: "true or false", dict: "an object"}
-    return " or ".join(dict.fromkeys(names.get(kind, "null") for kind in kinds))
+def _refuse_number(what: str, number: Any) -> None:
+    raise ModelError(f"the model is damaged: {what} is {number!r}, expected a number, at least 0")
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    if kind is float or kind is int:
+        return isinstance(value, (int, kind)) and not isinstance(value, bool)
+    return isinstance(value, dict if is_typeddict(kind) else get_origin(kind) or kind)
+
+
+def _name_of(kind: Any) -> str:
+    names = {int: "a number", float: "a number", str: "a text", bool: "true or false", NoneType: "null"}
+    return names.get(kind, "an object")

@@ -1,13 +1,10 @@
 """A model card as Markdown, which a deployer reads in a minute."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
-from streamfs.procedure.card_words import code, joules, life, listed, number, percent, table, time
+from streamfs.procedure.card_schema import DutyFacts, Facts, NodeFacts, PointFacts, PromiseFacts, RadioFacts
+from streamfs.procedure.card_words import UNKNOWN, code, joules, life, listed, number, percent, table, time
 
-Facts = dict[str, Any]
-
-UNKNOWN = "not known"
 NO_PROMISE = (
     "No promise was asked for: accuracy was not certified. The confidence threshold is no accuracy: it is crossed "
     "at the luckiest of many ticks, so that fewer of the labels are right."
@@ -60,7 +57,7 @@ def _promise(facts: Facts) -> Iterable[str]:
     yield f"What this means:\n\n{MEANING}"
 
 
-def _point(point: Facts, facts: Facts) -> Iterable[str]:
+def _point(point: PointFacts, facts: Facts) -> Iterable[str]:
     """What a point of a trade-off came to; nothing was asked for, so that it is told with its bounds."""
     yield (
         "No promise was asked for. This is a point of a trade-off, chosen on "
@@ -88,7 +85,7 @@ def _point(point: Facts, facts: Facts) -> Iterable[str]:
     yield f"What this means:\n\n{MEANING}\n{ONE_POINT}"
 
 
-def _promised(promise: Facts) -> str:
+def _promised(promise: PromiseFacts) -> str:
     risk = f"with a probability of at least {percent(1 - promise['risk'])}"
     accuracy = f"At least {percent(promise['accuracy'])} of the labels are right"
     if promise["completeness"] is None:
@@ -97,7 +94,7 @@ def _promised(promise: Facts) -> str:
     return f"{accuracy}, and {completeness}. This holds {risk}."
 
 
-def _evidence(promise: Facts) -> Iterable[Sequence[str]]:
+def _evidence(promise: PromiseFacts) -> Iterable[Sequence[str]]:
     right, labelled, streams = (promise[name] for name in ("right", "labelled", "streams"))
     asked = promise["completeness"]
     accuracy, completeness = f"{right} of {labelled} labels", f"{labelled} of {streams} streams"
@@ -106,11 +103,13 @@ def _evidence(promise: Facts) -> Iterable[Sequence[str]]:
     yield "completeness", promised, f"{_share(labelled, streams)}: {completeness}"
 
 
-def _found_on(promise: Facts, unit: str | None) -> Iterable[str]:
+def _found_on(promise: PromiseFacts, unit: str | None) -> Iterable[str]:
     """What the search came to; older evidence may lack parts of it."""
     yield f"Found on {promise['streams']} streams that were kept apart."
-    for name in ("accuracy", "completeness"):
-        p_value, part = promise.get(f"p_{name}"), promise.get(f"{name}_risk")
+    for name, p_value, part in (
+        ("accuracy", promise.get("p_accuracy"), promise.get("accuracy_risk")),
+        ("completeness", promise.get("p_completeness"), promise.get("completeness_risk")),
+    ):
         if p_value is not None:
             allowed = promise["risk"] if part is None else part
             yield (
@@ -121,13 +120,14 @@ def _found_on(promise: Facts, unit: str | None) -> Iterable[str]:
     if subsets is not None and others is not None:
         yield f"The search tried {subsets} subsets of features on {others} other streams."
     yield f"On average a stream cost {_cost(promise['cost'], unit)} and took {promise['ticks']:.3g} ticks."
-    if promise.get("all_features_cost") is not None:
-        yield _with_all_features(promise, unit)
+    everything = promise.get("all_features_cost")
+    if everything is not None:
+        yield _with_all_features(promise, everything, unit)
 
 
-def _with_all_features(promise: Facts, unit: str | None) -> str:
+def _with_all_features(promise: PromiseFacts, everything: float, unit: str | None) -> str:
     """What all features would cost: of a stream, or of a label where no completeness is promised."""
-    everything, cost, what = promise["all_features_cost"], promise["cost"], "it"
+    cost, what = promise["cost"], "it"
     if promise["completeness"] is None:
         what, cost = "a label", promise["cost"] * promise["streams"] / max(promise["labelled"], 1)
     times = f", {everything / cost:.2g} times as much" if cost > 0 else ""
@@ -140,7 +140,7 @@ def _with_all_features(promise: Facts, unit: str | None) -> str:
 def _battery(facts: Facts) -> Iterable[str]:
     yield "## Battery life"
     nodes, radio, traffic = facts["nodes"], facts["radio"], facts["traffic"]
-    if nodes is None:
+    if nodes is None or radio is None or traffic is None:
         yield f"Not known, since the messages of an episode are {UNKNOWN}."
         return
     if radio["unit"] == "joules":
@@ -166,7 +166,7 @@ def _battery(facts: Facts) -> Iterable[str]:
         )
 
 
-def _radio(radio: Facts, duty: Facts) -> str:
+def _radio(radio: RadioFacts, duty: DutyFacts) -> str:
     if radio["unit"] != "joules":
         return (
             f"The profile {code(radio['name'])} counts messages, so that battery life is not known: name the "
@@ -181,16 +181,16 @@ def _radio(radio: Facts, duty: Facts) -> str:
     )
 
 
-def _messages_a_day(nodes: Sequence[Facts]) -> Iterable[Sequence[str]]:
+def _messages_a_day(nodes: Sequence[NodeFacts]) -> Iterable[Sequence[str]]:
     for node in nodes:
-        yield _node(node), f"{number(node['messages'])} ({number(node['all_columns']['messages'])})"
+        yield _node(node["node"]), f"{number(node['messages'])} ({number(node['all_columns']['messages'])})"
 
 
-def _lives(nodes: Sequence[Facts]) -> Iterable[Sequence[str]]:
+def _lives(nodes: Sequence[NodeFacts]) -> Iterable[Sequence[str]]:
     for node in nodes:
         other = node["all_columns"]
         yield (
-            _node(node),
+            _node(node["node"]),
             f"{number(node['messages'])} ({number(other['messages'])})",
             f"{joules(node['joules'])} ({joules(other['joules'])})",
             f"{joules(node['sending'])} ({joules(other['sending'])})",
@@ -207,10 +207,10 @@ def _channels(facts: Facts) -> Iterable[str]:
         [
             (
                 code(each["channel"]),
-                _node(each),
-                UNKNOWN if each["messages"] is None else number(each["messages_a_tick"]),
-                UNKNOWN if each["messages"] is None else number(each["messages"]),
-                UNKNOWN if each["cost"] is None else _cost(each["cost"], unit),
+                _node(each["node"]),
+                number(each["messages_a_tick"]),
+                number(each["messages"]),
+                _cost(each["cost"], unit),
             )
             for each in facts["channels"]
         ],
@@ -219,7 +219,7 @@ def _channels(facts: Facts) -> Iterable[str]:
         yield f"An episode takes {traffic['ticks']:.3g} ticks on average.{_priced(facts['prices'])}"
 
 
-def _priced(prices: Facts) -> str:
+def _priced(prices: Mapping[str, float]) -> str:
     told = ", ".join(f"{code(quantity)} {price:g} times" for quantity, price in prices.items())
     return f" A message costs a multiple of the radio's: {told}." if told else ""
 
@@ -255,7 +255,7 @@ def _data(facts: Facts) -> Iterable[str]:
     )
 
 
-def _missing(shares: Facts) -> str:
+def _missing(shares: Mapping[str, float]) -> str:
     told = [f"{percent(share)} of {code(column)}" for column, share in shares.items() if share]
     return ", ".join(told) if told else "none"
 
@@ -271,12 +271,12 @@ def _made(facts: Facts) -> Iterable[str]:
     )
 
 
-def _node(row: Facts) -> str:
-    return code(row["node"]) if row["node"] else "the only one"
+def _node(name: str) -> str:
+    return code(name) if name else "the only one"
 
 
-def _cost(value: float, unit: str | None) -> str:
-    if unit is None:
+def _cost(value: float | None, unit: str | None) -> str:
+    if value is None or unit is None:
         return number(value)
     return joules(value) if unit == "joules" else f"{number(value)} {unit}"
 

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from math import isfinite
 
+UNKNOWN = "not known"
+
 _YEAR = 365.25  # days
 _LONGEST = 10 * _YEAR  # days, beyond which cells age before they are empty
 
@@ -48,14 +50,16 @@ def listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def number(value: float) -> str:
-    """Write a number with three digits, or all those before the point.
+def number(value: float | None) -> str:
+    """Write a number with three digits, or all those before the point; None is not known.
 
     Examples
     --------
     >>> number(12345.6), number(0.51234)
     ('12,346', '0.512')
     """
+    if value is None:
+        return UNKNOWN
     return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
 
 
@@ -70,7 +74,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.4g} %"
 
 
-def joules(value: float) -> str:
+def joules(value: float | None) -> str:
     """Write an energy.
 
     Examples
@@ -78,6 +82,8 @@ def joules(value: float) -> str:
     >>> joules(6.18e-5), joules(0.0), joules(2.5)
     ('61.8 µJ', '0 µJ', '2.5 J')
     """
+    if value is None:
+        return UNKNOWN
     for size, unit in ((1.0, "J"), (1e-3, "mJ")):
         if value >= size:
             return f"{number(value / size)} {unit}"
@@ -98,7 +104,7 @@ def time(seconds: float) -> str:
     return f"{number(seconds)} s"
 
 
-def life(days: float) -> str:
+def life(days: float | None) -> str:
     """Write how long a battery lasts; beyond ten years its cells age before they are empty.
 
     Examples
@@ -106,6 +112,8 @@ def life(days: float) -> str:
     >>> life(0.5), life(400.0), life(1000.0), life(1e9)
     ('12 h', '400 days', '2.7 years', 'over 10 years')
     """
+    if days is None:
+        return UNKNOWN
     if not isfinite(days) or days > _LONGEST:
         return "over 10 years"
     if days >= 2 * _YEAR:

@@ -384,10 +384,10 @@ def test_streams_that_memory_does_not_suffice_for_leave_the_others_as_they_are(n
         calls.append(len(rows))
         if len(calls) == n_calls:
             raise MemoryError
-        return growth.grown(array, rows)
+        return growth.append_rows(array, rows)
 
     with monkeypatch.context() as patch:
-        patch.setattr("streamfs.engine.engine.grown", failing)
+        patch.setattr("streamfs.engine.engine.append_rows", failing)
         with pytest.raises(MemoryError):
             engine.push("new", 0.0, [0.0])
     assert engine.streams == undisturbed.streams

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from streamfs.base.growable_array import grown, spare
+from streamfs.base.growable_array import append_rows, rows_to_reserve
 from streamfs.gateway.messages.publication import Publication
 
 Slots = npt.NDArray[np.int32]
@@ -132,8 +132,8 @@ class Control:
 
     def _make_room(self, node: int) -> None:
         if node >= len(self._uses):
-            more = max(spare(len(self._uses)), node + 1 - len(self._uses))
+            more = max(rows_to_reserve(len(self._uses)), node + 1 - len(self._uses))
             shape = (more, len(self._channels))
-            self._uses = grown(self._uses, np.zeros(shape, dtype=np.int32))
-            self._requested = grown(self._requested, np.zeros(shape, dtype=np.bool_))
-            self.requested_at = grown(self.requested_at, np.full(more, np.nan))
+            self._uses = append_rows(self._uses, np.zeros(shape, dtype=np.int32))
+            self._requested = append_rows(self._requested, np.zeros(shape, dtype=np.bool_))
+            self.requested_at = append_rows(self.requested_at, np.full(more, np.nan))

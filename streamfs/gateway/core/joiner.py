@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 from feature_extractors.report import split_channel
-from streamfs.base.growable_array import grown, spare
+from streamfs.base.growable_array import append_rows, rows_to_reserve
 from streamfs.gateway.core import _grid
 from streamfs.gateway.core._grid import FOREVER, NONE
 from streamfs.gateway.core.options import Limits, Options, Time
@@ -317,19 +317,19 @@ class Joiner:
         return self._grid, self._slots, self._heads, self._pages, self._pending, self._free
 
     def _grow_nodes(self) -> None:
-        more = spare(len(self.nodes))
+        more = rows_to_reserve(len(self.nodes))
         slots, heads = _new_slots(more, self._holds)
-        self.nodes = grown(self.nodes, np.full(more, _new_node()))
-        self._slots = grown(self._slots, slots)
-        self._heads = grown(self._heads, heads)
+        self.nodes = append_rows(self.nodes, np.full(more, _new_node()))
+        self._slots = append_rows(self._slots, slots)
+        self._heads = append_rows(self._heads, heads)
 
     def _add_pages(self) -> None:
         """Add pages when none is free."""
         used = len(self._pages)
         more = min(max(64, used), int(self._grid[0]["max_pending"]) - used)
-        self._pages = grown(self._pages, np.zeros(more, dtype=_grid.PAGE))
-        self._pending = grown(self._pending, np.zeros(more * _grid.TICKS, dtype=_grid.PENDING))
-        self._free = grown(self._free, np.zeros(more, dtype=np.int32))
+        self._pages = append_rows(self._pages, np.zeros(more, dtype=_grid.PAGE))
+        self._pending = append_rows(self._pending, np.zeros(more * _grid.TICKS, dtype=_grid.PENDING))
+        self._free = append_rows(self._free, np.zeros(more, dtype=np.int32))
         self._free[:more] = np.arange(used + more, used, -1) - 1
         self._grid["n_free"] = more
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 from feature_extractors.report import Policy, split_channel
-from streamfs.base.growable_array import grown, spare
+from streamfs.base.growable_array import append_rows, rows_to_reserve
 from streamfs.engine.engine import DECIDED, FREE, OPEN, WAITING, Engine
 from streamfs.gateway.core._grid import FOREVER, NONE
 from streamfs.gateway.core.joiner import Joiner
@@ -200,8 +200,8 @@ class ModelStreams:
 
     def _place(self, row: int, slots: Sequence[int]) -> None:
         if row >= len(self._slots):
-            more = max(spare(len(self._slots)), row + 1 - len(self._slots))
-            self._slots = grown(self._slots, np.zeros((more, self._slots.shape[1]), dtype=np.int32))
+            more = max(rows_to_reserve(len(self._slots)), row + 1 - len(self._slots))
+            self._slots = append_rows(self._slots, np.zeros((more, self._slots.shape[1]), dtype=np.int32))
         self._slots[row] = slots
 
 
