@@ -1,4 +1,4 @@
-"""The engine's kernels: what a sample does to its stream, from its arrival to the end of the episode."""
+"""The engine's kernels: place samples on ticks, run features and tree, end episodes."""
 
 from typing import Any
 
@@ -19,20 +19,20 @@ Statuses = npt.NDArray[np.int8]
 SAMPLES, NOT_FINITE, BEFORE_OPENING, LATE, DUPLICATE, AFTER_DECISION = range(len(COUNTERS))
 
 OVERDUE = -1
-"""The tick of a sample beyond the time limit; that of a sample that changes nothing is 0."""
+"""The tick of a sample beyond the time limit; 0 is that of a sample without effect."""
 
 STREAM_SIZE = STREAM.itemsize
 
 CACHED = 2**19
-"""Bytes that a processor's own cache holds, at least."""
+"""Bytes that a core's private cache holds at least."""
 
 NO_LABEL, GOING_ON = -1, -2
-"""What may stand for a class: the episode ends without one, or goes on."""
+"""In place of a class: the episode ends without one, or continues."""
 
 
 @inlined
 def _streams(arena: Any) -> tuple[Any, Any, Any]:
-    """The streams' statuses, what else is kept of each, and the counters."""
+    """Return the streams' statuses and records, and the counters."""
     status = carray(pointer(arena.status), arena.n_rows, np.int8)
     streams = carray(pointer(arena.streams), arena.n_rows, STREAM)
     return status, streams, carray(pointer(arena.counters), len(COUNTERS), np.int64)
@@ -40,7 +40,7 @@ def _streams(arena: Any) -> tuple[Any, Any, Any]:
 
 @njit(cache=True, nogil=True, inline="always")
 def first_unknown(arenas: Any, rows: Integers) -> int:
-    """The first of some rows that holds no stream, by its place; -1 where there is none."""
+    """Return the place of the first row that holds no stream; -1 if all hold one."""
     arena = arenas[0]
     status = _streams(arena)[0]
     for i in range(len(rows)):
@@ -51,7 +51,7 @@ def first_unknown(arenas: Any, rows: Integers) -> int:
 
 @inlined
 def _is_complete(arena: Any, sample: Array) -> bool:
-    """Whether a sample has a value in every column; readings that cannot be are counted."""
+    """Return whether a sample has a value in every column; count readings that are not finite."""
     is_complete = True
     for value in sample:
         if not abs(value) <= LARGEST:
@@ -63,7 +63,7 @@ def _is_complete(arena: Any, sample: Array) -> bool:
 
 @inlined
 def _place(arena: Any, row: int, time: float, sample: Array) -> int:
-    """Open the episode if it begins, and return the sample's tick."""
+    """Open the episode if it begins; return the sample's tick."""
     status, streams, counters = _streams(arena)
     stream = streams[row]
     if _is_complete(arena, sample) and status[row] == WAITING:
@@ -85,7 +85,7 @@ def _place(arena: Any, row: int, time: float, sample: Array) -> int:
 
 @inlined
 def _time_out(arena: Any, row: int) -> int:
-    """End an episode whose time was up before a sample came."""
+    """End an episode whose time limit passed before the sample."""
     status, streams, counters = _streams(arena)
     counters[AFTER_DECISION] += 1
     status[row] = DECIDED
@@ -95,7 +95,7 @@ def _time_out(arena: Any, row: int) -> int:
 
 @inlined
 def _settle(arena: Any, row: int, tick: int, label: int, confidence: float) -> int:
-    """Note what the classifier says of a stream; return the class if that ends the episode."""
+    """Record the classifier's answer for a stream; return the class if it ends the episode."""
     status, streams, _ = _streams(arena)
     streams[row].tick = tick
     streams[row].confidence = confidence
@@ -109,7 +109,7 @@ def _settle(arena: Any, row: int, tick: int, label: int, confidence: float) -> i
 
 @inlined
 def _end(arena: Any, n_ended: int, sample: int, label: int) -> int:
-    """Note that a sample has ended an episode, if it has; return how many have."""
+    """Record the end of an episode, unless it continues; return how many have ended."""
     if label == GOING_ON:
         return n_ended
     ended = carray(pointer(arena.ended), n_ended + 1, ENDED)
@@ -120,9 +120,9 @@ def _end(arena: Any, n_ended: int, sample: int, label: int) -> int:
 
 @inlined
 def _place_block(arena: Any, rows: Integers, times: Array, samples: Array, start: int) -> tuple[int, int]:
-    """Place samples until a block is full or a stream comes again.
+    """Place samples until a block is full or a stream occurs again.
 
-    Return where that is, and how many samples move their streams on; these stand in the arena's room.
+    Return where that is, and how many samples advance their streams; these are copied to the arena.
     """
     status = _streams(arena)[0]
     ticks = carray(pointer(arena.ticks), BLOCK, np.int64)
@@ -150,7 +150,7 @@ def _place_block(arena: Any, rows: Integers, times: Array, samples: Array, start
 
 @inlined
 def _fetch_block(arena: Any, rows: Integers, start: int) -> None:
-    """Have the memory fetch what a block will touch, where no cache holds it all."""
+    """Prefetch what a block will touch, unless the cache holds everything."""
     width = 8 * arena.width
     if arena.n_rows * width < CACHED:
         return
@@ -163,7 +163,7 @@ def _fetch_block(arena: Any, rows: Integers, start: int) -> None:
 
 @inlined
 def _run_block(arena: Any, n_moving: int) -> None:
-    """Run the features' steps on the samples of a block that move their streams on."""
+    """Run the features' steps on the samples of a block that advance their streams."""
     run_block(
         carray(pointer(arena.table), arena.n_features, ENTRY),
         carray(pointer(arena.inputs), arena.n_inputs, np.int64),
@@ -182,7 +182,7 @@ def _run_block(arena: Any, n_moving: int) -> None:
 
 @inlined
 def _settle_block(arena: Any, rows: Integers, start: int, stop: int, n_ended: int) -> int:
-    """Classify the streams that a block has moved on, and end episodes; return how many the batch has ended."""
+    """Classify the streams that a block has advanced; return how many episodes the batch has ended."""
     ticks = carray(pointer(arena.ticks), BLOCK, np.int64)
     values = carray(pointer(arena.values), (BLOCK, arena.n_features), np.float64)
     branches = carray(pointer(arena.branches), arena.n_nodes, WAY)
@@ -205,7 +205,7 @@ def _settle_block(arena: Any, rows: Integers, start: int, stop: int, n_ended: in
 
 @inlined
 def _take(arena: Any, rows: Integers, times: Array, samples: Array) -> int:
-    """Take samples in order: run the steps, evaluate the tree, end episodes; return how many."""
+    """Take samples in order: run the steps, evaluate the tree; return how many episodes have ended."""
     _streams(arena)[2][SAMPLES] += len(rows)
     start = n_ended = 0
     while start < len(rows):
@@ -220,14 +220,14 @@ def _take(arena: Any, rows: Integers, times: Array, samples: Array) -> int:
 
 @njit(cache=True, nogil=True)
 def take(arenas: Any, rows: Integers, times: Array, samples: Array) -> int:
-    """Take samples; return how many episodes are ended, or -1 - i if row i is the first that holds no stream."""
+    """Take samples; return how many episodes have ended, or -1 - i if row i is the first that holds no stream."""
     unknown = first_unknown(arenas, rows)
     return int(-1 - unknown) if unknown >= 0 else int(_take(arenas[0], rows, times, samples))
 
 
 @njit(cache=True)
 def take_one(arenas: Any) -> int:
-    """Take the sample that the arena's letter brings; return how many episodes are ended."""
+    """Take the arena's single sample; return how many episodes have ended."""
     arena = arenas[0]
     row = carray(pointer(arena.single_sample), 1, np.int64)
     time = carray(pointer(arena.single_sample + 8), 1, np.float64)
@@ -237,7 +237,7 @@ def take_one(arenas: Any) -> int:
 
 @njit(cache=True, nogil=True)
 def place(arenas: Any, rows: Integers, times: Array, samples: Array) -> Integers:
-    """Do of `take` what comes before the steps, for samples of as many different streams; return their ticks."""
+    """Do the part of `take` before the steps, for samples of distinct streams; return their ticks."""
     arena = arenas[0]
     _streams(arena)[2][SAMPLES] += len(rows)
     ticks = np.empty(len(rows), dtype=np.int64)
@@ -248,7 +248,7 @@ def place(arenas: Any, rows: Integers, times: Array, samples: Array) -> Integers
 
 @njit(cache=True, nogil=True)
 def settle(arenas: Any, rows: Integers, ticks: Integers, probabilities: Array) -> int:
-    """Do of `take` what comes after the classifier: it has answered for the samples that move their streams on."""
+    """Do the part of `take` after the classifier, which has answered for samples that advance their streams."""
     arena = arenas[0]
     at = n_ended = 0
     for i in range(len(rows)):
@@ -264,7 +264,7 @@ def settle(arenas: Any, rows: Integers, ticks: Integers, probabilities: Array) -
 
 @njit(cache=True, nogil=True)
 def rows_in(status: Statuses, wanted: int) -> Integers:
-    """The rows, rising, whose status has its bit set in `wanted`."""
+    """Return the rows, ascending, whose status has its bit set in `wanted`."""
     found = np.empty(len(status), dtype=np.int64)
     n_found = 0
     for row in range(len(status)):
@@ -275,7 +275,7 @@ def rows_in(status: Statuses, wanted: int) -> Integers:
 
 @njit(cache=True, nogil=True)
 def overdue(arenas: Any, now: float) -> Integers:
-    """The rows of the open episodes whose time limit has passed; `earliest` becomes that of the others."""
+    """Return the rows of open episodes whose time limit has passed; update `earliest`."""
     arena = arenas[0]
     status, streams, _ = _streams(arena)
     limit = arena.limit * arena.period

@@ -1,8 +1,4 @@
-"""Many streams at once, each followed until it is decided: no clock, no threads, no input or output.
-
-The state of all streams stands in arrays, one row a stream. Driven by grid ticks, it is the same engine under a
-gateway, a replay of a file and a test.
-"""
+"""Follow many streams until each is decided: no clock, no threads, no input or output."""
 
 import struct
 from collections import Counter
@@ -20,6 +16,7 @@ from streamfs.base import container
 from streamfs.base.growable_array import append_rows, rows_to_reserve
 from streamfs.engine import _ticks
 from streamfs.engine._arena import COUNTERS, DECIDED, ENDED, FREE, OPEN, STREAM, WAITING, KernelArena
+from streamfs.engine.samples import as_samples, as_times, contiguous, split_into_turns
 from streamfs.engine.snapshot_checks import validate_snapshot
 from streamfs.engine.stream_registry import StreamRegistry
 from streamfs.procedure.procedure import Decision, Procedure
@@ -27,7 +24,7 @@ from streamfs.procedure.requested_channels import RequestedChannels
 
 KIND, VERSION = "snapshot", 4
 HELD = ("state", "streams", "status")
-"""Arrays that the kernels work on, a row a stream."""
+"""Arrays that the kernels work on, one row per stream."""
 
 Rows = npt.NDArray[np.int64]
 
@@ -45,10 +42,10 @@ class Engine:
     Notes
     -----
     An episode opens at the first sample with a value in every column. A sample belongs to the tick nearest to its
-    time, counted in periods from there; ticks may be missing, but time goes on: the time limit counts them. A
-    sample of a tick that has passed is late, one of the newest tick a duplicate. Of the streams that have left,
-    the names and the numbers of their episodes are kept, so that no two decisions bear one id; of those that left
-    longest ago, beyond ten thousand, only the highest number, from which any new stream then counts on.
+    time, counted in periods from the opening; missing ticks count towards the time limit. A sample of an earlier
+    tick is late, one of the newest tick a duplicate. The names and episode numbers of the last ten thousand
+    streams that left are kept, so that decision ids are unique; of those that left earlier only the highest number
+    is kept, and new streams count from there.
 
     Calls must not overlap: threads that share an engine need a lock around every one of them.
 
@@ -73,13 +70,13 @@ class Engine:
         self._program = Program(procedure.features, procedure.channels)
         self._registry = StreamRegistry()
         tree = procedure.classifier.flat_tree()
-        self._arena = KernelArena(self._program, tree, **_terms(procedure))
+        self._arena = KernelArena(self._program, tree, **_parameters(procedure))
         self._is_compiled = tree is not None and self._program.is_compiled
         self._requested = RequestedChannels.of(procedure.classifier, procedure.features)
         self._arena.hold(state=self._program.new_state(0), streams=np.empty(0, dtype=STREAM))
         self._arena.hold(status=np.empty(0, dtype=np.int8))
         self._spent = np.empty(0)
-        """Each-time costs of the features that were asked for, up to the last tick; empty where all always are."""
+        """Each-time costs of the requested features up to the last tick; empty if all are always requested."""
         self._record, single = self._arena.record, self._arena["single_sample"]
         self._single_sample, self._single_row = single.data, single[:1].view(np.int64)
         self._pack_sample = struct.Struct(f"qd{len(procedure.channels)}d").pack_into
@@ -89,68 +86,68 @@ class Engine:
 
     @property
     def counters(self) -> Counter[str]:
-        """What was counted.
+        """Counters by name.
 
-        ``samples`` taken; ``before_opening`` (incomplete samples of a stream whose episode has not begun),
-        ``late``, ``duplicate`` and ``after_decision`` samples, which change nothing; ``not_finite`` readings
-        (infinite, or beyond 1e100), taken as missing.
+        ``samples`` taken; ``before_opening`` (incomplete samples before the episode), ``late``, ``duplicate`` and
+        ``after_decision`` samples, which have no effect; ``not_finite`` readings (infinite, or beyond 1e100), taken as
+        missing.
         """
         return Counter(dict(zip(COUNTERS, self._arena["counters"].tolist(), strict=True)))
 
     @property
     def n_open(self) -> int:
-        """Streams that are being followed."""
+        """Number of open episodes."""
         return int(np.count_nonzero(self._status == OPEN))
 
     @property
     def n_streams(self) -> int:
-        """Streams that are known, decided ones among them."""
+        """Number of known streams, decided ones included."""
         return len(self._registry.row_of)
 
     @property
     def streams(self) -> tuple[str, ...]:
-        """Names of the streams that are known, decided ones among them."""
+        """Names of the known streams, decided ones included."""
         return tuple(self._registry.row_of)
 
     def row(self, stream: str) -> int:
-        """The row of a stream, which `push_rows` takes; a new one where the stream is new."""
+        """Return the row of a stream, for `push_rows`; a new stream gets a new row."""
         row = self._registry.row_of.get(stream)
         return self._new_row(stream) if row is None else row
 
     def rows(self, *statuses: int) -> Rows:
-        """Rows of the streams in any of these states, rising."""
+        """Return the rows of the streams in any of these states, ascending."""
         wanted = sum(1 << status for status in set(statuses))
         found: Rows = _ticks.rows_in(self._status[: len(self._registry.names)], wanted)
         return found
 
     def name(self, row: int) -> str:
-        """The stream in a row."""
+        """Return the stream in a row."""
         return self._registry.names[row]
 
     def status(self, stream: str) -> int:
-        """What the stream's row holds; FREE for an unknown stream."""
+        """Return the status of the stream's row; FREE for an unknown stream."""
         row = self._registry.row_of.get(stream)
         return FREE if row is None else int(self._status[row])
 
     def episode(self, stream: str) -> int:
-        """The number of a stream's newest episode."""
+        """Return the number of a stream's newest episode."""
         return int(self._streams["episode"][self._registry.row(stream)])
 
     def values(self, stream: str) -> Array:
-        """The features' newest values of a stream, shape (n_features,)."""
+        """Return a stream's newest feature values, shape (n_features,)."""
         return self._state[self._registry.row(stream), : len(self.procedure.features)].copy()
 
     @property
     def releases(self) -> bool:
-        """Whether streams may cease to ask for a channel before they are decided."""
+        """Whether streams may stop requesting a channel before they are decided."""
         return self._requested is not None
 
     def asked(self, rows: Rows) -> npt.NDArray[np.bool_]:
-        """Which channels streams ask for, shape (n_rows, n_channels).
+        """Return which channels streams request, shape (n_rows, n_channels).
 
-        All, unless the procedure's classifier is a `LazyNeighbors`: then from the first tick on those that the
-        newest values call for. Samples count as missing in the other channels, whether they come or not; none of
-        these is asked for again before the next episode. A decided stream tells what it asked for when it ended.
+        All, unless the procedure's classifier releases features: then, from the first tick, those that the newest
+        values call for. Samples count as missing in the other channels even if they arrive; a released channel is
+        not requested again before the next episode. A decided stream has the requests with which it ended.
         """
         asked = np.ones((len(rows), len(self.procedure.channels)), dtype=np.bool_)
         if self._requested is not None:
@@ -159,17 +156,17 @@ class Engine:
         return asked
 
     def decided_at(self, rows: Rows) -> Array:
-        """Event times, in seconds, of the last ticks of decided streams; NaN where an episode never opened."""
+        """Return the event times, in seconds, of decided streams' last ticks; NaN if an episode never opened."""
         ticks = self._streams["tick"][rows]
         return self._streams["start"][rows] + (ticks - 1) * self.procedure.period
 
     def is_decided(self, stream: str) -> bool:
-        """Whether the stream's episode has ended."""
+        """Return whether the stream's episode has ended."""
         row = self._registry.row_of.get(stream)
         return row is not None and bool(self._status[row] == DECIDED)
 
     def admit(self, stream: str) -> None:
-        """Make a stream known before its first sample; one that is known stays as it is."""
+        """Add a stream before its first sample; a known stream is left unchanged."""
         self.row(stream)
 
     def push(self, stream: str, time: float, sample: Sequence[float] | Array) -> Decision | None:
@@ -178,7 +175,7 @@ class Engine:
         Parameters
         ----------
         stream : str
-            Its name; a new name is a new stream.
+            Its name; a new name adds a stream.
         time : float
             Event time, seconds.
         sample : sequence of float, or ndarray of shape (n_channels,)
@@ -187,14 +184,14 @@ class Engine:
         Returns
         -------
         Decision or None
-            Where this sample ends the episode.
+            The decision, if this sample ends the episode.
 
         Raises
         ------
         TypeError
-            If the stream is not a text.
+            If the stream is not a string.
         ValueError
-            If the sample is not one number a channel, or as `push_batch`.
+            If the sample is not one number per channel, or as `push_batch`.
         """
         row = self._registry.row_of.get(stream)
         if row is None or not self._is_compiled or not isfinite(time):
@@ -213,7 +210,7 @@ class Engine:
         Parameters
         ----------
         streams : sequence of str
-            The stream of each sample; one may come several times.
+            The stream of each sample; one may occur several times.
         times : array_like of shape (n_samples,)
             Event times, seconds.
         samples : array_like of shape (n_samples, n_channels)
@@ -228,25 +225,21 @@ class Engine:
         ------
         ValueError
             If shapes do not fit, or a time is not finite; nothing is taken then. Also if a plain Python feature
-            fails, or a classifier's answer does not fit: where a stream comes several times, its samples before
+            fails, or a classifier's answer does not fit: if a stream occurs several times, its earlier samples
             are taken and their decisions lost.
         """
-        times = _plain(np.asarray(times, dtype=np.float64))
-        samples = self._checked(len(streams), samples)
-        if times.shape != (len(streams),):
-            raise ValueError(f"times have shape {times.shape}, expected {(len(streams),)}")
-        if not np.isfinite(times).all():
-            wrong = int(np.argmin(np.isfinite(times)))
-            raise ValueError(f"time of a sample of stream {streams[wrong]!r} is {times[wrong]}")
+        times = np.asarray(times, dtype=np.float64)
+        samples = as_samples(self.procedure, len(streams), samples)
+        times = as_times(times, len(streams), lambda i: f"stream {streams[i]!r}")
         return self._take(self._rows(streams), times, samples)
 
     def push_rows(self, rows: Rows, times: npt.ArrayLike, samples: npt.ArrayLike) -> list[Decision]:
-        """Take samples of streams by their rows: what `push_batch` does, for those who hold these.
+        """Take samples of streams by their rows, otherwise as `push_batch`.
 
         Parameters
         ----------
         rows : ndarray of int64, shape (n_samples,)
-            As `row` has given them; one may come several times.
+            As returned by `row`; one may occur several times.
         times : float or array_like of shape (n_samples,)
             Event times, seconds; one number for all samples at that time.
         samples : array_like of shape (n_samples, n_channels)
@@ -267,17 +260,13 @@ class Engine:
         rows = np.asarray(rows)
         if rows.size and rows.dtype.kind not in "iu":
             raise TypeError(f"rows are of {rows.dtype}, expected whole numbers")
-        rows = _plain(rows.astype(np.int64, copy=False))
+        rows = contiguous(rows.astype(np.int64, copy=False))
         if rows.ndim != 1:
             raise ValueError(f"rows have shape {rows.shape}, expected one dimension")
-        samples = self._checked(len(rows), samples)
+        samples = as_samples(self.procedure, len(rows), samples)
         times = np.asarray(times, dtype=np.float64)
-        times = _plain(times) if times.ndim else np.full(len(rows), times)
-        if times.shape != rows.shape:
-            raise ValueError(f"times have shape {times.shape}, expected {rows.shape}")
-        if not np.isfinite(times).all():
-            wrong = int(np.argmin(np.isfinite(times)))
-            raise ValueError(f"time of a sample of row {rows[wrong]} is {times[wrong]}")
+        times = times if times.ndim else np.full(len(rows), times)
+        times = as_times(times, len(rows), lambda i: f"row {rows[i]}")
         return self._take(rows, times, samples)
 
     def expire(self, now: float) -> list[Decision]:
@@ -286,7 +275,7 @@ class Engine:
         Parameters
         ----------
         now : float
-            Event time up to which all samples have come (the watermark), seconds.
+            Event time up to which all samples have arrived (the watermark), seconds.
         """
         rows = _ticks.overdue(self._record, float(now))
         self._charge(rows, self.procedure.time_limit)
@@ -295,7 +284,7 @@ class Engine:
         return [self._decision(row, None, "timeout") for row in rows.tolist()]
 
     def close(self, stream: str) -> Decision | None:
-        """Forget a stream that has left; if it was not decided, that is its decision.
+        """Remove a stream that has left; if it was undecided, return a decision without a label.
 
         Raises
         ------
@@ -309,7 +298,7 @@ class Engine:
         return decision
 
     def release(self, stream: str) -> int:
-        """Let go of a stream without a decision, for another engine to `adopt`; return the number of its episode.
+        """Remove a stream without a decision, for another engine to `adopt`; return its episode number.
 
         Raises
         ------
@@ -321,7 +310,7 @@ class Engine:
         return int(self._streams["episode"][row])
 
     def remember(self, stream: str, episode: int) -> None:
-        """Let a stream that has left count on from an episode, should it come again."""
+        """Keep the episode number of a stream that has left, to count on from if it returns."""
         self._registry.remember(stream, episode)
 
     def adopt(self, stream: str, episode: int, *, decided_at: float | None = None) -> int:
@@ -334,17 +323,17 @@ class Engine:
         episode : int
             The number of its episode there.
         decided_at : float, optional
-            Event time, in seconds, at which that episode was decided; None where it has not begun.
+            Event time, in seconds, at which that episode was decided; None if it has not begun.
         """
         row = self.row(stream)
         self._streams["episode"][row] = episode
         if decided_at is not None:
             self._status[row] = DECIDED
-            self._streams["start"][row], self._streams["tick"][row] = decided_at, 1  # what the method tells
+            self._streams["start"][row], self._streams["tick"][row] = decided_at, 1  # for `decided_at`
         return row
 
     def inherit(self, other: "Engine") -> None:
-        """Count on from the episodes of the streams that have left another engine."""
+        """Take over the episode numbers of streams that have left another engine."""
         self._registry.inherit(other._registry)  # noqa: SLF001 - another of this class
 
     def reopen(self, stream: str) -> None:
@@ -361,11 +350,11 @@ class Engine:
         self._reset(row, int(self._streams["episode"][row]) + 1)
 
     def snapshot(self) -> bytes:
-        """Everything that the engine knows of its streams; `restore` goes on from it bit for bit."""
+        """Pack the state of all streams; `restore` continues from it bit for bit."""
         return container.pack(KIND, VERSION, *self.to_state())
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """Copy what `snapshot` packs: a header of what JSON can hold, and arrays."""
+        """Copy what `snapshot` packs: a JSON header, and arrays."""
         used = len(self._registry.names)
         header = {
             "procedure": self.procedure.digest,
@@ -378,7 +367,7 @@ class Engine:
 
     @classmethod
     def restore(cls, procedure: Procedure, snapshot: bytes) -> Self:
-        """Go on from a snapshot.
+        """Return an engine that continues from a snapshot.
 
         Raises
         ------
@@ -387,7 +376,7 @@ class Engine:
 
         Notes
         -----
-        What the features keep in their own state cannot be checked: as far as that, a snapshot is trusted.
+        The features' own state cannot be validated: so far a snapshot is trusted.
         """
         header, arrays, _ = container.unpack(snapshot, KIND, VERSION, "the snapshot")
         return cls.from_state(procedure, header, arrays)
@@ -396,7 +385,7 @@ class Engine:
     def from_state(
         cls, procedure: Procedure, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
     ) -> Self:
-        """Go on from what `to_state` has copied, and copy it again; as `restore`."""
+        """Return an engine that continues from copies of what `to_state` returned; otherwise as `restore`."""
         engine = cls(procedure)
         validate_snapshot(header, arrays, procedure, engine._program.state_size)
         engine._registry = StreamRegistry.from_state(header)
@@ -422,11 +411,11 @@ class Engine:
         return self._arena["status"]
 
     def _newest(self, rows: Rows) -> Array:
-        """The features' newest values of streams, shape (n_rows, n_features): a copy."""
+        """Return a copy of streams' newest feature values, shape (n_rows, n_features)."""
         return self._state[rows, : len(self.procedure.features)]
 
     def _push_slowly(self, stream: str, time: float, sample: Sequence[float] | Array) -> Decision | None:
-        """Take one sample where the stream is new, or the compiled pass does not suffice."""
+        """Take one sample of a new stream, or of a procedure that is not compiled."""
         try:  # so that the same samples are refused
             self._pack_sample(self._single_sample, 0, 0, 0.0, *np.asarray(sample).tolist())
         except (struct.error, TypeError) as error:
@@ -438,8 +427,8 @@ class Engine:
         return ValueError(f"sample is {sample!r}, expected numbers of {self.procedure.channels}")
 
     def _take(self, rows: Rows, times: Array, samples: Array) -> list[Decision]:
-        """Take samples that have been checked, except for their rows."""
-        self._make_room(len(rows))
+        """Take validated samples, their rows not yet validated."""
+        self._reserve_ends(len(rows))
         if not self._is_compiled:
             return self._take_in_turns(rows, times, samples)
         n_ended = _ticks.take(self._record, rows, times, samples)
@@ -450,7 +439,7 @@ class Engine:
         return self._ended(n_ended, rows)
 
     def _ended(self, n_ended: int, rows: Rows) -> list[Decision]:
-        """Decisions of the episodes that the newest samples have ended."""
+        """Return the decisions of the episodes that the newest samples have ended."""
         ended = self._arena["ended"][:n_ended]
         decisions = []
         for row, label in zip(rows[ended["sample"]].tolist(), ended["label"].tolist(), strict=True):
@@ -461,19 +450,19 @@ class Engine:
         return decisions
 
     def _take_in_turns(self, rows: Rows, times: Array, samples: Array) -> list[Decision]:
-        """Take samples where a plain Python feature or another classifier than a tree has its say."""
+        """Take samples if a feature or the classifier has no compiled form."""
         unknown = _ticks.first_unknown(self._record, rows)
         if unknown >= 0:
             raise ValueError(f"row is {rows[unknown]}, expected one that holds a stream")
         decisions: list[tuple[int, Decision]] = []
-        for turn in _turns(rows):
+        for turn in split_into_turns(rows):
             of_turn = self._take_turn(rows[turn], times[turn], samples[turn])
             decisions += zip(turn[self._arena["ended"]["sample"][: len(of_turn)]].tolist(), of_turn, strict=True)
         decisions.sort(key=itemgetter(0))
         return [decision for _, decision in decisions]
 
     def _take_turn(self, rows: Rows, times: Array, samples: Array) -> list[Decision]:
-        """Take samples of as many different streams."""
+        """Take samples of distinct streams."""
         ticks = _ticks.place(self._record, rows, times, samples)
         moving = np.flatnonzero(ticks > 0)
         probabilities = np.empty((0, len(self.procedure.classes)))
@@ -489,24 +478,24 @@ class Engine:
         return self._ended(_ticks.settle(self._record, rows, ticks, probabilities), rows)
 
     def _shown(self, rows: Rows, samples: Array) -> Array:
-        """Samples as streams see them that may have ceased to ask for a channel."""
+        """Return samples with NaN in the channels that streams no longer request."""
         return samples if self._requested is None else self._requested.shown(samples, self._newest(rows))
 
     def _charge(self, rows: Rows, ticks: Rows | int) -> None:
-        """Charge streams with what they have asked for since their last ticks, up to these."""
+        """Charge streams for what they requested since their last ticks, up to these."""
         if self._requested is not None:
             elapsed = ticks - self._streams["tick"][rows]
             self._spent[rows] += elapsed * self._requested.rates(self._newest(rows), self.procedure.costs.each)
 
     def _cost(self, row: int, tick: int) -> float:
-        """Equation 1; of the features that the classifier has asked for, where that is its affair."""
+        """Return the cost by equation 1, of requested features only if the classifier releases some."""
         if self._requested is None:
             return self.procedure.cost(tick)
         return self.procedure.costs.a * float(self._spent[row]) + self.procedure.cost(0)
 
     def _answer(self, values: Array) -> Array:
-        """What the classifier says of rows of features."""
-        answer = _plain(np.asarray(self.procedure.classifier.probabilities(values), dtype=np.float64))
+        """Return the classifier's probabilities for rows of features."""
+        answer = contiguous(np.asarray(self.procedure.classifier.probabilities(values), dtype=np.float64))
         expected = len(values), len(self.procedure.classes)
         if answer.shape != expected:
             raise ValueError(f"the classifier's answer has shape {answer.shape}, expected {expected}")
@@ -525,19 +514,8 @@ class Engine:
             time=start + (tick - 1) * self.procedure.period,
         )
 
-    def _checked(self, n_samples: int, samples: npt.ArrayLike) -> Array:
-        """Samples as the kernels read them."""
-        samples = _plain(np.asarray(samples, dtype=np.float64))
-        shape = (n_samples, len(self.procedure.channels))
-        if samples.shape != shape:
-            if not samples.size == 0 == shape[0] * shape[1]:
-                channels = self.procedure.channels
-                raise ValueError(f"samples have shape {samples.shape}, expected {shape}: {channels}")
-            samples = samples.reshape(shape)
-        return samples
-
     def _rows(self, streams: Sequence[str]) -> Rows:
-        """The rows of streams, new ones where they are new."""
+        """Return the rows of streams; new streams get new rows."""
         try:
             return self._registry.rows(streams)
         except KeyError:
@@ -552,7 +530,7 @@ class Engine:
             raise TypeError(f"stream is {stream!r}, expected its name as text")
         stream = str(stream)  # a name of numpy's own kind is no JSON
         row = self._registry.next_row
-        self._grow(row + 1)
+        self._reserve_rows(row + 1)
         self._reset(row, self._registry.last_episode(stream) + 1)
         return self._registry.add(stream)
 
@@ -563,11 +541,10 @@ class Engine:
             self._spent[row] = 0.0
         self._status[row] = WAITING
 
-    def _grow(self, n_rows: int) -> None:
-        """Make room for so many rows, and for some more.
+    def _reserve_rows(self, n_rows: int) -> None:
+        """Reserve at least `n_rows` rows.
 
-        Each array is held as soon as it has grown: should the memory not suffice for the next one, the kernels
-        still know where all are.
+        Each array is held as soon as it has grown: the arena stays valid if memory does not suffice for the next.
         """
         capacity = len(self._status)
         if n_rows > capacity:
@@ -581,33 +558,17 @@ class Engine:
             self._arena.hold(status=append_rows(self._status, np.full(n_rows - capacity, FREE, dtype=np.int8)))
             self._arena.record["n_rows"] = n_rows
 
-    def _make_room(self, n_samples: int) -> None:
-        """Make room for the episodes that so many samples may end."""
+    def _reserve_ends(self, n_samples: int) -> None:
+        """Reserve space for the episodes that `n_samples` samples may end."""
         if n_samples > len(self._arena["ended"]):
             self._arena.hold(ended=np.zeros(n_samples, dtype=ENDED))
 
 
-def _terms(procedure: Procedure) -> dict[str, float]:
-    """What the kernels ask of a procedure."""
+def _parameters(procedure: Procedure) -> dict[str, float]:
+    """Return what the kernels need of a procedure."""
     return {
         "period": procedure.period,
         "limit": procedure.time_limit,
         "confidence": procedure.confidence,
         "earliest": np.inf,
     }
-
-
-def _plain(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An array of the one form for which the kernels are compiled: without gaps, and free to be written to."""
-    return array if array.flags.c_contiguous and array.flags.writeable else array.copy(order="C")
-
-
-def _turns(rows: Rows) -> list[npt.NDArray[np.intp]]:
-    """Split a batch so that no stream comes twice in a turn, and each stream's samples keep their order."""
-    order = np.argsort(rows, kind="stable")
-    ordered = rows[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(rows) else np.zeros(0, np.intp)
-    if len(starts) == len(rows):
-        return [np.arange(len(rows))]
-    turn = np.arange(len(rows)) - np.repeat(starts, np.diff(np.r_[starts, len(rows)]))
-    return [np.sort(order[turn == k]) for k in range(turn.max() + 1)]

@@ -1,4 +1,4 @@
-"""What an engine has frozen, looked over: nothing that could lead its kernels astray is let through."""
+"""Validate an engine snapshot before its arrays reach compiled kernels."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,16 +16,16 @@ ARRAYS = {
     "status": np.dtype(np.int8),
     "spent": np.dtype(np.float64),
 }
-"""The arrays that are frozen, one row a stream."""
+"""The arrays of a snapshot, one row per stream."""
 
 LARGEST = 2**53
-"""The largest number of ticks, of episodes and of samples."""
+"""Most ticks, episodes and samples."""
 
 
 def validate_snapshot(
     header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], procedure: Procedure, state_size: int
 ) -> None:
-    """Refuse what no engine of a procedure has frozen; a row of the features' state has so many floats.
+    """Refuse a snapshot of another procedure, or that no engine took; rows have `state_size` floats of features.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def _check_procedure(header: Mapping[str, Any], procedure: Procedure) -> None:
 
 
 def _check_lists(header: Mapping[str, Any]) -> None:
-    """Names are texts, and whatever is counted is a whole number."""
+    """Check that names are strings and counts whole numbers."""
     for name, kind in (("names", list), ("free", list), ("left", dict), ("counters", dict)):
         if not isinstance(header[name], kind):
             raise ModelError(f"the snapshot's {name} are {header[name]!r}, expected a {kind.__name__}")
@@ -76,7 +76,7 @@ def _check_arrays(arrays: Mapping[str, npt.NDArray[Any]], n_rows: int, state_siz
 
 
 def _check_streams(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Each row is in a state in which a kernel leaves it; those without a stream are free, others bear a name."""
+    """Check that each row is as a kernel leaves it: free, or with a stream of a name of its own."""
     status, streams, free = arrays["status"], arrays["streams"], header["free"]
     for row in np.flatnonzero((status < FREE) | (status > DECIDED)):
         raise ModelError(f"the snapshot's status of row {row} is {status[row]}, expected {FREE} to {DECIDED}")

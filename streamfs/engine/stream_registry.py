@@ -1,4 +1,4 @@
-"""Who stands in which row, and the number that the episodes of each stream have come to."""
+"""The streams of an engine by name and by row, and the numbers of their episodes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 MAX_LEFT = 10_000
-"""Streams that have left whose episodes are remembered, each by its name."""
+"""Streams that have left whose episode numbers are kept by name."""
 
 
 class StreamRegistry:
@@ -18,7 +18,7 @@ class StreamRegistry:
     row_of : dict from str to int
         Row of each stream.
     names : list of str
-        Stream of each row; empty where there is none.
+        Stream of each row; empty for a free row.
 
     Examples
     --------
@@ -36,33 +36,33 @@ class StreamRegistry:
 
     @property
     def next_row(self) -> int:
-        """The row of the next new stream."""
+        """Row of the next new stream."""
         return self._free[-1] if self._free else len(self.names)
 
     def row(self, stream: str) -> int:
-        """The row of a stream.
+        """Return the row of a stream.
 
         Raises
         ------
         ValueError
-            If it has none.
+            If it is not known.
         """
         if stream not in self.row_of:
             raise ValueError(f"stream {stream!r} is not known")
         return self.row_of[stream]
 
     def rows(self, streams: Sequence[str]) -> npt.NDArray[np.int64]:
-        """The rows of streams.
+        """Return the rows of streams.
 
         Raises
         ------
         KeyError
-            If one of them has none.
+            If one of them is not known.
         """
         return np.fromiter(map(self.row_of.__getitem__, streams), dtype=np.int64, count=len(streams))
 
     def add(self, stream: str) -> int:
-        """Put a new stream into the next row, and return that."""
+        """Add a new stream, and return its row."""
         row = self.next_row
         if row < len(self.names):
             self.names[self._free.pop()] = stream
@@ -73,12 +73,12 @@ class StreamRegistry:
         return row
 
     def remove(self, stream: str) -> int:
-        """Take a stream out of its row, and return that.
+        """Remove a stream, and return its row, now free.
 
         Raises
         ------
         ValueError
-            If it has none.
+            If it is not known.
         """
         row = self.row(stream)
         self.names[row] = ""
@@ -87,22 +87,22 @@ class StreamRegistry:
         return row
 
     def last_episode(self, stream: str) -> int:
-        """The number from which a new stream's episodes count on: no two shall ever be alike."""
+        """Return the number from which a new stream's episodes count on, so that none occurs twice."""
         return self._left.get(stream, self._floor)
 
     def remember(self, stream: str, episode: int) -> None:
-        """Let a stream that has left count on from an episode, should it come again."""
+        """Keep the episode number of a stream that has left, to count on from if it returns."""
         self._left[stream] = episode
         if len(self._left) > MAX_LEFT:
             self._floor = max(self._floor, self._left.pop(next(iter(self._left))))
 
     def inherit(self, other: "StreamRegistry") -> None:
-        """Count on from the episodes of the streams that have left another registry."""
+        """Take over the episode numbers of streams that have left another registry."""
         self._left = {**other._left, **self._left}  # noqa: SLF001 - another of this class
         self._floor = max(self._floor, other._floor)  # noqa: SLF001
 
     def to_state(self) -> dict[str, Any]:
-        """Copy it, as JSON can hold it."""
+        """Return a copy as JSON."""
         return {
             "names": self.names.copy(),
             "free": self._free.copy(),
@@ -112,7 +112,7 @@ class StreamRegistry:
 
     @classmethod
     def from_state(cls, header: Mapping[str, Any]) -> Self:
-        """Go on from what `to_state` has copied, and copy it again."""
+        """Return a registry from a copy of what `to_state` returned."""
         registry = cls()
         registry.names, registry._free = list(header["names"]), list(header["free"])
         free = set(registry._free)

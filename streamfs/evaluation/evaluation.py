@@ -1,4 +1,4 @@
-"""How a procedure does on labelled streams: completeness, accuracy and cost, as the paper defines them."""
+"""Completeness, accuracy and cost of a procedure on labelled streams, as the paper defines them."""
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,16 +17,16 @@ from streamfs.procedure.procedure import Decision, Procedure
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The decisions of a procedure on labelled streams, and what they are worth.
+    """The decisions of a procedure on labelled streams, and their quality.
 
     Parameters
     ----------
     decisions : tuple of Decision
-        One a stream, in the streams' order.
+        One per stream, in the streams' order.
     labels : ndarray of shape (n_streams,)
         The true classes.
     confidence : float
-        The threshold that was used.
+        The threshold.
     offered_cost : float
         Mean cost over the features that were offered to the classifier (equation 1).
     """
@@ -38,27 +38,27 @@ class Evaluation:
 
     @property
     def completeness(self) -> float:
-        """Share of the streams that were given a label; NaN without streams."""
+        """Share of the streams that were labelled; NaN without streams."""
         return _mean([d.label is not None for d in self.decisions])
 
     @property
     def accuracy(self) -> float:
-        """Share of the labelled streams whose label is right; NaN where none was labelled."""
+        """Share of the labelled streams whose label is right; NaN if none was labelled."""
         pairs = zip(self.decisions, self.labels, strict=True)
         return _mean([d.label == truth for d, truth in pairs if d.label is not None])
 
     @property
     def cost(self) -> float:
-        """Mean classification cost of all streams, timed-out ones included (equation 1)."""
+        """Mean classification cost of all streams, including those without a label (equation 1)."""
         return _mean([d.cost for d in self.decisions])
 
     @property
     def ticks(self) -> float:
-        """Mean number of ticks spent."""
+        """Mean number of ticks."""
         return _mean([d.tick for d in self.decisions])
 
     def summary(self) -> dict[str, Any]:
-        """The figures by name."""
+        """Return the figures by name."""
         return {
             "confidence": self.confidence,
             "streams": len(self.decisions),
@@ -76,16 +76,16 @@ def evaluate(procedure: Procedure, streams: StreamSet) -> Evaluation:
     Parameters
     ----------
     procedure : Procedure
-        What to run.
+        The procedure.
     streams : StreamSet
         Recorded streams with the columns of the procedure's channels.
 
     Raises
     ------
     DataError
-        If a column is missing, the period is another, or a label is none of the procedure's classes.
+        If a column is missing, the period differs, or a label is not one of the procedure's classes.
     TypeError
-        If one of them is something else, such as the path of a file.
+        If an argument is something else, such as the path of a file.
     """
     _require_procedure(procedure)
     require_streams(streams)
@@ -97,12 +97,12 @@ def evaluate(procedure: Procedure, streams: StreamSet) -> Evaluation:
 
 
 def replay(procedure: Procedure, streams: StreamSet, start: float = 0.0) -> Iterator[Decision]:
-    """Push recorded streams through an engine, and yield each decision as it is made.
+    """Push recorded streams through an engine, yielding each decision when it is made.
 
     Parameters
     ----------
     procedure : Procedure
-        What to run.
+        The procedure.
     streams : StreamSet
         Recorded streams; a stream that ends undecided is closed.
     start : float
@@ -111,9 +111,9 @@ def replay(procedure: Procedure, streams: StreamSet, start: float = 0.0) -> Iter
     Raises
     ------
     DataError
-        If a column is missing, or the period is another.
+        If a column is missing, or the period differs.
     TypeError
-        If one of them is something else, such as the path of a file.
+        If an argument is something else, such as the path of a file.
     """
     _require_procedure(procedure)
     require_streams(streams)
@@ -153,7 +153,7 @@ def sweep(
 
 
 def write_csv(rows: Sequence[Mapping[str, Any]], path: str | Path) -> None:
-    """Write figures, a line each, under the names of the first; one that is not known (NaN) is an empty cell."""
+    """Write rows as CSV, with the columns of the first; NaN is an empty cell."""
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()

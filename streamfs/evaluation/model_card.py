@@ -1,4 +1,4 @@
-"""The model card: what a deployer should know of a procedure, kept in its model file, and read from there."""
+"""The model card: what to know about a procedure before deploying it, kept in its model file."""
 
 from collections.abc import Mapping
 
@@ -37,33 +37,33 @@ def build_card(
     message_bytes: float = MESSAGE_BYTES,
     prices: Mapping[str, float] | None = None,
 ) -> Card:
-    """Gather what only training knows: the data, the radio, and the messages of an episode.
+    """Collect what only training knows: the data, the radio, and the messages per episode.
 
     Parameters
     ----------
     procedure : Procedure
-        What was learnt.
+        The trained procedure.
     streams : StreamSet
-        What it was learnt from.
+        What it was trained on.
     radio : Profile
-        What a message costs.
+        Cost of a message.
     measured_on : StreamSet, optional
-        Streams that were kept apart, on which messages are counted; by default those learnt from, on which
-        decisions come somewhat sooner than on new ones.
+        Held-out streams on which messages are counted; by default those of training, where decisions are somewhat
+        earlier than on new streams.
     message_bytes : float
         Payload of a message.
     prices : mapping of str to float, optional
-        Factor by which a message of a quantity is dearer; 1 where none is named.
+        Factor on the cost of a message by quantity; 1 by default.
 
     Returns
     -------
     dict
-        Plain JSON: what training puts under ``card`` in a procedure's `about`.
+        JSON: what training stores under ``card`` in a procedure's `about`.
 
     Raises
     ------
     DataError
-        If there is no stream with a tick, a column is missing, or the period is another.
+        If no stream has a tick, a column is missing, or the period differs.
 
     Examples
     --------
@@ -95,21 +95,21 @@ def build_card(
 
 
 def facts(procedure: Procedure, radio: Profile | None = None, duty: Duty | None = None) -> Facts:
-    """Put together all that a card says.
+    """Return all facts of a card.
 
     Parameters
     ----------
     procedure : Procedure
-        Whose card it is.
+        The procedure.
     radio : Profile, optional
         Of the nodes; by default the one that the procedure was trained for.
     duty : Duty, optional
-        How often streams are decided, and what a node's battery holds; by default as `Duty` says.
+        How often streams are decided, and a node's battery; by default `Duty()`.
 
     Returns
     -------
     dict
-        What is not known, since the procedure was trained without a card or a promise, is None.
+        What is not known, because the procedure was trained without a card or a promise, is None.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def facts(procedure: Procedure, radio: Profile | None = None, duty: Duty | None 
 
 
 def markdown(procedure: Procedure, radio: Profile | None = None, duty: Duty | None = None) -> str:
-    """Write a procedure's card as Markdown; the parameters are those of `facts`.
+    """Return a procedure's card as Markdown; parameters are those of `facts`.
 
     Raises
     ------

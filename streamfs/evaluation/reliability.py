@@ -1,4 +1,4 @@
-"""Whether confidence means what it says: how often a procedure is right, by how sure it is."""
+"""Reliability: the share of right answers by confidence."""
 
 from typing import NamedTuple
 
@@ -17,16 +17,16 @@ N_BINS = 10
 
 
 class Bin(NamedTuple):
-    """Moments at which a classifier was about equally sure.
+    """Ticks of about equal confidence.
 
     Parameters
     ----------
     confidence : float
-        Mean of what it said.
+        Mean confidence.
     right : float
-        Share in which it was right.
+        Share of right answers.
     weight : float
-        Streams that this counts for.
+        Weight in streams.
     """
 
     confidence: float
@@ -35,17 +35,17 @@ class Bin(NamedTuple):
 
 
 class Reliability(NamedTuple):
-    """How often a classifier was right, by how sure it was; every stream counts 1.
+    """The share of a classifier's right answers by confidence; every stream has weight 1.
 
     Parameters
     ----------
     is_calibrated : bool
         Whether the confidence is the calibrated one.
     is_record : bool
-        Whether only the ticks count at which a stream was surer than ever before: those at which it may be
+        Whether only ticks are counted at which a stream's confidence exceeded all earlier ones, so that it may be
         decided.
     bins : tuple of Bin
-        The least sure first.
+        In ascending order of confidence.
     """
 
     is_calibrated: bool
@@ -54,41 +54,41 @@ class Reliability(NamedTuple):
 
     @property
     def error(self) -> float:
-        """Mean distance of what was said from how often it was right."""
+        """Mean distance of confidence from the share of right answers (expected calibration error)."""
         weights = [each.weight for each in self.bins]
         gaps = [abs(each.confidence - each.right) for each in self.bins]
         return float(np.average(gaps, weights=weights)) if self.bins else 0.0
 
 
 def reliability(procedure: Procedure, streams: StreamSet, n_bins: int = N_BINS) -> tuple[Reliability, ...]:
-    """Say how often a procedure is right, by how sure it is, on streams that it was not learnt from.
+    """Measure how often a procedure is right by confidence, on streams that it was not trained on.
 
     Parameters
     ----------
     procedure : Procedure
-        What is to be judged.
+        What to measure.
     streams : StreamSet
-        Labelled streams on the procedure's grid.
+        Labelled streams with the procedure's period.
     n_bins : int
-        Bins at most, of about equal weight.
+        Most bins, of about equal weight.
 
     Returns
     -------
     tuple of Reliability
-        Of all ticks, and of the ticks at which a stream was surer than ever before; of a calibrated classifier
-        these are the last two, and before them those of the confidence as it was before.
+        Of all ticks, and of the ticks at which a stream's confidence exceeded all earlier ones; for a calibrated
+        classifier, preceded by the same without its calibration.
 
     Raises
     ------
     DataError
-        If the procedure's period is another, or a column is missing.
+        If the period differs, or a column is missing.
     ValueError
-        If there is no bin.
+        If `n_bins` is below 1.
 
     Notes
     -----
-    Ticks at which a stream is surer than ever before are the lucky ones, so that a confidence that is right at all
-    ticks together says too much at these. Decisions are made at these alone.
+    Ticks at which confidence exceeds all earlier ones are the lucky ones, and decisions are made at these alone: a
+    confidence that is reliable over all ticks is too high at these.
 
     References
     ----------
@@ -121,18 +121,18 @@ def reliability(procedure: Procedure, streams: StreamSet, n_bins: int = N_BINS) 
 
 
 def binned(confidence: Array, is_right: Flags, weights: Array, n_bins: int = N_BINS) -> tuple[Bin, ...]:
-    """Put moments that are about equally sure together, in bins of about equal weight.
+    """Group ticks of about equal confidence in bins of about equal weight.
 
     Parameters
     ----------
     confidence : ndarray of shape (n,)
-        What was said; equal ones are never apart.
+        Equal ones share a bin.
     is_right : ndarray of bool of shape (n,)
-        Whether it was so.
+        Whether the answer was right.
     weights : ndarray of shape (n,)
         More than 0.
     n_bins : int
-        Bins at most.
+        Most bins.
 
     Examples
     --------
@@ -155,18 +155,18 @@ def binned(confidence: Array, is_right: Flags, weights: Array, n_bins: int = N_B
 
 
 def _scales(classifier: Classifier) -> list[tuple[bool, Classifier]]:
-    """A calibrated classifier without its calibration and with it; another as it is."""
+    """Return a calibrated classifier without its calibration and with it; another as it is."""
     plain = classifier.uncalibrated()
     return [(False, plain)] if plain is classifier else [(False, plain), (True, classifier)]
 
 
 def _bins(confidence: Array, is_right: Flags, counted: Flags, n_bins: int) -> tuple[Bin, ...]:
-    """Bins of the ticks that count; those of a stream count 1 together."""
+    """Return the bins of the counted ticks; those of a stream have a total weight of 1."""
     stream, tick = np.nonzero(counted)
     weights = 1.0 / np.bincount(stream, minlength=len(counted))[stream]
     return binned(confidence[stream, tick], is_right[stream, tick], weights, n_bins)
 
 
 def _ticks(trajectories: Trajectories) -> Flags:
-    """Whether a stream has a tick."""
+    """Return whether each stream has each tick."""
     return np.asarray(np.arange(trajectories.confidence.shape[1]) < trajectories.ticks[:, np.newaxis])

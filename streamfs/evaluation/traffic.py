@@ -1,4 +1,4 @@
-"""What the nodes of a stream send until its decision, measured on recorded streams."""
+"""Messages that a stream's nodes send until its decision, measured on recorded streams."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ from streamfs.procedure.procedure import Procedure
 
 @dataclass(frozen=True)
 class Traffic:
-    """Mean messages of an episode, from a stream's first tick to its decision.
+    """Mean messages per episode, from a stream's first tick to its decision.
 
     Parameters
     ----------
     channels : dict of str to float
-        Messages of each channel that the procedure reads, for as long as it is asked for.
+        Messages of each channel that the procedure reads, while it is requested.
     columns : dict of str to float
-        Messages of each recorded column as a channel, were it sent at every tick until the same decision.
+        Messages of each recorded column, if it were sent at every tick until the same decision.
     ticks : float
         Ticks from the stream's first one to its decision.
     """
@@ -36,39 +36,34 @@ class Traffic:
 
 
 def measure_traffic(procedure: Procedure, streams: StreamSet) -> Traffic:
-    """Run a procedure over recorded streams, and count the messages until each is decided or ends.
+    """Count the messages of recorded streams until a procedure decides them or they end.
 
     Parameters
     ----------
     procedure : Procedure
-        Which channels are read, and when a stream is decided.
+        The procedure.
     streams : StreamSet
         Recorded streams with the columns of the procedure's channels.
 
     Raises
     ------
     DataError
-        If there is no stream with a tick, a column is missing, or the period is another.
+        If no stream has a tick, a column is missing, or the period differs.
 
     Notes
     -----
-    Messages before the episode opens count too: a channel may have to wait for another's first value. A stream
-    whose episode never opens sends to its end.
+    Messages before the episode opens are counted: a channel may have to wait for another's first value. A stream
+    whose episode never opens sends until it ends.
     """
     return measure_traffics(procedure, streams, [procedure.confidence])[0]
 
 
 def measure_traffics(procedure: Procedure, streams: StreamSet, thresholds: Sequence[float]) -> list[Traffic]:
-    """Count the messages as `measure_traffic` does, were each of these the procedure's confidence threshold.
-
-    Notes
-    -----
-    The streams are classified once, whatever the number of thresholds.
-    """
+    """Count messages as `measure_traffic` does, at each threshold; streams are classified once for all."""
     require_period(procedure, streams)
     require_columns(procedure, streams)
     if not streams.lengths.any():
-        raise DataError(f"none of {len(streams)} streams has a tick, expected some whose messages can be counted")
+        raise DataError(f"none of {len(streams)} streams has a tick, expected at least one with messages to count")
     table = tabulate(streams, procedure.features, procedure.max_silence)
     trajectories = Trajectories.of(procedure.classifier, table, procedure.time_limit)
     opening = streams.lengths - table.lengths
@@ -89,6 +84,6 @@ def measure_traffics(procedure: Procedure, streams: StreamSet, thresholds: Seque
 
 
 def _mean_until(messages: Array, n_ticks: Integers) -> float:
-    """Mean messages of a channel in the first ticks of each stream."""
+    """Return the mean messages of a channel in the first ticks of each stream."""
     last = np.maximum(n_ticks, 1) - 1
     return float(np.where(n_ticks > 0, messages[np.arange(len(n_ticks)), last], 0.0).mean())

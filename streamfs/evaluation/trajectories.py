@@ -1,4 +1,4 @@
-"""What a classifier says of streams at every tick, and what is decided by it."""
+"""A classifier's answers for streams at every tick, and the decisions that follow."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from streamfs.procedure.requested_channels import Flags, RequestedChannels
 
 @dataclass(frozen=True, eq=False)
 class Trajectories:
-    """The likeliest class of some streams at every tick, and how likely it is.
+    """The likeliest class of streams at every tick, and its probability.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Trajectories:
     ticks : ndarray of int of shape (n_streams,)
         Ticks of each stream within the time limit.
     asked : ndarray of bool of shape (n_streams, n_ticks, n_tested), optional
-        Whether a stream asks for a tested feature at a tick; by default it always does.
+        Whether a stream requests a tested feature at a tick; by default it always does.
     """
 
     best: Integers
@@ -52,12 +52,12 @@ class Trajectories:
         return cls(probabilities.argmax(axis=2), confidence, np.minimum(table.lengths, n_ticks), asked)
 
     def decide(self, threshold: float) -> tuple[Integers, Integers]:
-        """Decide each stream at the first tick that is sure enough: an engine's decisions, without the engine.
+        """Decide each stream at the first tick that reaches the threshold: as an engine does, without one.
 
         Returns
         -------
         classes : ndarray of shape (n_streams,)
-            Index of the class; -1 where none is sure in time.
+            Index of the class; -1 if the threshold is not reached in time.
         ticks : ndarray of shape (n_streams,)
             Ticks spent.
         """
@@ -68,12 +68,12 @@ class Trajectories:
         return np.where(labelled, best, -1), np.where(labelled, first + 1, self.ticks)
 
     def asked_ticks(self, reads: Sequence[bool], ticks: Integers) -> Integers:
-        """At how many ticks of each stream some of the tested features are asked for; what falls silent stays so.
+        """Return the number of ticks at which each stream requests any of the given features.
 
         Parameters
         ----------
         reads : sequence of bool of shape (n_tested,)
-            Which of the tested features.
+            Whether each tested feature is given.
         ticks : ndarray of int of shape (n_streams,)
             Ticks spent.
         """
@@ -84,7 +84,7 @@ class Trajectories:
         return asked
 
     def spent(self, costs: Costs, ticks: Integers) -> list[float]:
-        """Cost of each stream's classification that ends after so many ticks: equation 1, of what was asked for.
+        """Return each stream's cost for `ticks` ticks by equation 1, of the requested features alone.
 
         Parameters
         ----------
@@ -102,6 +102,6 @@ class Trajectories:
 
 
 def is_record(confidence: Array) -> Flags:
-    """Whether a stream is surer at a tick than ever before; an unknown confidence (NaN) is never enough."""
+    """Return whether a stream's confidence exceeds all earlier ones, for each tick; NaN never does."""
     before = np.concatenate([np.zeros((len(confidence), 1)), confidence[:, :-1]], axis=1)
     return np.asarray(confidence > np.fmax.accumulate(before, axis=1))

@@ -1,4 +1,4 @@
-"""A model card as Markdown, which a deployer reads in a minute."""
+"""A model card as Markdown."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -18,13 +18,7 @@ ONE_POINT = "- It is none for the best of many points that were measured on the 
 
 
 def markdown(facts: Facts) -> str:
-    """Write what is known of a model as Markdown.
-
-    Parameters
-    ----------
-    facts : dict
-        As `streamfs.evaluation.model_card.facts` puts them together.
-    """
+    """Return the card of the facts of a procedure, from `streamfs.evaluation.model_card.facts`."""
     sections = (_decision, _promise, _battery, _channels, _features, _data, _made)
     return "\n\n".join(part for section in sections for part in section(facts)) + "\n"
 
@@ -58,7 +52,7 @@ def _promise(facts: Facts) -> Iterable[str]:
 
 
 def _point(point: PointFacts, facts: Facts) -> Iterable[str]:
-    """What a point of a trade-off came to; nothing was asked for, so that it is told with its bounds."""
+    """Describe a point of a trade-off by its lower bounds, as nothing was promised."""
     yield (
         "No promise was asked for. This is a point of a trade-off, chosen on "
         f"{point['searched_on']} streams, and measured on {point['streams']} others that were kept apart."
@@ -104,7 +98,7 @@ def _evidence(promise: PromiseFacts) -> Iterable[Sequence[str]]:
 
 
 def _found_on(promise: PromiseFacts, unit: str | None) -> Iterable[str]:
-    """What the search came to; older evidence may lack parts of it."""
+    """Describe the result of the search; parts of it may be missing."""
     yield f"Found on {promise['streams']} streams that were kept apart."
     for name, p_value, part in (
         ("accuracy", promise.get("p_accuracy"), promise.get("accuracy_risk")),
@@ -126,7 +120,7 @@ def _found_on(promise: PromiseFacts, unit: str | None) -> Iterable[str]:
 
 
 def _with_all_features(promise: PromiseFacts, everything: float, unit: str | None) -> str:
-    """What all features would cost: of a stream, or of a label where no completeness is promised."""
+    """Compare with the cost of all features: per stream, or per label if no completeness is promised."""
     cost, what = promise["cost"], "it"
     if promise["completeness"] is None:
         what, cost = "a label", promise["cost"] * promise["streams"] / max(promise["labelled"], 1)

@@ -7,7 +7,7 @@ from streamfs.procedure.procedure import Procedure
 
 
 def require_period(procedure: Procedure, streams: StreamSet) -> None:
-    """Refuse streams on another grid than that of a procedure.
+    """Refuse streams with another period than a procedure's.
 
     Raises
     ------
@@ -26,9 +26,9 @@ def require_columns(procedure: Procedure, streams: StreamSet, source: object = "
     Parameters
     ----------
     procedure : Procedure
-        What is to be run.
+        Whose channels are needed.
     streams : StreamSet
-        On these.
+        The streams.
     source : object
         Where they come from, such as the path of their file.
 
@@ -41,8 +41,7 @@ def require_columns(procedure: Procedure, streams: StreamSet, source: object = "
         column, _ = split_channel(channel)
         if column not in streams.columns:
             raise DataError(
-                f"column {column!r}, which the model reads, is not there in {source}, only "
-                f"{', '.join(streams.columns)}"
+                f"column {column!r}, which the model reads, is not in {source}, only {', '.join(streams.columns)}"
             )
 
 
@@ -56,4 +55,4 @@ def require_classes(procedure: Procedure, streams: StreamSet) -> None:
     """
     unknown = set(streams.classes) - set(procedure.classes)
     if unknown:
-        raise DataError(f"label {min(unknown)!r} is none of the model's classes {', '.join(procedure.classes)}")
+        raise DataError(f"label {min(unknown)!r} is not one of the model's classes {', '.join(procedure.classes)}")

@@ -57,7 +57,7 @@ def check_header(header: Any, source: object) -> type[Classifier]:
 
 
 def check_distinct(what: str, names: Sequence[Any]) -> None:
-    """Refuse names that are no texts, are empty, or occur twice.
+    """Refuse names that are not strings, are empty, or occur twice.
 
     Raises
     ------

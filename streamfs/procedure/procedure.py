@@ -19,27 +19,27 @@ from streamfs.procedure.header import check_distinct, check_header
 
 KIND, VERSION = "model", 1
 LONGEST = 2**53
-"""Ticks: the largest number that is whole for a float, too."""
+"""Most ticks: the largest number up to which floats hold every whole number."""
 MOST_LISTED = 12
-"""Features that are listed for a person; of more, the channels are."""
+"""Features that `text` lists; of more, it lists the channels."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What became of one episode of a stream.
+    """The outcome of one episode of a stream.
 
     Parameters
     ----------
     stream : str
         Name of the stream.
     episode : int
-        Which of the stream's episodes, from 1; with the stream's name, the decision's identity.
+        Number of the stream's episode, from 1; with the stream's name, the decision's identity.
     label : str or None
-        The class, or None where the confidence did not suffice in time.
+        The class, or None if no class reached the confidence in time.
     confidence : float
-        Probability of the likeliest class at the last tick; NaN where none was classified.
+        Probability of the likeliest class at the last tick; NaN if no tick was classified.
     tick : int
-        Ticks spent, from 1; 0 where the episode never opened.
+        Ticks spent, from 1; 0 if the episode never opened.
     cost : float
         Equation 1, as if the stream were alone.
     reason : str
@@ -58,7 +58,7 @@ class Decision:
     time: float
 
     def to_json(self) -> dict[str, Any]:
-        """The decision as JSON can hold it, with its id; a confidence or time that is not known is null."""
+        """Return the decision as JSON, with its id; an unknown confidence or time is null."""
         known = {key: None if value != value else value for key, value in asdict(self).items()}  # noqa: PLR0124
         return {"id": f"{self.stream}/{self.episode}", **known}
 
@@ -78,18 +78,18 @@ class Procedure:
     costs : Costs
         Of the features: what equation 1 charges.
     confidence : float
-        A stream is given a label as soon as a class is at least so probable.
+        Threshold: a stream is labelled as soon as a class has at least this probability.
     time_limit : int
         Ticks after which a stream gets no label.
     period : float
         Seconds from one tick to the next.
     max_silence : float, optional
-        Seconds after which a channel that sends on change repeats its value, and beyond which the gateway holds a
-        value no more; by default for ever.
+        Seconds after which a channel that sends on change repeats its value, and beyond which the gateway does not
+        hold a value; by default there is no limit.
     offered : Costs, optional
         Of all features that the classifier could choose from; by default those of the features.
     about : dict
-        How the procedure was made: versions, seed, what was left out.
+        How the procedure was made: versions, seed, model card.
 
     Raises
     ------
@@ -122,9 +122,9 @@ class Procedure:
         silent_ticks(self.max_silence, self.period)
         for name, kind in (("confidence", float), ("time_limit", int), ("period", float), ("max_silence", float)):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, kind(getattr(self, name)))  # numpy's numbers are no JSON
+                object.__setattr__(self, name, kind(getattr(self, name)))  # numpy's numbers are not JSON
         if len(self.costs) != len(self.features):
-            raise ValueError(f"there are {len(self.costs)} costs, expected {len(self.features)}, one a feature")
+            raise ValueError(f"there are {len(self.costs)} costs, expected {len(self.features)}, one per feature")
         self._check_classifier()
 
     def _check_classifier(self) -> None:
@@ -134,31 +134,31 @@ class Procedure:
 
     @cached_property
     def channels(self) -> tuple[str, ...]:
-        """The channels that the features read, each once: the columns of the samples."""
+        """Channels that the features read, each once: the columns of the samples."""
         return channels_of(self.features)
 
     @cached_property
     def digest(self) -> str:
-        """A short name for the whole content, which snapshots carry."""
+        """Digest of the whole content, which snapshots carry."""
         return container.digest(self.packed)
 
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def with_confidence(self, confidence: float) -> "Procedure":
-        """The same procedure at another confidence threshold."""
+        """Return the procedure with another confidence threshold."""
         return replace(self, confidence=confidence)
 
     def cost(self, ticks: int) -> float:
-        """Cost of a classification that ends after some ticks (equation 1)."""
+        """Return the cost of a classification that ends after `ticks` ticks (equation 1)."""
         return self.costs.classification(ticks)
 
     def offered_cost(self, ticks: int) -> float:
-        """The same over all features that were offered to the classifier."""
+        """Return the same for all features that were offered to the classifier."""
         return (self.costs if self.offered is None else self.offered).classification(ticks)
 
     def text(self) -> str:
-        """The procedure as a person reads it."""
+        """Return the procedure as a person reads it."""
         lines = [
             f"classes     {', '.join(self.classes)}",
             f"confidence  {self.confidence:g}",
@@ -169,7 +169,7 @@ class Procedure:
         return "\n".join([*lines, "", text] if text else lines)
 
     def _feature_lines(self) -> list[str]:
-        """Features with their costs; of many, the channels."""
+        """Return the features with their costs; if they are many, the channels."""
         lines = [
             f"{feature.name}  (each-time cost {cost:.4g})"
             for feature, cost in zip(self.features, self.costs.each, strict=True)
@@ -180,7 +180,7 @@ class Procedure:
         return [f"{'features' if place == 0 else '':<12}{line}" for place, line in enumerate(lines)]
 
     def save(self, path: str | Path) -> None:
-        """Write the model file; whole, or not at all.
+        """Write the model file atomically.
 
         Raises
         ------
@@ -221,16 +221,16 @@ class Procedure:
         path : path
             The file.
         kinds : sequence of Kind, optional
-            One's own kinds of features, beside those of the catalogue: the ``feature.kind`` of each plain Python
-            feature that the model reads.
+            Kinds of features besides those of the catalogue: the ``feature.kind`` of each plain Python feature
+            that the model reads.
         trust : bool
             Whether a pickled River model in it may be loaded: unpickling runs whatever code is in the file.
 
         Raises
         ------
         ModelError
-            If the file cannot be read, is damaged, of another version, reads features of a kind that is not known,
-            or holds a pickle and is not trusted.
+            If the file cannot be read, is damaged or of another version, reads features of an unknown kind, or
+            holds a pickle and is not trusted.
         """
         try:
             data = Path(path).read_bytes()
@@ -264,7 +264,7 @@ def _feature(name: str, kinds: Sequence[Kind], path: str | Path) -> Feature:
     word = name.partition("(")[0]
     if all(kind.name != word for kind in kinds):
         raise ModelError(
-            f"{path} reads {name}, and {word} is no kind of the catalogue: give kinds= those of your own features"
+            f"{path} reads {name}, and {word} is not a kind of the catalogue: pass kinds= those of your own features"
         )
     return fx.get(name, kinds)
 

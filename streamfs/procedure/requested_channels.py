@@ -1,4 +1,4 @@
-"""What streams ask for: every channel, or those alone that their features' values call for."""
+"""Which channels streams request: all, or only those that their newest feature values call for."""
 
 from collections.abc import Sequence
 
@@ -12,23 +12,23 @@ Flags = npt.NDArray[np.bool_]
 
 
 class RequestedChannels:
-    """Tells, of features' newest values, which features a lazy classifier still asks for, and which channels.
+    """Features and channels that a classifier which releases features still requests after the newest values.
 
-    A channel that no asked feature reads is shown to none: a sample has NaN there, by which the features that read
-    it keep their values. So what is asked for is a function of the newest values alone.
+    A sample has NaN in the channels that no requested feature reads, so that their features keep their values: what is
+    requested is a function of the newest values alone.
 
     Parameters
     ----------
     classifier : Classifier
-        Whether it asks for a feature depends on that feature's value alone.
+        Whether it requests a feature depends on that feature's value alone.
     features : sequence of Feature
         What it reads, in order.
 
     Notes
     -----
-    A channel that a stream has ceased to ask for is not asked for again in its episode. For a feature that is
-    asked for after a sample, and was not before, has another value than before; so the sample was shown to it with
-    a value in each of its channels, that is, all of these were asked for before.
+    A channel that a stream has released is not requested again in the episode: a feature that is requested after a
+    sample, and was not before it, has changed; so the sample had a value in each of its channels, that is, all of
+    these were requested before.
     """
 
     def __init__(self, classifier: Classifier, features: Sequence[Feature]) -> None:
@@ -39,40 +39,40 @@ class RequestedChannels:
 
     @classmethod
     def of(cls, classifier: Classifier, features: Sequence[Feature]) -> "RequestedChannels | None":
-        """What a classifier asks for; None for one that always reads all its features."""
+        """Return the requests of a classifier; None if it always requests all its features."""
         return cls(classifier, features) if classifier.releases_features else None
 
     def features(self, values: Array) -> Flags:
-        """Features that are asked for after these newest values, both of shape (n_rows, n_features)."""
+        """Return the features that are requested after newest values, both of shape (n_rows, n_features)."""
         return self._classifier.requests(values)
 
     def channels(self, values: Array) -> Flags:
-        """Channels that are asked for after these newest values, shape (n_rows, n_channels)."""
+        """Return the channels that are requested after newest values, shape (n_rows, n_channels)."""
         read: Flags = self.features(values) @ self._reads
         return read
 
     def shown(self, samples: Array, values: Array) -> Array:
-        """Samples with NaN in the channels that are not asked for after the values before them."""
+        """Return samples with NaN in the channels that are not requested after the values before them."""
         return np.where(self.channels(values), samples, np.nan)
 
     def rates(self, values: Array, each: Array) -> Array:
-        """What the next tick costs after these newest values, shape (n_rows,): C_each of all asked features."""
+        """Return the cost of the next tick, shape (n_rows,): C_each of what is requested after newest values."""
         return np.where(self.features(values), each, 0.0).cumsum(axis=1)[:, -1]
 
     def replay(self, values: Array) -> tuple[Array, Flags]:
-        """What comes of recorded values where channels fall silent as they are asked for no more.
+        """Return feature values as they would have been if released channels had been silent.
 
         Parameters
         ----------
         values : ndarray of shape (n_streams, n_ticks, n_features)
-            Of the features, had all channels gone on.
+            Feature values with all channels.
 
         Returns
         -------
         values : ndarray of shape (n_streams, n_ticks, n_features)
-            Of the features as a stream has them that is followed.
+            Feature values without the released channels.
         asked : ndarray of bool of shape (n_streams, n_ticks, n_features)
-            Whether each feature is asked for, and paid, at each tick.
+            Whether each feature is requested, and paid for, at each tick.
         """
         followed = values.copy()
         asked = np.empty(values.shape, dtype=np.bool_)

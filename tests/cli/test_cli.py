@@ -583,14 +583,14 @@ def test_streams_of_other_labels_are_not_evaluated(command, variant):
     variant(lambda table: table.with_columns(pl.col("label").replace("same", "alike")))
     result = command("evaluate", "pairs.streamfs", "variant.csv")
     assert (result.code, result.out) == (1, "")
-    assert "label 'alike' is none of the model's classes different, same" in result.err
+    assert "label 'alike' is not one of the model's classes different, same" in result.err
 
 
 def test_streams_of_other_columns_are_not_replayed(command, variant):
     variant(lambda table: table.drop("b.light"))
     result = command("replay", "pairs.streamfs", "variant.csv")
     assert (result.code, result.out) == (1, "")
-    missing = "column 'b.light', which the model reads, is not there in variant.csv, only a.temperature"
+    missing = "column 'b.light', which the model reads, is not in variant.csv, only a.temperature"
     assert missing in result.err
     assert missing in command("evaluate", "pairs.streamfs", "variant.csv").err
 

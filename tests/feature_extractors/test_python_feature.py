@@ -259,7 +259,7 @@ def test_a_model_says_which_kind_it_needs(procedure: Procedure, tmp_path: Any) -
     procedure.save(tmp_path / "saws.streamfs")
     with pytest.raises(ModelError, match=r"saws.streamfs reads rising\(level; window=20\).* give kinds= those"):
         Procedure.load(tmp_path / "saws.streamfs")
-    with pytest.raises(ModelError, match=r"rising is no kind of the catalogue"):
+    with pytest.raises(ModelError, match=r"rising is not a kind of the catalogue"):
         Procedure.load(tmp_path / "saws.streamfs", [FEATURES[0].kind])
 
 
