@@ -89,8 +89,8 @@ class Engine:
         """Counters by name.
 
         ``samples`` taken; ``before_opening`` (incomplete samples before the episode), ``late``, ``duplicate`` and
-        ``after_decision`` samples, which have no effect; ``not_finite`` readings (infinite, or beyond 1e100), taken as
-        missing.
+        ``after_decision`` samples, which have no effect; ``not_finite`` readings (infinite, or beyond 1e100),
+        taken to be missing.
         """
         return Counter(dict(zip(COUNTERS, self._arena["counters"].tolist(), strict=True)))
 

@@ -264,7 +264,7 @@ def _feature(name: str, kinds: Sequence[Kind], path: str | Path) -> Feature:
     word = name.partition("(")[0]
     if all(kind.name != word for kind in kinds):
         raise ModelError(
-            f"{path} reads {name}, and {word} is not a kind of the catalogue: pass kinds= those of your own features"
+            f"{path} reads {name}, and {word} is not a kind of the catalogue: pass your own kinds by kinds="
         )
     return fx.get(name, kinds)
 

@@ -14,8 +14,8 @@ Flags = npt.NDArray[np.bool_]
 class RequestedChannels:
     """Features and channels that a classifier which releases features still requests after the newest values.
 
-    A sample has NaN in the channels that no requested feature reads, so that their features keep their values: what is
-    requested is a function of the newest values alone.
+    A sample has NaN in the channels that no requested feature reads, so that their features keep their values:
+    requests are a function of the newest values alone.
 
     Parameters
     ----------

@@ -96,7 +96,7 @@ def test_streams_without_a_tick_and_streams_that_do_not_fit_are_refused():
         measure_traffic(mean_procedure(), StreamSet(np.zeros((2, 3, 1)), ["on", "off"], ["x"], lengths=[0, 0]))
     with pytest.raises(DataError, match="none of 0 streams has a tick"):
         measure_traffic(mean_procedure(), StreamSet(np.zeros((0, 3, 1)), [], ["x"]))
-    with pytest.raises(DataError, match="column 'x', which the model reads, is not there"):
+    with pytest.raises(DataError, match="column 'x', which the model reads, is not in"):
         measure_traffic(mean_procedure(), StreamSet(np.zeros((2, 3, 1)), ["on", "off"], ["y"]))
     with pytest.raises(DataError, match="a tick of 2 s, the model one of 1 s"):
         measure_traffic(mean_procedure(), StreamSet(np.zeros((2, 3, 1)), ["on", "off"], ["x"], 2.0))

@@ -257,7 +257,9 @@ def test_from_training_to_a_gateway(procedure: Procedure, saws: StreamSet, tmp_p
 
 def test_a_model_says_which_kind_it_needs(procedure: Procedure, tmp_path: Any) -> None:
     procedure.save(tmp_path / "saws.streamfs")
-    with pytest.raises(ModelError, match=r"saws.streamfs reads rising\(level; window=20\).* give kinds= those"):
+    with pytest.raises(
+        ModelError, match=r"saws.streamfs reads rising\(level; window=20\).* pass your own kinds by kinds="
+    ):
         Procedure.load(tmp_path / "saws.streamfs")
     with pytest.raises(ModelError, match=r"rising is not a kind of the catalogue"):
         Procedure.load(tmp_path / "saws.streamfs", [FEATURES[0].kind])
