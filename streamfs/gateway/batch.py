@@ -1,4 +1,4 @@
-"""What is committed together."""
+"""Records and effects that are committed together."""
 
 from collections.abc import Callable, Sequence
 from time import monotonic
@@ -11,13 +11,7 @@ from streamfs.gateway.storage.journal import Entry
 
 
 class CommitBatch:
-    """Records, messages and effects that wait for the next commit.
-
-    Parameters
-    ----------
-    commits : Commits
-        How many, how long.
-    """
+    """Records, messages and effects that wait for the next commit."""
 
     def __init__(self, commits: Commits) -> None:
         self._commits = commits
@@ -32,7 +26,7 @@ class CommitBatch:
         return self._n_messages
 
     def add(self, records: Sequence[Record], n_messages: int, effects: Effects) -> None:
-        """Take records, the messages that they came of (and others that left none), and what has come of them."""
+        """Add records, the number of messages that they are from, and their effects."""
         if self._since is None and (records or n_messages or not effects.is_empty):
             self._since = monotonic()
         self._records += records
@@ -41,17 +35,17 @@ class CommitBatch:
 
     @property
     def n_publications(self) -> int:
-        """Publications that wait to be safe."""
+        """Number of publications."""
         return len(self._effects.publications)
 
     @property
     def oldest(self) -> float | None:
-        """When the oldest of the records came, by the monotonic clock; None where there are none."""
+        """Monotonic time of the first addition; None if the batch is empty."""
         return self._since
 
     @property
     def wait(self) -> float | None:
-        """Seconds until it is to be committed; None where there is nothing."""
+        """Seconds until the commit is due; None if the batch is empty."""
         if self._since is None:
             return None
         if self._n_messages >= self._commits.messages:
@@ -61,14 +55,14 @@ class CommitBatch:
     def commit(
         self, confirmed: list[int], to_state: Callable[[], Callable[[], bytes]], marks: Callable[[], list[Mark]]
     ) -> Commit:
-        """Return what is to be committed, with a snapshot if one is due, and begin anew.
+        """Return the commit, with a snapshot if one is due, and empty the batch.
 
         Parameters
         ----------
         confirmed : list of int
             Numbers of publications that may leave the outbox.
         to_state, marks : callable
-            Give the state and the sequence marks, for a snapshot.
+            Return the state and the sequence marks, for a snapshot.
         """
         effects = self._effects
         entry = Entry(

@@ -1,36 +1,38 @@
-"""The file of the model that a gateway is to follow: read when asked, and refused where it is no good."""
+"""The model file of a gateway: loaded on request, and rejected if its model cannot be used."""
 
 import logging
 from collections import Counter
 from collections.abc import Callable
 from threading import Event
 
+import numpy as np
+
+from streamfs.engine.engine import Engine
 from streamfs.errors import ModelError, StreamfsError
 from streamfs.gateway.core.roster import Roster
 from streamfs.gateway.recovery import last_model
-from streamfs.gateway.rehearsal import rehearse
 from streamfs.gateway.storage.state import State
 from streamfs.procedure.procedure import Procedure
 
 _log = logging.getLogger(__name__)
 
-_NO_GOOD = (StreamfsError, OSError, ValueError)
+_INVALID = (StreamfsError, OSError, ValueError)
 
 
 class ModelFile:
-    """Gives the model that is to be followed; one that cannot be is refused, and the one before followed on.
+    """Loads the model for new episodes; if it is invalid, the gateway keeps using the previous model.
 
     Parameters
     ----------
     read : callable
-        Returns the model that the file has now.
+        Loads the file.
 
     Attributes
     ----------
     counters : Counter of str
-        ``reloads``, and ``reload_failures``: how often the file was refused.
+        ``reloads``, and ``reload_failures``: how often the file was rejected.
     refused : str
-        What stands in the way of following the model in the file; empty if nothing does.
+        Why the model in the file was rejected; empty if it was not.
 
     Examples
     --------
@@ -49,23 +51,23 @@ class ModelFile:
         self._requested = Event()
 
     def first(self, state: State | None, *, trust: bool = False) -> Procedure:
-        """Return what a run begins with: the model in the file, or the last run's if the file is no good.
+        """Return the model of a new run: that of the file, or the last run's if the file is invalid.
 
         Parameters
         ----------
         state : State, optional
-            What the last run has kept.
+            The state of the last run.
         trust : bool
             Whether a pickled River model in the state may be loaded.
 
         Raises
         ------
         StreamfsError
-            If there is no good model in the file, and there was no run, or its model is no good either.
+            If the file is invalid, and there was no run, or its model is invalid too.
         """
         try:
             return self._read()
-        except _NO_GOOD as error:
+        except _INVALID as error:
             last = None if state is None else _last(state, error, trust=trust)
             if last is None:
                 raise
@@ -73,30 +75,25 @@ class ModelFile:
             return last
 
     def request(self) -> None:
-        """Have the file read anew; to be called from any thread, and from a signal handler."""
+        """Request a reload; may be called from any thread, and from a signal handler."""
         self._requested.set()
 
     def take_request(self) -> bool:
-        """Whether the file is to be read anew, as was asked since this was last called."""
+        """Return whether a reload was requested since the last call."""
         is_requested = self._requested.is_set()
         self._requested.clear()
         return is_requested
 
     def newest(self, roster: Roster, keep: Callable[[Procedure], object]) -> Procedure | None:
-        """Return the model that the file has now; None if it is refused.
+        """Load the file; return None if its model is rejected for these streams.
 
-        Parameters
-        ----------
-        roster : Roster
-            The streams that are to follow it.
-        keep : callable
-            Puts it where a replay finds it.
+        ``keep`` stores a valid model for replays.
         """
         try:
             procedure = self._read()
             rehearse(procedure, roster)
             keep(procedure)
-        except _NO_GOOD as error:
+        except _INVALID as error:
             self._refuse(error, roster.newest.procedure)
             return None
         self.refused = ""
@@ -104,13 +101,13 @@ class ModelFile:
         return procedure
 
     def accepted(self, procedure: Procedure, roster: Roster) -> Procedure:
-        """Return the model that a run begins with, or the last run's if its streams cannot follow that one."""
+        """Return the model of a new run, or the last run's if it is rejected for these streams."""
         last = roster.newest.procedure
         if procedure.digest == last.digest:
             return procedure
         try:
             rehearse(procedure, roster)
-        except _NO_GOOD as error:
+        except _INVALID as error:
             self._refuse(error, last)
             return last
         return procedure
@@ -118,11 +115,39 @@ class ModelFile:
     def _refuse(self, error: Exception, followed: Procedure) -> None:
         self.counters["reload_failures"] += 1
         self.refused = str(error)
-        _log.error("the model file is refused, and model %s of before is followed on: %s", followed.digest, error)
+        _log.error("the model file was rejected; model %s stays in use: %s", followed.digest, error)
 
 
 def _last(state: State, error: Exception, *, trust: bool) -> Procedure | None:
     try:
         return last_model(state, trust=trust)
     except ModelError as other:
-        raise ModelError(f"{error}; and of the last run's model: {other}") from other
+        raise ModelError(f"{error}; and the last run's model: {other}") from other
+
+
+def rehearse(procedure: Procedure, roster: Roster) -> None:
+    """Try a model before any stream depends on it.
+
+    Raises
+    ------
+    ModelError
+        If its period is not that of the previous models, no node has a channel's role, or it returns no
+        probabilities.
+    """
+    period = roster.newest.procedure.period
+    if procedure.period != period:
+        raise ModelError(
+            f"the model has a period of {procedure.period:g} s, expected {period:g} s, that of the previous model"
+        )
+    try:
+        roster.bindings.with_channels(procedure.channels)
+    except ValueError as error:
+        raise ModelError(f"the model does not fit the bindings: {error}") from error
+    samples = np.zeros((2, len(procedure.channels)))
+    samples[1] = np.nan
+    Engine(procedure).push_batch(["zeros", "nothing"], [0.0, 0.0], samples)
+    probabilities = procedure.classifier.probabilities(np.full((1, len(procedure.features)), np.nan))
+    if not (np.isfinite(probabilities).all() and (probabilities >= 0).all()):
+        raise ModelError(
+            f"the model gives {probabilities.tolist()} for undefined features, expected probabilities"
+        )

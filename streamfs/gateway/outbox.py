@@ -1,4 +1,4 @@
-"""What waits to be published."""
+"""The outbox: publications that wait for the broker's confirmation."""
 
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
@@ -10,23 +10,22 @@ MAX_PASSING = 10_000
 
 
 class Outbox:
-    """Publishes what is safe, in order, until the broker has confirmed it.
+    """Publishes safe publications in order, and again after a reconnect, until the broker confirms them.
 
-    What was handed to a connection that broke is published again: each publication at least once. What is only
-    passing, such as a dead letter, is published once at most, after the others.
+    Passing publications, such as dead letters, are published after the others, and at most once.
 
     Parameters
     ----------
     transport : Transport
         The connection.
     waiting : iterable of (int, Publication)
-        What an earlier run has left, by its numbers.
+        Publications of an earlier run, by their numbers.
 
     Attributes
     ----------
     counters : Counter of str
-        Publications that were ``confirmed``, and passing ones that were dropped (``passing_dropped``), because
-        more than ten thousand waited.
+        Publications that were ``confirmed``, and passing ones dropped because `MAX_PASSING` of them waited
+        (``passing_dropped``).
     """
 
     def __init__(self, transport: Transport, waiting: Iterable[Numbered] = ()) -> None:
@@ -43,15 +42,15 @@ class Outbox:
 
     @property
     def has_confirmed(self) -> bool:
-        """Whether `take_confirmed` has anything to give."""
+        """Whether `take_confirmed` will return any number."""
         return bool(self._confirmed)
 
     def add(self, numbers: Sequence[int], publications: Sequence[Publication]) -> None:
-        """Let publications that are safe wait behind the others."""
+        """Append safe publications."""
         self._waiting.extend(zip(numbers, publications, strict=True))
 
-    def say(self, publications: Iterable[Publication]) -> None:
-        """Let publications wait that may be lost."""
+    def add_passing(self, publications: Iterable[Publication]) -> None:
+        """Append publications that may be lost."""
         for publication in publications:
             if len(self._passing) < MAX_PASSING:
                 self._passing.append(publication)
@@ -59,7 +58,7 @@ class Outbox:
                 self.counters["passing_dropped"] += 1
 
     def pump(self) -> None:
-        """Publish as much as the connection takes, and note what was confirmed."""
+        """Publish as much as the connection accepts, and collect confirmations."""
         for number in self._transport.confirmed():
             if isinstance(number, int) and self._under_way.pop(number, None) is not None:
                 self._confirmed.append(number)
@@ -76,6 +75,6 @@ class Outbox:
             self._passing.popleft()
 
     def take_confirmed(self) -> list[int]:
-        """Return the numbers that were confirmed since the last call."""
+        """Return the numbers confirmed since the last call."""
         confirmed, self._confirmed = self._confirmed, []
         return confirmed

@@ -1,16 +1,10 @@
-"""How event time runs on while nobody sends."""
+"""Event time while no reading arrives."""
 
 from time import monotonic
 
 
 class WallClock:
-    """Tells how far event time has run on with the wall clock since the newest reading.
-
-    Parameters
-    ----------
-    grace : float
-        Seconds without news after which it begins to: as long as a link may stall before its streams time out.
-    """
+    """Event time that runs on with the wall clock after ``grace`` seconds without readings."""
 
     def __init__(self, grace: float) -> None:
         self._grace = grace
@@ -18,14 +12,9 @@ class WallClock:
         self._since = monotonic()
 
     def idle(self, newest: float | None, *, is_connected: bool) -> float:
-        """Seconds beyond the newest stamp.
+        """Return the seconds that event time has run beyond the newest stamp, in seconds.
 
-        Parameters
-        ----------
-        newest : float or None
-            The newest stamp, seconds.
-        is_connected : bool
-            Whether there is a connection: as long as there is none, messages of this time may still be delivered.
+        It stops while there is no connection, since readings of that time may still be delivered.
         """
         now = monotonic()
         if newest != self._newest or not is_connected:

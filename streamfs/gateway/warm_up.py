@@ -1,4 +1,4 @@
-"""What a gateway does once before the first message, so that this one does not wait for it."""
+"""Warm-up before the first message, so that this one does not wait for compilation."""
 
 import orjson
 
@@ -12,13 +12,7 @@ _N_TICKS = 3
 
 
 def warm_up(procedure: Procedure) -> None:
-    """Follow a stream of zeros for some ticks: whatever is compiled is compiled then, or found in its cache.
-
-    Parameters
-    ----------
-    procedure : Procedure
-        What is to be followed; it learns nothing from this.
-    """
+    """Run a procedure on a stream of zeros for some ticks: kernels are compiled, or loaded from their cache."""
     nodes = {role: f"zeros-{role}" for role, _ in map(split_role, procedure.channels)}
     bindings = Bindings(procedure.channels, {"zeros": nodes})
     core = Core(procedure, bindings, Options(time=Time(lateness=0.0)))

@@ -77,14 +77,14 @@ def test_a_good_file_is_what_a_run_begins_with(file, state):
     assert (model_file.refused, model_file.counters["reload_failures"]) == ("", 0)
 
 
-def test_a_bad_file_gives_way_to_the_model_of_the_last_run(file, state, caplog):
+def test_a_bad_file_yields_to_the_model_of_the_last_run(file, state, caplog):
     model_file, path = file
     core, _ = new_core(MODELS, ALONE)
     keep(state, core, [start_record(SECOND.digest, 0.0)])
     path.unlink()
     assert model_file.first(state).digest == SECOND.digest
     assert "model.streamfs cannot be read" in model_file.refused
-    assert f"refused, and model {SECOND.digest} of before is followed on" in caplog.text
+    assert f"rejected; model {SECOND.digest} stays in use" in caplog.text
     assert model_file.counters == {"reloads": 0, "reload_failures": 1}
 
 

@@ -114,7 +114,7 @@ def test_what_the_broker_has_taken_without_our_hearing_of_it_comes_twice_and_is_
 def test_what_is_only_passing_comes_after_the_rest_and_at_most_once(broker):
     with Proxy(broker.port) as proxy, connected(proxy.url) as transport, listening(broker) as (heard, until):
         box = Outbox(transport)
-        box.say(numbered(100, 103)[1])
+        box.add_passing(numbered(100, 103)[1])
         box.add(*numbered(1, 4))
         assert len(box) == 3
         until(lambda: len(heard) == 6 and not len(box), box)
@@ -131,7 +131,7 @@ def test_of_what_is_only_passing_so_much_waits_and_the_rest_is_dropped_and_count
     with closing(Transport("mqtt://127.0.0.1:1")) as transport:
         box = Outbox(transport)
         box.add(*numbered(1, 3))
-        box.say(numbered(100, 108)[1])
+        box.add_passing(numbered(100, 108)[1])
         box.pump()
         assert box.counters == {"confirmed": 0, "passing_dropped": 3}
         assert (len(box), box.has_confirmed) == (2, False)

@@ -12,7 +12,7 @@ from streamfs.errors import ModelError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.core import Core
 from streamfs.gateway.core.records import model_record
-from streamfs.gateway.rehearsal import rehearse
+from streamfs.gateway.model_file import rehearse
 
 OLD = channels_procedure("x", time_limit=8)
 WIDER = channels_procedure("x", "door@flag:0.5", time_limit=4)

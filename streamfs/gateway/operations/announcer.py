@@ -1,4 +1,4 @@
-"""Announces streams to Home Assistant as they come, and all of them again when it asks."""
+"""Announce streams to Home Assistant when they appear, and all of them when it starts."""
 
 from collections.abc import Iterable
 from importlib.metadata import version
@@ -9,30 +9,22 @@ from streamfs.gateway.operations.discovery import discovery, gateway_discovery, 
 
 
 class Announcer:
-    """Keeps account of which streams are announced.
-
-    Parameters
-    ----------
-    options : Options
-        The gateway's name, and the prefix of its topics.
-    prefix : str, optional
-        First part of Home Assistant's topics; None announces nothing.
-    """
+    """Tracks the announced streams; ``prefix`` is that of Home Assistant's topics, None announces nothing."""
 
     def __init__(self, options: Options, prefix: str | None) -> None:
         self._names = options.name, options.prefix
         self._prefix = prefix
         self._version = version("streamfs")
         self._announced: set[str] = set()
-        self._is_known = False  # whether Home Assistant knows what is announced
+        self._is_known = False  # whether Home Assistant has the announcements
 
     @property
     def topics(self) -> tuple[str, ...]:
         """Topics to subscribe to."""
         return () if self._prefix is None else (f"{self._prefix}/status",)
 
-    def hears(self, topic: str, payload: bytes) -> bool:
-        """Take a message, and say whether it was for the announcer."""
+    def receive(self, topic: str, payload: bytes) -> bool:
+        """Process a message; return whether it was for the announcer."""
         if topic not in self.topics:
             return False
         if self._prefix is not None and is_birth(topic, payload, self._prefix):
@@ -40,7 +32,7 @@ class Announcer:
         return True
 
     def news(self, streams: Iterable[str]) -> list[Publication]:
-        """Announce the streams that are new, and take back those that have left."""
+        """Return the announcements of new streams, and the removals of those that are gone."""
         if self._prefix is None:
             return []
         now = set(streams)

@@ -32,7 +32,7 @@ def test_streams_are_announced_as_they_come_and_taken_back_as_they_leave():
 def test_when_home_assistant_begins_anew_all_is_announced_again_and_what_has_left_taken_back():
     announcer = Announcer(OPTIONS, "homeassistant")
     announcer.news(["n1", "n2"])
-    assert announcer.hears("homeassistant/status", b"online")
+    assert announcer.receive("homeassistant/status", b"online")
     assert names(announcer.news(["n2"])) == [removal("n1", "attic").topic, *GATEWAY, *announcement("n2")]
     assert announcer.news(["n2"]) == []
 
@@ -40,13 +40,13 @@ def test_when_home_assistant_begins_anew_all_is_announced_again_and_what_has_lef
 def test_other_messages_are_not_for_the_announcer():
     announcer = Announcer(OPTIONS, "homeassistant")
     announcer.news(["n1"])
-    assert not announcer.hears("homeassistant/other", b"online")
-    assert announcer.hears("homeassistant/status", b"offline")
+    assert not announcer.receive("homeassistant/other", b"online")
+    assert announcer.receive("homeassistant/status", b"offline")
     assert announcer.news(["n1"]) == []
 
 
 def test_without_home_assistant_nothing_is_announced():
     announcer = Announcer(OPTIONS, None)
     assert announcer.topics == ()
-    assert not announcer.hears("homeassistant/status", b"online")
+    assert not announcer.receive("homeassistant/status", b"online")
     assert announcer.news(["n1"]) == []

@@ -438,10 +438,10 @@ def test_a_watchdog_that_is_no_number_is_an_error(monkeypatch, text):
 
 def test_a_counter_that_rises_is_remarked_on_once(caplog):
     notes = LogNotes()
-    notes.look({"late": 0, "messages": 3})
+    notes.update({"late": 0, "messages": 3})
     assert caplog.text == ""
-    notes.look({"late": 51, "messages": 4})
-    notes.look({"late": 60, "messages": 5})
+    notes.update({"late": 51, "messages": 4})
+    notes.update({"late": 60, "messages": 5})
     assert caplog.messages == [f"{NOTES['late']} (late: 51; further ones are only counted)"]
 
 
