@@ -1,4 +1,4 @@
-"""A gateway as its settings have it: put together, run, and taken apart again."""
+"""A gateway built from its settings."""
 
 import gc
 import logging
@@ -22,8 +22,8 @@ from streamfs.procedure.procedure import Decision, Procedure
 
 _log = logging.getLogger(__name__)
 
-_CONNECT_TIMEOUT = 2.0  # seconds; the gateway does nothing else meanwhile, not even stop
-_SPARE_BYTES = 4096  # of a packet beside its payload
+_CONNECT_TIMEOUT = 2.0  # seconds, during which the gateway does nothing else
+_SPARE_BYTES = 4096  # of a packet besides its payload
 
 
 @contextmanager
@@ -33,26 +33,21 @@ def hosted(
     on_decision: Callable[[Decision], None] | None = None,
     energy_log: Path | None = None,
 ) -> Iterator[Gateway]:
-    """Put a gateway together; within the block it may run, and afterwards all is closed.
+    """Build a gateway, which already answers over HTTP if the settings say so; close it after the block.
 
     Parameters
     ----------
     settings : Settings
-        What it is told.
+        The settings.
     on_decision : callable, optional
-        Called with each decision once it is safe.
+        Called with each safe decision.
     energy_log : path, optional
-        A file for the lines of the energy log.
-
-    Yields
-    ------
-    Gateway
-        Which answers over HTTP already, if the settings want that.
+        File of the energy log.
 
     Raises
     ------
     StreamfsError
-        If model, streams, broker, state or port are not as the settings have them.
+        If model, streams, broker, state or port cannot be used as set.
     """
     configure(settings.log.format, settings.log.level)
     model_file = ModelFile(lambda: _load_bound(settings))
@@ -78,55 +73,55 @@ def hosted(
         )
         warm_up(gateway.core.procedure)
         if settings.http is not None:
-            from streamfs.gateway.operations.web import serve  # noqa: PLC0415 - needs what only a site needs
+            from streamfs.gateway.operations.web import serve  # noqa: PLC0415 - needs an extra
 
             site = serve(settings.http.host, settings.http.port, gateway.statistics, gateway.health)
             _log.info("metrics and health at http://%s:%d", *exits.enter_context(site))
-        exits.enter_context(_calm())
+        exits.enter_context(_frozen_garbage())
         yield gateway
 
 
-def tell_systemd(gateway: Gateway, stop: Event) -> Callable[[], None]:
-    """Return what is to be called each time the gateway's loop goes round: it tells systemd how it is."""
+def systemd_notifier(gateway: Gateway, stop: Event) -> Callable[[], None]:
+    """Return a callback for each iteration of the gateway's loop that notifies systemd."""
     every = (watchdog_seconds() or 0.0) / 2
-    told: dict[str, float] = {}
+    notified: dict[str, float] = {}
 
-    def tell() -> None:
+    def update() -> None:
         now = gateway.turned
-        if READY not in told:  # whether there is a broker is not for systemd to mend
-            told[READY] = told[ALIVE] = now
+        if READY not in notified:  # systemd cannot help if there is no broker
+            notified[READY] = notified[ALIVE] = now
             notify(READY)
-        if stop.is_set() and STOPPING not in told:
-            told[STOPPING] = now
+        if stop.is_set() and STOPPING not in notified:
+            notified[STOPPING] = now
             notify(STOPPING)
-        if every and now - told.get(ALIVE, 0.0) >= every:
-            told[ALIVE] = now
+        if every and now - notified.get(ALIVE, 0.0) >= every:
+            notified[ALIVE] = now
             notify(ALIVE)
 
-    return tell
+    return update
 
 
 def _load_bound(settings: Settings) -> Procedure:
-    """Load the model that the settings name; one that they cannot bind is no good."""
+    """Load the model, and check that its streams can be bound."""
     procedure = load_model(settings)
     settings.bindings(procedure.channels)
     return procedure
 
 
 def load_model(settings: Settings) -> Procedure:
-    """Load the model that the settings name."""
+    """Load the model."""
     return Procedure.load(settings.model, trust=settings.trust)
 
 
 def status(settings: Settings, word: str) -> Publication:
-    """Say whether the gateway is online."""
+    """Return the publication that the gateway is online or offline."""
     content = {"status": word, "gateway": settings.name}
     return Publication(f"{settings.prefix}/status/{settings.name}", orjson.dumps(content))
 
 
 @contextmanager
-def _calm() -> Iterator[None]:
-    """Let garbage be looked for only in what has come since: what is loaded by now stays, and is large."""
+def _frozen_garbage() -> Iterator[None]:
+    """Exclude what is loaded by now, which is large and stays, from garbage collection."""
     gc.collect()
     gc.freeze()
     try:

@@ -1,4 +1,4 @@
-"""How a gateway goes on from what it has kept."""
+"""Recovery of a gateway from its state: snapshots and the replay of records."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -24,21 +24,11 @@ _log = logging.getLogger(__name__)
 
 Load = Callable[[str], Procedure]
 
-_AT_ONCE = 1000  # records that are replayed together
+_AT_ONCE = 1000  # records replayed together
 
 
 class Recovered(NamedTuple):
-    """A gateway as it was when the last record was stored.
-
-    Parameters
-    ----------
-    core : Core
-        Where its streams stand.
-    effects : Effects
-        What has come of records that are in the log, but not in the journal yet.
-    n_replayed : int
-        Records that were replayed.
-    """
+    """The core as of the last stored record, effects not in the journal, and the number of records replayed."""
 
     core: Core
     effects: Effects
@@ -48,27 +38,27 @@ class Recovered(NamedTuple):
 def recover(
     state: State, procedure: Procedure, bindings: Bindings, options: Options, *, trust: bool = False
 ) -> Recovered:
-    """Go on from the newest good snapshot, and replay the records since.
+    """Restore the newest valid snapshot, and replay the records after it.
 
     Parameters
     ----------
     state : State
-        The folder, opened. The procedure is kept there.
+        The state; the procedure is stored in it.
     procedure : Procedure
-        The model of a gateway that has no past.
+        The model of a gateway without records.
     bindings, options : Bindings, Options
-        As the gateway is to have them now.
+        Those of the new run.
     trust : bool
         Whether pickled River models may be loaded.
 
     Raises
     ------
     ModelError
-        If a model that the records name cannot be loaded.
+        If a model that is named in the records cannot be loaded.
     LogError
-        If the log is damaged, or begins after the newest good snapshot, or after 0 where there is none.
+        If the log is damaged, or begins after the newest valid snapshot, or after record 0 without one.
     StateError
-        If streams still follow a model for whose channels the bindings have no nodes.
+        If streams still use a model for whose channels the bindings have no nodes.
     """
     state.models.keep_model(procedure.packed)
 
@@ -96,12 +86,12 @@ def recover(
 
 
 def last_model(state: State, *, trust: bool = False) -> Procedure | None:
-    """Return the model that new episodes followed when the last record was stored; None if there was no run.
+    """Return the model of new episodes as of the last stored record; None if there was no run.
 
     Parameters
     ----------
     state : State
-        The folder, opened.
+        The state.
     trust : bool
         Whether a pickled River model may be loaded.
 
@@ -122,16 +112,16 @@ def last_model(state: State, *, trust: bool = False) -> Procedure | None:
 def replay_log(
     folder: str | PathLike[str], procedure: Procedure, bindings: Bindings, options: Options
 ) -> Iterator[Decision]:
-    """What a model would have decided on what a gateway has heard; streams that are open in the end are closed.
+    """Yield the decisions of a model on the messages of a gateway; streams open at the end are closed.
 
     Parameters
     ----------
     folder : path
-        Segments of its log, such as a spool has them.
+        Segments of its log, for example a spool.
     procedure : Procedure
-        The model, whatever the gateway followed.
+        The model, which need not be the gateway's.
     bindings, options : Bindings, Options
-        Which node feeds which stream, and how.
+        The bindings and options, which need not be the gateway's.
 
     Raises
     ------
@@ -151,7 +141,7 @@ def replay_log(
 
 
 def _restore(state: State, bindings: Bindings, options: Options, load: Load) -> tuple[Core | None, int]:
-    """The newest snapshot that can be gone on from, as it was, and the position behind it."""
+    """Return the core of the newest valid snapshot, and the position after it."""
     for position, snapshot in state.journal.snapshots():
         try:
             try:
@@ -164,7 +154,7 @@ def _restore(state: State, bindings: Bindings, options: Options, load: Load) -> 
 
 
 def _begin(state: State, procedure: Procedure, bindings: Bindings, options: Options, load: Load) -> Core:
-    """A core as the log begins with."""
+    """Return the core as of the log's first record."""
     for _, record in islice(state.log.read(0), 1):
         if record.kind == START:
             first = procedure if record.topic == procedure.digest else load(record.topic)
@@ -175,29 +165,29 @@ def _begin(state: State, procedure: Procedure, bindings: Bindings, options: Opti
 
 
 def _last_in_snapshot(state: State) -> tuple[str | None, int]:
-    """The digest of the newest snapshot's newest model, and the position from which records may name others."""
+    """Return the digest of the newest snapshot's newest model, and the position after it."""
     for position, snapshot in state.journal.snapshots():
         try:
             header, _, _ = container.unpack(snapshot, KIND, VERSION, "the snapshot")
-        except ModelError:  # of another version; it is told of where it is to be gone on from
+        except ModelError:  # of another version; `recover` warns about it
             continue
         return header["lanes"][-1]["procedure"], position
     return None, state.log.start
 
 
 def _check_roles(state: State, core: Core, bindings: Bindings) -> None:
-    """See that the bindings have a node for each channel that a model of before reads."""
+    """Check that the bindings have a node for each channel that a previous model reads."""
     try:
         bindings.with_channels(core.roster.routes.channels)
     except ValueError as error:
         raise StateError(
             f"{state.folder} has streams of another model, which the bindings do not fit: {error}; run the "
-            "gateway with the bindings of before until these are decided, or move the folder away to begin anew"
+            "gateway with the previous bindings until these are decided, or move the folder away to start afresh"
         ) from error
 
 
 def _configured(core: Core, record: Record, load: Load) -> Core:
-    """The core as it was from a record on: a start may have come with other bindings and options."""
+    """Return the core for a record: a start may have other bindings and options."""
     if record.kind != START or record.payload in (b"", core.configuration):
         return core
     bindings, options = understood(record.payload, core.procedure.channels)
@@ -205,9 +195,9 @@ def _configured(core: Core, record: Record, load: Load) -> Core:
 
 
 def _runs(records: Iterator[tuple[int, Record]], known: int) -> Iterator[tuple[int, list[Record]]]:
-    """Divide records into what may be taken together, each with the position behind it.
+    """Divide records into runs that may be processed together, each with the position after it.
 
-    None goes over the position up to which all is known, and each start is the first of its run.
+    No run extends across the ``known`` position, and each start is the first of its run.
     """
     run: list[Record] = []
     position = 0

@@ -519,7 +519,7 @@ def test_a_missing_folder_for_compiled_code_is_reported(first_steps, monkeypatch
         ("stream,a\np,x\n", "channel 'b.light@delta:40' has role 'b', stream 'p' has a"),
         ("stream,a,b\np,x\n", "line 2: 'p,x' has 2 values, expected 3"),
         ("stream,a,b\np,x/1,y\n", "line 2: node is 'x/1', expected a name without"),
-        ("stream,a,b\np,x,y\np,x,z\n", "line 3: stream 'p' is there twice"),
+        ("stream,a,b\np,x,y\np,x,z\n", "line 3: stream 'p' is listed twice"),
     ],
 )
 def test_a_wrong_file_of_pairs_is_refused(command, text, message):

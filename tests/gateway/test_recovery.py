@@ -271,7 +271,7 @@ def test_bindings_without_a_role_that_open_streams_still_need_are_refused_with_w
         start = start_record(PAIR.first.digest, 0.0, run.core.configuration)
         run.take([start, *readings("n0 n1", [0.0] * 5)])
     alone = Models(channels_procedure("a.x"))
-    said = r"another model, which the bindings do not fit: channel 'b\.x'.*or move the folder away to begin anew"
+    said = r"another model, which the bindings do not fit: channel 'b\.x'.*or move the folder away to start afresh"
     with pytest.raises(StateError, match=said) as caught:
         Run(tmp_path, alone, Bindings.pairs(["a.x"], {"p": {"a": "n0"}}))
     assert str(tmp_path) in str(caught.value)

@@ -94,7 +94,7 @@ def run(
     is down.
     """
     from streamfs.cli import console
-    from streamfs.gateway.host import hosted, tell_systemd
+    from streamfs.gateway.host import hosted, systemd_notifier
     from streamfs.gateway.settings.settings import read_settings
     from streamfs.procedure.procedure import Decision
 
@@ -122,7 +122,7 @@ def run(
             idle,
             until_decided=until_decided,
             patience=None if config else PATIENCE,
-            on_turn=tell_systemd(gateway, stop),
+            on_turn=systemd_notifier(gateway, stop),
         )
     console.say(_text(summary))
 

@@ -1,1 +1,1 @@
-"""What a gateway shows to those who operate it: health, metrics, logs, word to systemd and to Home Assistant."""
+"""What operators use: health, metrics, logs, notices to systemd, and discovery by Home Assistant."""

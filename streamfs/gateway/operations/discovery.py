@@ -1,4 +1,4 @@
-"""How Home Assistant finds the streams and the gateway by itself."""
+"""Discovery of streams and gateway by Home Assistant."""
 
 import re
 from hashlib import sha256
@@ -8,32 +8,32 @@ import orjson
 
 from streamfs.gateway.messages.publication import Publication
 
-_LOOKS_CHANGED = re.compile(r"-[0-9a-f]{12}$")  # as a name that had to be changed ends
+_LOOKS_CHANGED = re.compile(r"-[0-9a-f]{12}$")  # the end of a name that was changed
 
 
 def discovery(
     stream: str, gateway: str, prefix: str = "streamfs", ha_prefix: str = "homeassistant", version: str = ""
 ) -> list[Publication]:
-    """Configure a sensor that shows a stream's label, or that it is unknown.
+    """Return the configuration of a sensor that shows a stream's label.
 
-    The rest of the decision (confidence, tick, cost, reason) stands in the sensor's attributes. It belongs to the
-    gateway's device, and is unavailable while the gateway is offline.
+    The rest of the decision (confidence, tick, cost, reason) is in the sensor's attributes. The sensor belongs
+    to the gateway's device, and is unavailable while the gateway is offline.
 
     Parameters
     ----------
     stream, gateway : str
-        Their names, as in topics.
+        Their names in topics.
     prefix : str
         First part of the gateway's topics.
     ha_prefix : str
-        First part of Home Assistant's.
+        First part of Home Assistant's topics.
     version : str
-        Of the program.
+        Version of the program.
 
     Returns
     -------
     list of Publication
-        To be retained. No two streams or gateways share a topic or a ``unique_id``, and they never change.
+        To be retained. Topics and ``unique_id`` are unique to stream and gateway, and never change.
 
     Examples
     --------
@@ -54,12 +54,7 @@ def discovery(
 def gateway_discovery(
     gateway: str, prefix: str = "streamfs", ha_prefix: str = "homeassistant", version: str = ""
 ) -> list[Publication]:
-    """Configure what is shown of the gateway itself: whether it is online, and what has drifted last.
-
-    Parameters
-    ----------
-    gateway, prefix, ha_prefix, version : str
-        As in `discovery`.
+    """Return the configurations of the gateway's own sensors: whether it is online, and the last drift.
 
     Examples
     --------
@@ -81,12 +76,12 @@ def gateway_discovery(
 
 
 def removal(stream: str, gateway: str, ha_prefix: str = "homeassistant") -> Publication:
-    """Remove the sensor of a stream that has left: an empty configuration takes the place of the retained one."""
+    """Return the removal of a stream's sensor: an empty message replaces the retained configuration."""
     return Publication(_topic("sensor", _stream_id(stream, gateway), ha_prefix), b"")
 
 
 def is_birth(topic: str, payload: bytes, ha_prefix: str = "homeassistant") -> bool:
-    """Whether a message says that Home Assistant has started: then all configurations are published again.
+    """Return whether a message says that Home Assistant has started and needs all configurations again.
 
     Examples
     --------
@@ -114,7 +109,7 @@ def _config(
 
 
 def _state(topic: str, field: str) -> dict[str, str]:
-    """One field of the JSON under a topic as state, all of them as attributes."""
+    """Return fields that show one field of a topic's JSON as state, and all of them as attributes."""
     return {
         "state_topic": topic,
         "value_template": f"{{{{ value_json.{field} }}}}",
@@ -140,7 +135,7 @@ def _topic(component: str, unique_id: str, ha_prefix: str) -> str:
 
 
 def _gateway_id(gateway: str, kind: str = "streamfs") -> str:
-    return f"{kind}_{_safe(gateway, 'a-zA-Z0-9-')}"  # without underscores: the next one begins the stream
+    return f"{kind}_{_safe(gateway, 'a-zA-Z0-9-')}"  # without underscores: the next one starts the stream's name
 
 
 def _stream_id(stream: str, gateway: str) -> str:
@@ -148,7 +143,7 @@ def _stream_id(stream: str, gateway: str) -> str:
 
 
 def _safe(name: str, allowed: str) -> str:
-    """A name in Home Assistant's characters; one that had to be changed ends with its hash."""
+    """Return a name in Home Assistant's characters; a changed name ends with a hash."""
     changed = re.sub(f"[^{allowed}]", "-", name)
     if changed == name and not _LOOKS_CHANGED.search(name):
         return name

@@ -1,4 +1,4 @@
-"""How a gateway is: what it has counted, and whether it does its work."""
+"""Statistics and health of a gateway."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,25 +7,25 @@ from typing import NamedTuple
 
 @dataclass(frozen=True)
 class Statistics:
-    """What a gateway has counted since it began, at one moment.
+    """Statistics of a gateway since its start.
 
     Parameters
     ----------
     counters : mapping of str to float
-        How often what has happened: ``messages``, ``malformed``, ``late`` and so on; and sums of seconds, whose
-        names end with ``_seconds``. None falls while the gateway runs.
+        Counts of events (``messages``, ``malformed``, ``late`` and so on), and sums of seconds, whose names end
+        with ``_seconds``. They never decrease while the gateway runs.
     gauges : mapping of str to float
-        How much there is now: ``streams_known``, ``outbox``, ``log_bytes``, ``lag_seconds`` and so on.
+        Current values: ``streams_known``, ``outbox``, ``log_bytes``, ``lag_seconds`` and so on.
     decisions : mapping of (str, str) to int
-        Number of decisions by reason and label; the label of those without one is the empty text.
+        Decisions by reason and label; the label is empty if there is none.
     models : mapping of str to int
-        Number of open episodes by the digest of the model that they follow.
+        Open episodes by the digest of their model.
     energy : float
-        What all nodes have spent, in `unit`.
+        Energy of all nodes, in `unit`.
     unit : str
-        That of the nodes' radio profile: ``joules`` or ``transmissions``.
+        Unit of the radio profile: ``joules`` or ``transmissions``.
     alerts : mapping of str to int
-        Number of drift alerts by what drifted.
+        Drift alerts by what drifted.
     """
 
     counters: Mapping[str, float]
@@ -38,15 +38,7 @@ class Statistics:
 
 
 class HealthLimits(NamedTuple):
-    """From when on a gateway counts as stuck.
-
-    Parameters
-    ----------
-    loop_age : float
-        Seconds that its loop may take to go round.
-    lag : float
-        Seconds that a message may wait to be stored.
-    """
+    """Most seconds that the loop's iteration may take, and that a message may wait to be stored."""
 
     loop_age: float = 10.0
     lag: float = 30.0
@@ -57,22 +49,22 @@ DEFAULT_LIMITS = HealthLimits()
 
 @dataclass(frozen=True)
 class Health:
-    """Whether a gateway does its work, at one moment.
+    """Health of a gateway.
 
     Parameters
     ----------
     connected : bool
-        Whether there is a connection to the broker.
+        Whether the gateway is connected to the broker.
     subscribed : bool
         Whether the broker has granted every subscription.
     storing : bool
         Whether the last attempt to store something succeeded.
     loop_age : float
-        Seconds since the loop last went round.
+        Seconds since the loop's last iteration.
     lag : float
-        Seconds since the oldest message arrived that is not stored yet; 0 if there is none.
+        Age in seconds of the oldest message that is not stored; 0 if there is none.
     refused_model : str
-        Why the model in the model file is not the one that is followed; empty if it is.
+        Why the model file was rejected; empty if it was not.
 
     Examples
     --------
@@ -91,13 +83,13 @@ class Health:
     refused_model: str = ""
 
     def is_alive(self, limits: HealthLimits = DEFAULT_LIMITS) -> bool:
-        """Whether the loop goes round; if not, only a restart helps."""
+        """Whether the loop runs; if not, only a restart helps."""
         return self.loop_age <= limits.loop_age
 
     def problems(self, limits: HealthLimits = DEFAULT_LIMITS) -> list[str]:
-        """Everything that keeps the gateway from its work, in words; nothing if it is ready."""
+        """Return what keeps the gateway from working; empty if it is ready."""
         found = {
-            f"the loop has not gone round for {self.loop_age:.1f} s": not self.is_alive(limits),
+            f"the loop has been stuck for {self.loop_age:.1f} s": not self.is_alive(limits),
             "not connected to the broker": not self.connected,
             "not subscribed": not self.subscribed,
             "nothing can be stored": not self.storing,
@@ -106,5 +98,5 @@ class Health:
         return [problem for problem, holds in found.items() if holds]
 
     def warnings(self) -> list[str]:
-        """What somebody should see to, though the gateway does its work."""
-        return [f"model file refused: {self.refused_model}"] if self.refused_model else []
+        """Return what needs attention although the gateway works."""
+        return [f"model file rejected: {self.refused_model}"] if self.refused_model else []

@@ -1,4 +1,4 @@
-"""Where the gateway's log goes, and in which form: text for people, JSON for machines."""
+"""The gateway's log: text or JSON on standard error."""
 
 import logging
 
@@ -8,24 +8,24 @@ _FIELDS = {"levelname": "level", "name": "logger", "exc_info": "exception", "sta
 
 
 def configure(format: str = "text", level: str = "info") -> None:  # noqa: A002 - as in the settings
-    """Write what streamfs logs to standard error; a second call replaces the first.
+    """Log to standard error; a second call replaces the first.
 
-    A line of JSON has ``time`` (ISO 8601, UTC), ``level``, ``logger`` and ``message``, an ``exception`` where
-    there is one, and whatever the message brings along in ``extra``. Newlines are escaped: a message is a line.
+    A line of JSON has ``time`` (ISO 8601, UTC), ``level``, ``logger`` and ``message``, ``exception`` if there is
+    one, and the message's ``extra``. Newlines are escaped, so that each message is one line.
 
     Parameters
     ----------
     format : str
         ``text`` or ``json``.
     level : str
-        The least that is written: ``debug``, ``info``, ``warning`` or ``error``.
+        Lowest level that is written: ``debug``, ``info``, ``warning`` or ``error``.
 
     Raises
     ------
     ValueError
-        If there is no such format or level.
+        If format or level is unknown.
     MissingExtraError
-        If JSON is asked for and python-json-logger is not installed.
+        If the format is JSON and python-json-logger is not installed.
     """
     if level not in ("debug", "info", "warning", "error"):
         raise ValueError(f"level is {level!r}, expected debug, info, warning or error")

@@ -1,4 +1,4 @@
-"""A gateway's statistics in Prometheus' words; needs the extra ``gateway``."""
+"""A gateway's statistics as Prometheus metrics; needs the extra ``gateway``."""
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
@@ -15,98 +15,86 @@ except ModuleNotFoundError as error:
     raise MissingExtraError("prometheus-client", "gateway") from error
 
 HELP: Mapping[str, str] = {
-    "after_decision": "Samples of streams that were decided already",
-    "alerts": "Drifts noticed",
+    "after_decision": "Samples of streams that were already decided",
+    "alerts": "Drifts detected",
     "before_opening": "Incomplete samples of streams whose episode had not begun",
-    "commands": "Commands heard",
-    "commit_failures": "Attempts to store that failed",
+    "commands": "Commands received",
+    "commit_failures": "Failed attempts to store",
     "commits": "Transactions stored",
     "committed_records": "Records of the log stored",
-    "confirmed": "Publications that the broker has confirmed",
-    "connected": "Whether there is a connection to the broker",
+    "confirmed": "Publications confirmed by the broker",
+    "connected": "Whether the gateway is connected to the broker",
     "connections": "Connections to the broker",
     "crowded": "Readings that shared a tick with another of their channel",
-    "dead_letters": "Messages that were published as dead letters",
-    "dropped": "Messages of QoS 0 that gave way to newer ones, oldest first",
-    "duplicate": "Readings or samples that came again",
-    "evicted": "Streams that gave way because there were too many",
-    "expired": "Streams that were closed because they had fallen silent",
-    "failed_connections": "Attempts to connect that failed",
+    "dead_letters": "Messages published as dead letters",
+    "dropped": "Messages of QoS 0 dropped in favour of newer ones, oldest first",
+    "duplicate": "Readings or samples received again",
+    "evicted": "Streams evicted because there were too many",
+    "expired": "Streams closed because they were silent",
+    "failed_connections": "Failed attempts to connect",
     "fsync_seconds": "Seconds spent waiting for the disk",
-    "future": "Readings refused because their stamps ran too far ahead",
-    "labels": "True labels heard",
-    "labels_learnt": "True labels that a model has learnt from",
+    "future": "Readings refused because their stamps were too far ahead",
+    "labels": "True labels received",
+    "labels_learnt": "True labels that a model was updated with",
     "labels_unreadable": "True labels that could not be read",
     "labels_unused": "True labels of streams without such a decision",
-    "lag_seconds": "Seconds since the oldest message arrived that is not stored yet",
+    "lag_seconds": "Age in seconds of the oldest message that is not stored",
     "late": "Readings or samples of a tick that had passed",
     "log_bytes": "Size of the log on disk",
     "log_position": "Records ever written to the log",
     "log_segments": "Segments of the log on disk",
-    "loop_age_seconds": "Seconds since the loop last went round",
+    "loop_age_seconds": "Seconds since the loop's last iteration",
     "lost": "Readings missing by their sequence numbers",
-    "lost_connections": "Connections to the broker that broke",
+    "lost_connections": "Lost connections to the broker",
     "malformed": "Messages whose payload could not be read",
     "malformed_properties": "Messages whose MQTT properties could not be read",
     "malformed_topics": "Messages whose topic could not be read",
-    "messages": "Messages taken",
-    "model_refused": "Whether the model file is refused, and the model before followed on",
-    "models": "Models taken over",
-    "not_finite": "Readings that are no numbers to calculate with, taken as missing",
-    "outbox": "Publications that the broker has not confirmed",
+    "messages": "Messages processed",
+    "model_refused": "Whether the model file was rejected, and the previous model stays in use",
+    "models": "Models changed to",
+    "not_finite": "Readings that are not finite, treated as missing",
+    "outbox": "Publications not confirmed by the broker",
     "overflow": "Readings dropped because too many waited for their tick",
-    "oversize": "Messages refused because they were too long",
-    "passing_dropped": "Publications of the moment that gave way because too many waited",
-    "pending_readings": "Readings that wait for their tick",
-    "queue": "Messages that wait to be stored",
+    "oversize": "Messages rejected because they were too long",
+    "passing_dropped": "Dead letters and announcements dropped because too many waited",
+    "pending_readings": "Readings waiting for their tick",
+    "queue": "Messages waiting to be stored",
     "received": "Messages received",
     "reconnects": "Connections to the broker after the first",
-    "refused": "Messages of streams beyond the most that may be known",
-    "refused_connections": "Connections that the broker refused",
-    "refused_publications": "Publications that the broker refused",
-    "refused_subscriptions": "Subscriptions that the broker refused",
-    "release_failures": "Attempts to remove old segments of the log, or old models, that failed",
-    "reload_failures": "How often the model file was refused",
-    "reloads": "Models loaded anew",
-    "reopened": "Episodes opened again",
-    "replayed": "Records of the log that were replayed at the start",
-    "restarted": "Nodes that began to count anew",
+    "refused": "Messages of streams beyond the limit",
+    "refused_connections": "Connections refused by the broker",
+    "refused_publications": "Publications refused by the broker",
+    "refused_subscriptions": "Subscriptions refused by the broker",
+    "release_failures": "Failed attempts to remove old segments of the log, or old models",
+    "reload_failures": "Rejected model files",
+    "reloads": "Model files loaded",
+    "reopened": "Episodes reopened",
+    "replayed": "Records of the log replayed at the start",
+    "restarted": "Nodes whose sequence numbers restarted",
     "retained": "Messages ignored because they were retained",
-    "samples": "Samples taken by the engine",
+    "samples": "Samples processed by the engine",
     "skewed": "Readings whose stamps were replaced by their arrival",
-    "skipped": "Ticks passed over because nothing was to be seen in them",
+    "skipped": "Ticks skipped because they had no readings",
     "storing": "Whether the last attempt to store succeeded",
-    "streams_known": "Streams that are known, decided ones among them",
-    "streams_undecided": "Streams that are known and not decided",
+    "streams_known": "Known streams, decided or not",
+    "streams_undecided": "Known streams that are not decided",
     "subscribed": "Whether the broker has granted every subscription",
-    "taken_over": "Connections that another client with this client id took over",
+    "taken_over": "Connections taken over by another client with the same client id",
     "unbound": "Messages that feed no stream",
-    "unbound_streams": "Streams let go because they are bound to other nodes now",
-    "unknown_commands": "Commands that are not known",
+    "unbound_streams": "Streams dropped because they are bound to other nodes now",
+    "unknown_commands": "Unknown commands",
 }
-"""What a counter or a gauge means; one that is not named here is exported all the same."""
+"""Help texts of counters and gauges; those that are missing here are exported with a generic text."""
 
 
 class Metrics:
-    """What Prometheus is told: read from the gateway at each scrape, so that nothing is counted twice.
+    """The metrics, read from the gateway at each scrape.
 
-    Each counter is a metric of its own, ``streamfs_{counter}_total``, and not one of many labels of a common
-    metric: Prometheus' guide asks that the sum over a metric's labels mean something, and messages plus late
-    samples plus commits do not. What does add up has labels: decisions by reason and label, open episodes by
-    model, alerts by what drifted. Names carry the unit; what all nodes have spent is
-    ``streamfs_energy_joules_total`` or ``streamfs_energy_transmissions_total``, as the radio profile measures.
-
-    Parameters
-    ----------
-    statistics : callable
-        Returns the `Statistics` of this moment; called by the thread that scrapes.
-    health : callable
-        Returns the `Health` of this moment.
-
-    Raises
-    ------
-    MissingExtraError
-        On import, if prometheus-client is not installed.
+    Each counter is a metric of its own, ``streamfs_{counter}_total``, since a sum over the labels of a metric
+    should be meaningful, and messages plus late samples plus commits are not. What adds up has labels: decisions
+    by reason and label, open episodes by model, alerts by what drifted. Names carry the unit: the energy of all
+    nodes is ``streamfs_energy_joules_total`` or ``streamfs_energy_transmissions_total``, depending on the radio
+    profile. The callables are called by the thread that scrapes.
     """
 
     def __init__(self, statistics: Callable[[], Statistics], health: Callable[[], Health]) -> None:
@@ -115,13 +103,7 @@ class Metrics:
         ProcessCollector(registry=self._registry)
 
     def page(self, accepted: str = "") -> tuple[bytes, str]:
-        """Return the page for a scrape and its content type.
-
-        Parameters
-        ----------
-        accepted : str
-            The scraper's Accept header: plain text unless it asks for OpenMetrics.
-        """
+        """Return the page and its content type: plain text unless the Accept header asks for OpenMetrics."""
         encode, content_type = choose_encoder(accepted)
         return encode(self._registry), content_type
 
@@ -132,7 +114,7 @@ class _Gateway(Collector):
         self._health = health
 
     def describe(self) -> list[Metric]:
-        """Nothing: which metrics there are is known when they are read."""
+        """Return nothing: the metrics are known when they are collected."""
         return []
 
     def collect(self) -> Iterator[Metric]:
@@ -143,7 +125,7 @@ class _Gateway(Collector):
         for name, value in (_of_health(health) | dict(statistics.gauges)).items():
             yield GaugeMetricFamily(f"streamfs_{name}", _meaning(name), value)
         energy = f"streamfs_energy_{statistics.unit}"
-        yield CounterMetricFamily(energy, f"What all nodes have spent, in {statistics.unit}", statistics.energy)
+        yield CounterMetricFamily(energy, f"Energy of all nodes, in {statistics.unit}", statistics.energy)
         yield _decisions(statistics)
         yield _models(statistics)
         yield _alerts(statistics)
@@ -171,14 +153,14 @@ def _decisions(statistics: Statistics) -> Metric:
 
 
 def _models(statistics: Statistics) -> Metric:
-    family = GaugeMetricFamily("streamfs_model_streams_open", "Streams that follow a model", labels=["model"])
+    family = GaugeMetricFamily("streamfs_model_streams_open", "Open streams by their model", labels=["model"])
     for digest, number in statistics.models.items():
         family.add_metric([digest], number)
     return family
 
 
 def _alerts(statistics: Statistics) -> Metric:
-    family = CounterMetricFamily("streamfs_drift_alerts", "Drifts noticed", labels=["what"])
+    family = CounterMetricFamily("streamfs_drift_alerts", "Drifts detected", labels=["what"])
     for what, number in statistics.alerts.items():
         family.add_metric([what], number)
     return family

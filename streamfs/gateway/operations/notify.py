@@ -1,4 +1,4 @@
-"""What the gateway tells systemd, if systemd has started it."""
+"""Notices to systemd, if it has started the gateway."""
 
 import logging
 import os
@@ -8,7 +8,7 @@ from streamfs.errors import StreamfsError
 
 _log = logging.getLogger(__name__)
 
-_PATIENCE = 1.0  # seconds for systemd to take a message
+_PATIENCE = 1.0  # seconds that systemd has to accept a notice
 
 READY = "READY=1"
 STOPPING = "STOPPING=1"
@@ -16,7 +16,7 @@ ALIVE = "WATCHDOG=1"
 
 
 def notify(*assignments: str) -> bool:
-    """Tell systemd something; nothing happens where ``NOTIFY_SOCKET`` is not set.
+    """Notify systemd, if ``NOTIFY_SOCKET`` is set.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def notify(*assignments: str) -> bool:
     Returns
     -------
     bool
-        Whether it was told. A socket that does not take the message is logged: the gateway's work goes on.
+        Whether it was notified; failures are logged, since the gateway works without systemd.
 
     Examples
     --------
@@ -43,25 +43,23 @@ def notify(*assignments: str) -> bool:
         try:
             sender.sendto("\n".join(assignments).encode(), address)
         except OSError as error:
-            _log.warning("systemd was not told %s: NOTIFY_SOCKET is %r (%s)", assignments, path, error)
+            _log.warning("systemd was not notified of %s: NOTIFY_SOCKET is %r (%s)", assignments, path, error)
             return False
     return True
 
 
 def watchdog_seconds() -> float | None:
-    """Seconds within which systemd wants to hear that the gateway is `ALIVE`, from ``WATCHDOG_USEC``.
-
-    Tell it twice as often.
+    """Return the seconds within which systemd expects `ALIVE`, from ``WATCHDOG_USEC``; notify it twice as often.
 
     Returns
     -------
     float or None
-        None where systemd does not watch, or watches another process than this.
+        None if systemd has no watchdog for this process.
 
     Raises
     ------
     StreamfsError
-        If a variable is no number.
+        If a variable is not a whole number.
     """
     seconds = _number("WATCHDOG_USEC")
     process = _number("WATCHDOG_PID")

@@ -1,4 +1,4 @@
-"""What a gateway tells over HTTP: metrics for Prometheus, and whether it is alive and ready."""
+"""HTTP: metrics for Prometheus, liveness and readiness."""
 
 import logging
 import socket
@@ -22,33 +22,25 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-PATIENCE = 5.0  # seconds in which a client must have sent its request, and again to take the answer
-LONGEST = 16_384  # bytes of a request
-MOST = 16  # connections at a time
-_ROUND = 0.1  # seconds after which the server looks whether it shall stop
-_FAREWELL = 0.5  # seconds for the answers that are under way to break off
+PATIENCE = 5.0  # seconds that a client has to send its request, and again to accept the answer
+LONGEST = 16_384  # most bytes of a request
+MOST = 16  # simultaneous connections
+_ROUND = 0.1  # seconds between checks for the end
+_FAREWELL = 0.5  # seconds for unfinished answers to break off
 
 _INDEX = b"""<!DOCTYPE html>
 <html lang="en"><meta charset="utf-8"><title>streamfs gateway</title>
 <h1>streamfs gateway</h1>
 <ul>
-<li><a href="/metrics">metrics</a>: what it has counted, for Prometheus
-<li><a href="/healthz">healthz</a>: whether its loop goes round
-<li><a href="/readyz">readyz</a>: whether it does its work, and if not, why
+<li><a href="/metrics">metrics</a>: metrics for Prometheus
+<li><a href="/healthz">healthz</a>: whether the gateway's loop runs
+<li><a href="/readyz">readyz</a>: whether the gateway works, and if not, why
 </ul></html>
 """
 
 
 class Site(NamedTuple):
-    """Where a gateway can be asked.
-
-    Parameters
-    ----------
-    host : str
-        Address that is listened to.
-    port : int
-        TCP port.
-    """
+    """Address and TCP port of the server."""
 
     host: str
     port: int
@@ -58,41 +50,41 @@ class Site(NamedTuple):
 def serve(
     host: str, port: int, statistics: Callable[[], Statistics], health: Callable[[], Health]
 ) -> Iterator[Site]:
-    """Answer HTTP requests from a thread of its own, until the block ends.
+    """Answer HTTP requests in a thread, until the block ends.
 
-    ``/metrics`` is for Prometheus. ``/healthz`` answers 200 while the loop goes round, ``/readyz`` while all
-    works, else 503; both list problems and warnings in JSON.
+    ``/metrics`` is for Prometheus. ``/healthz`` answers 200 while the loop runs, ``/readyz`` while the gateway
+    works, and 503 otherwise; both list problems and warnings in JSON.
 
     Parameters
     ----------
     host : str
-        Address to listen to, of IPv4 or IPv6.
+        IPv4 or IPv6 address to listen on.
     port : int
-        TCP port; 0 takes any that is free.
+        TCP port; 0 is any free port.
     statistics, health : callable
-        Return what the gateway is like at this moment; called by the server's threads.
+        Called by the server's threads.
 
     Yields
     ------
     Site
-        Where it can be asked, with the port that was taken.
+        Address and port of the server.
 
     Raises
     ------
     ValueError
-        If there can be no such port.
+        If the port is out of range.
     StreamfsError
-        If the address cannot be listened to; it names host and port.
+        If the address cannot be listened on.
     MissingExtraError
         If prometheus-client is not installed.
 
     Notes
     -----
-    A request must have come within 5 s, whatever its pace, and have at most 16 KiB; 16 are answered at a time, and
-    others turned away with 503. So slow or hostile clients cost the gateway little. The end cuts all connections
-    and takes less than a second.
+    A request must be complete within 5 s and have at most 16 KiB; 16 are answered at a time, and others get 503,
+    so that slow or hostile clients cost the gateway little. At the end all connections are cut, in less than a
+    second.
     """
-    from streamfs.gateway.operations.metrics import Metrics  # noqa: PLC0415 - needs an extra that only a site needs
+    from streamfs.gateway.operations.metrics import Metrics  # noqa: PLC0415 - needs an extra
 
     if not 0 <= port <= 65_535:
         raise ValueError(f"port is {port}, expected 0 to 65535")
@@ -112,11 +104,11 @@ def _open(host: str, port: int, metrics: "Metrics", health: Callable[[], Health]
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return _Server(family, address, metrics, health)
     except OSError as error:
-        raise StreamfsError(f"cannot listen to HTTP on {host}, port {port}: {error.strerror}") from error
+        raise StreamfsError(f"cannot listen for HTTP on {host}, port {port}: {error.strerror}") from error
 
 
 class _Server(ThreadingHTTPServer):
-    """A thread a request; sockets that are open are known, so that there are not too many and all end."""
+    """One thread per request; open sockets are tracked, to bound their number and to close them at the end."""
 
     daemon_threads = True
     request_queue_size = MOST
@@ -132,7 +124,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, _Handler)
 
     def server_bind(self) -> None:
-        """Bind without asking the name service what this machine is called."""
+        """Bind without a lookup of the host's name."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = address = self.socket.getsockname()
@@ -160,11 +152,11 @@ class _Server(ThreadingHTTPServer):
         _log.log(level, "an HTTP request was not answered", exc_info=error)
 
     def server_close(self) -> None:
-        """Listen no more, and cut what is open."""
+        """Stop listening, and cut open connections."""
         super().server_close()
         with self._changed:
             for request in self._connections:
-                with suppress(OSError):  # the other side may have gone first
+                with suppress(OSError):  # the client may have closed it first
                     request.shutdown(socket.SHUT_RDWR)
             self._changed.wait_for(lambda: not self._connections, timeout=_FAREWELL)
 
@@ -180,7 +172,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.rfile = BytesIO(_head(self.connection))
 
     def do_GET(self) -> None:
-        """Answer with a page, or 404."""
+        """Answer a request."""
         path = self.path.partition("?")[0]
         if path == "/metrics":
             self._answer(HTTPStatus.OK, *self.server.metrics.page(self.headers.get("Accept", "")))
@@ -215,7 +207,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _head(connection: socket.socket) -> bytes:
-    """Read a request up to the empty line that ends it; no body is wanted."""
+    """Read a request up to the empty line that ends it; bodies are ignored."""
     head = b""
     deadline = monotonic() + PATIENCE
     while b"\r\n\r\n" not in head:
@@ -223,6 +215,8 @@ def _head(connection: socket.socket) -> bytes:
         piece = connection.recv(LONGEST)
         head += piece
         if not piece or len(head) > LONGEST:
-            raise ConnectionError(f"the request ends after {len(head)} bytes, expected a whole one of {LONGEST}")
+            raise ConnectionError(
+                f"the request ends after {len(head)} bytes, expected a whole one of at most {LONGEST}"
+            )
     connection.settimeout(PATIENCE)
     return head

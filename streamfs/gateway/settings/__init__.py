@@ -1,1 +1,1 @@
-"""A gateway's settings, as ``gateway.toml`` has them: read, checked and previewed."""
+"""A gateway's settings in ``gateway.toml``: read, validated and previewed."""

@@ -1,4 +1,4 @@
-"""Which nodes make up which stream: from a file."""
+"""CSV files of streams and their nodes by role."""
 
 import csv
 from os import PathLike
@@ -8,9 +8,9 @@ from streamfs.gateway.messages.topics import check_name
 
 
 def read_pairs(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
-    """Read which nodes make up which stream from a CSV file.
+    """Read streams and their nodes by role from a CSV file.
 
-    The header is ``stream`` and then the roles, ``stream,a,b``; each line names a stream and its nodes.
+    The header is ``stream`` and the roles, ``stream,a,b``; each line names a stream and its nodes.
 
     Parameters
     ----------
@@ -20,12 +20,12 @@ def read_pairs(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
     Returns
     -------
     dict of str to dict of str to str
-        Each stream's nodes by role, for `Bindings.pairs`.
+        Nodes by stream and role, for `Bindings.pairs`.
 
     Raises
     ------
     DataError
-        If the file cannot be read as such, naming the line and the value.
+        If the file cannot be read, naming line and value.
     """
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:  # noqa: PTH123 - any path-like
@@ -58,5 +58,5 @@ def _add_pair(pairs: dict[str, dict[str, str]], roles: list[str], cells: list[st
     except ValueError as error:
         raise DataError(f"{place}: {error}") from error
     if stream in pairs:
-        raise DataError(f"{place}: stream {stream!r} is there twice")
+        raise DataError(f"{place}: stream {stream!r} is listed twice")
     pairs[stream] = dict(zip(roles, nodes, strict=True))

@@ -1,4 +1,4 @@
-"""What a gateway will do with its settings, worked out without connecting to anything."""
+"""Preview of a gateway, without connecting to anything."""
 
 import os
 from collections.abc import Callable
@@ -21,19 +21,7 @@ _PACKAGES = {"prometheus_client": "prometheus-client", "pythonjsonlogger": "pyth
 
 @dataclass(frozen=True)
 class GatewayPreview:
-    """What a gateway will do.
-
-    Parameters
-    ----------
-    settings : Settings
-        What it is told.
-    procedure : Procedure
-        The model.
-    bindings : Bindings
-        Which node feeds which stream.
-    address : BrokerAddress
-        Where the broker is.
-    """
+    """A gateway's settings with the model, the bindings of nodes and streams, and the broker's address."""
 
     settings: Settings
     procedure: Procedure
@@ -42,11 +30,11 @@ class GatewayPreview:
 
     @property
     def sources(self) -> list[dict[str, Any]]:
-        """Of each source the topics, the format, and the channels by whether the model reads them."""
+        """Topics, format, channels that the model reads, and unread channels of each source."""
         return [self._source(source) for source in self.settings.sources]
 
     def to_json(self) -> dict[str, Any]:
-        """The plan as JSON can hold it, without a password."""
+        """Return the preview for JSON, without a password."""
         settings = self.settings
         return {
             "name": settings.name,
@@ -81,17 +69,12 @@ class GatewayPreview:
 
 
 def preview_gateway(settings: Settings) -> GatewayPreview:
-    """Work out what a gateway will do.
-
-    Parameters
-    ----------
-    settings : Settings
-        What it is told.
+    """Preview the gateway of some settings.
 
     Raises
     ------
     SettingsError
-        If the gateway could not do it: all that is wrong, one thing a line.
+        If the gateway could not run: all errors, one per line.
     """
     found = [*_missing_extras(settings), *_unfit_folders(settings)]
     procedure = _tried(
@@ -110,7 +93,7 @@ def preview_gateway(settings: Settings) -> GatewayPreview:
 
 
 def _tried(work: Callable[[], T], found: list[str], where: str = "") -> T | None:
-    """Return what some work comes to; None, and what is wrong with it noted, if it fails."""
+    """Return the result of some work; if it fails, note the error and return None."""
     try:
         return work()
     except (StreamfsError, ValueError) as error:
@@ -132,13 +115,13 @@ def _missing_extras(settings: Settings) -> list[str]:
 
 
 def _unfit_folders(settings: Settings) -> list[str]:
-    """Return of which folders nothing could be kept in; they need not be there yet."""
+    """Return errors of folders that cannot be written; folders need not exist yet."""
     found = []
     for key, folder in (("state", settings.state), ("spool", settings.spool)):
         if folder is not None:
             there = next(path for path in (folder, *folder.parents) if path.exists())
             if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
                 found.append(
-                    f"{settings.where(key)}: {key} is {str(folder)!r}, but {there} is no folder to write to"
+                    f"{settings.where(key)}: {key} is {str(folder)!r}, but {there} is not a writable folder"
                 )
     return found

@@ -1,4 +1,4 @@
-"""A gateway's settings, as ``gateway.toml`` has them."""
+"""The settings of a gateway, and how ``gateway.toml`` is read."""
 
 import re
 import tomllib
@@ -58,7 +58,7 @@ class Settings(TopLevel):
     lines: Mapping[Place, int] = field(default_factory=dict, repr=False, compare=False)
 
     def where(self, *place: str | int) -> str:
-        """Return the file and the line of a key, for messages; settings from elsewhere have no lines."""
+        """Return the file and the line of a key, for messages; settings made by code have no lines."""
         return f"{self.file}, line {line_of(place, self.lines)}" if self.lines else str(self.file)
 
     def bindings(self, channels: Sequence[str]) -> Bindings:
@@ -67,12 +67,12 @@ class Settings(TopLevel):
         Parameters
         ----------
         channels : sequence of str
-            The model's.
+            The model's channels.
 
         Raises
         ------
         SettingsError
-            If the streams cannot be bound, or a channel comes from no source.
+            If the streams cannot be bound, or no source has a channel.
         DataError
             If the file of pairs cannot be read.
         """
@@ -92,7 +92,7 @@ class Settings(TopLevel):
         return bindings
 
     def unread_sources(self, bindings: Bindings) -> list[str]:
-        """Return what there is to say of sources of which the model reads no channel, one text a source."""
+        """Return an error for each source of which the model reads no channel."""
         wanted = bindings.node_channels
         return [
             f"{self.where('source', number)}: source has {', '.join(source.channels)}, which the model does not "
@@ -108,18 +108,18 @@ def read_settings(path: str | PathLike[str]) -> Settings:
     Parameters
     ----------
     path : path
-        A TOML file; paths in it are taken from its folder.
+        A TOML file; its relative paths are resolved against its folder.
 
     Returns
     -------
     Settings
-        With defaults for what the file leaves out.
+        The settings, with defaults for missing keys.
 
     Raises
     ------
     SettingsError
-        If the file cannot be read, or anything in it is unknown, missing, of the wrong kind, out of its range or
-        at odds with something else: all of it, one thing a line, with file, line and key.
+        If the file cannot be read, or keys are unknown, missing, of the wrong type, out of range or contradictory:
+        all errors, one per line, with file, line and key.
     """
     file = Path(path)
     try:
@@ -132,12 +132,12 @@ def read_settings(path: str | PathLike[str]) -> Settings:
     lines = lines_of(text)
     problems = Problems(file, lines)
     found = _sections(Section(values, (), problems))
-    problems.tell()
+    problems.report()
     return Settings(file=file, lines=lines, **found)
 
 
 def _sections(top: Section) -> dict[str, Any]:
-    """Return what the file has, by the names of `Settings`."""
+    """Return the file's values by the names of `Settings`."""
     tables = {key: top.section(key) for key in ("broker", "streams", *_SECTIONS)}
     sources = tuple(source.read(InputSource) for source in top.sections("source"))
     found = vars(top.read(TopLevel)) | {
@@ -153,7 +153,7 @@ def _sections(top: Section) -> dict[str, Any]:
 
 
 def _with_line(file: Path, error: Exception) -> str:
-    """Return what is wrong with a file that is no TOML, its line in front."""
+    """Return the error of a file that is not TOML, with its line in front."""
     found = re.search(r" \(at line (\d+), column \d+\)$", str(error))
     if found is None:
         return f"{file}: {error}, expected TOML"

@@ -1,4 +1,4 @@
-"""Section ``[streams]`` of ``gateway.toml``: who the streams are."""
+"""Section ``[streams]`` of ``gateway.toml``."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -76,18 +76,18 @@ class Streams(StreamTimes):
         Parameters
         ----------
         channels : sequence of str
-            The model's.
+            The model's channels.
         routes : tuple of Route
-            Where the readings come.
+            Routes of the readings.
         limit : int
-            Streams that there may be at most.
+            Most streams.
 
         Raises
         ------
         DataError
             If the file of pairs cannot be read.
         ValueError
-            If there are too many streams, one is there twice, or the channels do not suit them.
+            If there are too many streams, one is defined twice, or the channels do not fit.
         """
         if self.any_node or self.nodes:
             _check_number(len(self.nodes), limit)
@@ -105,7 +105,7 @@ class Streams(StreamTimes):
             raise ValueError(f"{self.pairs_file} names no stream")
         ((stream, most),) = n_times.most_common(1)
         if most > 1:
-            raise ValueError(f"stream {stream!r} is there {most} times, expected once")
+            raise ValueError(f"stream {stream!r} is defined {most} times, expected once")
         return {stream: nodes for part in parts for stream, nodes in part.items()}
 
 

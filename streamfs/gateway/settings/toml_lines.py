@@ -1,4 +1,4 @@
-"""On which lines of a TOML file its keys stand."""
+"""Line numbers of the keys of a TOML file."""
 
 import re
 import tomllib
@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 Place = tuple[str | int, ...]
-"""A key with those of the tables around it; a number is a position in an array of tables."""
+"""A key with the keys of the enclosing tables; a number is a position in an array of tables."""
 
 _PIECE = re.compile(
-    r'"""(?:\\.|[^\\])*?"""+'  # text of several lines
+    r'"""(?:\\.|[^\\])*?"""+'  # multi-line strings
     r"|'''.*?'''+"
-    r'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\''  # text of one line
+    r'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\''  # strings
     r"|\#[^\n]*"
     r"|[\[\]{}\n]"
     r"|[^\"'\#\[\]{}\n]+",
@@ -22,8 +22,8 @@ _PIECE = re.compile(
 def lines_of(text: str) -> dict[Place, int]:
     r"""Return the line of every key and table of a TOML document.
 
-    A key of an inline table stands where its table begins. There are libraries that keep comments and layout, but
-    none that is small and tells lines; the standard library reads the values and so vouches for the document.
+    A key of an inline table has the line of its table. No small library reports lines; the standard library parses
+    the values, and so the document is valid.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def lines_of(text: str) -> dict[Place, int]:
     Returns
     -------
     dict of tuple to int
-        By place; lines count from 1.
+        Lines by place, from 1.
 
     Examples
     --------
@@ -55,14 +55,14 @@ def lines_of(text: str) -> dict[Place, int]:
 
 
 def line_of(place: Place, lines: Mapping[Place, int]) -> int:
-    """Return the line of a key, or that of the table around it; 1 for the file."""
+    """Return the line of a key, or that of the enclosing table; 1 for the file."""
     while place and place not in lines:
         place = place[:-1]
     return lines.get(place, 1)
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each statement, however many lines it has, with its first line."""
+    """Yield each statement, which may have several lines, with its first line."""
     line = first = 1
     depth = 0
     statement = ""
@@ -78,7 +78,7 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _table(header: str, n_tables: dict[Place, int]) -> Place:
-    """Return the table that a header opens, and count it if it is one of an array."""
+    """Return the table of a header, and count it if it is in an array."""
     place: Place = ()
     inside: Any = tomllib.loads(header)
     while inside:

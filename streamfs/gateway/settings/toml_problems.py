@@ -1,4 +1,4 @@
-"""What is wrong with a TOML file, told all at once."""
+"""Errors of a TOML file, reported together."""
 
 import difflib
 import re
@@ -12,15 +12,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class Problems:
-    """What is wrong with a file.
-
-    Parameters
-    ----------
-    file : pathlib.Path
-        Which.
-    lines : mapping of tuple to int
-        Where its keys stand; see `lines_of`.
-    """
+    """Collects the errors of a file; ``lines`` are those of its keys, see `lines_of`."""
 
     def __init__(self, file: Path, lines: Mapping[Place, int]) -> None:
         self.file = file
@@ -28,24 +20,18 @@ class Problems:
         self._found: list[tuple[int, str]] = []
 
     def add(self, place: Place, text: str) -> None:
-        """Note what is wrong with a key."""
+        """Add an error of a key."""
         self._found.append((line_of(place, self._lines), f"{dotted(place)} {text}".strip()))
 
-    def tell(self) -> None:
-        """Raise all that was noted, in the order of the file.
-
-        Raises
-        ------
-        SettingsError
-            If anything was.
-        """
+    def report(self) -> None:
+        """Raise a SettingsError with all errors, in the order of the file, if there are any."""
         if self._found:
             lines = (f"{self.file}, line {line}: {text}" for line, text in sorted(dict.fromkeys(self._found)))
             raise SettingsError("\n".join(lines))
 
 
 def dotted(place: Place) -> str:
-    """Return a key with those of the tables around it; which table of an array it is, the line tells.
+    """Return a key with the keys of the enclosing tables, without positions in arrays.
 
     Examples
     --------
@@ -57,7 +43,7 @@ def dotted(place: Place) -> str:
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
-    """Return a question for the known word that is most like this one; empty if none is.
+    """Return a question that suggests the most similar known word; empty if none is similar.
 
     Examples
     --------

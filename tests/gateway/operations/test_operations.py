@@ -55,7 +55,7 @@ def test_a_gateway_without_a_broker_is_alive_but_not_ready():
 def test_a_loop_that_stands_still_is_not_alive():
     health = Health(connected=True, subscribed=True, storing=True, loop_age=10.5, lag=0.0)
     assert not health.is_alive()
-    assert health.problems() == ["the loop has not gone round for 10.5 s"]
+    assert health.problems() == ["the loop has been stuck for 10.5 s"]
 
 
 def test_what_cannot_be_stored_or_waits_too_long_is_a_problem():
@@ -182,7 +182,7 @@ def test_a_loop_that_stands_still_fails_both():
 def test_a_port_in_use_is_an_error_that_names_it(site):
     with (
         pytest.raises(
-            StreamfsError, match=f"cannot listen to HTTP on 127.0.0.1, port {site.port}: Address already"
+            StreamfsError, match=f"cannot listen for HTTP on 127.0.0.1, port {site.port}: Address already"
         ),
         web.serve(HOST, site.port, lambda: STATISTICS, lambda: WELL),
     ):
@@ -191,7 +191,7 @@ def test_a_port_in_use_is_an_error_that_names_it(site):
 
 def test_a_host_that_is_not_there_is_an_error_that_names_it():
     with (
-        pytest.raises(StreamfsError, match=r"cannot listen to HTTP on no\.such\.host\.invalid, port 9464: \w"),
+        pytest.raises(StreamfsError, match=r"cannot listen for HTTP on no\.such\.host\.invalid, port 9464: \w"),
         web.serve("no.such.host.invalid", 9464, lambda: STATISTICS, lambda: WELL),
     ):
         pass
@@ -410,7 +410,7 @@ def test_nothing_is_told_without_systemd(monkeypatch):
 def test_a_socket_that_is_gone_is_logged_and_survived(tmp_path, monkeypatch, caplog):
     monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "gone"))
     assert not notify.notify(notify.STOPPING)
-    assert "systemd was not told ('STOPPING=1',)" in caplog.text
+    assert "systemd was not notified of ('STOPPING=1',)" in caplog.text
 
 
 def watch(monkeypatch, **variables):

@@ -546,7 +546,7 @@ def test_a_file_of_pairs_that_cannot_be_read_is_refused(read):
         (
             '[streams.pairs.n1--n2]\na = "n1"\n[[streams.group]]\nnodes = ["n1", "n2"]',
             ["a.light"],
-            "stream 'n1--n2' is there 2 times",
+            "stream 'n1--n2' is defined 2 times",
         ),
         (
             '[[source]]\ntopic = "x/{node}"\nchannel = "door"',
