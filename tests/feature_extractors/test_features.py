@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.signals import ARBITRARY_SIGNALS, SIGNALS, on_every_signal, replaced
+from helpers.signals import ARBITRARY_SIGNALS, SIGNALS, named, on_every_signal, replaced
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -352,15 +352,15 @@ def test_definition(feature: Feature) -> None:
     on_every_signal(law)
 
 
-@pytest.mark.slow
-@by_feature
 @given(signal=ARBITRARY_SIGNALS, data=st.data())
-@settings(max_examples=20)
-def test_definition_on_any_signal(feature: Feature, signal: Array, data: st.DataObject) -> None:
+@settings(max_examples=40)
+def test_definition_on_any_signal(signal: Array, data: st.DataObject) -> None:
     steps = data.draw(st.lists(st.integers(0, 100_000), min_size=len(signal), max_size=len(signal)))
     times = np.cumsum(steps) / 1000 - steps[0] / 1000
-    values = read_by(feature, signal)
-    check_equals_definition(feature, definition_of(feature), values, times, scale_of(feature, values))
+    for feature in FEATURES:
+        values = read_by(feature, signal)
+        with named(f"feature: {feature}"):
+            check_equals_definition(feature, definition_of(feature), values, times, scale_of(feature, values))
 
 
 @by_feature

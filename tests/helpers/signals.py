@@ -1,7 +1,8 @@
 """Named signals of two columns on which a law is tried, and arbitrary ones."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
@@ -62,14 +63,21 @@ def named_signals() -> dict[str, Array]:
 SIGNALS = named_signals()
 
 
+@contextmanager
+def named(what: object) -> Iterator[None]:
+    """Name what was tried if it fails."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(str(what))
+        raise
+
+
 def on_every_signal(law: Callable[[Array], None]) -> None:
     """Try a law on each of `SIGNALS`; a failure names its signal."""
     for name, signal in SIGNALS.items():
-        try:
+        with named(f"signal: {name}"):
             law(signal)
-        except Exception as error:
-            error.add_note(f"signal: {name}")
-            raise
 
 
 READINGS = st.one_of(
