@@ -195,21 +195,9 @@ class Bindings:
         return tuple(dict.fromkeys(wanted))
 
     def route(self, topic: str) -> tuple[str, str | None, Codec] | None:
-        """Return what a topic's messages hold; None if they feed no stream.
+        """Return the node, the channel and the codec of a topic's messages; None if they feed no stream.
 
-        Parameters
-        ----------
-        topic : str
-            Of a message.
-
-        Returns
-        -------
-        tuple of (str, str or None, Codec) or None
-            The node; its channel, None where the payload names it; and what reads the payload.
-
-        Notes
-        -----
-        One regular expression a route; nothing is kept, so that topics nobody knows cost no memory.
+        The channel is None if the payload names it. Nothing is cached, so that unknown topics cost no memory.
         """
         for template, codec, channel, _ in self.routes:
             found = template.match(topic)

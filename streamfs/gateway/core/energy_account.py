@@ -48,14 +48,7 @@ class Spent(NamedTuple):
 
 
 class EnergyAccount:
-    """Price messages, and make the lines of the energy log: one for each decision and node, and the total.
-
-    ``energy`` is in ``unit``, which is that of the profile.
-
-    Parameters
-    ----------
-    profile_name : str
-        The nodes' radio, a key of `streamfs.costs.energy.PROFILES`.
+    """Price messages, and make the lines of the energy log; ``energy`` is in ``unit``, that of the radio profile.
 
     Examples
     --------

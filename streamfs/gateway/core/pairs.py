@@ -9,21 +9,7 @@ MAX_PAIRS = 10_000
 def group_pairs(
     nodes: Sequence[str], roles: Sequence[str] = ("a", "b"), limit: int = MAX_PAIRS
 ) -> dict[str, dict[str, str]]:
-    """Return all pairs of a group of nodes, n (n - 1) / 2 streams.
-
-    Parameters
-    ----------
-    nodes : sequence of str
-        At least two, all different.
-    roles : sequence of str
-        Two: of the node that comes first in the group, and of the other.
-    limit : int
-        Maximum number of streams.
-
-    Returns
-    -------
-    dict of str to dict of str to str
-        Each stream's nodes by role; the stream of ``n1`` and ``n2`` is named ``n1--n2``.
+    """Return the nodes of all pairs of a group by role, at most `limit` streams named like ``n1--n2``.
 
     Raises
     ------

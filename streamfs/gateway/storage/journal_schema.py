@@ -132,15 +132,7 @@ def undoing(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Migrate a journal to the current version, each step in one transaction.
-
-    Raises
-    ------
-    StateError
-        As `version_of`.
-    StorageError
-        If it cannot be written.
-    """
+    """Migrate a journal to the current version, each step in one transaction; raise as `version_of`."""
     for version in range(version_of(connection, path), len(MIGRATIONS)):
         marks = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {version + 1};"
         with using(path), undoing(connection):

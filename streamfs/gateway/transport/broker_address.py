@@ -19,7 +19,7 @@ _PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 @dataclass(frozen=True)
 class Tls:
-    """How the broker is verified, and how the gateway identifies itself.
+    """How the broker is verified, and how the gateway identifies itself, by PEM files.
 
     The files are read when this is made, so that an error is noticed at once, and again at every connection, so
     that a certificate can be renewed under a running gateway.
@@ -27,11 +27,11 @@ class Tls:
     Parameters
     ----------
     ca : pathlib.Path, optional
-        Certificates of the authorities that may vouch for the broker (PEM); by default the system's.
+        Certificates of the authorities that may vouch for the broker; by default the system's.
     certificate : pathlib.Path, optional
-        Certificate of the gateway, with those that lead to its authority (PEM).
+        Certificate of the gateway, with those that lead to its authority.
     key : pathlib.Path, optional
-        Its private key, without a password (PEM); by default in the certificate's file.
+        Its private key, without a password; by default in the certificate's file.
 
     Raises
     ------
@@ -39,11 +39,6 @@ class Tls:
         If there is a key but no certificate.
     TransportError
         If a file cannot be read, or has the wrong content.
-
-    Examples
-    --------
-    >>> Tls()
-    Tls(ca=None, certificate=None, key=None)
     """
 
     ca: Path | None = None
@@ -77,20 +72,7 @@ class Tls:
 
 @dataclass(frozen=True)
 class BrokerAddress:
-    """The address of a broker, and the credentials for it.
-
-    Parameters
-    ----------
-    host : str
-        Its host name or IP address.
-    port : int
-        The port on which it listens.
-    user : str, optional
-        User name.
-    password : str, optional
-        Password. Never shown.
-    tls : Tls, optional
-        None for an unencrypted connection.
+    """The address of a broker, and the credentials for it; the password is never shown. TLS is used if given.
 
     Raises
     ------
@@ -178,20 +160,9 @@ def resolve(
     certificate: Path | None = None,
     key: Path | None = None,
 ) -> BrokerAddress:
-    """Combine a broker's URL with credentials and files for TLS.
+    """Combine a broker's URL with a password from elsewhere, and files for TLS as in `Tls`.
 
-    Parameters
-    ----------
-    url : str
-        ``mqtt[s]://[user[:password]@]host[:port]``.
-    user, password : str, optional
-        Credentials, unless in the URL.
-    password_file : pathlib.Path, optional
-        File with the password; a line end at its end is not part of it.
-    password_env : str, optional
-        Environment variable with the password.
-    ca, certificate, key : pathlib.Path, optional
-        See `Tls`.
+    A line end at the end of the password file is not part of the password.
 
     Raises
     ------

@@ -15,14 +15,7 @@ class PacketError(Exception):
 
 
 def split_packets(incoming: bytearray) -> Iterator[tuple[int, bytearray]]:
-    r"""Remove whole packets from the front of incoming bytes; what is left is the beginning of the next one.
-
-    Yields
-    ------
-    command : int
-        First byte of a packet: its type and flags.
-    body : bytearray
-        What follows its length.
+    r"""Remove whole packets from the front of incoming bytes, yielding the first byte and the body of each.
 
     Raises
     ------

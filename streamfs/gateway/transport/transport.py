@@ -177,13 +177,7 @@ class Transport:
         return 0 if connection is None else len(connection.in_flight)
 
     def connect(self, timeout: float = 10.0) -> None:
-        """Connect if not connected, waiting at most `timeout` seconds.
-
-        Raises
-        ------
-        TransportError
-            If the broker cannot be reached, does not answer in time, or refuses.
-        """
+        """Connect if not connected, waiting at most `timeout` seconds; raise a TransportError if that fails."""
         try:
             if self._connection is None:
                 self._open(timeout)
@@ -221,50 +215,25 @@ class Transport:
             self._turn(deadline - time.monotonic())
 
     def poll(self, timeout: float, room: int | None = None) -> list[Message]:
-        """Exchange packets with the broker; connect if disconnected and it is time to retry.
+        """Exchange packets for up to `timeout` seconds; return up to `room` messages, by default all.
 
-        Network errors are logged and counted, never raised.
-
-        Parameters
-        ----------
-        timeout : float
-            Maximum number of seconds to wait for something to happen.
-        room : int, optional
-            Maximum number of messages to return; by default all.
-
-        Returns
-        -------
-        list of Message
-            In order of arrival.
+        If disconnected, connect when it is time to retry. Network errors are logged and counted, never raised.
         """
         has_some = bool(self._inbox) and room != 0
         self._turn(0.0 if has_some else timeout)
         return self._inbox.take(room)
 
     def acknowledge(self, n: int) -> None:
-        """Acknowledge the `n` oldest messages that `poll` has returned, those that need none included.
-
-        Raises
-        ------
-        ValueError
-            If fewer than `n` messages are unacknowledged.
-        """
+        """Acknowledge the `n` oldest messages that `poll` has returned, those that need none included."""
         packets = self._inbox.acknowledge(n)
         if self._connection is not None:
             self._connection.queue(packets)
 
     def publish(self, publication: Publication, token: object = None, qos: int = 1) -> bool:
-        """Publish if possible now.
+        """Publish if possible now; `confirmed` returns the token once the broker has it, at quality 0 at once.
 
-        Parameters
-        ----------
-        publication : Publication
-            The message. One that no broker could take, or that is larger than this one allows, counts as refused
-            and confirmed.
-        token : object, optional
-            Returned by `confirmed` once the broker has the message; at once at quality of service 0.
-        qos : int
-            Quality of service: 0 or 1.
+        A publication that no broker could take, or that is larger than this one allows, counts as refused and
+        confirmed.
 
         Returns
         -------
