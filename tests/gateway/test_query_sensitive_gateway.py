@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from helpers.lazy import lazy_procedure, neighbours
 from helpers.procedures import channels_procedure
-from helpers.records import Models, channels_told, command, content, message, new_core, outcome, take_divided
+from helpers.records import Models, command, content, message, new_core, outcome, requested_channels, take_divided
 from helpers.stories import PAIRS, story_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -59,9 +59,9 @@ def wanted(core):
 def test_every_node_is_told_at_once_exactly_what_its_streams_ask_for(case, seed):
     models, options = CASES[case]
     core, effects = new_core(models, BINDINGS[models], **options)
-    known = channels_told(effects.publications)
+    known = requested_channels(effects.publications)
     for record in story_of(models, seed):
-        known |= channels_told(core.take([record]).publications)
+        known |= requested_channels(core.take([record]).publications)
         sends = {node: set(known.get(node, [])) for node in core.roster.nodes}
         assert sends == wanted(core)
 
@@ -100,13 +100,13 @@ def heard(core, tick, **values):
     """Let a node report these values at a tick; return what it is told for it."""
     records = [message("n1", float(tick), value, tick, channel) for channel, value in values.items()]
     effects = core.take([*records, clock_record(tick + 1.0, tick + 1.0)])
-    return channels_told(effects.publications).get("n1"), effects.decisions
+    return requested_channels(effects.publications).get("n1"), effects.decisions
 
 
 def test_a_node_is_told_to_drop_what_is_usual_and_to_send_it_again_in_the_next_episode():
     models = Models(lazy_procedure("x", "y", far=1.0))
     core, effects = new_core(models, Bindings.single(["x", "y"], ["n1"]), lateness=0.0)
-    assert channels_told(effects.publications) == {"n1": ["x", "y"]}
+    assert requested_channels(effects.publications) == {"n1": ["x", "y"]}
     assert heard(core, 0, x=0.5, y=2.0) == (None, [])
     assert heard(core, 1, x=0.5, y=1.0) == (None, [])
     assert heard(core, 2, x=0.5, y=-3.0) == (["x"], [])
@@ -115,7 +115,7 @@ def test_a_node_is_told_to_drop_what_is_usual_and_to_send_it_again_in_the_next_e
     assert told == []
     assert (decision.label, decision.tick, decision.cost) == ("on", 5, 2.0 * (5 * 1.0 + 3 * 2.0) + 4.0 * 0.5)
     effects = core.take([command({"reopen": "n1"})])
-    assert channels_told(effects.publications) == {"n1": ["x", "y"]}
+    assert requested_channels(effects.publications) == {"n1": ["x", "y"]}
     assert heard(core, 6, x=0.5, y=9.0) == (None, [])
     _, [decision] = heard(core, 7, x=9.0, y=9.0)
     assert (decision.episode, decision.tick) == (2, 2)
@@ -132,7 +132,7 @@ def test_a_channel_goes_on_as_long_as_one_stream_asks_for_it():
             message(node, float(tick), value, tick, "y" if node == "n2" else "x") for node, value in values.items()
         ]
         effects = core.take([*records, clock_record(tick + 1.0, tick + 1.0)])
-        return channels_told(effects.publications)
+        return requested_channels(effects.publications)
 
     assert told_at(0, n0=0.5, n2=0.0) == {}, "one of the streams has not begun, and asks for all"
     assert told_at(1, n0=0.5, n1=0.5, n2=3.0) == {}, "and now its value is unusual"
@@ -159,7 +159,7 @@ def test_a_node_that_takes_the_place_of_one_that_was_let_go_sends_everything():
     heard(core, 0, x=0.5, y=0.0)
     assert wanted(core) == {"n1": {"x"}}
     effects = core.take([message("n2", 1.0, 0.5, 0)])
-    assert channels_told(effects.publications)["n2"] == ["x", "y"]
+    assert requested_channels(effects.publications)["n2"] == ["x", "y"]
 
 
 def test_nodes_that_are_bound_otherwise_are_asked_for_what_their_new_streams_need(tmp_path):
@@ -174,7 +174,7 @@ def test_nodes_that_are_bound_otherwise_are_asked_for_what_their_new_streams_nee
     after = Bindings.pairs(procedure.channels, {"q": {"a": "n0", "b": "n1"}, "r": {"a": "n2", "b": "n1"}})
     with Run(tmp_path, models, after) as run:
         started = run.take([start_record(procedure.digest, 6.0)])
-        assert channels_told(started.publications) == {"n1": ["y"], "n2": ["x"]}
+        assert requested_channels(started.publications) == {"n1": ["y"], "n2": ["x"]}
         assert run.core.roster._control._uses[:3].tolist() == [[1, 0], [0, 2], [1, 0]]
 
 
@@ -188,7 +188,7 @@ def test_an_old_value_does_not_let_a_channel_go_that_a_reopened_stream_asks_for(
     pairs = {"p": {"a": "n0", "b": "n1"}, "r": {"a": "n0", "b": "n2"}}
     bindings = Bindings.pairs(procedure.channels, pairs)
     core, effects = new_core(Models(procedure), bindings, lateness=2.0, reopen_after=5.0)
-    known, last, decisions = channels_told(effects.publications), {}, []
+    known, last, decisions = requested_channels(effects.publications), {}, []
     for second in range(60):
         records = []
         for node in ("n0", "n1", "n2"):
@@ -202,7 +202,7 @@ def test_an_old_value_does_not_let_a_channel_go_that_a_reopened_stream_asks_for(
             if not known.get(node):
                 last.pop(node, None)  # it says what its value is as soon as it is to send again
         effects = core.take([*records, clock_record(second - 2.0, float(second))])
-        known |= channels_told(effects.publications)
+        known |= requested_channels(effects.publications)
         decisions += [(d.episode, d.label, d.tick) for d in effects.decisions if d.stream == "p"]
     assert decisions[0] == (1, None, 6)
     assert decisions[1:] == [(episode, "on", 1) for episode in range(2, len(decisions) + 1)]

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import orjson
 import pytest
 from helpers.procedures import channels_procedure
-from helpers.records import Models, command, content, ids, make_options, message, new_core, told
+from helpers.records import Models, command, content, control_messages, ids, make_options, message, new_core
 from helpers.stories import BINDINGS, CASES, story_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -286,7 +286,7 @@ def test_streams_that_are_bound_otherwise_at_a_restart_begin_anew_and_the_others
         run.take(readings("n0 n1 n2 n3", [0.0] * 5), snapshot=True)
     with Run(tmp_path, PAIR, Bindings.pairs(ROLES, after)) as run:
         started = run.take([start_record(digest, 5.0)])
-        channels = {node: message["channels"] for node, message in told(started.publications).items()}
+        channels = {node: message["channels"] for node, message in control_messages(started.publications).items()}
         assert channels == {"n2": [], "n4": ["x"]}
         assert run.core.counters["unbound_streams"] == 2
         made = run.take(readings("n0 n1 n3 n4", [9.0] * 9, 5), snapshot=True)
@@ -389,7 +389,7 @@ def test_roles_that_come_later_bind_the_streams_anew_and_leave_no_node_behind(tm
         run.take(readings("desk", [0.0] * 3, channel="a.x"))
     with Run(tmp_path, Models(procedure), pair) as run:
         started = run.take([start_record(procedure.digest, 5.0, run.core.configuration)])
-        channels = {node: message["channels"] for node, message in told(started.publications).items()}
+        channels = {node: message["channels"] for node, message in control_messages(started.publications).items()}
         assert channels == {"desk": [], "door": [], "n2": ["x"]}
         assert list(run.core.roster.nodes) == ["n2"]
         made = run.take(readings("n2", [9.0] * 9, 5))

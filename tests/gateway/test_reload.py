@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers.own_classifier import Minimal
 from helpers.procedures import channels_procedure
-from helpers.records import Models, channels_told, command, content, ids, label, message, new_core, restored
+from helpers.records import Models, command, content, ids, label, message, new_core, requested_channels, restored
 
 from streamfs.errors import ModelError
 from streamfs.gateway.core.bindings import Bindings
@@ -65,7 +65,7 @@ def test_new_episodes_follow_the_new_model_and_count_on():
 
 def test_streams_that_have_not_begun_wait_for_the_new_models_channels():
     core = begun()
-    assert channels_told(reload(core, OTHER).publications) == {"unheard": ["y"]}
+    assert requested_channels(reload(core, OTHER).publications) == {"unheard": ["y"]}
     assert core.take(readings("unheard", range(2, 5), 1.0)).decisions == []
     (decision,) = core.take(readings("unheard", range(5, 7), 1.0, "y")).decisions
     assert ids([decision]) == ["unheard/1"]
@@ -75,9 +75,9 @@ def test_until_they_end_open_episodes_keep_their_channels():
     core = begun()
     reload(core, OTHER)
     assert set(core.topics) >= {"sensors/+/x", "sensors/+/y"}
-    assert channels_told(core.roster.control_states()) == {"open": ["x"], "decided": [], "unheard": ["y"]}
-    assert channels_told(core.take(readings("open", range(2, 10))).publications)["open"] == []
-    assert channels_told(core.take([command({"reopen": "open"})]).publications) == {"open": ["y"]}
+    assert requested_channels(core.roster.control_states()) == {"open": ["x"], "decided": [], "unheard": ["y"]}
+    assert requested_channels(core.take(readings("open", range(2, 10))).publications)["open"] == []
+    assert requested_channels(core.take([command({"reopen": "open"})]).publications) == {"open": ["y"]}
 
 
 @pytest.mark.parametrize("restoring", [False, True])

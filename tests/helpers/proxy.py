@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 HOST = "127.0.0.1"
-PATIENCE = 10.0  # seconds for the proxy's thread to do what it is told
+PATIENCE = 10.0  # seconds for the proxy's thread to obey
 CHUNK = 1 << 16  # bytes read at once
 MAX_WAITING = 1 << 10  # chunks or pieces on one way beyond which no more is read
 PAUSE = 0.0005  # seconds between pieces, so that they do not join again
@@ -55,7 +55,7 @@ class Proxy:
 
         with Proxy(broker.port) as proxy, closing(Transport(proxy.url)) as transport:
             transport.connect()
-            proxy.stall()  # a cable is pulled: nobody is told
+            proxy.stall()  # a cable is pulled: neither side is notified
             ...
             proxy.resume()  # connections that missed something are reset
             proxy.cut()  # and now all of them are
@@ -96,7 +96,7 @@ class Proxy:
         self._do(partial(self._reset, lambda _link: True))
 
     def refuse(self) -> None:
-        """Let no new connection through: nobody listens any more. Those that stand are left alone."""
+        """Refuse new connections; existing ones stay open."""
         self._do(self._stop_listening)
 
     def accept(self) -> None:
@@ -104,7 +104,7 @@ class Proxy:
         self._do(self._listen)
 
     def stall(self) -> None:
-        """Swallow what comes, both ways; connections stay, and no side hears that the other has closed."""
+        """Drop data both ways; connections stay, and neither side notices that the other has closed."""
         self._do(self._stall)
 
     def resume(self) -> None:
@@ -112,11 +112,11 @@ class Proxy:
         self._do(self._resume)
 
     def delay(self, seconds: float) -> None:
-        """Let everything that comes from now on take so long, each way; 0 for as fast as can be."""
+        """Delay data by `seconds`, each way; 0 for no delay."""
         self._do(partial(setattr, self, "_seconds", seconds))
 
     def trickle(self, n_bytes: int) -> None:
-        """Pass on what comes from now on in pieces of so many bytes, two a millisecond; 0 for all at once."""
+        """Forward data in pieces of `n_bytes`, two per millisecond; 0 for all at once."""
         self._do(partial(setattr, self, "_n_bytes", n_bytes or CHUNK))
 
     def _do(self, order: Callable[[], None]) -> None:

@@ -92,7 +92,7 @@ def content(core):
 
 
 def outcome(core, effects):
-    """All that a core has come to, in a form that can be compared."""
+    """The effects and state of a core, in a form that can be compared."""
     return {
         "decisions": [decision.to_json() for decision in effects.decisions],
         "publications": effects.publications,
@@ -106,8 +106,8 @@ def outcome(core, effects):
     }
 
 
-def told(publications, prefix="streamfs"):
-    """What each node was told last, by its name; nothing at all tells the broker to forget it."""
+def control_messages(publications, prefix="streamfs"):
+    """Return the last control message to each node, by name; an empty one removes the retained message."""
     topic = f"{prefix}/control/"
     return {
         publication.topic.removeprefix(topic): orjson.loads(publication.payload or b'{"channels":[]}')
@@ -116,8 +116,8 @@ def told(publications, prefix="streamfs"):
     }
 
 
-def channels_told(publications):
-    return {node: message["channels"] for node, message in told(publications).items()}
+def requested_channels(publications):
+    return {node: message["channels"] for node, message in control_messages(publications).items()}
 
 
 def ids(decisions):

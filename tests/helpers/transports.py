@@ -1,4 +1,4 @@
-"""Connections to brokers for tests, and what stands in the place of a broker."""
+"""Connections to brokers for tests, and stand-ins for a broker."""
 
 import gc
 import socket
@@ -31,7 +31,7 @@ def receive(transport, n):
 
 
 def hear_out(transport):
-    """Wait until the broker has heard all that was said."""
+    """Wait until the broker has confirmed everything."""
     assert transport.publish(Publication("anything", b"", retain=False))
     assert transport.drain(PATIENCE)
 
@@ -60,7 +60,7 @@ def listen(url, client_id=None, topics=("sensors/#",), **settings):
 
 @contextmanager
 def ending(transport):
-    """Close it in the end, and do not wait long for a broker that is none."""
+    """Close it at the end, without waiting long for something that is not a broker."""
     try:
         yield transport
     finally:

@@ -1,4 +1,4 @@
-"""Writes the payloads of this folder; what becomes of each stands in tests/gateway/messages/test_codecs.py."""
+"""Write the payloads of this folder; their expected results are in tests/gateway/messages/test_codecs.py."""
 
 import json
 import struct

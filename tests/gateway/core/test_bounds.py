@@ -5,7 +5,6 @@ from helpers.procedures import channels_procedure
 from helpers.records import (
     Models,
     batch,
-    channels_told,
     command,
     ids,
     label,
@@ -14,6 +13,7 @@ from helpers.records import (
     new_core,
     outcome,
     raw,
+    requested_channels,
     restored,
 )
 
@@ -41,20 +41,20 @@ def test_streams_beyond_the_limit_are_refused_and_counted():
     assert sorted(core.roster.nodes) == ["n0", "n1", "n2"]
     assert core.counters["refused"] == 8
     assert core.counters["messages"] == 20
-    assert channels_told(effects.publications).keys() == {"n0", "n1", "n2"}
+    assert requested_channels(effects.publications).keys() == {"n0", "n1", "n2"}
 
 
-def test_where_there_are_too_many_the_one_heard_longest_ago_gives_way():
+def test_where_there_are_too_many_the_one_heard_longest_ago_is_evicted():
     core = begun(streams=3, streams_when_full="evict")
     core.take([reading("n0", 0), reading("n1", 1), reading("n2", 2), reading("n0", 3)])
     effects = core.take([reading("n3", 4)])
     assert sorted(core.roster.nodes) == ["n0", "n2", "n3"]
     assert [(d.stream, d.reason, d.tick) for d in effects.decisions] == [("n1", "closed", 2)]
-    assert channels_told(effects.publications) == {"n1": [], "n3": ["x"]}
+    assert requested_channels(effects.publications) == {"n1": [], "n3": ["x"]}
     assert (core.counters["evicted"], core.counters["refused"]) == (1, 0)
 
 
-def test_those_that_were_never_heard_give_way_first():
+def test_those_that_were_never_heard_are_evicted_first():
     core = begun(streams=2, streams_when_full="evict")
     core.take([reading("n0", 0), raw("sensors/mute/x", b"?"), reading("n1", 1)])
     assert sorted(core.roster.nodes) == ["n0", "n1"]
@@ -93,8 +93,8 @@ def test_streams_that_are_not_heard_for_long_are_closed_and_forgotten():
     assert list(core.roster.nodes) == ["n0"]
     assert core.counters["expired"] == 1
     *before, withdrawn = [p for p in effects.publications if p.topic == "streamfs/control/n1"]
-    assert channels_told(before) == {"n1": []}
-    assert (withdrawn.payload, withdrawn.retain) == (b"", True)  # a node that comes back hears no old order
+    assert requested_channels(before) == {"n1": []}
+    assert (withdrawn.payload, withdrawn.retain) == (b"", True)  # a node that returns gets no outdated message
 
 
 def test_expiry_before_a_stream_reopens_is_refused():
@@ -175,7 +175,7 @@ def test_a_command_opens_one_stream_or_all_that_are_decided():
     assert core.roster.n_undecided == 1
     effects = core.take([command({"reopen": "*"})])
     assert core.roster.n_undecided == 3
-    assert channels_told(effects.publications) == {"n1": ["x"], "n2": ["x"]}
+    assert requested_channels(effects.publications) == {"n1": ["x"], "n2": ["x"]}
     assert (core.counters["reopened"], core.counters["commands"]) == (3, 2)
 
 

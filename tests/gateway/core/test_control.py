@@ -1,11 +1,11 @@
-"""What the nodes are told: to send exactly what their undecided streams read, and to fall silent otherwise."""
+"""Control messages: nodes send exactly what their undecided streams request, and nothing else."""
 
 from collections import defaultdict
 
 import orjson
 import pytest
 from helpers.procedures import channels_procedure
-from helpers.records import Models, channels_told, message, new_core, told
+from helpers.records import Models, control_messages, message, new_core, requested_channels
 from helpers.stories import BINDINGS, CASES, story_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -41,15 +41,17 @@ def wanted(core):
 def test_each_node_is_told_exactly_what_its_undecided_streams_read(case, seed):
     models, options = CASES[case]
     core, effects = new_core(models, BINDINGS[models], **options)
-    last = channels_told(effects.publications)
+    last = requested_channels(effects.publications)
     for record in story_of(models, seed):
         publications = core.take([record]).publications
-        last |= channels_told(publications)
+        last |= requested_channels(publications)
         assert {node: set(channels) for node, channels in last.items() if channels} == wanted(core)
-        current = channels_told(core.roster.control_states())
+        current = requested_channels(core.roster.control_states())
         assert {node: last.get(node, []) for node in current} == current
         assert {node for node, channels in last.items() if channels} <= current.keys()
-        assert all(("stop_after" in said) == bool(said["channels"]) for said in told(publications).values())
+        assert all(
+            ("stop_after" in said) == bool(said["channels"]) for said in control_messages(publications).values()
+        )
 
 
 @given(
@@ -75,7 +77,7 @@ def test_in_whatever_order_streams_are_decided_and_reopened_each_node_is_told_wh
 def test_a_group_is_silent_node_by_node():
     bindings = Bindings.group(PAIRED_LIGHT.first.channels, ["n1", "n2", "n3"])
     core, effects = new_core(PAIRED_LIGHT, bindings, lateness=0.0)
-    assert channels_told(effects.publications) == {"n1": ["light"], "n2": ["light"], "n3": ["light"]}
+    assert requested_channels(effects.publications) == {"n1": ["light"], "n2": ["light"], "n3": ["light"]}
     records = [
         message(node, time, value, channel="light")
         for time in (0.0, 1.0)
@@ -83,20 +85,22 @@ def test_a_group_is_silent_node_by_node():
     ]
     effects = core.take(records)
     assert [decision.stream for decision in effects.decisions] == ["n1--n2", "n1--n3"]
-    assert channels_told(effects.publications) == {"n1": []}
+    assert requested_channels(effects.publications) == {"n1": []}
 
 
-def test_a_node_that_appears_is_told_once_under_the_prefix():
+def test_a_node_that_appears_is_logged_once_under_the_prefix():
     core, effects = new_core(LIGHT, Bindings.single(["light"]), prefix="house")
     assert effects.publications == []
     readings = [message("n7", time, 0.0, channel="light") for time in (0.0, 0.5)]
-    assert told(core.take(readings).publications, "house") == {"n7": {"channels": ["light"], "stop_after": 12.0}}
+    assert control_messages(core.take(readings).publications, "house") == {
+        "n7": {"channels": ["light"], "stop_after": 12.0}
+    }
     assert core.take(readings).publications == []
 
 
 def test_a_node_that_nobody_wants_is_told_nothing():
     core, effects = new_core(LIGHT, Bindings.single(["light"], ["n1"]))
-    assert channels_told(effects.publications) == {"n1": ["light"]}
+    assert requested_channels(effects.publications) == {"n1": ["light"]}
     assert core.take([message("n2", 0.0, 1.0, channel="light")]).publications == []
 
 
@@ -105,23 +109,23 @@ def test_nodes_that_go_on_are_told_again_before_they_stop_by_themselves():
     said = []
     for time in range(21):
         publications = core.take([message("heard", float(time), 0.0, channel="light")]).publications
-        said += [(time, *each) for each in channels_told(publications).items()]
+        said += [(time, *each) for each in requested_channels(publications).items()]
     assert said == [(6, "heard", []), *((time, "unheard", ["light"]) for time in (7, 13, 19))]
 
 
 def test_a_model_of_longer_episodes_lets_no_node_stop_early():
     core, effects = new_core(LIGHT, Bindings.single(["light"], ["n1"]), lateness=0.0)
-    assert told(effects.publications)["n1"]["stop_after"] == 12.0
+    assert control_messages(effects.publications)["n1"]["stop_after"] == 12.0
     core.take([message("n1", time, 0.0, channel="light") for time in (0.0, 1.0)])
     core.take([model_record(list(LIGHT)[1], 1.0)])
-    said = told(core.take([message("n1", 2.0, 0.0, channel="light")]).publications)
+    said = control_messages(core.take([message("n1", 2.0, 0.0, channel="light")]).publications)
     assert said == {"n1": {"channels": ["light"], "stop_after": 120.0}}
 
 
 def test_a_broker_that_forgot_is_told_again():
     core, _ = new_core(LIGHT, Bindings.single(["light"], ["n1", "n2"]), lateness=0.0)
     core.take([message("n1", time, 1.0, channel="light") for time in (0.0, 1.0)])
-    assert channels_told(core.roster.control_states()) == {"n1": [], "n2": ["light"]}
+    assert requested_channels(core.roster.control_states()) == {"n1": [], "n2": ["light"]}
     assert all(publication.retain for publication in core.roster.control_states())
 
 
@@ -136,4 +140,4 @@ def test_a_node_without_a_limit_is_told_none():
 def test_streams_time_out_by_the_clock_and_their_nodes_fall_silent():
     core, _ = new_core(LIGHT, Bindings.single(["light"], ["n1"]), lateness=0.0)
     core.take([message("n1", 0.0, 0.0, channel="light")])
-    assert channels_told(core.take([clock_record(30.0, 30.0)]).publications) == {"n1": []}
+    assert requested_channels(core.take([clock_record(30.0, 30.0)]).publications) == {"n1": []}

@@ -264,7 +264,7 @@ def test_any_bytes_are_a_label_or_a_payload_error(payload):
 # Classifiers that go on learning
 
 
-def learnt(model=None, n=200):
+def learned(model=None, n=200):
     rng = np.random.default_rng(0)
     labels = ["low", "high"] * (n // 2)
     values = rng.normal(np.where(np.array(labels) == "low", 0.0, 3.0)[:, np.newaxis], 1.0, (n, 2))
@@ -272,7 +272,7 @@ def learnt(model=None, n=200):
 
 
 def test_a_classifier_that_learns_on_answers_differently():
-    classifier, row = learnt(), np.array([[3.0, 3.0]])
+    classifier, row = learned(), np.array([[3.0, 3.0]])
     before = classifier.probabilities(row)
     for _ in range(300):
         assert classifier.learn_one(row[0], "low")
@@ -282,15 +282,15 @@ def test_a_classifier_that_learns_on_answers_differently():
 
 def test_learning_one_by_one_is_learning_all():
     rows, labels = np.random.default_rng(1).normal(size=(40, 2)), ["low", "high"] * 20
-    at_once, one_by_one = learnt().learn(rows, labels), learnt()
+    at_once, one_by_one = learned().learn(rows, labels), learned()
     for row, label in zip(rows, labels, strict=True):
         one_by_one.learn_one(row, label)
     assert one_by_one.probabilities(rows).tolist() == at_once.probabilities(rows).tolist()
 
 
 @pytest.mark.parametrize("model", [GaussianNB(), BaggingClassifier(GaussianNB(), n_models=3, seed=1)], ids=type)
-def test_what_was_learnt_survives_a_dump_and_learns_on_alike(model):
-    classifier = learnt(model)
+def test_what_was_learned_survives_a_dump_and_learns_on_alike(model):
+    classifier = learned(model)
     classifier.learn_one(np.array([9.0, np.nan]), "low")
     data = classifier.dump()
     again = OnlineClassifier.load(data, container.digest(data), classifier.feature_names, classifier.classes)
@@ -301,15 +301,15 @@ def test_what_was_learnt_survives_a_dump_and_learns_on_alike(model):
 
 
 def test_a_model_of_two_classes_learns_on_too():
-    classifier = learnt(StandardScaler() | LogisticRegression())
+    classifier = learned(StandardScaler() | LogisticRegression())
     before = classifier.probabilities(np.array([[1.5, 1.5]]))
     for _ in range(50):
         classifier.learn_one(np.array([1.5, 1.5]), "high")
     assert classifier.probabilities(np.array([[1.5, 1.5]]))[0, 1] > before[0, 1]
 
 
-def test_undefined_features_are_left_out_and_nothing_is_learnt_from_none():
-    classifier = learnt()
+def test_undefined_features_are_left_out_and_nothing_is_learned_from_none():
+    classifier = learned()
     data = classifier.dump()
     assert not classifier.learn_one(np.array([np.nan, np.nan]), "low")
     assert classifier.dump() == data
@@ -319,12 +319,12 @@ def test_undefined_features_are_left_out_and_nothing_is_learnt_from_none():
 
 def test_a_label_outside_the_classes_is_refused_and_named():
     with pytest.raises(ValueError, match="label is 'medium', expected one of the classes low, high"):
-        learnt().learn_one(np.zeros(2), "medium")
+        learned().learn_one(np.zeros(2), "medium")
 
 
 def test_a_wrong_number_of_values_is_refused():
     with pytest.raises(ValueError, match=r"values have shape \(3,\), expected \(2,\)"):
-        learnt().learn_one(np.zeros(3), "low")
+        learned().learn_one(np.zeros(3), "low")
 
 
 def test_values_that_the_model_cannot_learn_are_an_error():
@@ -334,7 +334,7 @@ def test_values_that_the_model_cannot_learn_are_an_error():
 
 
 class Brittle(GaussianNB):
-    """A model that cannot bear what it has learnt, as some do."""
+    """A model that fails on what it has learned, as some do."""
 
     def predict_proba_one(self, x):
         raise ZeroDivisionError(x)

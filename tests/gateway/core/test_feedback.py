@@ -1,4 +1,4 @@
-"""Labels that come later, and drift: what the core makes of them, and that it survives."""
+"""Labels that arrive later, and drift: their effects, and restoring them from a snapshot."""
 
 from dataclasses import replace
 
@@ -82,7 +82,7 @@ def test_a_river_model_learns_from_labels(river):
     assert core.counters["labels_learnt"] == core.counters["labels"] == 29
 
 
-def test_what_a_river_model_has_learnt_survives(river):
+def test_what_a_river_model_has_learned_survives(river):
     core = begun(river)
     untaught = chances(core)
     for i in range(5):
@@ -162,16 +162,16 @@ class Unteachable(Classifier):
     """Learns what it is born with, and no more."""
 
     def __init__(self):
-        self.n_learnt = 0
+        self.n_learned = 0
 
     @property
     def _multiclass(self):
         return True
 
     def learn_one(self, x, y):  # noqa: ARG002 - as River calls it
-        if self.n_learnt == 6:
+        if self.n_learned == 6:
             raise ValueError("enough")
-        self.n_learnt += 1
+        self.n_learned += 1
 
     def predict_proba_one(self, x):
         return {"on": 0.9, "off": 0.1} if x else {}
@@ -190,7 +190,7 @@ def alerts(effects):
 
 
 @pytest.mark.parametrize("restoring", [False, True])
-def test_drift_of_the_decisions_is_told_once(restoring):
+def test_drift_of_the_decisions_raises_one_alert(restoring):
     models = Models(TREE)
     core, effects = take_divided(
         begun(models, delta=0.01), episodes([1.0] * 150 + [0.0] * 100), [300], models, restoring=restoring
@@ -203,7 +203,7 @@ def test_drift_of_the_decisions_is_told_once(restoring):
     assert not any(p.retain for p in effects.publications if p.topic == "streamfs/alert/gateway")
 
 
-def test_drift_of_the_accuracy_is_told_by_labels():
+def test_drift_of_the_accuracy_shows_in_labels():
     core, told = begun(Models(TREE), delta=0.01), []
     for i in range(200):
         records = [*episodes([1.0], i), label("n0", "on" if i < 120 else "off")]
@@ -211,7 +211,7 @@ def test_drift_of_the_accuracy_is_told_by_labels():
     assert [alert["what"] for alert in told] == ["accuracy"]
 
 
-def test_where_drift_is_not_watched_for_nothing_is_told():
+def test_where_drift_is_not_detected_nothing_is_raised():
     core = begun(Models(TREE))
     assert alerts(core.take(episodes([1.0] * 150 + [0.0] * 100))) == []
     assert core.feedback.to_state() == b""

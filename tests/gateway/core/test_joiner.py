@@ -451,7 +451,7 @@ def test_how_readings_are_divided_makes_no_difference(sent, sizes, n_late):
 
 
 @given(readings, st.integers(0, 60))
-def test_a_thawed_joiner_goes_on_as_if_nothing_had_happened(sent, n_before):
+def test_a_restored_joiner_goes_on_as_if_nothing_had_happened(sent, n_before):
     nodes = ("n0", "n1", "n2")
     one, other = (make_joiner(PERIOD, ("light", "door@flag:0.5"), nodes) for _ in range(2))
     rows = [

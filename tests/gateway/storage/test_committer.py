@@ -36,7 +36,7 @@ def entry(**changes):
 
 
 class SlowLog(Log):
-    """A log whose sync takes until it is told to go on."""
+    """A log whose sync blocks until it is released."""
 
     def __init__(self, folder):
         super().__init__(folder)
@@ -126,7 +126,7 @@ def step():
 
 @pytest.fixture
 def loop(tmp_path, step):
-    """Return a loop whose disk fails when told to."""
+    """Return a loop whose disk fails on demand."""
     log = FaultyLog(tmp_path, step, segment_bytes=200)
     with looping(log, FaultyJournal(tmp_path / "journal.sqlite", step)) as loop:
         yield loop
@@ -186,7 +186,7 @@ def test_a_step_that_fails_is_repeated_and_no_other(loop, step, caplog, failing,
     assert "the disk is full (retried until it succeeds" in caplog.text
 
 
-def test_each_distinct_error_is_told_once(loop, step, caplog):
+def test_each_distinct_error_is_logged_once(loop, step, caplog):
     for text in ("full", "failing", "full"):
         step.errors = [("sync", StorageError(text))]
         loop.commit(records(loop.log.end), 1, entry())

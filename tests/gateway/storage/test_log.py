@@ -405,7 +405,7 @@ def test_a_full_disk_keeps_what_was_whole_and_goes_on_when_there_is_room(small_d
 
 
 class FailingSegment(Segment):
-    """A segment on a disk that fails when told to, and remembers what would outlive a loss of power."""
+    """A segment on a disk that fails on demand, and remembers what would survive a power failure."""
 
     fails_to = frozenset()
     durable = None  # contents by name

@@ -570,7 +570,7 @@ def test_a_wrong_password_is_an_error_at_first(locked):
 
 
 @mqtt
-def test_a_wrong_password_is_told_once_and_tried_ever_more_rarely(locked, caplog):
+def test_a_wrong_password_is_logged_once_and_tried_ever_more_rarely(locked, caplog):
     started = time.monotonic()
     with ending(Transport(resolve(locked.url, "me", "wr0ng"), **QUICK)) as transport:
         until(transport, lambda _: transport.counters["refused_connections"] == 5)
@@ -620,7 +620,7 @@ EXPIRED = {"not_before": datetime(2020, 1, 1, tzinfo=UTC), "not_after": datetime
     ("name", "times", "reason"),
     [("127.0.0.1", EXPIRED, "certificate has expired"), ("127.0.0.2", {}, "IP address mismatch")],
 )
-def test_a_certificate_that_is_wrong_is_told_once(authority, caplog, name, times, reason):
+def test_a_certificate_that_is_wrong_is_logged_once(authority, caplog, name, times, reason):
     with Broker(authority.settings(*authority.issue(name, **times))) as wrong:
         address = resolve(f"mqtts://127.0.0.1:{wrong.port}", ca=authority.ca)
         with ending(Transport(address, **QUICK)) as transport:

@@ -194,7 +194,7 @@ def test_a_content_type_that_is_no_text_is_counted_and_empty():
         assert transport.counters["malformed_properties"] == 1
 
 
-def test_a_subscription_that_is_refused_is_told_once(caplog):
+def test_a_subscription_that_is_refused_is_logged_once(caplog):
     answer = b"\x90\x05\x00\x01\x00\x01\x87"
     with Actor(ACCEPTS, answer, closes=True) as actor, ending(Transport(actor.url, **QUICK)) as transport:
         transport.subscribe(["mine", "theirs"])
@@ -214,7 +214,7 @@ def test_a_subscription_that_is_not_answered_is_an_error():
             transport.check_subscribed(0.1)
 
 
-def test_a_subscription_without_acknowledgements_is_told(caplog):
+def test_a_subscription_without_acknowledgements_is_logged(caplog):
     with Actor(ACCEPTS, b"\x90\x04\x00\x01\x00\x00") as actor, ending(Transport(actor.url)) as transport:
         transport.subscribe(["t"])
         until(transport, lambda _: transport.is_subscribed)
