@@ -1,4 +1,4 @@
-"""What a run of the gateway has come to, and whether two runs have come to the same."""
+"""The outcome of a gateway's run, and comparisons of two outcomes."""
 
 from collections import Counter
 from contextlib import suppress
@@ -22,7 +22,7 @@ ATTEMPTS = 100  # to read a log from which segments may go to the spool meanwhil
 
 
 class Account(NamedTuple):
-    """What is on the disk, what follows from it, and what is on the broker."""
+    """What is on disk, the core recovered from it, and what the broker retains."""
 
     readings: list[Sent]
     decisions: dict[str, dict[str, Any]]
@@ -35,7 +35,7 @@ class Account(NamedTuple):
 
 
 def take_account(gateway, broker):
-    """Read the state of a gateway that has ended, and what the broker has retained."""
+    """Read the state of a stopped gateway, and what the broker retains."""
     settings = read_settings(gateway.config)
     model = load_model(settings)
     with State(settings.state) as state:
@@ -56,7 +56,7 @@ def take_account(gateway, broker):
 
 
 def episodes(core):
-    """Where each stream stands: all that its engine knows of it."""
+    """Return the engine's state of each stream."""
     standing = {}
     for model in core.roster.models:
         header, arrays = model._engine.to_state()
@@ -68,7 +68,7 @@ def episodes(core):
 
 
 def read_readings(gateway):
-    """The messages in the spool and the log, in order, as often as they came."""
+    """Return the messages in spool and log, in order, with duplicates."""
     records = []
     for folder in (gateway.folder / "spool", log_folder(gateway.state)):
         if folder.exists() and (paths := segments(folder)):
@@ -77,7 +77,7 @@ def read_readings(gateway):
 
 
 def n_logged(gateway):
-    """Records in the log of a gateway that may be running."""
+    """Return the records in the log of a gateway that may be running."""
     folder = log_folder(gateway.state)
     for _ in range(ATTEMPTS):
         with suppress(LogError):
@@ -86,7 +86,7 @@ def n_logged(gateway):
 
 
 def rows(gateway):
-    """How many rows each table of the journal has; the gateway may be running."""
+    """Return the number of rows of each table of the journal; the gateway may be running."""
     with JournalReader(journal_path(gateway.state)) as journal:
         return journal.counts()
 
@@ -105,7 +105,7 @@ def await_readings(gateway, messages):
 
 
 def run_undisturbed(folder, broker, messages, **sections):
-    """Let a gateway take all messages with nothing in its way."""
+    """Run a gateway on all messages, without faults."""
     with GatewayProcess(folder, broker.url, **sections) as gateway, Publisher(broker) as publisher:
         gateway.start()
         gateway.await_ready()
@@ -117,7 +117,7 @@ def run_undisturbed(folder, broker, messages, **sections):
 
 
 def assert_nothing_lost(account, undisturbed, *, is_in_order=True):
-    """See that a run has come to what the undisturbed one has: sample by sample, decision by decision."""
+    """Check that a run has the outcome of the undisturbed one: sample by sample, decision by decision."""
     assert set(account.readings) == set(undisturbed.readings)
     assert account.decisions == undisturbed.decisions
     made = [(line["stream"], line["episode"]) for line in account.energy if line["kind"] == "decision"]
@@ -131,7 +131,7 @@ def assert_nothing_lost(account, undisturbed, *, is_in_order=True):
 
 
 def assert_published(witness, undisturbed):
-    """See that each decision was published, and whenever it was, with the same content."""
+    """Check that each decision was published, always with the same content."""
     assert witness.decisions.keys() == undisturbed.decisions.keys()
     for decision, payloads in witness.decisions.items():
         assert len(set(payloads)) == 1, f"{decision} was published with different contents"

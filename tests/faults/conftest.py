@@ -1,4 +1,4 @@
-"""What the fault tests share: a broker each, and a run without any fault to compare with."""
+"""Fixtures of the fault tests: a broker each, and a run without faults for comparison."""
 
 from functools import cache
 
@@ -8,7 +8,7 @@ from helpers.broker import Broker, find_mosquitto
 from traffic import traffic
 
 DURABLE = "autosave_interval 1\nautosave_on_changes true"
-"""The broker writes to its disk at each change, so that it forgets nothing in a restart."""
+"""The broker saves each change, so that it forgets nothing in a restart."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -33,7 +33,7 @@ def durable_broker(tmp_path):
 
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory):
-    """Return what comes of the traffic where nothing is in its way, with sequence numbers or without."""
+    """Return the outcome of the traffic without faults, with or without sequence numbers."""
 
     @cache
     def run(*, numbered=True):

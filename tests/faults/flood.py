@@ -9,7 +9,7 @@ CONNACK_BYTES, PUBACK_BYTES, PINGRESP_BYTES = 4, 4, 2
 
 
 def flood(broker, messages, qos):
-    """Publish messages as fast as the broker takes them; it has all of them in the end."""
+    """Publish messages as fast as the broker accepts them, until it has all of them."""
     packets = [packet(sent, number % 65535 + 1 if qos else None) for number, sent in enumerate(messages)]
     with socket.create_connection((broker.host, broker.port)) as wire:
         wire.sendall(CONNECT)
@@ -23,7 +23,7 @@ def flood(broker, messages, qos):
 
 
 def packet(sent, number=None):
-    """A PUBLISH packet; with a number it is of quality of service 1."""
+    """Return a PUBLISH packet; with a number its QoS is 1."""
     topic = sent.topic.encode()
     body = len(topic).to_bytes(2, "big") + topic
     if number is not None:
@@ -33,7 +33,7 @@ def packet(sent, number=None):
 
 
 def length(n):
-    """A number in groups of seven bits, the lowest first."""
+    """Encode a number in groups of seven bits, the lowest first."""
     groups = bytearray()
     while n > 127:
         groups.append(n & 127 | 128)
@@ -42,6 +42,6 @@ def length(n):
 
 
 def receive(wire, n_bytes):
-    """Read so many bytes."""
+    """Read exactly ``n_bytes`` bytes."""
     while n_bytes:
         n_bytes -= len(wire.recv(n_bytes))

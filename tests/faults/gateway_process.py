@@ -1,4 +1,4 @@
-"""A gateway as its users run it, by its settings, in a process that can be killed."""
+"""A gateway run from its settings, in a process that can be killed."""
 
 import json
 import os
@@ -25,7 +25,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and prli
 
 
 class GatewayProcess:
-    """A gateway with a folder of its own, which may run in one process after another.
+    """A gateway with its own folder, which may run in one process after another.
 
     Parameters
     ----------
@@ -74,28 +74,28 @@ class GatewayProcess:
 
     @property
     def errors(self):
-        """What the last process has said on standard error."""
+        """Standard error of the last process."""
         return self._errors.read_text(encoding="utf-8")
 
     def start(self, *sabotage):
-        """Begin a process; sabotage is what it does to itself, as `sabotage.py` has it."""
+        """Start a process with a fault of `sabotage.py` built in."""
         self._process = Fork(self._args, self._errors, sabotage)
 
     def start_command(self):
-        """Begin a process as users do, which takes longer."""
+        """Start a process as users do, which takes longer."""
         self._process = begin(self._args, self._errors)
 
     def kill(self):
-        """End the process without warning."""
+        """Kill the process."""
         self.signal(signal.SIGKILL)
         self._end()
 
     def await_end(self):
-        """Wait until the process has ended by itself."""
+        """Wait until the process has ended."""
         self._end()
 
     def stop(self):
-        """Ask the process to end; its counters are known exactly then."""
+        """Stop the process; its counters are then known exactly."""
         self.signal(signal.SIGTERM)
         self._end()
         assert self.returncode == 0, self.errors
@@ -108,16 +108,16 @@ class GatewayProcess:
         self.await_that(lambda: self.health() == [], "the gateway is not ready")
 
     def health(self):
-        """What keeps the gateway from its work; None if it does not even answer."""
+        """Return the problems that the gateway reports; None if it does not answer."""
         page = self._page("readyz")
         return None if page is None else orjson.loads(page)["problems"]
 
     def warnings(self):
-        """What somebody should see to."""
+        """Return the warnings that the gateway reports."""
         return orjson.loads(self._page("readyz"))["warnings"]
 
     def metrics(self):
-        """Counters and gauges of up to a second ago; nothing if the gateway does not answer."""
+        """Return counters and gauges, up to a second old; empty if the gateway does not answer."""
         lines = (self._page("metrics") or b"").decode().splitlines()
         named = (line.rpartition(" ") for line in lines if line.startswith("streamfs_") and "{" not in line)
         return Counter(
@@ -128,7 +128,7 @@ class GatewayProcess:
         self.await_that(lambda: self.metrics()[name] >= least, f"{name} has not come to {least}")
 
     def await_that(self, is_so, otherwise):
-        """Wait for what tells nobody that it has come to be."""
+        """Poll until a condition holds."""
         deadline = time.monotonic() + PATIENCE
         while not is_so():
             assert self.is_alive, f"the gateway has ended with {self._process.poll()}: {self.errors}"
@@ -136,7 +136,7 @@ class GatewayProcess:
             time.sleep(PAUSE)
 
     def resident_bytes(self):
-        """What the process has in memory."""
+        """Return the resident memory of the process."""
         status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii")
         return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024
 
@@ -168,7 +168,7 @@ class GatewayProcess:
 
 
 def as_toml(usual, sections):
-    """Write settings; a section's own keys come before the usual ones."""
+    """Write settings; given keys override the usual ones."""
     parts = []
     for name in dict.fromkeys([*usual, *sections]):
         values = {**usual.get(name, {}), **sections.get(name, {})}
@@ -178,7 +178,7 @@ def as_toml(usual, sections):
 
 
 def read_counters(errors):
-    """The counters in the last line that a gateway says."""
+    """Return the counters in the gateway's last line of output."""
     counters = Counter()
     for part in errors.splitlines()[-1].partition("; ")[2].split(", "):
         name, _, number = part.rpartition(" ")

@@ -1,4 +1,4 @@
-"""Streams of one node each, known as soon as they are heard, for the faults that may do harm."""
+"""Streams of one node each, known once they send, for faults that may do harm."""
 
 from contextlib import contextmanager
 
@@ -26,7 +26,7 @@ def lone_gateway(folder, url, /, **sections):
 
 @contextmanager
 def lone(folder, broker, /, *sabotage, **sections):
-    """Run such a gateway, with a publisher and a witness."""
+    """Run this gateway with a publisher and a witness."""
     with (
         lone_gateway(folder, broker.url, **sections) as gateway,
         Publisher(broker) as publisher,
@@ -38,7 +38,7 @@ def lone(folder, broker, /, *sabotage, **sections):
 
 
 def readings(node, times, value=1.0, first=0):
-    """What a node sends at some times, in seconds, numbered from the first on."""
+    """Return a node's messages at some times in seconds, numbered from the first."""
     return [
         Sent(f"sensors/{node}/light", orjson.dumps({"t": time, "v": value, "seq": first + index}))
         for index, time in enumerate(times)
@@ -46,7 +46,7 @@ def readings(node, times, value=1.0, first=0):
 
 
 def see_that_it_works(gateway, publisher, witness, start=5000.0, node="later"):
-    """See that the gateway, after all that was done to it, decides on a stream that comes later."""
+    """Check that the gateway still decides on a new stream."""
     publisher.send(readings(node, [start + tick for tick in range(5)]))
     witness.await_decisions([f"{node}/1"])
     (decision,) = {orjson.loads(payload)["label"] for payload in witness.decisions[f"{node}/1"]}

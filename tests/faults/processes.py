@@ -13,7 +13,7 @@ FORKS.set_forkserver_preload(
 
 
 def begin(args, errors):
-    """Run the command `streamfs` as its users do; what it says on standard error goes into a file."""
+    """Run the command `streamfs`, with standard error in a file."""
     with errors.open("wb") as file:
         return subprocess.Popen([sys.executable, "-m", "streamfs", *args], stdout=subprocess.DEVNULL, stderr=file)
 
@@ -37,7 +37,7 @@ class Fork:
         self.pid = self._process.pid
 
     def poll(self):
-        """The code with which the process has ended; None as long as it runs."""
+        """Exit code of the process; None while it runs."""
         return self._process.exitcode
 
     def wait(self, timeout):

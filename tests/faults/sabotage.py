@@ -1,4 +1,4 @@
-"""Faults that are built into a gateway's process: it kills itself at a certain point, or its disk is slow."""
+"""Faults built into a gateway's process: it kills itself at a certain point, or its disk is slow."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ def tear(segment, data):
 
 
 def forget(segment):
-    """Lose what was written and is not known to be durable, as when the power fails."""
+    """Lose what was written but not synced, as in a power failure."""
     segment._file.truncate(getattr(segment, "_synced", segment.size))
 
 
@@ -49,7 +49,7 @@ POINTS = {
 
 
 def kill_at(point, n):
-    """Have the process killed at the n-th time that it comes to a point and does something there."""
+    """Kill the process when it reaches a point for the n-th time."""
     owner, name, is_after, damage = POINTS[point]
     method, times = getattr(owner, name), count(1)
 
@@ -69,7 +69,7 @@ def kill_at(point, n):
 
 
 def slow_sync(seconds):
-    """Have a disk that needs so many seconds to make something durable."""
+    """Delay each sync of the disk by some seconds."""
     sync = Segment.sync
 
     def slow(segment):

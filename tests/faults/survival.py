@@ -1,4 +1,4 @@
-"""Gateways that take their messages while they are killed again and again, or watched on the wire."""
+"""Gateways that receive messages while they are killed repeatedly, or watched on the wire."""
 
 import signal
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ SLOW = ("sync", 0.03)
 """A disk that is slow enough to kill the gateway from outside while it works."""
 
 COMMAND = ("command",)
-"""The command itself, with nothing done to it, ..."""
+"""The command without faults, ..."""
 
 FEW = {"limits": {"queue": 2}, "broker": {"receive_maximum": 2}, "commit": {"messages": 2}}
 """... which takes long enough with these settings: two messages a commit."""
@@ -29,7 +29,7 @@ Kill = tuple[str | int | float, ...]
 
 
 def survive(folder, broker, /, messages, kills, seed, **sections):
-    """Let a gateway take messages, and be killed several times in their midst.
+    """Run a gateway that is killed several times while messages arrive.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def survive(folder, broker, /, messages, kills, seed, **sections):
 
 @contextmanager
 def watched(folder, broker, /, *sabotage, **sections):
-    """Run a gateway behind a network that can fail; all of it is stopped in the end."""
+    """Run a gateway behind a network that can fail, and stop both at the end."""
     with (
         Wiretap(broker.port) as network,
         GatewayProcess(folder, network.url, **sections) as gateway,
@@ -96,13 +96,13 @@ def watched(folder, broker, /, *sabotage, **sections):
 
 
 def split(messages, n_shares):
-    """Cut messages into shares, in order."""
+    """Split messages into consecutive shares."""
     bounds = [len(messages) * i // n_shares for i in range(n_shares + 1)]
     return [messages[first:last] for first, last in pairwise(bounds)]
 
 
 def begin_session(gateway):
-    """Let the broker know the gateway, so that it keeps what is published from now on."""
+    """Open the gateway's session, so that the broker keeps what is published from now on."""
     settings = read_settings(gateway.config)
     transport = Transport(
         settings.broker.url, settings.broker.client_id, session_expiry=settings.broker.session_expiry
@@ -114,7 +114,7 @@ def begin_session(gateway):
 
 
 def kill_midway(gateway, publisher, n_records):
-    """Kill a gateway from outside once it has logged so many records more, but not all messages."""
+    """Kill a gateway from outside once it has logged a number of further records, but not all messages."""
     publisher.await_taken()
     least = n_logged(gateway) + n_records
     gateway.await_that(lambda: n_logged(gateway) >= least, "the gateway logs nothing")
@@ -123,11 +123,11 @@ def kill_midway(gateway, publisher, n_records):
 
 
 SPOOLED = {"top": {"spool": "spool"}, "commit": {"segment_bytes": 4096, "snapshot_seconds": 0.01}}
-"""Settings under which the log lets go of segments at nearly every commit."""
+"""Settings with which the log releases segments at nearly every commit."""
 
 
 def random_kills(n_kills, seed):
-    """Kills from outside and at all points, in an order of chance; for gateways that let go of segments."""
+    """Kills from outside and at all points, in random order, for gateways that release segments."""
     rng = np.random.default_rng(seed)
     kills = []
     while len(kills) < n_kills:

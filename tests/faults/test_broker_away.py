@@ -1,4 +1,4 @@
-"""A broker that restarts, is away or hears nothing, and a network that fails: nothing is lost or doubled."""
+"""A broker that restarts, is away or receives nothing, and a network that fails: nothing is lost or doubled."""
 
 import pytest
 from accounts import assert_nothing_lost, assert_published, await_readings, rows, take_account
@@ -128,7 +128,7 @@ def test_the_broker_is_not_there_at_the_start(tmp_path, undisturbed):
 def test_the_broker_hears_nothing_while_decisions_are_made_and_the_gateway_dies_meanwhile(
     tmp_path, broker, undisturbed
 ):
-    """What a long outage is made of: decisions that wait on the disk, over a death, until the broker is back."""
+    """A long outage: decisions wait on disk, across a kill, until the broker is back."""
     messages, decisions = traffic(), undisturbed().decisions
     sections = {"broker": {"receive_maximum": 65535, "keepalive": 600}, "limits": {"queue": 65535}}
     with watched(tmp_path, broker, **sections) as (network, gateway, publisher, witness):

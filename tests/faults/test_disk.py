@@ -1,4 +1,4 @@
-"""A disk that is full, slow or has damaged what it had: nothing is lost, and the broker is not left alone."""
+"""A disk that is full, slow or corrupt: nothing is lost, and the connection to the broker stays."""
 
 import resource
 import sqlite3
@@ -124,13 +124,13 @@ def test_the_gateway_is_told_to_end_while_the_disk_is_full(tmp_path, broker, und
 
 
 def fill_disk(gateway):
-    """Let the log and the journal hardly grow any more."""
+    """Let log and journal grow very little further."""
     (segment,) = log_folder(gateway.state).glob("*.log")
     limit_files(gateway, segment.stat().st_size + 1000)
 
 
 def limit_files(gateway, n_bytes):
-    """Let no file of the gateway grow beyond so many bytes: what a full disk is, for one process."""
+    """Limit the size of all files of the gateway: a full disk, for one process."""
     resource.prlimit(gateway.pid, resource.RLIMIT_FSIZE, (n_bytes, resource.RLIM_INFINITY))
 
 

@@ -1,4 +1,4 @@
-"""A gateway that is killed, wherever it may be, loses no message and makes no decision twice."""
+"""A gateway that is killed at any point loses no message and makes no decision twice."""
 
 import pytest
 from accounts import assert_nothing_lost, assert_published, take_account

@@ -1,4 +1,4 @@
-"""A model is replaced while streams are open: they end on theirs, and others follow the new one."""
+"""A model is replaced while streams are open: they finish with it, and others use the new one."""
 
 import dataclasses
 import signal
@@ -20,20 +20,20 @@ NEW = procedure("humidity@delta:0.5", price=7.0)
 
 
 def shares():
-    """The messages before and after the change; of the others the gateway is to be told by itself."""
+    """The messages before and after the change."""
     messages = traffic(columns=("light", "temperature", "humidity"))
     first = [sent for sent in messages if stamp(sent) < CHANGED_AT and "humidity" not in sent.topic]
     return first, [sent for sent in messages if stamp(sent) >= CHANGED_AT]
 
 
 def reload(gateway):
-    """Tell the gateway to load its model anew, and wait until it has."""
+    """Make the gateway reload its model, and wait until it has."""
     gateway.signal(signal.SIGHUP)
     gateway.await_metric("reloads", 1)
 
 
 def run(folder, broker, replace, finish):
-    """Let a gateway take its messages, half of them before its model is replaced."""
+    """Run a gateway on its messages, half of them before its model is replaced."""
     first, second = shares()
     with GatewayProcess(folder, broker.url) as gateway, Publisher(broker) as publisher, Witness(broker) as witness:
         gateway.start(*SLOW)
@@ -72,7 +72,7 @@ def die_midway(gateway, publisher):
 
 @pytest.fixture(scope="module")
 def replaced(tmp_path_factory):
-    """What comes of it where nothing else happens."""
+    """Return the outcome without faults."""
     with Broker() as broker:
         account, _ = run(tmp_path_factory.mktemp("replaced"), broker, replace_running, nothing)
     return account
@@ -117,14 +117,14 @@ def test_a_model_that_cannot_be_read_changes_nothing(tmp_path, broker, undisturb
 
 
 def tear_model(path):
-    """Leave half of a model file; return the whole."""
+    """Truncate a model file to its half; return the whole."""
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     return whole
 
 
 def replace_by_slower(path):
-    """Put a model there whose ticks are not those of before; return the one before."""
+    """Replace the model by one of another period; return the previous one."""
     whole = path.read_bytes()
     dataclasses.replace(procedure(), period=2 * procedure().period).save(path)
     return whole

@@ -1,4 +1,4 @@
-"""Payloads that cannot be read, are too long or hold no numbers: counted, told of, and no harm to others."""
+"""Payloads that cannot be read, are too long or have no numbers: counted, reported, and harmless to others."""
 
 from pathlib import Path
 

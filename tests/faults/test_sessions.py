@@ -1,4 +1,4 @@
-"""Brokers that forget or refuse, other clients, and the gateway's end: no tight loop, no loss uncounted."""
+"""Brokers that forget or refuse, other clients, and the gateway's end: no busy loop, no uncounted loss."""
 
 import signal
 import subprocess
@@ -77,7 +77,7 @@ def test_a_stale_retained_message_at_the_subscription(tmp_path, broker):
 
 
 def test_two_gateways_with_one_client_id(tmp_path, broker):
-    """The broker may tell the one that goes why, or only hang up: then both try again, ever more slowly."""
+    """The broker may give the client a reason or only disconnect it: then both retry, ever more slowly."""
     with (
         Wiretap(broker.port) as network,
         lone_gateway(tmp_path / "first", network.url) as first,

@@ -1,4 +1,4 @@
-"""Readings out of order, late, or from clocks that are off; counts that begin anew."""
+"""Readings out of order, late, or from wrong clocks; sequence numbers that restart."""
 
 import time
 

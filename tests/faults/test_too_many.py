@@ -1,4 +1,4 @@
-"""More topics, streams or messages than the gateway takes: bounded, counted, and the others go on."""
+"""More topics, streams or messages than the gateway accepts: bounded, counted, and harmless to others."""
 
 import pytest
 from accounts import await_readings, read_readings

@@ -1,4 +1,4 @@
-"""What the nodes of these tests send, and the procedures that decide on it."""
+"""Messages of the nodes in these tests, and the procedures that decide on them."""
 
 from typing import NamedTuple
 
@@ -65,7 +65,7 @@ def procedure(column="temperature@delta:0.5", price=1.0):
 
 
 def nodes(seed=7):
-    """What each node measures, from the first tick to the last; NaN where it is not there.
+    """Return each node's values, from the first tick to the last; NaN where it has none.
 
     The light of a pair parts at one tick, its temperature and humidity at others, or never.
     """
@@ -93,14 +93,14 @@ def nodes(seed=7):
 
 
 def pairs():
-    """The streams and their nodes: pairs, and across pairs, so that nodes feed two streams."""
+    """Return streams and nodes: pairs, and across pairs, so that nodes feed two streams."""
     own = {f"own{pair}": {"a": f"n{pair}a", "b": f"n{pair}b"} for pair in range(N_PAIRS)}
     across = {f"across{pair}": {"a": f"n{pair}a", "b": f"n{pair + 1}b"} for pair in range(0, N_PAIRS - 1, 2)}
     return own | across
 
 
 def traffic(seed=7, *, numbered=True, columns=("light", "temperature")):
-    """All messages in the order in which they are sent, tick by tick, whatever the gateway may say."""
+    """Return all messages in the order of sending, tick by tick, ignoring control messages."""
     senders = []
     for name, measured in nodes(seed).items():
         node = Node(name, measured, EnergyMeter(profile("transmissions")), Battery(1e9))
@@ -116,7 +116,7 @@ def traffic(seed=7, *, numbered=True, columns=("light", "temperature")):
 
 
 def stamp(sent):
-    """The event time of a message, seconds."""
+    """Return the event time of a message, in seconds."""
     return orjson.loads(sent.payload)["t"]
 
 
@@ -127,7 +127,7 @@ def without_number(payload):
 
 
 def recorded(seed=7):
-    """The streams as a record, for `evaluate`; a stream begins at the first tick at which both nodes are there."""
+    """Return the recorded streams, for `evaluate`; a stream begins at the first tick at which both nodes send."""
     measured = nodes(seed)
     columns = [f"{role}.{column}" for column in ("light", "temperature", "humidity") for role in ("a", "b")]
     values = []

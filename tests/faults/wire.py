@@ -1,4 +1,4 @@
-"""A network that notes which packets pass, and one that lets nothing through to the broker."""
+"""A network that counts packets, and can block those to the broker."""
 
 from collections import Counter, defaultdict
 
@@ -10,7 +10,7 @@ PUBLISH, PUBACK, PINGREQ, DISCONNECT = 3, 4, 12, 14
 """Types of packets."""
 
 AGAIN = 8
-"""The flag of a message that may have come before."""
+"""The flag of a message that may have been sent before."""
 
 
 class Wiretap(Proxy):
@@ -32,11 +32,11 @@ class Wiretap(Proxy):
         self._cut_off = defaultdict(bytearray)  # the beginnings of packets, by way
 
     def deafen(self):
-        """Swallow what the gateway sends, and pass on what the broker sends."""
+        """Drop what the gateway sends, and forward what the broker sends."""
         self._do(lambda: setattr(self, "_is_deaf", True))
 
     def undeafen(self):
-        """Pass on both again, on new connections: those that stand have missed something."""
+        """Forward both again, on new connections, since the open ones have missed something."""
         self._do(lambda: setattr(self, "_is_deaf", False))
         self.cut()
 

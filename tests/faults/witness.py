@@ -1,4 +1,4 @@
-"""Clients of the broker: one that publishes and knows what was taken, one that hears all that the gateway says."""
+"""Clients of the broker: a publisher that knows what was acknowledged, and a subscriber to the gateway."""
 
 from collections import defaultdict
 from threading import Condition, Event
@@ -14,7 +14,7 @@ END = "streamfs/end"
 
 
 class Connected:
-    """A client with a thread of its own, which comes back if the broker does."""
+    """A client with its own thread, which reconnects."""
 
     def __init__(self, broker, client_id, expiry=FOR_EVER):
         self._changed = Condition()
@@ -46,7 +46,7 @@ class Connected:
 
 
 class Publisher(Connected):
-    """Publishes messages, at quality of service 1 unless told otherwise, and counts what the broker has taken."""
+    """Publishes messages, at QoS 1 by default, and counts those that the broker has acknowledged."""
 
     def __init__(self, broker):
         super().__init__(broker, "publisher")
@@ -55,7 +55,7 @@ class Publisher(Connected):
         self._client.on_publish = self._on_publish
 
     def send(self, messages, qos=1, *, retain=False, content_type=None):
-        """Hand messages over; returns at once."""
+        """Queue messages; return at once."""
         properties = None
         if content_type is not None:
             properties = Properties(PacketTypes.PUBLISH)
@@ -65,7 +65,7 @@ class Publisher(Connected):
             self._client.publish(topic, payload, qos, retain, properties)
 
     def await_taken(self, n=None):
-        """Wait until the broker has taken so many of all that was ever sent, or all of it."""
+        """Wait until the broker has acknowledged a number of messages, or all."""
         least = self.n_sent if n is None else n
         self._wait(lambda: self.n_taken >= least, f"the broker has taken fewer than {least} messages")
 
@@ -76,7 +76,7 @@ class Publisher(Connected):
 
 
 class Witness(Connected):
-    """Hears what is said under a prefix, and loses nothing over a restart of the broker."""
+    """Subscribes to all topics under a prefix, and loses nothing in a restart of the broker."""
 
     def __init__(self, broker, client_id="witness", expiry=FOR_EVER):
         super().__init__(broker, client_id, expiry)
@@ -86,7 +86,7 @@ class Witness(Connected):
 
     @property
     def decisions(self):
-        """Payloads by the ids of decisions, as often as they were heard."""
+        """Payloads by the ids of decisions, as often as they were received."""
         payloads = defaultdict(list)
         for payload in self.heard_on("streamfs/decision/"):
             payloads[orjson.loads(payload)["id"]].append(payload)
@@ -97,11 +97,11 @@ class Witness(Connected):
             return [payload for topic, payload in self.heard if topic.startswith(prefix)]
 
     def await_decisions(self, ids):
-        """Wait until all of these are heard, each at least once."""
+        """Wait until all of these are received, each at least once."""
         self._wait(lambda: set(ids) <= self.decisions.keys(), f"not all of {sorted(ids)} are published")
 
     def await_end(self):
-        """Wait for a message of our own, which comes after all that was retained or published before."""
+        """Wait for a message of the test, which follows all that was retained or published before."""
         self._client.publish(END, b"", qos=1)
         self.await_heard(lambda heard: (END, b"") in heard, "the broker does not echo")
 
@@ -118,7 +118,7 @@ class Witness(Connected):
 
 
 class Latecomer(Witness):
-    """Hears what the broker has retained."""
+    """Subscribes to what the broker retains."""
 
     def __init__(self, broker):
         super().__init__(broker, "latecomer", expiry=0)
@@ -131,7 +131,7 @@ class Latecomer(Witness):
 
 
 def retained(broker):
-    """What the broker has retained under the gateway's prefix, by topic."""
+    """Return what the broker retains under the gateway's prefix, by topic."""
     with Latecomer(broker) as client:
         client.await_end()
     return client.retained

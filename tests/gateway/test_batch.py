@@ -1,4 +1,4 @@
-"""When what has come is committed, what with, and how event time runs on where nothing comes."""
+"""When batches are committed, and how event time runs on without readings."""
 
 import pytest
 from helpers.records import ids, message
@@ -17,7 +17,7 @@ SAID = Effects(publications=[Publication("streamfs/control/n1", b"{}")])
 
 
 class Clock:
-    """Seconds that pass when they are told to."""
+    """A clock that is set by the test."""
 
     def __init__(self):
         self.now = 1000.0

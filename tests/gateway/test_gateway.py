@@ -67,7 +67,7 @@ class WireTap:
             self.controls[name.rpartition("/")[2]] = orjson.loads(message.payload)
 
     def settle(self):
-        """Wait for what is still on its way: a message of our own comes after it."""
+        """Wait for messages in flight: a message of the test follows them."""
         self._client.publish("settled/now", b"{}", qos=1)
         deadline = time.monotonic() + 10
         while "now" not in self.controls and time.monotonic() < deadline:
@@ -181,7 +181,7 @@ def test_the_ledger_equals_the_messages_on_the_wire(broker, recorded, live, tmp_
 
 
 def test_a_silence_is_the_same_online_and_offline(broker, recorded, live):
-    """A mote that repeats its value every so often, and a gateway that holds one no longer than that."""
+    """A mote that repeats its value regularly, and a gateway that holds it no longer than that."""
     procedure = train(
         recorded, features=FEATURES[:1], select=None, confidence=0.9, pricing=Pricing(max_silence=4.0)
     )

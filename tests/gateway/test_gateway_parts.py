@@ -1,4 +1,4 @@
-"""The gateway's other parts: bindings, control, ledger, and the loop itself."""
+"""Further parts of the gateway: bindings, control, energy account, and the loop."""
 
 import math
 from contextlib import closing, contextmanager
@@ -253,13 +253,13 @@ CHANNEL = "light"
 
 @pytest.fixture
 def broker(broker):  # noqa: ARG001 - the session's broker skips where there is no mosquitto
-    """Run a broker of the test's own: nothing is retained there from other tests."""
+    """Run a separate broker, without retained messages of other tests."""
     with Broker() as own:
         yield own
 
 
 class Nodes:
-    """Whoever else is at the broker: publishes, and hears what it has subscribed to."""
+    """Another client of the broker."""
 
     def __init__(self, broker):
         self._broker = broker
@@ -311,7 +311,7 @@ def procedure():
 
 @contextmanager
 def running(gateway, **options):
-    """Run a gateway in a thread; after the block its summary stands in the list."""
+    """Run a gateway in a thread; after the block its summary is in the list."""
     stop, summaries = Event(), []
     thread = Thread(target=lambda: summaries.append(gateway.run(stop, patience=10.0, **options)))
     thread.start()
@@ -469,7 +469,7 @@ def test_a_bound_stream_that_was_never_heard_is_closed_too(broker, procedure):
 
 @pytest.mark.mqtt
 def test_what_is_still_under_way_in_the_end_is_counted(broker, procedure):
-    """Messages sent after the last decision, before the node has heard of it, have cost energy too."""
+    """Messages sent after the last decision, before the node receives it, cost energy too."""
     heard, bindings = [], Bindings.single([CHANNEL], ["late-1"])
     gateway = Gateway(
         procedure, bindings, Transport(broker.url), Options(time=Time(lateness=0.0)), on_decision=heard.append

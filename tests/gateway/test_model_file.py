@@ -1,4 +1,4 @@
-"""The file of the model: followed where it is good, refused and told of where it is not."""
+"""The model file: used if valid, otherwise rejected and reported."""
 
 from dataclasses import replace
 
@@ -31,14 +31,14 @@ def state(tmp_path):
 
 @pytest.fixture
 def file(tmp_path):
-    """A model file that may be written to, as a gateway reads it."""
+    """A model file and its path."""
     path = tmp_path / "model.streamfs"
     FIRST.save(path)
     return ModelFile(lambda: Procedure.load(path)), path
 
 
 def keep(state, core, records, *, snapshot=False):
-    """Take records, and keep them as a gateway does."""
+    """Process records, and store them as a gateway does."""
     for procedure in (FIRST, SECOND, THIRD):
         state.models.keep_model(procedure.packed)
     core.take(records)

@@ -1,4 +1,4 @@
-"""What waits to be published: in order, until the broker has confirmed it, whatever the network does."""
+"""The outbox: in order, until the broker confirms, whatever the network does."""
 
 import time
 from contextlib import closing, contextmanager
@@ -34,7 +34,7 @@ def connected(url):
 
 @contextmanager
 def listening(broker):
-    """Yield what has come to the broker, and a way to hear more until something has happened."""
+    """Yield what the broker has received, and a function that waits for more."""
     with connected(broker.url) as transport:
         transport.subscribe(["box/#"])
         transport.check_subscribed()
@@ -55,7 +55,7 @@ def listening(broker):
 
 
 def numbered(first, last):
-    """Return numbers, and publications that bear them."""
+    """Return numbers, and publications on topics with these numbers."""
     numbers = range(first, last)
     return numbers, [Publication(f"box/{number}", b"{}", retain=False) for number in numbers]
 

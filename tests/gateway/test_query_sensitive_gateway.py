@@ -39,7 +39,7 @@ SEEDS = st.integers(0, 2**32)
 
 
 def wanted(core):
-    """The channels that each node must send: those that an undecided stream asks for, counted anew."""
+    """Return the channels that each node must send, counted afresh: those requested by an undecided stream."""
     roster = core.roster
     channels = {name: set() for name in roster.nodes}
     for model in roster.models:
@@ -97,7 +97,7 @@ def test_a_gateway_that_is_killed_anywhere_goes_on_as_if_nothing_had_happened(ca
 
 
 def heard(core, tick, **values):
-    """Let a node report these values at a tick; return what it is told for it."""
+    """Let a node report values at a tick; return the control messages that it receives."""
     records = [message("n1", float(tick), value, tick, channel) for channel, value in values.items()]
     effects = core.take([*records, clock_record(tick + 1.0, tick + 1.0)])
     return requested_channels(effects.publications).get("n1"), effects.decisions

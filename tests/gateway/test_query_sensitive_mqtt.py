@@ -1,4 +1,4 @@
-"""The whole gateway over a real broker, with nodes that are let go channel by channel."""
+"""The whole gateway over a real broker, with nodes that are released channel by channel."""
 
 import threading
 import time
@@ -26,11 +26,11 @@ pytestmark = pytest.mark.mqtt
 
 N_TICKS = 20
 PATIENCE = 5.0
-"""Seconds for the nodes to be told what they are to send."""
+"""Seconds for control messages to reach the nodes."""
 
 
 class ChannelTap(WireTap):
-    """Counts by channels too, and keeps all that each node was told."""
+    """Counts by channel too, and keeps all control messages of each node."""
 
     def __init__(self, broker):
         self.by_channel, self.told = Counter(), defaultdict(list)
@@ -74,7 +74,7 @@ def live():
 
 @pytest.fixture(scope="module")
 def expected(procedure, live):
-    """What each node is to send after each tick, by an engine that hears all of it to the end."""
+    """Return what each node must send after each tick, by an engine that receives everything."""
     engine, seen = Engine(procedure), live.seen_through(procedure.channels)
     after = []
     for tick in range(N_TICKS):

@@ -1,4 +1,4 @@
-"""Recovery: a gateway that died goes on as if nothing had happened."""
+"""Recovery: a killed gateway continues as if nothing had happened."""
 
 import logging
 import shutil
@@ -56,7 +56,7 @@ class Run:
         self.state.close()
 
     def take(self, records, *, snapshot=False):
-        """Make records and what comes of them safe; return the effects."""
+        """Store records and their effects; return the effects."""
         for _ in self.steps(records, snapshot=snapshot):
             pass
         return self.taken
@@ -87,7 +87,7 @@ class Run:
 
 
 def kept(journal):
-    """All that has come of the records, as the journal has it."""
+    """Return all effects of the records, as the journal has them."""
     publications = [publication for _, publication in journal.outbox(limit=10**6)]
     return {"decisions": journal.decisions(), "publications": publications, "energy": journal.energy()}
 
@@ -102,7 +102,7 @@ def come_of(effects):
 
 
 def tear(folder, random):
-    """Cut into the frame that was written last, as a loss of power does."""
+    """Truncate the last frame, as a power failure does."""
     newest = max(log_folder(folder).glob("*.log"))
     with newest.open("r+b") as file:
         file.truncate(newest.stat().st_size - random.randint(1, 20))
@@ -132,7 +132,7 @@ def readings(nodes, values, start=0, channel="x"):
 
 
 def killed_often(folder, records, random, models, bindings, options):
-    """Take records in runs that are killed at random; return what is kept, the last core, and how many died."""
+    """Process records in runs killed at random; return what is stored, the last core, and the number of kills."""
     n_taken, n_runs = {0: 0}, 0  # records of the story, by the position in the log
     while True:
         with Run(f"{folder}/{n_runs}", models, bindings, **options) as run:

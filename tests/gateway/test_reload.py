@@ -1,4 +1,4 @@
-"""Another model while streams are followed: what is open ends as it began, all else goes over."""
+"""A model change during a run: open episodes finish with their model, all others use the new one."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ def readings(node, times, value=0.0, channel="x"):
 
 
 def begun(bindings=None, **options):
-    """Return a core with a stream that is open, one that is decided, and one that was never heard."""
+    """Return a core with an open stream, a decided one, and one that never sent."""
     bindings = Bindings.single(["x"], NODES) if bindings is None else bindings
     core, _ = new_core(MODELS, bindings, lateness=0.0, **options)
     first = core.take([*readings("open", [0]), *readings("decided", [0], 1.0), *readings("open", [1])])
@@ -194,7 +194,7 @@ def test_a_model_with_a_role_that_no_node_has_is_refused():
 
 
 class Unsure(Minimal):
-    """A classifier that has no probabilities to give."""
+    """A classifier that returns no probabilities."""
 
     n_classes = 2
 

@@ -1,4 +1,4 @@
-"""What the first message needs is there before it comes."""
+"""Warm-up: the first message finds everything compiled."""
 
 import subprocess
 import sys
@@ -45,7 +45,7 @@ print(gc.get_freeze_count())
 
 
 def run(*code, argument=""):
-    """What a fresh process prints."""
+    """Return the output of a fresh process."""
     command = [sys.executable, "-c", "\n".join(["import sys", *code]), argument]
     found = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)
     assert found.stderr == ""

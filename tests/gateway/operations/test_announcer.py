@@ -1,4 +1,4 @@
-"""Which streams are announced to Home Assistant, and when."""
+"""Announcements of streams to Home Assistant."""
 
 import orjson
 

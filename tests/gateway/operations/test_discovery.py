@@ -1,4 +1,4 @@
-"""What Home Assistant is told: the fields that it demands, and names that it takes and that never collide."""
+"""Discovery by Home Assistant: required fields, and names that are allowed and unique."""
 
 import re
 
@@ -15,7 +15,7 @@ NAMES = st.text(alphabet="ab_-.é 0", min_size=1, max_size=12)
 
 
 def rendered(template, payload):
-    """What Home Assistant makes of a payload; without jinja2, by its simplest rule."""
+    """Render a payload as Home Assistant does; without jinja2, by its simplest rule."""
     document = orjson.loads(payload)
     try:
         import jinja2  # noqa: PLC0415 - not among our dependencies

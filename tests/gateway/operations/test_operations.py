@@ -1,4 +1,4 @@
-"""Health, metrics over HTTP, the log's form, and what systemd is told."""
+"""Health, metrics over HTTP, the log's format, and notices to systemd."""
 
 import http.client
 import json
@@ -132,7 +132,7 @@ def connect(site):
 
 
 def read_to_end(connection):
-    """Everything until the server closes; a reset is an end too."""
+    """Read until the server closes or resets the connection."""
     received = b""
     try:
         while piece := connection.recv(4096):
@@ -222,7 +222,7 @@ def test_a_silent_client_is_cut_off(site, monkeypatch):
 
 
 def is_cut_off(client, n_drops):
-    """Whether the server hangs up on a client that sends one byte after the other."""
+    """Return whether the server disconnects a client that sends byte by byte."""
     for _ in range(n_drops):
         try:
             client.sendall(b"x")
@@ -319,7 +319,7 @@ def test_the_extras_are_loaded_only_where_they_are_used():
 
 @pytest.fixture
 def logger():
-    """Give the logger of streamfs, and put it back as it was."""
+    """Return the logger of streamfs, and restore it."""
     logger = logging.getLogger("streamfs")
     handlers, level = logger.handlers, logger.level
     yield logger
@@ -388,7 +388,7 @@ def test_without_python_json_logger_the_error_says_what_to_install(monkeypatch):
 
 @pytest.fixture(params=["path", "abstract"])
 def systemd(request, tmp_path, monkeypatch):
-    """Listen where systemd would."""
+    """Listen in place of systemd."""
     path = str(tmp_path / "notify") if request.param == "path" else f"@streamfs-test-{os.getpid()}"
     monkeypatch.setenv("NOTIFY_SOCKET", path)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:

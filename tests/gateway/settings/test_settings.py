@@ -1,4 +1,4 @@
-"""Settings: what a gateway is told by its file, what is wrong with a file, and what it would do."""
+"""Settings: reading files, errors in files, and previews."""
 
 import ast
 import re
@@ -130,7 +130,7 @@ def read(tmp_path):
 
 @pytest.fixture
 def problems(read):
-    """What is said of a text, without the folder."""
+    """Return the errors of a text, without the folder."""
 
     def problems(text):
         with pytest.raises(SettingsError) as error:
