@@ -1,4 +1,4 @@
-"""The compiled part of a calibration: row by row, so that what is said of a row does not depend on others."""
+"""The compiled part of a calibration: row by row, so that a row's result does not depend on others."""
 
 from math import exp, log
 
@@ -6,21 +6,21 @@ from streamfs.base._compiled import kernel
 from streamfs.classifiers._evaluate import Array
 
 NEAREST = 2.0**-53
-"""As near to 0 and to 1 a probability may be that is to have a logit."""
+"""Least distance of a probability from 0 and 1 for its logit."""
 TILT = 2.0**-20
-"""By how much of itself what the likeliest class has at least rises with its probability from 0 to 1."""
+"""Relative rise of the likeliest class's least share as its probability rises from 0 to 1."""
 
 
 @kernel
 def logit(probability: float) -> float:
-    """Return the logarithm of the odds; 0 and 1 count as next to them."""
+    """Return the logarithm of the odds; 0 and 1 count as the nearest numbers to them."""
     inside = min(max(probability, NEAREST), 1.0 - NEAREST)
     return log(inside / (1.0 - inside))
 
 
 @kernel
 def sigmoid(x: float) -> float:
-    """Return the probability of such a logit."""
+    """Return the probability with logit x."""
     return 1.0 / (1.0 + exp(-x))
 
 
@@ -59,7 +59,7 @@ def _likeliest(probabilities: Array, row: int) -> int:
 
 @kernel
 def _share_rest(probabilities: Array, row: int, best: int, result: Array) -> float:
-    """Write how the other classes share what the likeliest leaves; return the largest share."""
+    """Write the other classes' shares of what the likeliest leaves; return the largest share."""
     rest, n_others, largest = 0.0, probabilities.shape[1] - 1, 0.0
     for c in range(probabilities.shape[1]):
         if c != best:

@@ -1,4 +1,4 @@
-"""The fields of a forest, checked: nothing that could lead the evaluation astray is let through."""
+"""Validate the tables of a forest before compiled kernels evaluate them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,26 +25,14 @@ Tables = Mapping[str, npt.NDArray[Any]]
 
 
 def check_names(arrays: Tables) -> None:
-    """Refuse arrays that are not those of a forest, by their names.
-
-    Raises
-    ------
-    streamfs.errors.ModelError
-        Names the one that is missing or unknown.
-    """
+    """Refuse arrays that are not those of a forest, by their names."""
     names = {*TABLES, "calibration"}
     for name in sorted(names ^ arrays.keys()):
         raise ModelError(f"forest.{name} is {'missing' if name in names else 'not a field of a forest'}")
 
 
 def check_tables(tables: Tables) -> None:
-    """Refuse arrays that are not the tables of a forest.
-
-    Raises
-    ------
-    streamfs.errors.ModelError
-        Names the table that is wrong, and the node or the tree where there is one.
-    """
+    """Refuse arrays that are not the tables of a forest."""
     _check_shapes(tables)
     _check_roots(tables)
     _check_tests(tables)

@@ -1,4 +1,4 @@
-"""The fields of a lazy learner, read from arrays and checked: nothing that could lead the search astray."""
+"""Validate the fields of a lazy learner before compiled kernels search them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,13 +23,7 @@ NUMBERS: dict[str, type] = {"n_classes": int, "n_neighbors": int, "laplace": boo
 
 
 def read_fields(arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
-    """Return the fields of a lazy learner from arrays, with the numbers as such.
-
-    Raises
-    ------
-    streamfs.errors.ModelError
-        If a field is missing or unknown, or a number is none.
-    """
+    """Return the fields of a lazy learner from arrays, with the numbers as such."""
     names = {*TABLES, *NUMBERS}
     for name in sorted(names ^ arrays.keys()):
         raise ModelError(f"neighbours.{name} is {'missing' if name in names else 'not a field of neighbours'}")
@@ -47,13 +41,7 @@ def _number(name: str, array: npt.NDArray[Any]) -> Any:
 
 
 def check_fields(found: Mapping[str, Any]) -> None:
-    """Refuse what is no lazy learner.
-
-    Raises
-    ------
-    streamfs.errors.ModelError
-        Names the field that is wrong, and the feature or instance where there is one.
-    """
+    """Refuse fields that are not those of a lazy learner."""
     _check_shapes(found)
     _check_numbers(found)
     _check_instances(found)

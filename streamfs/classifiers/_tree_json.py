@@ -1,4 +1,4 @@
-"""A tree's tables, read from JSON and checked: nothing that could lead the evaluation astray is let through."""
+"""Read and validate a tree's tables before compiled kernels evaluate them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,13 +28,7 @@ EXPECTED = {
 
 
 def read_tables(tables: Any) -> dict[str, Any]:
-    """Return the fields of a tree, as arrays.
-
-    Raises
-    ------
-    streamfs.errors.ModelError
-        Names the field that is missing, unknown or wrong, and the node where there is one.
-    """
+    """Return the fields of a tree, as arrays."""
     if not isinstance(tables, dict):
         raise ModelError(f"tree is a {type(tables).__name__}, expected an object")
     names = {*FIELDS, "counts", "laplace"}
@@ -71,13 +65,7 @@ def _counts(rows: Any) -> Array:
 
 
 def check_tables(tables: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Refuse arrays that are not the tables of a tree.
-
-    Raises
-    ------
-    streamfs.errors.ModelError
-        Names the table that is wrong, and the node where there is one.
-    """
+    """Refuse arrays that are not the tables of a tree."""
     _check_kinds(tables)
     _check_tests(tables)
     _check_children(tables)

@@ -24,7 +24,7 @@ class C45Classifier(ProbableClassifier):
     Parameters
     ----------
     split : {"gain_ratio", "gain_per_cost"}
-        What a split is chosen by: the gain ratio among the splits with at least the mean gain, or the
+        Criterion of a split: the gain ratio among the splits with at least the mean gain, or the
         information gain divided by the feature's each-time cost.
     feature_costs : array-like of shape (n_features,), optional
         Each-time costs, for `split="gain_per_cost"`; a zero counts as the smallest positive cost.
@@ -93,7 +93,7 @@ class C45Classifier(ProbableClassifier):
         self.nominal = nominal
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
-        """Learn the tree.
+        """Fit the tree.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class C45Classifier(ProbableClassifier):
         y : array-like of shape (n,)
             Labels.
         sample_weight : array-like of shape (n,), optional
-            Weights of the rows, not negative; rows of weight zero are left out. All 1 where none are given.
+            Weights of the rows, not negative; rows of weight zero are left out. All 1 by default.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What makes a classifier's confidence mean what it says."""
+"""Calibration: confidence as the probability of being right."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -11,12 +11,12 @@ from streamfs.classifiers._evaluate import Array, Flags
 from streamfs.errors import ModelError
 
 LEAST_SLOPE = 0.01
-"""The slope that is held where the likelihood wants a smaller one."""
+"""The least slope; if the likelihood prefers a smaller one, this is used."""
 ENOUGH = 1e-12
-"""How much less the mean loss may become in a step that is not worth taking."""
+"""Steps that lower the mean loss by less are not taken."""
 MOST_STEPS = 100
 TINY = 1e-12
-"""What is added to the curvature of the loss, so that equal confidences have a solution, too."""
+"""Added to the curvature of the loss, so that equal confidences have a solution."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Calibration:
     slope : float
         More than 0, so that the more confident of two stays so.
     intercept : float
-        What is added to the logit.
+        Added to the logit.
 
     Raises
     ------
@@ -61,7 +61,7 @@ class Calibration:
 
     @classmethod
     def read(cls, numbers: Any, owner: str) -> Self | None:
-        """Read what a model file has as somebody's calibration: slope and intercept, or nothing.
+        """Read the calibration of `owner` from a model file: slope and intercept, or nothing.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class Calibration:
 
     @classmethod
     def fit(cls, confidence: npt.ArrayLike, right: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Self:
-        """Learn from what was said of rows that were not learnt from, and whether it was right.
+        """Fit to confidences of held-out rows, and whether they were right.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class Calibration:
         right : array-like of bool of shape (n,)
             Whether that was the class.
         weights : array-like of shape (n,), optional
-            Weights of the rows, not negative; all 1 where none are given.
+            Weights of the rows, not negative; all 1 by default.
 
         Raises
         ------
@@ -98,10 +98,10 @@ class Calibration:
 
         Notes
         -----
-        The likelihood is that of Platt's targets, (N + 1) / (N + 2) where it was right and 1 / (N + 2) where not,
-        N being the weight of either kind; so it has a finite maximum where all were right, too. A slope below 0.01
-        would come of confidences that say nothing, or the contrary: 0.01 is held then, and the intercept is the
-        likeliest for it. The same numbers give the same calibration, to the last bit.
+        The likelihood is that of Platt's targets, (N + 1) / (N + 2) for right answers and 1 / (N + 2) for wrong
+        ones, N being the weight of either kind, so that it has a finite maximum even if all were right. A slope
+        below 0.01, of confidences without or with inverted meaning, is replaced by 0.01, with the likeliest
+        intercept. The same numbers give the same calibration, to the last bit.
 
         Examples
         --------
@@ -121,7 +121,7 @@ class Calibration:
         return cls(slope, offset - slope * centre)
 
     def text(self) -> str:
-        """The calibration as a person reads it."""
+        """Return the calibration as a person reads it."""
         return f"slope {self.slope:.4g}, intercept {self.intercept:.4g}"
 
     def of(self, confidence: npt.ArrayLike, *, n_classes: int | None = None) -> Array:
@@ -192,7 +192,7 @@ class _Rows(NamedTuple):
 
 
 def _probabilities(values: npt.ArrayLike) -> Array:
-    """The values as the kernels read them."""
+    """Return the values as the kernels read them."""
     said: Array = np.require(values, dtype=np.float64, requirements=["C", "W"])
     wrong = ~((said >= 0.0) & (said <= 1.0))
     if wrong.any():
@@ -219,12 +219,12 @@ def _checked(
 
 
 def _targets(n_right: float, n_wrong: float) -> tuple[float, float]:
-    """What the probability is to be where it was right, and where not."""
+    """Return the target probability of right and of wrong answers."""
     return (n_right + 1.0) / (n_right + 2.0), 1.0 / (n_wrong + 2.0)
 
 
 def _most_likely(rows: _Rows, slope: float, *, is_held: bool = False) -> tuple[float, float]:
-    """Slope and offset of the greatest likelihood, by Newton's steps from a slope, which may be held."""
+    """Return slope and offset of the greatest likelihood, by Newton steps from a slope, which may be held."""
     target = float((rows.shares * rows.targets).sum())
     terms = np.array([slope, np.log(target / (1.0 - target))])
     for _ in range(MOST_STEPS):
@@ -244,7 +244,7 @@ def _loss(rows: _Rows, terms: Array) -> float:
 
 
 def _step(rows: _Rows, terms: Array, *, is_held: bool) -> tuple[Array, float]:
-    """Newton's step, and how much less the loss would be by its slope there."""
+    """Return Newton's step, and the decrease of the loss that it predicts."""
     logits, targets, shares = rows
     said = 1.0 / (1.0 + np.exp(-(terms[0] * logits + terms[1])))
     residual, curvature = shares * (said - targets), shares * said * (1.0 - said)

@@ -27,14 +27,14 @@ class ExtraTreesClassifier(ProbableClassifier):
     min_leaf : float
         Least weight on each side of every cut; with rows that weigh 1 / ticks of their stream, streams.
     n_candidates : "sqrt", int or None
-        Features that a node tries, drawn without replacement among those that are not constant there: the root of
-        the number of all features, rounded down; so many; or all. Where there are fewer, all are tried.
+        Features that a node tries, drawn without replacement among those that are not constant there: the square
+        root of the number of features, rounded down; this number; or all. If there are fewer, all are tried.
     laplace : bool
         Whether a leaf's confidence is (n_c + 1) / (N + C) or n_c / N.
     random_state : int, RandomState instance or None
         Seeds the trees, one after the other: the first ten of thirty are those of a forest of ten.
     n_jobs : int, optional
-        Threads that grow trees; -1 for one a processor. The forest is the same for any number.
+        Threads that grow trees; -1 for one per processor. The forest does not depend on their number.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class ExtraTreesClassifier(ProbableClassifier):
         self.n_jobs = n_jobs
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
-        """Learn the trees.
+        """Fit the trees.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class ExtraTreesClassifier(ProbableClassifier):
         y : array-like of shape (n,)
             Labels.
         sample_weight : array-like of shape (n,), optional
-            Weights of the rows, not negative; rows of weight zero are left out. All 1 where none are given.
+            Weights of the rows, not negative; rows of weight zero are left out. All 1 by default.
 
         Raises
         ------

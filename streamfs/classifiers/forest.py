@@ -1,4 +1,4 @@
-"""Decision trees that vote, as flat tables: what a model file holds and a gateway evaluates."""
+"""A fitted forest as flat tables, which a model file holds and a gateway evaluates."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,9 +18,9 @@ from streamfs.classifiers.forest_text import forest_text
 
 @dataclass(frozen=True, eq=False)
 class Forest(Classifier):
-    """Decision trees with one row a node, one tree behind the other; the mean of what their leaves say.
+    """Decision trees with one row per node, one tree after the other; the mean of their leaves' probabilities.
 
-    In each tree the root stands first, parents before their children, and the two children of a node side by side.
+    In each tree the root is first, parents are before their children, and a node's two children are adjacent.
     A test sends values not above the threshold to the first child, larger ones to the second, and missing ones to
     either, as the node says.
 
@@ -39,7 +39,7 @@ class Forest(Classifier):
     roots : ndarray of int64 of shape (n_trees,)
         The roots, rising.
     calibration : Calibration, optional
-        What makes the likeliest class's probability mean what it says.
+        Calibrates the likeliest class's probability.
 
     Raises
     ------
@@ -48,8 +48,8 @@ class Forest(Classifier):
 
     Notes
     -----
-    The trees' shares are summed in order, so that what is said of a row does not depend on others that are asked
-    about together with it. Work grows with rows times trees times the depth of a tree.
+    The trees' shares are summed in order, so that a row's result does not depend on other rows.
+    Work grows with rows times trees times the depth of a tree.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A forest, as a person reads it."""
+"""A forest as a person reads it."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -9,18 +9,11 @@ if TYPE_CHECKING:
     from streamfs.classifiers.forest import Forest
 
 MOST_LISTED = 6
-"""Features of which it is told how often they are cut."""
+"""Features listed with their shares of the cuts."""
 
 
 def forest_text(forest: "Forest", names: Sequence[str]) -> str:
-    """Say how large the forest is, which features it cuts the most, and how it is calibrated.
-
-    Parameters
-    ----------
-    forest : Forest
-        The forest.
-    names : sequence of str
-        Of its features.
+    """Return the forest's size, its most frequently cut features by `names`, and its calibration.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Nearest neighbours that ask for more features where a row is unusual: what a model file holds."""
+"""Nearest neighbours that request more features if a row is unusual, as a model file holds them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -119,11 +119,11 @@ class LazyNeighbors(Classifier):
         return joining
 
     def features_tested(self) -> tuple[int, ...]:
-        """Indices of the features that a row may be compared by, rising."""
+        """Return the indices of the features that a row may be compared by, ascending."""
         return tuple(np.flatnonzero(self.subset | self.joining).tolist())
 
     def unusual(self, values: Array) -> Flags:
-        """Say which features join the subset for each row.
+        """Return which features join the subset for each row.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class LazyNeighbors(Classifier):
         Raises
         ------
         ValueError
-            If there is not one column a feature.
+            If there is not one column per feature.
         """
         rows = self._rows(values)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -159,7 +159,7 @@ class LazyNeighbors(Classifier):
         Raises
         ------
         ValueError
-            If there is not one column a feature.
+            If there is not one column per feature.
         """
         return self.subset | self.unusual(values) | (self.joining & np.isnan(self._rows(values)))
 
@@ -179,7 +179,7 @@ class LazyNeighbors(Classifier):
         Raises
         ------
         ValueError
-            If there is not one column a feature.
+            If there is not one column per feature.
         """
         rows, asked = self._rows(values), self.subset | self.unusual(values)
         votes = np.empty((len(rows), self.n_classes))
@@ -233,7 +233,7 @@ class LazyNeighbors(Classifier):
         return cls(**read_fields(arrays))
 
     def _rows(self, values: Array) -> Array:
-        """Rows as the compiled search reads them."""
+        """Return the rows as the compiled search reads them."""
         rows = np.asarray(values, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             raise ValueError(f"values have shape {rows.shape}, expected (n_rows, {self.n_features})")
@@ -241,7 +241,7 @@ class LazyNeighbors(Classifier):
 
 
 def ranges_of(values: Array) -> tuple[Array, Array]:
-    """Least values and ranges of features, each of shape (n_features,); the range of a constant one is infinite.
+    """Return features' least values and ranges, each of shape (n_features,); a constant's range is infinite.
 
     Raises
     ------
@@ -257,6 +257,6 @@ def ranges_of(values: Array) -> tuple[Array, Array]:
 
 
 def shares_of(values: Array, lows: Array, spans: Array) -> Array:
-    """Places of values in the ranges of their features, from 0 to 1 inside; 0 where a feature is constant."""
+    """Return values as shares of their features' ranges, from 0 to 1 inside; 0 for a constant feature."""
     shares: Array = (values - lows) / spans
     return shares

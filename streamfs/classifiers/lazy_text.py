@@ -1,4 +1,4 @@
-"""Neighbours that ask for more features, as a person reads them."""
+"""Lazy neighbours as a person reads them."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -10,14 +10,7 @@ if TYPE_CHECKING:
 
 
 def lazy_text(lazy: "LazyNeighbors", names: Sequence[str]) -> str:
-    """Say how many vote, which features always count, and from which values on others do.
-
-    Parameters
-    ----------
-    lazy : LazyNeighbors
-        The neighbours.
-    names : sequence of str
-        Of its features.
+    """Return how many instances vote, which features always count, and from which values on others do.
 
     Examples
     --------

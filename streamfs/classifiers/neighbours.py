@@ -142,7 +142,7 @@ def check_neighbors(n_neighbors: int, power: int, n_rows: int) -> None:
 
 
 def measure(values: Array, is_nominal: npt.NDArray[np.bool_], *, is_scaled: bool) -> Scales:
-    """Measure the features of the rows that are learnt from.
+    """Measure the features of the training rows.
 
     Parameters
     ----------

@@ -32,13 +32,13 @@ class OnlineClassifier(Classifier):
     Attributes
     ----------
     n_failures : int
-        Rows for which the model has raised an error, as some do of what they have learnt; they have no answer.
+        Rows for which the model raised an error; they have no answer.
 
     Notes
     -----
-    A model that tells True from False is given these for the two classes. An undefined feature (NaN) is left out
-    of the dict, as River expects of missing values: one NaN would poison its scalers for good. Rows go one by one,
-    so this is slower than a tree.
+    A binary model is given True and False for the two classes. An undefined feature (NaN) is left out of the dict,
+    as River expects of missing values: one NaN would spoil its scalers permanently. Rows are passed one at a time,
+    which is slower than a tree.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class OnlineClassifier(Classifier):
             self._of_label = dict(zip(self.classes, (False, True), strict=True))
 
     def learn(self, values: npt.ArrayLike, labels: Sequence[str]) -> Self:
-        """Learn from rows in order.
+        """Train on rows in order.
 
         Parameters
         ----------
@@ -82,14 +82,14 @@ class OnlineClassifier(Classifier):
         Raises
         ------
         TrainingError
-            If the model cannot learn from such rows: some take counts only, or no missing features.
+            If the model cannot be trained on such rows: some take only counts, or no missing features.
         """
         for row, label in zip(np.asarray(values, dtype=np.float64), labels, strict=True):
             self._learn(row, str(label))
         return self
 
     def learn_one(self, values: Array, label: str) -> bool:
-        """Learn from one decision whose true label has come to be known.
+        """Train on one decision whose true label has become known.
 
         Parameters
         ----------
@@ -101,14 +101,14 @@ class OnlineClassifier(Classifier):
         Returns
         -------
         bool
-            Whether there was anything to learn from: False where no feature is defined.
+            Whether it was trained: False if no feature is defined.
 
         Raises
         ------
         ValueError
-            If the label is none of the classes, or there is not one value a feature.
+            If the label is not one of the classes, or there is not one value per feature.
         TrainingError
-            If the model cannot learn from such values.
+            If the model cannot be trained on such values.
 
         Examples
         --------
@@ -129,7 +129,7 @@ class OnlineClassifier(Classifier):
         return True
 
     def probabilities(self, values: Array) -> Array:
-        """Probability of each class, shape (n_rows, n_classes); equal ones where the model has none to give."""
+        """Return class probabilities, shape (n_rows, n_classes); equal ones if the model fails."""
         result = np.empty((len(values), len(self.classes)))
         for out, row in zip(result, values, strict=True):
             answer = self._answer(row)
@@ -141,12 +141,17 @@ class OnlineClassifier(Classifier):
     def _answer(self, row: Array) -> dict[Any, float]:
         try:
             return self.model.predict_proba_one(self._dict(row))  # type: ignore[no-any-return]
-        except (TypeError, ValueError, ArithmeticError, LookupError):  # some cannot bear what they have learnt
+        except (
+            TypeError,
+            ValueError,
+            ArithmeticError,
+            LookupError,
+        ):  # some models fail on what they were trained on
             self.n_failures += 1
             return {}
 
     def features_tested(self) -> tuple[int, ...]:
-        """All features: what a River model reads is its own affair."""
+        """Return all features: which of them a River model reads is not known."""
         return tuple(range(len(self.feature_names)))
 
     @property
@@ -175,7 +180,7 @@ class OnlineClassifier(Classifier):
         return pickle.dumps(self.model)
 
     def restore(self, data: bytes) -> None:
-        """Go on with a model that `dump` has pickled, and that the caller trusts.
+        """Continue with a model that `dump` has pickled, and that the caller trusts.
 
         Raises
         ------
@@ -222,7 +227,7 @@ def _is_river(model: object) -> "TypeGuard[RiverClassifier]":
 
 def _unpickled(data: bytes) -> "RiverClassifier":
     try:
-        model: Any = pickle.loads(data)  # noqa: S301 - the caller has said that it is to be trusted
+        model: Any = pickle.loads(data)  # noqa: S301 - the caller trusts it
     except Exception as error:  # a pickle raises whatever its classes do
         raise ModelError(f"the pickled model cannot be loaded: {error!r}") from error
     if not _is_river(model):

@@ -1,4 +1,4 @@
-"""A fitted decision tree as flat tables: what a model file holds and a gateway evaluates."""
+"""A fitted decision tree as flat tables, which a model file holds and a gateway evaluates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,9 +16,9 @@ from streamfs.classifiers.classifier import Classifier, FileParts
 
 @dataclass(frozen=True, eq=False)
 class Tree(Classifier):
-    """A decision tree with one row a node; parents stand before their children, the root first.
+    """A decision tree with one row per node, the root first, parents before their children.
 
-    The children of a node stand side by side. A numeric test sends values not above the threshold to the first
+    The children of a node are adjacent. A numeric test sends values not above the threshold to the first
     child and larger ones to the second; a nominal test sends a value to the child that bears its code.
 
     Parameters
@@ -43,7 +43,7 @@ class Tree(Classifier):
     laplace : bool
         Whether leaves say (n_c + 1) / (N + C) or n_c / N.
     calibration : Calibration, optional
-        What makes the likeliest class's share mean what it says, leaf by leaf.
+        Calibrates the likeliest class's share, leaf by leaf.
 
     Raises
     ------
@@ -220,9 +220,9 @@ class Tree(Classifier):
         Parameters
         ----------
         feature_names : sequence of str, optional
-            Names of the features; `x0`, `x1`, ... where none are given.
+            Names of the features; by default `x0`, `x1`, ...
         class_names : sequence of str, optional
-            Names of the classes; their numbers where none are given.
+            Names of the classes; by default their numbers.
 
         Raises
         ------

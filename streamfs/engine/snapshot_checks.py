@@ -25,13 +25,7 @@ LARGEST = 2**53
 def validate_snapshot(
     header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], procedure: Procedure, state_size: int
 ) -> None:
-    """Refuse a snapshot of another procedure, or that no engine took; rows have `state_size` floats of features.
-
-    Raises
-    ------
-    ModelError
-        Naming the part of the snapshot that is missing or wrong.
-    """
+    """Refuse a snapshot of another procedure, or that no engine took; rows hold `state_size` floats."""
     try:
         _check_procedure(header, procedure)
         _check_lists(header)
