@@ -49,6 +49,7 @@ soak: $(VENV)/dev
 	$(BIN)/python benchmarks/soak.py
 
 clean:
+	find . -name '*.nb[ci]' -delete  # compiled kernels
 	rm -rf $(VENV) build dist streamfs-demo *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/python:

@@ -12,6 +12,7 @@ from feature_extractors.base import LARGEST, Array
 from streamfs.base._memory import LINE, pointer, prefetch
 from streamfs.classifiers._evaluate import NODE, WAY, likeliest
 from streamfs.engine._arena import COUNTERS, DECIDED, ENDED, FREE, MOVING, OPEN, STREAM, WAITING
+from streamfs.engine._stopping import GOING_ON, NO_LABEL, decide
 
 Integers = npt.NDArray[np.int64]
 Statuses = npt.NDArray[np.int8]
@@ -25,9 +26,6 @@ STREAM_SIZE = STREAM.itemsize
 
 CACHED = 2**19
 """Bytes that a core's private cache holds at least."""
-
-NO_LABEL, GOING_ON = -1, -2
-"""In place of a class: the episode ends without one, or continues."""
 
 
 @inlined
@@ -99,12 +97,9 @@ def _settle(arena: Any, row: int, tick: int, label: int, confidence: float) -> i
     status, streams, _ = _streams(arena)
     streams[row].tick = tick
     streams[row].confidence = confidence
-    is_confident = confidence >= arena.confidence
-    is_over = is_confident or tick == arena.limit
-    status[row] = DECIDED if is_over else OPEN
-    if not is_over:
-        return GOING_ON
-    return label if is_confident else NO_LABEL
+    answer: int = decide(arena, tick, label, confidence)
+    status[row] = OPEN if answer == GOING_ON else DECIDED
+    return answer
 
 
 @inlined

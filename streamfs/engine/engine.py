@@ -14,7 +14,7 @@ from feature_extractors import Program
 from feature_extractors.base import Array
 from streamfs.base import container
 from streamfs.base.growable_array import append_rows, rows_to_reserve
-from streamfs.engine import _ticks
+from streamfs.engine import _stopping, _ticks
 from streamfs.engine._arena import COUNTERS, DECIDED, ENDED, FREE, OPEN, STREAM, WAITING, KernelArena
 from streamfs.engine.samples import as_samples, as_times, contiguous, split_into_turns
 from streamfs.engine.snapshot_checks import validate_snapshot
@@ -443,7 +443,7 @@ class Engine:
         ended = self._arena["ended"][:n_ended]
         decisions = []
         for row, label in zip(rows[ended["sample"]].tolist(), ended["label"].tolist(), strict=True):
-            if label == _ticks.NO_LABEL:
+            if label == _stopping.NO_LABEL:
                 decisions.append(self._decision(row, None, "timeout"))
             else:
                 decisions.append(self._decision(row, self.procedure.classes[label], "confident"))
