@@ -107,23 +107,23 @@ def margins(promised: float, n_streams: Array, risk: float) -> Array:
 def trial(asked: Asked, seed: int, n_unseen: int = N_UNSEEN) -> Row:
     """Train with a promise, and evaluate the result on fresh streams."""
     setting, promise = asked.setting, asked.promise
-    maker = setting.plan(promise, seed, FIVE).maker
-    search = maker.search()
-    frozen = maker.freeze(search.best)
-    curve = maker.curve(frozen, setting.unseen(seed, n_unseen))
-    n_test = len(maker.division.testing)
+    trainer = setting.problem(promise, seed, FIVE).trainer()
+    scorer = trainer.scorer(promise)
+    model = trainer.fit(trainer.search(scorer).subset, promise)
+    curve = trainer.curve(model, setting.unseen(seed, n_unseen))
+    n_test = len(trainer.split.test)
     row = {
         **setting.row(),
         "promised_accuracy": promise.accuracy,
         "promised_completeness": promise.completeness,
         "seed": seed,
         "n_test": n_test,
-        "judged": len(search.judged),
-        "learner": frozen.learner,
+        "judged": len(scorer.scores),
+        "learner": model.learner,
         "slack": slack(curve, promise, n_test),
     }
     try:
-        certificate = maker.certify(frozen)
+        certificate = trainer.certify(model, promise)
     except PromiseError:
         return {**row, "refused": True, "threshold": None, "accuracy": None, "completeness": None, "broken": False}
     point = curve.at_threshold(certificate.point.threshold)

@@ -8,7 +8,6 @@ import numpy as np
 
 import feature_extractors as fx
 from sensors_sim.same_source import SameSource
-from streamfs.base.progress import quiet
 from streamfs.costs.pricing import Pricing
 from streamfs.costs.radio_profiles import profile
 from streamfs.data.default_features import default_features
@@ -112,7 +111,7 @@ class Setting:
         random = np.random.default_rng(seed)
         return StreamSet(*self.nodes.law.sample(n_streams, self.n_ticks, PERIOD, random))
 
-    def plan(self, promise: Promise, seed: int, features: Sequence[tuple[str, str]]) -> PromiseProblem:
+    def problem(self, promise: Promise, seed: int, features: Sequence[tuple[str, str]]) -> PromiseProblem:
         """Plan as `train_promised` does, with features as they are offered, on one processor."""
         streams = self.recorded(seed)
         return PromiseProblem(
@@ -128,7 +127,6 @@ class Setting:
             search=SearchSettings(vary=False),
             seed=seed,
             n_jobs=1,
-            progress=quiet,
         )
 
     def row(self) -> dict[str, Any]:

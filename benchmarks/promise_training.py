@@ -14,7 +14,6 @@ from figures import Figure, Parts, main, measure, processor, table
 import feature_extractors as fx
 from feature_extractors.base import Feature
 from streamfs import Promise, PromiseError, StreamSet, train_promised
-from streamfs.base.progress import quiet
 from streamfs.cli.console import say
 from streamfs.costs.pricing import Pricing
 from streamfs.costs.radio_profiles import profile
@@ -24,10 +23,10 @@ from streamfs.errors import TrainingError
 from streamfs.experiments.sources import Motes
 from streamfs.selection.by_name import SELECTORS
 from streamfs.training.learners import LEARNERS
-from streamfs.training.promises.cheapest import Judged
 from streamfs.training.promises.curve import Curve, Point
 from streamfs.training.promises.problem import PromiseProblem, SearchSettings
-from streamfs.training.promises.search_and_certify import Frozen, Maker
+from streamfs.training.promises.search_and_certify import FittedModel, PromiseTrainer
+from streamfs.training.promises.subset_score import Subset
 
 ROOM = Promise(accuracy=0.85, completeness=0.9)
 N_DIVISIONS, N_HALVES = 5, 15
@@ -45,7 +44,7 @@ class Outcome(NamedTuple):
     plain: Point | None
 
 
-def plan_of(
+def problem_of(
     streams: StreamSet, features: Sequence[Feature], prices: Mapping[str, float], seed: int
 ) -> PromiseProblem:
     """What `train_promised` does."""
@@ -62,27 +61,26 @@ def plan_of(
         search=SearchSettings(),
         seed=seed,
         n_jobs=-1,
-        progress=quiet,
     )
 
 
-def outcome(maker: Maker, subset: Judged, test: StreamSet) -> Outcome:
+def outcome(trainer: PromiseTrainer, subset: Subset, test: StreamSet) -> Outcome:
     """Freeze and certify a subset, and look at it on the test fold.
 
     Uncertified is the loosest threshold at which held-out streams have the promised shares, as a user would choose
     it by cross-validation.
     """
-    frozen = maker.freeze(subset)
-    unseen = maker.curve(frozen, test)
+    model = trainer.fit(subset, ROOM)
+    unseen = trainer.curve(model, test)
     try:
-        certified = _on(unseen, maker.certify(frozen).point.threshold)
+        certified = _on(unseen, trainer.certify(model, ROOM).point.threshold)
     except PromiseError:
         certified = None
-    return Outcome(certified, _plain(frozen, unseen))
+    return Outcome(certified, _plain(model, unseen))
 
 
-def _plain(frozen: Frozen, unseen: Curve) -> Point | None:
-    curve = frozen.held_out
+def _plain(model: FittedModel, unseen: Curve) -> Point | None:
+    curve = model.held_out
     kept = np.flatnonzero((curve.accuracy >= ROOM.accuracy) & (curve.completeness >= ROOM.completeness))
     return _on(unseen, float(curve.thresholds[kept[-1]])) if len(kept) else None
 
@@ -159,17 +157,19 @@ def rooms() -> list[Figure]:
         for seed in range(case.n_seeds):
             say(f"room_climate, {name}, division {seed}")
             training, test = case.split(seed)
-            plan = plan_of(training, default_features(training), case.prices, seed)
-            ours.append(outcome(plan.maker, plan.maker.search().best, test))
+            problem = problem_of(training, default_features(training), case.prices, seed)
+            trainer = problem.trainer()
+            found = trainer.search(trainer.scorer(ROOM))
+            ours.append(outcome(trainer, found.subset, test))
             for peer, (features, learners) in PEERS.items():
                 whole = replace(
-                    plan,
+                    problem,
                     features=features(training),
                     make_selector=None,
                     learners=learners,
                     search=SearchSettings(vary=False),
-                ).maker
-                theirs[peer].append(outcome(whole, whole.judge(whole.candidates.proposed), test))
+                ).trainer()
+                theirs[peer].append(outcome(whole, whole.candidates.proposed, test))
         figures += _figures(name, ours)
         figures += [
             figure for peer, found in theirs.items() for figure in _against(f"{name}: {peer}", found, ours)

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from math import inf, nan
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from promise_settings import N_UNSEEN, NINE, Setting
@@ -15,13 +16,15 @@ from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.relief import position_grid
 from streamfs.selection.by_name import SELECTORS
+from streamfs.training.cross_validation import class_indices
 from streamfs.training.promises import Promise
 from streamfs.training.promises.certificate import certify, walk
-from streamfs.training.promises.cheapest import Cheapest, Judged
 from streamfs.training.promises.curve import Curve
-from streamfs.training.promises.held_out import HeldOut, class_indices
-from streamfs.training.promises.search_and_certify import Frozen, Maker
-from streamfs.training.subset_size import CrossValidation, choose_size
+from streamfs.training.promises.held_out import HeldOut
+from streamfs.training.promises.search_and_certify import FittedModel, PromiseTrainer
+from streamfs.training.promises.subset_score import SubsetScore
+from streamfs.training.promises.subset_scorer import SubsetScorer
+from streamfs.training.subset_size import SizeValidation, choose_size
 
 PROMISES = tuple(Promise(accuracy, completeness=0.9) for accuracy in (0.8, 0.85, 0.9))
 RANKINGS = ("literal", "streamrelief", "relief")
@@ -49,19 +52,19 @@ class Remembering(HeldOut):
 class Unseen:
     """Streams on which nothing is chosen, their features computed once; in these settings every episode opens at once."""
 
-    def __init__(self, maker: Maker, streams: StreamSet) -> None:
-        features, pricing = maker.candidates.features, maker.pricing
+    def __init__(self, trainer: PromiseTrainer, streams: StreamSet) -> None:
+        features, pricing = trainer.candidates.features, trainer.pricing
         self.table = tabulate(streams, features, pricing.max_silence)
         self._spending = pricing.spending(streams, features, self.table.lengths)
         self._places = {feature: place for place, feature in enumerate(features)}
-        self._time_limit = maker.time_limit
+        self._time_limit = trainer.time_limit
 
-    def curve(self, frozen: Frozen) -> Curve:
-        """What the thresholds of a frozen classifier come to; `Maker.curve`, but quicker."""
-        table = self.table.with_features([self._places[feature] for feature in frozen.features])
-        trajectories = Trajectories.of(frozen.classifier, table, self._time_limit)
+    def curve(self, model: FittedModel) -> Curve:
+        """What the thresholds of a fitted model come to; `PromiseTrainer.curve`, but quicker."""
+        table = self.table.with_features([self._places[feature] for feature in model.features])
+        trajectories = Trajectories.of(model.classifier, table, self._time_limit)
         truth = class_indices(table, np.unique(table.labels))
-        return Curve.of(trajectories, truth, self._spending.until(frozen.features))
+        return Curve.of(trajectories, truth, self._spending.until(model.features))
 
 
 class World:
@@ -69,10 +72,8 @@ class World:
 
     def __init__(self, setting: Setting, seed: int = SEED, n_unseen: int = N_UNSEEN) -> None:
         self.setting, self.seed = setting, seed
-        self.maker = setting.plan(PROMISES[0], seed, NINE).maker
-        kept = {name: remembering(self.maker.held_out(name)) for name in self.maker.learners}
-        self.maker.held_out = kept.__getitem__
-        self.unseen = Unseen(self.maker, setting.unseen(seed, n_unseen))
+        self.trainer = RememberingTrainer.of(setting.problem(PROMISES[0], seed, NINE).trainer())
+        self.unseen = Unseen(self.trainer, setting.unseen(seed, n_unseen))
         self._sizes = self._cross_validation()
         self._curves: dict[tuple[int, ...], Curve] = {}
         self._outcomes: dict[tuple[tuple[int, ...], str], dict[Promise, Row]] = {}
@@ -80,8 +81,10 @@ class World:
     def rows(self) -> Iterator[Row]:
         """Yield the results of each way to choose, by promise."""
         for promise in PROMISES:
-            self.maker.promise = promise
-            found = [{"way": way, "judged": judged, **self.outcome(chosen)} for way, judged, chosen in self.ways()]
+            found = [
+                {"way": way, "judged": judged, **self.outcome(chosen, promise)}
+                for way, judged, chosen in self.ways(promise)
+            ]
             best = next(row["cost"] for row in found if row["way"] == EXHAUSTIVE)
             hindsight = next(row["cost"] for row in found if row["way"] == HINDSIGHT)
             for row in found:
@@ -89,31 +92,34 @@ class World:
                 asked = {"promised_accuracy": promise.accuracy, "promised_completeness": promise.completeness}
                 yield {**self.setting.row(), **asked, **row, **shares}
 
-    def ways(self) -> Iterator[tuple[str, int, Judged | None]]:
+    def ways(self, promise: Promise) -> Iterator[tuple[str, int, SubsetScore | None]]:
         """Yield each way to choose a subset, the number of subsets it scored, and the chosen one, or None."""
-        search = self.maker.search(FLOATING, curves=self._curves)
-        yield FLOATING, len(search.judged), search.best
-        every = self.maker.search(EXHAUSTIVE, curves=self._curves)
-        yield EXHAUSTIVE, len(every.judged), every.best
-        yield HINDSIGHT, len(every.judged), self.in_hindsight(every)
-        yield ALL, 1, every.judge(self.maker.candidates.proposed)
+        floating, every = (self.trainer.scorer(promise, curves=self._curves) for _ in range(2))
+        found = self.trainer.search(floating, FLOATING)
+        yield FLOATING, len(floating.scores), found
+        best = self.trainer.search(every, EXHAUSTIVE)
+        yield EXHAUSTIVE, len(every.scores), best
+        yield HINDSIGHT, len(every.scores), self.in_hindsight(every, promise)
+        yield ALL, 1, every.score(self.trainer.candidates.proposed)
         for name in RANKINGS:
-            yield from self.by_ranking(name, every)
+            yield from self.by_ranking(name, every, promise)
 
-    def in_hindsight(self, every: Cheapest) -> Judged | None:
+    def in_hindsight(self, every: SubsetScorer, promise: Promise) -> SubsetScore | None:
         """Return the cheapest of the best-scored that is certified and keeps its promise on unseen streams."""
         best_first = sorted(
-            every.judged.values(), key=lambda found: (-found.score, len(found.subset), found.subset)
+            every.scores.values(), key=lambda found: (-found.score, len(found.subset), found.subset)
         )
-        kept = [found for found in best_first[:N_HINDSIGHT] if self.outcome(found)["kept"]]
-        return min(kept, key=lambda found: self.outcome(found)["cost"], default=None)
+        kept = [found for found in best_first[:N_HINDSIGHT] if self.outcome(found, promise)["kept"]]
+        return min(kept, key=lambda found: self.outcome(found, promise)["cost"], default=None)
 
-    def by_ranking(self, name: str, every: Cheapest) -> Iterator[tuple[str, int, Judged | None]]:
+    def by_ranking(
+        self, name: str, every: SubsetScorer, promise: Promise
+    ) -> Iterator[tuple[str, int, SubsetScore | None]]:
         """Choose among the first features of a ranking, by subset scores, and as training does."""
-        maker, free = self.maker, self.maker.candidates.free
+        trainer, free = self.trainer, self.trainer.candidates.free
         table, costs = self._sizes.table, self._sizes.costs
-        paid = np.array(maker.candidates.proposed)
-        confidence, limit = maker.promise.accuracy, maker.time_limit
+        paid = np.array(trainer.candidates.proposed)
+        confidence, limit = promise.accuracy, trainer.time_limit
         selector = SELECTORS[name](
             costs.take(paid),
             confidence=confidence,
@@ -127,42 +133,62 @@ class World:
         except TrainingError:
             yield from ((f"{name}, size as {rule}", 0, None) for rule in ("judged", "trained"))
             return
-        prefixes = [every.judge(ranking[:size]) for size in range(1, len(ranking) + 1)]
+        prefixes = [every.score(ranking[:size]) for size in range(1, len(ranking) + 1)]
         yield f"{name}, size as judged", len(prefixes), max(prefixes, key=lambda found: found.score)
         yield f"{name}, size as trained", len(prefixes), prefixes[max(n_first, 1) - 1]
 
-    def outcome(self, chosen: Judged | None) -> Row:
+    def outcome(self, chosen: SubsetScore | None, promise: Promise) -> Row:
         """Return the result of a subset that is fitted and certified."""
         if chosen is None:
             return {"learner": "", "n_features": 0, "features": "", **REFUSED}
-        learner = max(self.maker.learners, key=lambda name: self.maker.judge(chosen.subset, name).score)
+        learner = max(
+            self.trainer.learners, key=lambda name: self.trainer.evaluate(chosen.subset, promise, name).score
+        )
         key = tuple(sorted(chosen.subset)), learner
         if key not in self._outcomes:
-            self._outcomes[key] = self._certified(chosen, learner)
-        return self._outcomes[key][self.maker.promise]
+            self._outcomes[key] = self._certified(chosen, promise, learner)
+        return self._outcomes[key][promise]
 
-    def _certified(self, chosen: Judged, learner: str) -> dict[Promise, Row]:
-        """Freeze once, and certify each promise; unseen streams are asked where one was."""
-        frozen = self.maker.freeze(chosen)
-        named = {"learner": learner, "n_features": len(frozen.features), "features": names(frozen.features)}
-        tested = self.maker.curve(frozen, self.maker.division.testing)
+    def _certified(self, chosen: SubsetScore, promise: Promise, learner: str) -> dict[Promise, Row]:
+        """Fit once, and certify each promise; unseen streams are followed if one was."""
+        model = self.trainer.fit(chosen.subset, promise)
+        named = {"learner": learner, "n_features": len(model.features), "features": names(model.features)}
+        tested = self.trainer.curve(model, self.trainer.split.test)
         certificates = {
-            promise: certify(tested, promise, walk(frozen.held_out, promise, tested.n_streams))
+            promise: certify(tested, promise, walk(model.held_out, promise, tested.n_streams))
             for promise in PROMISES
         }
         if not any(certificates.values()):
             return {promise: {**named, **REFUSED} for promise in PROMISES}
-        curve = self.unseen.curve(frozen)
+        curve = self.unseen.curve(model)
         return {
             promise: {**named, **(REFUSED if found is None else truth(curve, promise, found.point.threshold))}
             for promise, found in certificates.items()
         }
 
-    def _cross_validation(self) -> CrossValidation:
-        maker = self.maker
-        table, learn = maker.scouted.table, next(iter(maker.learners.values()))
-        costs = maker.pricing.costs(maker.division.learning, table.features)
-        return CrossValidation(table, costs, learn, maker.time_limit, self.seed)
+    def _cross_validation(self) -> SizeValidation:
+        trainer = self.trainer
+        table, learn = trainer.scouted.table, next(iter(trainer.learners.values()))
+        costs = trainer.pricing.costs(trainer.split.train, table.features)
+        return SizeValidation(table, costs, learn, trainer.time_limit, self.seed)
+
+
+class RememberingTrainer(PromiseTrainer):
+    """A trainer whose held-out streams cache their curves."""
+
+    @classmethod
+    def of(cls, trainer: PromiseTrainer) -> Self:
+        """Give a trainer a memory."""
+        return cls(**{part.name: getattr(trainer, part.name) for part in fields(trainer)})
+
+    @cached_property
+    def kept(self) -> dict[str, Remembering]:
+        """Held-out streams by learner."""
+        return {name: remembering(super(RememberingTrainer, self).held_out(name)) for name in self.learners}
+
+    def held_out(self, learner: str) -> HeldOut:
+        """Return the same for a learner each time."""
+        return self.kept[learner]
 
 
 def remembering(of: HeldOut) -> Remembering:

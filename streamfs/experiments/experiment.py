@@ -34,9 +34,9 @@ from streamfs.relief import StreamRelief, position_grid
 from streamfs.selection.by_name import SELECTORS, MakeSelector, Selector
 from streamfs.training.promises import Promise
 from streamfs.training.promises.curve import Curve
-from streamfs.training.promises.problem import maker_of
+from streamfs.training.promises.problem import trainer_of
 from streamfs.training.query_sensitive import NAMED, NeighborsLearner, named_neighbors
-from streamfs.training.subset_size import CrossValidation, choose_size
+from streamfs.training.subset_size import SizeValidation, choose_size
 
 
 class Experiment:
@@ -80,7 +80,7 @@ class Experiment:
         self._opening = testing.lengths - self.testing.lengths
         self.time_limit = int(self.training.lengths.max())
         self.seed = seed
-        self._validation = CrossValidation(self.training, self.costs, self._fit, self.time_limit, seed)
+        self._validation = SizeValidation(self.training, self.costs, self._fit, self.time_limit, seed)
         self._trees: dict[tuple[int, ...], tuple[Tree, Trajectories]] = {}
 
     def run(self, method: str, thresholds: Sequence[float], n_features: int | None = None) -> Iterator[Outcome]:
@@ -139,20 +139,21 @@ class Experiment:
         """Search and test each promise; each subset is scored only once."""
         training, testing = self._streams
         pricing = Pricing(profile("transmissions"), self._prices)
-        maker = maker_of(training, self.training.features, pricing, self.time_limit, self.seed)
-        features = (*self.training.features, *(maker.candidates.features[i] for i in maker.candidates.free))
+        trainer = trainer_of(training, self.training.features, pricing, self.time_limit, self.seed)
+        features = (*self.training.features, *(trainer.candidates.features[i] for i in trainer.candidates.free))
         table, curves = tabulate(testing, list(dict.fromkeys(features))), dict[tuple[int, ...], Curve]()
         for accuracy in accuracies:
-            maker.promise = Promise(accuracy, PROMISED_COMPLETENESS)
+            promise = Promise(accuracy, PROMISED_COMPLETENESS)
             try:
-                maker.division.require_enough(maker.promise)
-                frozen = maker.freeze(maker.search(curves=curves).best)
-                threshold = maker.certify(frozen).point.threshold
+                trainer.split.require_enough(promise)
+                found = trainer.search(trainer.scorer(promise, curves=curves))
+                model = trainer.fit(found.subset, promise)
+                threshold = trainer.certify(model, promise).point.threshold
             except DataError:  # or a PromiseError: these streams cannot show that the promise is kept
                 yield self._refused(accuracy)
                 continue
-            chosen = [table.features.index(feature) for feature in frozen.features]
-            trajectories = Trajectories.of(frozen.classifier, table.with_features(chosen), self.time_limit)
+            chosen = [table.features.index(feature) for feature in model.features]
+            trajectories = Trajectories.of(model.classifier, table.with_features(chosen), self.time_limit)
             paid = np.array([i for i in chosen if i < len(self.costs)])
             outcome = self._outcome(PROMISE, threshold, paid, None, trajectories)
             yield replace(outcome, confidence=accuracy)

@@ -19,6 +19,7 @@ from streamfs.relief.positions import check_positions
 from streamfs.selection.by_name import MakeSelector
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
 from streamfs.training import arguments
+from streamfs.training.cross_validation import Learn
 from streamfs.training.description import made_with, with_card
 from streamfs.training.learners import (
     FOREST,
@@ -29,7 +30,7 @@ from streamfs.training.learners import (
     tree_learner,
 )
 from streamfs.training.query_sensitive import NAMED, NeighborsLearner, named_neighbors, require_reach
-from streamfs.training.subset_size import CrossValidation, Learn, choose_size
+from streamfs.training.subset_size import SizeValidation, choose_size
 
 if TYPE_CHECKING:
     from river.base import Classifier as RiverClassifier
@@ -157,7 +158,7 @@ def train(
             )
             offered = selector.fit(table).ranking_
         if n_features is None:
-            validation = CrossValidation(table, costs, learn, limit, seed)
+            validation = SizeValidation(table, costs, learn, limit, seed)
             n_features = choose_size(validation, offered, confidence, progress)
         offered = offered[:n_features]
     with step(progress, "building the classifier"):

@@ -13,7 +13,7 @@ from streamfs.data.feature_table import FeatureTable, tabulate
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
 from streamfs.relief import position_grid
-from streamfs.training.subset_size import Learn
+from streamfs.training.cross_validation import Learn
 
 if TYPE_CHECKING:
     from river.base import Classifier as RiverClassifier

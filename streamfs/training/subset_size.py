@@ -1,49 +1,27 @@
-"""How many of the ranked features to offer a classifier: chosen by its decisions on held-out streams."""
+"""Choose how many of the ranked features to offer a classifier, by its decisions on held-out streams."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from feature_extractors.base import Array
-from streamfs.base.progress import Progress
-from streamfs.classifiers.classifier import Classifier
+from streamfs.base.progress import Progress, quiet
 from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable
-from streamfs.data.streams import Integers, Labels
-from streamfs.errors import DataError, TrainingError
-from streamfs.evaluation.trajectories import Trajectories
+from streamfs.data.streams import Integers
+from streamfs.errors import TrainingError
+from streamfs.training.cross_validation import N_FOLDS, CrossValidation, HeldOutStreams, Learn, stratified_folds
 
 TOLERANCE = 0.02
-"""How much accuracy and completeness may stay behind the best for the sake of cost."""
-
-N_FOLDS = 5
-
-Learn = Callable[[FeatureTable], Classifier]
-"""Learns a classifier from a table."""
-
-
-class Fold(NamedTuple):
-    """What a classifier that was learnt without some streams says of them."""
-
-    trajectories: Trajectories
-    classes: Labels
-    labels: Labels
-    costs: Costs
-
-    def judge(self, confidence: float) -> Array:
-        """Labelled streams, rightly labelled ones, and summed cost of the features that the classifier tests."""
-        found, ticks = self.trajectories.decide(confidence)
-        labelled = found >= 0
-        right = labelled & (self.classes[found] == self.labels)
-        return np.array([labelled.sum(), right.sum(), sum(self.trajectories.spent(self.costs, ticks))])
+"""How much accuracy and completeness may fall short of the best for a lower cost."""
 
 
 @dataclass(frozen=True, eq=False)
-class CrossValidation:
-    """Classifiers on any features of a table, each learnt without the streams that it is judged on.
+class SizeValidation:
+    """Decisions on held-out streams with some of the features, at any confidence.
+
+    The classifiers of a choice of features are fitted once, and then serve every threshold.
 
     Parameters
     ----------
@@ -52,15 +30,11 @@ class CrossValidation:
     costs : Costs
         Of its features.
     learn : callable
-        From a table of some of the features to a classifier.
+        Fits a classifier to a table of some of the features.
     time_limit : int
         Ticks.
     seed : int
         Seeds the folds.
-
-    Notes
-    -----
-    The classifiers of a choice of features are learnt once, and then serve every confidence threshold.
     """
 
     table: FeatureTable
@@ -68,61 +42,43 @@ class CrossValidation:
     learn: Learn
     time_limit: int
     seed: int = 0
-    _known: dict[tuple[int, ...], list[Fold]] = field(default_factory=dict, init=False)
+    _known: dict[tuple[int, ...], list[HeldOutStreams]] = field(default_factory=dict, init=False)
 
-    def judge(self, chosen: Sequence[int] | Integers, confidence: float) -> Array:
-        """Labelled streams, rightly labelled ones and summed cost of all held-out streams, with some features."""
+    def evaluate(self, chosen: Sequence[int] | Integers, confidence: float) -> Array:
+        """Return how many streams are labelled, how many of them rightly, and their summed cost."""
         key = tuple(int(feature) for feature in chosen)
         if key not in self._known:
-            self._known[key] = self._learn(key)
-        return np.asarray(np.sum([fold.judge(confidence) for fold in self._known[key]], axis=0))
+            folds = stratified_folds(self.table.labels, N_FOLDS, self.seed)
+            self._known[key] = CrossValidation(self.table, folds, self.learn, self.time_limit).run(key)
+        return np.asarray(np.sum([self._evaluate(part, confidence) for part in self._known[key]], axis=0))
 
-    def _learn(self, chosen: tuple[int, ...]) -> list[Fold]:
-        folds = stratified_folds(self.table.labels, N_FOLDS, self.seed)
-        table = self.table.with_features(chosen)
-        learnt = []
-        for fold in range(int(folds.max()) + 1):
-            learning, testing = (table.take(np.flatnonzero(part)) for part in (folds != fold, folds == fold))
-            classifier = self.learn(learning)
-            tested = [chosen[i] for i in classifier.features_tested()]
-            trajectories = Trajectories.of(classifier, testing, self.time_limit)
-            classes = np.unique(learning.labels[learning.lengths > 0])
-            learnt.append(Fold(trajectories, classes, testing.labels, self.costs.take(tested)))
-        return learnt
+    def _evaluate(self, part: HeldOutStreams, confidence: float) -> Array:
+        found, ticks = part.trajectories.decide(confidence)
+        labelled = found >= 0
+        right = labelled & (found == part.truth)
+        costs = self.costs.take(list(part.tested))
+        return np.array([labelled.sum(), right.sum(), sum(part.trajectories.spent(costs, ticks))])
 
 
 def choose_size(
-    validation: CrossValidation, ranking: Integers, confidence: float, progress: Progress | None = None
+    validation: SizeValidation, ranking: Integers, confidence: float, progress: Progress = quiet
 ) -> int:
-    """Choose how many features to offer: the number with the least cost among those about as good as the best.
+    """Choose the number of features with the least cost among those about as good as the best.
 
     The ranking is that of all streams, so that a number of features means the same ones in every fold; only the
-    classifiers are learnt without the streams that they are judged on.
-
-    Parameters
-    ----------
-    validation : CrossValidation
-        Of the training streams.
-    ranking : ndarray of int
-        Features, best first.
-    confidence : float
-        Threshold.
-    progress : callable, optional
-        Told of the steps.
+    classifiers are fitted without the streams that they are tested on.
 
     Raises
     ------
     TrainingError
-        If no number of features gives any stream a label.
+        If no number of features labels a stream.
     """
     sizes = sizes_to_try(len(ranking))
     figures = np.zeros((len(sizes), 3))
-    if progress is not None:
-        progress("choosing how many features", 0, len(sizes))
+    progress("choosing how many features", 0, len(sizes))
     for index, size in enumerate(sizes):
-        figures[index] = validation.judge(ranking[:size], confidence)
-        if progress is not None:
-            progress("choosing how many features", index + 1, len(sizes))
+        figures[index] = validation.evaluate(ranking[:size], confidence)
+        progress("choosing how many features", index + 1, len(sizes))
     n_labelled, n_right, cost = figures.T
     if not n_labelled.any():
         raise TrainingError(
@@ -135,9 +91,9 @@ def choose_size(
 
 
 def cheapest_good(completeness: Array, accuracy: Array, cost: Array) -> int:
-    """Index of the least cost among those within 0.02 of the best accuracy and completeness.
+    """Return the index of the least cost among those within 0.02 of the best accuracy and completeness.
 
-    Where none is within both, the one whose larger shortfall is least.
+    If there are none, that of the least cost among those whose larger shortfall is least.
     """
     shortfall = np.maximum(completeness.max() - completeness, accuracy.max() - accuracy)
     good = shortfall <= max(TOLERANCE, shortfall.min()) + 1e-12
@@ -145,7 +101,7 @@ def cheapest_good(completeness: Array, accuracy: Array, cost: Array) -> int:
 
 
 def sizes_to_try(n_features: int) -> Integers:
-    """Numbers of features to compare: each up to 12, then a third more each time, and all.
+    """Return numbers of features to compare: each up to 12, then a third more each time, and all.
 
     Examples
     --------
@@ -156,27 +112,3 @@ def sizes_to_try(n_features: int) -> Integers:
     while sizes[-1] < n_features:
         sizes.append(min(n_features, sizes[-1] + 1 if sizes[-1] < 12 else sizes[-1] * 4 // 3))
     return np.array(sizes)
-
-
-def stratified_folds(labels: npt.ArrayLike, n_folds: int, seed: int) -> Integers:
-    """The fold of each stream, every class spread evenly.
-
-    Raises
-    ------
-    DataError
-        If a class has fewer than four streams, too few to learn from some and test on others.
-    """
-    labels = np.asarray(labels)
-    classes, counts = np.unique(labels, return_counts=True)
-    if counts.min() < 4:
-        label = str(classes[counts.argmin()])
-        raise DataError(
-            f"class {label!r} has only {counts.min()} streams to learn from, expected at least 4 to choose the "
-            "number of features; give their number or record more"
-        )
-    rng = np.random.default_rng(seed)
-    folds = np.empty(len(labels), dtype=np.int64)
-    for label in classes:
-        members = rng.permutation(np.flatnonzero(labels == label))
-        folds[members] = np.arange(len(members)) % min(n_folds, int(counts.min()) // 2)
-    return folds

@@ -16,7 +16,7 @@ from streamfs import Procedure, StreamSet, evaluate
 from streamfs.cli.app import main
 from streamfs.cli.commands.promise_text import print_front
 from streamfs.training.promises.front import FrontPoint
-from streamfs.training.promises.split import Division
+from streamfs.training.promises.split import TrainTestSplit
 
 FEATURES = [
     "mean_absolute_difference(a.temperature, b.temperature)",
@@ -172,7 +172,7 @@ def test_groups_are_never_on_both_sides_of_the_test(command, folder):
     assert result.code == 0
     procedure = Procedure.load(folder / "rooms.streamfs")
     rooms = np.arange(400) // 8
-    testing = Division.of(streams, [f"room {room}" for room in rooms], 0).testing
+    testing = TrainTestSplit.of(streams, [f"room {room}" for room in rooms], 0).test
     assert procedure.about["promise"]["completeness"] == 0.8
     evaluation = evaluate(procedure, testing)
     assert procedure.about["promise"]["labelled"] == round(evaluation.completeness * len(testing))

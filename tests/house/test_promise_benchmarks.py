@@ -135,7 +135,7 @@ def test_what_keeps_its_promise_is_no_cheaper_than_at_an_oracles_threshold(rows)
 
 def test_remembered_curves_are_those_that_are_had_anew():
     setting = settings.Setting(0, settings.PLAIN, "flat", 60, 5)
-    held_out = setting.plan(Promise(), 0, settings.FIVE).maker.held_out("extra-trees")
+    held_out = setting.problem(Promise(), 0, settings.FIVE).trainer().held_out("extra-trees")
     remembering = world.remembering(held_out)
     first, again, anew = remembering.curve([0, 1]), remembering.curve((0, 1)), held_out.curve([0, 1])
     assert first is again
@@ -145,9 +145,9 @@ def test_remembered_curves_are_those_that_are_had_anew():
 
 def test_unseen_streams_are_followed_as_training_follows_its_own():
     setting = settings.Setting(0, settings.PLAIN, "light dear", 100, 5)
-    maker = setting.plan(Promise(0.6), 0, settings.FIVE).maker
-    frozen = maker.freeze(maker.judge((2, 5)))
+    trainer = setting.problem(Promise(0.6), 0, settings.FIVE).trainer()
+    model = trainer.fit((2, 5), Promise(0.6))
     streams = setting.unseen(0, 50)
-    found, expected = world.Unseen(maker, streams).curve(frozen), maker.curve(frozen, streams)
+    found, expected = world.Unseen(trainer, streams).curve(model), trainer.curve(model, streams)
     for name in ("thresholds", "n_labelled", "n_right", "cost", "ticks"):
         assert_array_equal(getattr(found, name), getattr(expected, name))

@@ -67,11 +67,11 @@ def _make_model(
     recorded: "StreamSet", point: int, options: dict[str, Any], path: Path, out: Path, *, as_json: bool
 ) -> None:
     from streamfs.cli import console
-    from streamfs.training.promises.exploration import plan_of
-    from streamfs.training.promises.explore import Front
+    from streamfs.training.promises.explore import exploration
+    from streamfs.training.promises.explored import Front
 
     with console.progress() as report:
-        front = Front.read(path, plan_of(recorded, progress=report, **options))
+        front = Front.read(path, exploration(recorded, **options))
         if point > len(front.points):
             raise click.UsageError(f"--point is {point}, and {path} has {len(front.points)} points")
         with step(report, "building the classifier"):

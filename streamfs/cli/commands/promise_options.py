@@ -160,9 +160,9 @@ class PromiseOptions:
 
     def test_streams(self, recorded: "StreamSet", seed: int) -> "StreamSet":
         """Return the streams on which a promise was tested."""
-        from streamfs.training.promises.split import Division
+        from streamfs.training.promises.split import TrainTestSplit
 
-        return Division.of(recorded, self.group_of(recorded), seed).testing
+        return TrainTestSplit.of(recorded, self.group_of(recorded), seed).test
 
 
 def promise_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""The features among which the cheapest are searched."""
+"""The features that are searched."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Self
@@ -7,14 +7,14 @@ import feature_extractors as fx
 from feature_extractors.base import Feature
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
-from streamfs.training.promises.channel_groups import FEW, Bundles
+from streamfs.training.promises.channel_groups import FEW, ChannelGroups
 from streamfs.training.promises.policies import with_policies
 
 TICK = "count()"
-"""The feature that says how late it is; it reads no column, and costs nothing."""
+"""The feature that counts ticks; it reads no column, and costs nothing."""
 
 Propose = Callable[[Sequence[Feature]], list[int]]
-"""From features to the places of those to search."""
+"""From features to the indices of those to search."""
 
 
 class Candidates(NamedTuple):
@@ -23,19 +23,19 @@ class Candidates(NamedTuple):
     Parameters
     ----------
     features : tuple of Feature
-        All of which subsets may be made.
+        All that a subset may have.
     free : tuple of int
-        Those that read no column: every subset has them.
+        Indices of those that read no column: every subset has them.
     proposed : tuple of int
-        Those that are searched; the others are variants of them, the same over other channels.
-    bundles : tuple of Bundles
-        What is put in together, in one search after the other.
+        Indices of those that are searched; the others are their variants over other channels.
+    groupings : tuple of ChannelGroups
+        What is added together, in one search after the other.
     """
 
     features: tuple[Feature, ...]
     free: tuple[int, ...]
     proposed: tuple[int, ...]
-    bundles: tuple[Bundles, ...]
+    groupings: tuple[ChannelGroups, ...]
 
     @classmethod
     def among(
@@ -47,21 +47,21 @@ class Candidates(NamedTuple):
         vary: bool,
         shared: bool = False,
     ) -> Self:
-        """Take of what is offered the tick, what is proposed, and its variants.
+        """Take the tick, the proposed ones of the features offered, and their variants.
 
         Parameters
         ----------
         streams : StreamSet
-            To learn from.
+            Training streams.
         offered : sequence of Feature
             What is offered.
         propose : callable, optional
             Says which features to search; by default all that are offered.
         vary : bool
-            Whether the same features over channels that are not offered are candidates, too.
+            Whether the same features over channels that are not offered are candidates.
         shared : bool
-            Whether features share the cost of their channels. Then those of the same channels are put in together;
-            each on its own as well, if they are few; only so, if they share nothing.
+            Whether features share the cost of their channels. Then those of the same channels are added together,
+            and, if they are few, each alone, too; otherwise each alone.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class Candidates(NamedTuple):
         place = {old: len(free) + new for new, old in enumerate(kept)}
         features, searched = (*free, *(paid[old] for old in kept)), tuple(place[old] for old in proposed)
         alike = {place[old]: [place[v] for v in variants.get(old, ()) if v in place] for old in kept}
-        bundles = [Bundles.by_channels(features, searched)] if shared else []
+        groupings = [ChannelGroups.by_channels(features, searched)] if shared else []
         if not shared or len(searched) <= FEW:
-            bundles.append(Bundles.single(searched, alike))
-        return cls(features, tuple(range(len(free))), searched, tuple(bundles))
+            groupings.append(ChannelGroups.single(searched, alike))
+        return cls(features, tuple(range(len(free))), searched, tuple(groupings))

@@ -1,4 +1,4 @@
-"""Features that go in together: where channels are paid for, what else can be read of them costs nothing."""
+"""Groups of features that a search adds together: once channels are paid for, all else that reads them is free."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -7,50 +7,50 @@ from feature_extractors.base import Feature
 from feature_extractors.report import split_channel
 
 FEW = 10
-"""Features that may be searched one by one, from all of which a search may go back, and that may be exhausted."""
+"""Most features that are searched one by one, or backward from all of them, or exhaustively."""
 
-Bundle = tuple[int, ...]
-"""Places of features, rising."""
+ChannelGroup = tuple[int, ...]
+"""Indices of features, rising."""
 
 
-class Bundles(NamedTuple):
-    """What a search puts in, takes out and exchanges.
+class ChannelGroups(NamedTuple):
+    """Groups that a search adds, drops and exchanges.
 
     Parameters
     ----------
-    proposed : tuple of Bundle
-        Those that are put in.
-    variants : mapping of Bundle to tuple of Bundle
-        For which of them others may stand: the same over other channels.
+    proposed : tuple of ChannelGroup
+        Those that are added.
+    variants : mapping of ChannelGroup to tuple of ChannelGroup
+        Groups that may replace a group: the same features over other channels.
     """
 
-    proposed: tuple[Bundle, ...]
-    variants: Mapping[Bundle, tuple[Bundle, ...]]
+    proposed: tuple[ChannelGroup, ...]
+    variants: Mapping[ChannelGroup, tuple[ChannelGroup, ...]]
 
     @classmethod
-    def single(cls, proposed: Sequence[int], variants: Mapping[int, Sequence[int]]) -> "Bundles":
-        """Each feature on its own."""
-        others: dict[Bundle, tuple[Bundle, ...]] = {
+    def single(cls, proposed: Sequence[int], variants: Mapping[int, Sequence[int]]) -> "ChannelGroups":
+        """Put each feature in a group of its own."""
+        others: dict[ChannelGroup, tuple[ChannelGroup, ...]] = {
             (place,): tuple((other,) for other in alike) for place, alike in variants.items()
         }
         return cls(tuple((place,) for place in proposed), others)
 
     @classmethod
-    def by_channels(cls, features: Sequence[Feature], proposed: Sequence[int]) -> "Bundles":
-        """All features together that the channels of one of them allow to read.
+    def by_channels(cls, features: Sequence[Feature], proposed: Sequence[int]) -> "ChannelGroups":
+        """Group all features that the channels of one of them allow to read.
 
         Parameters
         ----------
         features : sequence of Feature
-            All; those of no channel are in no bundle.
+            All; those without a channel are not in any group.
         proposed : sequence of int
-            Places of features: the bundle of each is proposed, but none of the same columns twice.
+            Indices of features: the group of each is proposed, but only one per set of columns.
 
         Examples
         --------
         >>> import feature_extractors as fx
         >>> names = ["count()", "mean(t)", "max(t)", "mean(t@delta:1)", "correlation(t, u)", "mean(u)"]
-        >>> found = Bundles.by_channels([fx.get(name) for name in names], [1, 3, 4])
+        >>> found = ChannelGroups.by_channels([fx.get(name) for name in names], [1, 3, 4])
         >>> found.proposed
         ((1, 2), (1, 2, 4, 5))
         >>> found.variants[(1, 2)]
@@ -62,15 +62,15 @@ class Bundles(NamedTuple):
             for paid in dict.fromkeys(channels)
             if paid
         }
-        families: dict[frozenset[str], list[Bundle]] = {}
-        for paid, bundle in readable.items():
-            families.setdefault(_columns(paid), []).append(bundle)
+        families: dict[frozenset[str], list[ChannelGroup]] = {}
+        for paid, group in readable.items():
+            families.setdefault(_columns(paid), []).append(group)
         first = {_columns(channels[place]): readable[channels[place]] for place in reversed(proposed)}
         kept = dict.fromkeys(first[_columns(channels[place])] for place in proposed)
         variants = {
-            bundle: tuple(other for other in family if other != bundle)
+            group: tuple(other for other in family if other != group)
             for family in families.values()
-            for bundle in family
+            for group in family
         }
         return cls(tuple(kept), variants)
 

@@ -1,123 +1,50 @@
-"""What could be promised at what cost: searches for many promises, and the trade-off that comes of them."""
+"""Explore what could be promised at what cost: search for many promises, and keep the trade-off."""
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from datetime import timedelta
 from functools import partial
-from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING
 
-import feature_extractors as fx
+import numpy.typing as npt
+
 from feature_extractors.base import Feature
-from streamfs.base.progress import Progress
+from streamfs.base.progress import Progress, quiet
+from streamfs.costs.pricing import Pricing
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
-from streamfs.procedure.procedure import Procedure
-from streamfs.training.description import made_with, with_card
-from streamfs.training.promises.cheapest import Judged, Subset
+from streamfs.selection.by_name import MakeSelector
+from streamfs.training import arguments
+from streamfs.training.learners import FOREST, LEARNERS
 from streamfs.training.promises.curve import Curve
-from streamfs.training.promises.exploration import identity, plan_of
-from streamfs.training.promises.front import FrontPoint, front, read_front, write_front
-from streamfs.training.promises.measured import measured
+from streamfs.training.promises.explored import Front
+from streamfs.training.promises.front import FrontPoint, front
 from streamfs.training.promises.problem import PromiseProblem, SearchSettings
 from streamfs.training.promises.promise import Promise
+from streamfs.training.promises.search_and_certify import PromiseTrainer
+
+if TYPE_CHECKING:
+    from streamfs.training.promises.subset_score import Subset
 
 ACCURACIES = (0.8, 0.85, 0.9, 0.95)
 COMPLETENESSES = (0.7, 0.9)
-"""The promises that are searched for: each of these accuracies at each of these completenesses."""
+"""The promises searched for: each of these accuracies at each of these completenesses."""
 
 BEHIND = 0.05
-"""Where no subset is as accurate as the least of the accuracies, points so much behind the best are shown."""
+"""If no subset is as accurate as the least of the accuracies, points this much behind the best are shown."""
 
 SHORT_LIST = 48
-"""Points, as the search sees them, whose features are learnt and followed at every tick."""
+"""Points, as the search sees them, whose features are followed at every tick."""
 
 LEAST_SECONDS = 0.1
-"""Time for a search to judge one subset at least whose curve is known."""
+"""Time in which a search scores at least one subset whose curve is known."""
 
 N_THRESHOLDS = 200
-"""Thresholds of a subset that are looked at, at most."""
+"""Most thresholds of a subset that become points."""
 
 Names = tuple[str, ...]
-"""Names of features, those that cost nothing first."""
-
-
-@dataclass(frozen=True, eq=False)
-class Front:
-    """Points of which none is beaten by another, and what it takes to make procedures of them.
-
-    Parameters
-    ----------
-    points : tuple of FrontPoint
-        The cheapest first.
-    plan : PromiseProblem
-        What was explored.
-    """
-
-    points: tuple[FrontPoint, ...]
-    plan: PromiseProblem
-
-    @classmethod
-    def read(cls, path: str | Path, plan: PromiseProblem) -> Self:
-        """Read the points that `write` has written; the plan must be of the same streams and options.
-
-        Raises
-        ------
-        DataError
-            If the file holds no points, or those of another exploration.
-        """
-        return cls(read_front(path, identity(plan)), plan)
-
-    def write(self, path: str | Path) -> None:
-        """Write the points as CSV: their number from 1, what they come to, threshold and features."""
-        write_front(self.points, identity(self.plan), path)
-
-    def procedure(self, index: int) -> Procedure:
-        """Make a procedure of a point, and measure it on the streams that took no part in the exploration.
-
-        Parameters
-        ----------
-        index : int
-            Place of the point, from 0.
-
-        Returns
-        -------
-        Procedure
-            Its ``about["point"]`` has what came of it on those streams: shares, and lower bounds on accuracy and
-            on completeness, each of which holds with probability 1 - the risk on streams drawn as these were.
-
-        Raises
-        ------
-        ValueError
-            If there is no such point.
-        TrainingError
-            If none of the streams set apart gets a label.
-
-        Notes
-        -----
-        The bounds are exact (C. J. Clopper and E. S. Pearson, The use of confidence or fiducial limits illustrated
-        in the case of the binomial, Biometrika 26, 1934). One threshold that is settled beforehand needs no
-        sequence of tests. Who measures many points and takes the best of them has chosen by these streams: then
-        the bounds do not hold.
-        """
-        if not 0 <= index < len(self.points):
-            raise ValueError(f"index is {index}, expected 0 to {len(self.points) - 1}")
-        point = self.points[index]
-        features = [fx.get(name) for name in point.features]
-        plan = replace(self.plan, features=features, make_selector=None, search=SearchSettings(vary=False))
-        frozen = plan.maker.freeze(Judged(plan.maker.candidates.proposed, 0.0, 0.0, 0.0))
-        calibration, n_classes = frozen.classifier.calibration, len(plan.streams.classes)
-        threshold = point.threshold
-        if calibration is not None:
-            threshold = float(calibration.of(threshold, n_classes=n_classes))
-        found = measured(plan.maker, frozen, threshold, plan.promise.risk)
-        found["held_out"] = {name: getattr(point, name) for name in FrontPoint._fields[:4]}
-        about = made_with(plan.seed, plan.streams, [f.name for f in plan.features]) | {
-            "classifier": frozen.learner,
-            "point": found,
-        }
-        procedure = plan.assembled(frozen, threshold, about)
-        return with_card(procedure, plan.streams, plan.pricing, plan.maker.division.testing)
+"""Names of features, the free ones first."""
 
 
 def explore(
@@ -126,87 +53,169 @@ def explore(
     *,
     accuracies: Sequence[float] = ACCURACIES,
     completenesses: Sequence[float] = COMPLETENESSES,
-    **options: Any,
+    pricing: Pricing | str = "transmissions",
+    time_limit: int | timedelta | None = None,
+    select: str | MakeSelector | None = "streamrelief",
+    model: str = FOREST,
+    min_leaf: float = 2,
+    groups: npt.ArrayLike | None = None,
+    risk: float = Promise.risk,
+    search: SearchSettings | None = None,
+    seed: int = 0,
+    n_jobs: int = -1,
+    progress: Progress | None = None,
 ) -> Front:
-    """Search the cheapest features for many promises, and keep whatever threshold on them nothing else beats.
+    """Search the cheapest features for many promises, and keep every threshold on them that nothing else beats.
 
     Parameters
     ----------
     streams : StreamSet
-        Labelled, recorded streams. Two fifths are set apart, to measure the points on that are chosen.
+        Labelled, recorded streams. Two fifths are set apart, to measure the chosen points on.
     features : sequence of Feature or str, optional
-        What to choose from; by default `default_features`.
+        Features to choose from, or their names; by default `default_features`.
     accuracies, completenesses : sequence of float
         Every pair of them is a promise to search for. Points that are less accurate, or less complete, than the
         least of them are left out.
-    **options
-        Those of `plan_of`.
+    pricing, time_limit, select, min_leaf, groups, seed, n_jobs, progress
+        As in `train_promised`.
+    model : {"extra-trees", "c45"}
+        The classifier.
+    risk : float
+        Of each of the bounds on a point that is measured.
+    search : SearchSettings, optional
+        Whether features are varied, and the time for all searches; they are floating, and not logged.
 
     Returns
     -------
     Front
-        The points are what held-out streams have come to: the best of many, so that new streams come to a little
-        less.
+        Its points are figures on held-out streams, and the best of many: on new streams they are a little worse.
 
     Raises
     ------
     DataError
         If there are too few streams to set some apart, or for any of the promises.
     TrainingError
-        If no threshold labels enough streams, or there was no time to judge any subset.
+        If no threshold labels enough streams, or there was no time to score a subset.
     ValueError
         If there is nothing to promise.
     """
-    plan = plan_of(streams, features, **options)
-    scouted = _scout(plan, _promises(plan, accuracies, completenesses))
+    report = progress or quiet
+    problem = exploration(
+        streams,
+        features,
+        pricing=pricing,
+        time_limit=time_limit,
+        select=select,
+        model=model,
+        min_leaf=min_leaf,
+        groups=groups,
+        risk=risk,
+        search=search,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
+    promises = _promises(problem, accuracies, completenesses)
+    trainer = problem.trainer(report)
+    scouted = _scout(trainer, promises, problem.search.seconds, report)
     least = min(accuracies), min(completenesses)
     best = {point.features for point in front(points_of(scouted, *least), SHORT_LIST)}
-    followed = _follow(plan, [features for features in scouted if features in best])
-    return Front(front(points_of(followed, *least)), plan)
+    followed = _follow(trainer, [names for names in scouted if names in best], report)
+    return Front(front(points_of(followed, *least)), problem)
 
 
-def _promises(plan: PromiseProblem, accuracies: Sequence[float], completenesses: Sequence[float]) -> list[Promise]:
-    """The promises that the streams set apart could pass."""
-    risk, division = plan.promise.risk, plan.maker.division
+def exploration(
+    streams: StreamSet,
+    features: Sequence[Feature | str] | None = None,
+    *,
+    pricing: Pricing | str = "transmissions",
+    time_limit: int | timedelta | None = None,
+    select: str | MakeSelector | None = "streamrelief",
+    model: str = FOREST,
+    min_leaf: float = 2,
+    groups: npt.ArrayLike | None = None,
+    risk: float = Promise.risk,
+    search: SearchSettings | None = None,
+    seed: int = 0,
+    n_jobs: int = -1,
+) -> PromiseProblem:
+    """Return the problem that `explore` explores, which describes the parameters; `Front.read` takes it.
+
+    Raises
+    ------
+    DataError
+        If the streams have one class only, or a column is missing.
+    ValueError
+        If the model cannot keep a promise, or an option is out of range.
+    TypeError
+        If the features are not a sequence of features.
+    """
+    arguments.require_classes(streams)
+    if model not in LEARNERS:
+        raise ValueError(f"model is {model!r}, expected one of {', '.join(LEARNERS)}")
+    found = arguments.offered_features(streams, features)
+    pricing = arguments.pricing_of(pricing, None, len(found))
+    if pricing.prices is not None:  # in any order they are the same exploration
+        pricing = replace(pricing, prices=dict(sorted(pricing.prices.items())))
+    return PromiseProblem(
+        streams,
+        Promise(risk=risk),
+        found,
+        pricing,
+        arguments.selector_of(select),
+        (model,),
+        min_leaf,
+        arguments.whole_ticks(time_limit, int(streams.lengths.max()), streams.period),
+        groups,
+        SearchSettings() if search is None else search,
+        seed,
+        n_jobs,
+    )
+
+
+def _promises(
+    problem: PromiseProblem, accuracies: Sequence[float], completenesses: Sequence[float]
+) -> list[Promise]:
+    """Return the promises that the streams set apart could pass."""
+    risk, split = problem.promise.risk, problem.split
     asked = [Promise(accuracy, completeness, risk) for accuracy in accuracies for completeness in completenesses]
     if not asked:
         raise ValueError("there are no accuracies, or no completenesses, expected at least one of each")
-    division.require_enough(min(asked, key=lambda promise: promise.fewest_streams))
-    return [promise for promise in asked if promise.fewest_streams <= len(division.testing)]
+    split.require_enough(min(asked, key=lambda promise: promise.fewest_streams))
+    return [promise for promise in asked if promise.fewest_streams <= len(split.test)]
 
 
-def _scout(plan: PromiseProblem, promises: Sequence[Promise]) -> dict[Names, Curve]:
-    """Search for each promise, in its share of the time; what a subset comes to is computed once."""
-    until = None if plan.search.seconds is None else time.monotonic() + plan.search.seconds
+def _scout(
+    trainer: PromiseTrainer, promises: Sequence[Promise], seconds: float | None, progress: Progress
+) -> dict[Names, Curve]:
+    """Search for each promise, in its share of the time; the curve of a subset is computed once."""
+    until = None if seconds is None else time.monotonic() + seconds
     curves: dict[Subset, Curve] = {}
-    maker = plan.maker
-    maker.scouted  # noqa: B018 - computed here, so that it is told of as no part of a search
     for n_left, promise in zip(range(len(promises), 0, -1), promises, strict=True):
         share = None if until is None else max((until - time.monotonic()) / n_left, LEAST_SECONDS)
-        maker.promise, maker.progress = promise, partial(_tell, plan.progress, promise)
-        maker.search(seconds=share, curves=curves)
-    free, features = maker.candidates.free, maker.candidates.features
+        report = partial(_report, progress, promise)
+        trainer.search(trainer.scorer(promise, share, curves=curves, progress=report))
+    free, features = trainer.candidates.free, trainer.candidates.features
     return {tuple(features[i].name for i in (*free, *subset)): curve for subset, curve in curves.items()}
 
 
-def _follow(plan: PromiseProblem, subsets: Sequence[Names]) -> dict[Names, Curve]:
-    """Learn subsets with what is to classify in the end, and follow held-out streams at every tick."""
-    place = {feature.name: i for i, feature in enumerate(plan.maker.candidates.features)}
-    held_out = plan.maker.held_out(plan.learners[0])
+def _follow(trainer: PromiseTrainer, subsets: Sequence[Names], progress: Progress) -> dict[Names, Curve]:
+    """Fit the classifier of the end to subsets, and follow held-out streams at every tick."""
+    place = {feature.name: i for i, feature in enumerate(trainer.candidates.features)}
+    held_out = trainer.held_out(next(iter(trainer.learners)))
     curves: dict[Names, Curve] = {}
     for names in subsets:
-        plan.progress("following the best", len(curves), len(subsets))
+        progress("following the best", len(curves), len(subsets))
         curves[names] = held_out.curve([place[name] for name in names])
-    plan.progress("following the best", len(curves), len(subsets))
+    progress("following the best", len(curves), len(subsets))
     return curves
 
 
-def _tell(progress: Progress, promise: Promise, _what: str, done: int, total: int) -> None:
+def _report(progress: Progress, promise: Promise, _what: str, done: int, total: int) -> None:
     progress(f"accuracy {promise.accuracy:g}, completeness {promise.completeness:g}", done, total)
 
 
 def points_of(curves: Mapping[Names, Curve], accuracy: float, completeness: float) -> list[FrontPoint]:
-    """Thresholds of all subsets that are accurate and complete enough."""
+    """Return the thresholds of all subsets that are accurate and complete enough."""
     found = [
         FrontPoint(p.accuracy, p.completeness, p.cost, p.ticks, p.threshold, names)
         for names, curve in curves.items()

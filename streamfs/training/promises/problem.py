@@ -1,4 +1,4 @@
-"""From recorded streams and a promise to a procedure that keeps it, in one go."""
+"""The problem of keeping a promise: everything on which its solution depends."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,28 +15,31 @@ from feature_extractors.base import Feature
 from streamfs.base.container import digest
 from streamfs.base.progress import Progress, quiet, step
 from streamfs.costs.pricing import Pricing
+from streamfs.data.feature_table import require_episodes, tabulate
 from streamfs.data.streams import StreamSet
 from streamfs.procedure.procedure import Procedure
 from streamfs.selection.by_name import SELECTORS, MakeSelector
+from streamfs.training.cross_validation import Learn
 from streamfs.training.learners import FOREST, N_TREES, forest_learner, tree_learner
 from streamfs.training.promises.candidates import Candidates, Propose
-from streamfs.training.promises.certificate import Certificate
 from streamfs.training.promises.channel_groups import FEW
-from streamfs.training.promises.cheapest import Cheapest
+from streamfs.training.promises.held_out import HeldOut
 from streamfs.training.promises.promise import Promise
 from streamfs.training.promises.proposals import propose
-from streamfs.training.promises.search_and_certify import Frozen, Maker
-from streamfs.training.promises.search_log import Judgements
-from streamfs.training.promises.split import Division
-from streamfs.training.subset_size import Learn
+from streamfs.training.promises.search_and_certify import FittedModel, PromiseTrainer
+from streamfs.training.promises.search_log import SearchLog
+from streamfs.training.promises.split import TrainTestSplit
 
 STRATEGIES = ("floating", "exhaustive")
 
-JUDGED_AS = 3
-"""Raised with every change of what judgements come to, so that those of before are not taken for new ones."""
+SCORES_VERSION = 3
+"""Raised with every change of the scores, so that those of a previous version are not taken for new ones."""
 
 N_SCOUTS = 30
-"""Trees of the forests that subsets are judged by."""
+"""Trees of the forests by which subsets are scored."""
+
+SCOUTED_TICKS = 64
+"""Most ticks at which a search classifies a stream, denser at the beginning."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +76,9 @@ class SearchSettings:
             raise ValueError(f"seconds is {self.seconds!r}, expected a number of more than 0")
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class PromiseProblem:
-    """Everything on which a promised procedure depends; `train_promised` describes the parameters."""
+    """Streams, features, and all else on which a promised procedure depends, as `train_promised` describes it."""
 
     streams: StreamSet
     promise: Promise
@@ -89,7 +92,6 @@ class PromiseProblem:
     search: SearchSettings
     seed: int
     n_jobs: int
-    progress: Progress
 
     def __post_init__(self) -> None:
         if not isinstance(self.promise, Promise):
@@ -100,36 +102,37 @@ class PromiseProblem:
             raise ValueError(f"n_jobs is {self.n_jobs!r}, expected a whole number of threads, or -1 for all")
 
     @cached_property
-    def maker(self) -> Maker:
-        """What makes the procedure: the streams divided, and the candidates gathered."""
-        division = Division.of(self.streams, self.groups, self.seed)
-        candidates = Candidates.among(
-            division.learning,
-            self.features,
-            self._propose(division.learning),
-            vary=self.search.vary,
-            shared=self.pricing.own is None,
-        )
-        return Maker(
-            division,
-            self.promise,
-            candidates,
-            self.pricing,
-            self._learner(self.learners[0], N_SCOUTS),
-            {name: self._learner(name, N_TREES) for name in self.learners},
-            self.time_limit,
-            self.seed,
-            self.n_jobs,
-            self.progress,
-        )
+    def split(self) -> TrainTestSplit:
+        """The streams to train on, and those to test on."""
+        return TrainTestSplit.of(self.streams, self.groups, self.seed)
 
-    def procedure(self, about: dict[str, Any]) -> Procedure:
-        """Search, learn and test.
+    @cached_property
+    def candidates(self) -> Candidates:
+        """The features to search."""
+        train = self.split.train
+        shared = self.pricing.own is None
+        return Candidates.among(train, self.features, self._propose(train), vary=self.search.vary, shared=shared)
 
-        Parameters
-        ----------
-        about : dict
-            What is said of any procedure: versions, seed.
+    def trainer(self, progress: Progress = quiet) -> PromiseTrainer:
+        """Compute the candidates on the training streams.
+
+        Raises
+        ------
+        DataError
+            If streams of a class never have all their readings at once, or are too few to hold some out.
+        """
+        split, candidates = self.split, self.candidates
+        with step(progress, "computing the features"):
+            table = tabulate(split.train, candidates.features, self.pricing.max_silence)
+            spending = self.pricing.spending(split.train, candidates.features, table.lengths)
+        require_episodes(table, split.train)
+        scout, limit = self._learner(self.learners[0], N_SCOUTS), self.time_limit
+        scouted = HeldOut(table, spending, scout, limit, split.groups, self.seed, self.n_jobs, SCOUTED_TICKS)
+        learners = {name: self._learner(name, N_TREES) for name in self.learners}
+        return PromiseTrainer(split, candidates, self.pricing, scouted, learners, limit)
+
+    def procedure(self, about: dict[str, Any], progress: Progress = quiet) -> Procedure:
+        """Search, fit and test; `about` is what every procedure records.
 
         Raises
         ------
@@ -138,89 +141,72 @@ class PromiseProblem:
         PromiseError
             If no threshold keeps the promise.
         """
-        self.maker.division.require_enough(self.promise)
-        settings = self.search
-        known = None if settings.resume is None else Judgements(settings.resume, self._problem())
-        search = self.maker.search(settings.strategy, settings.seconds, known)
-        with step(self.progress, "building the classifier"):
-            frozen = self.maker.freeze(search.best)
-        certificate = self.maker.certify(frozen)
-        return self.assembled(
-            frozen, certificate.point.threshold, about | self._evidence(search, frozen, certificate)
-        )
+        self.split.require_enough(self.promise)
+        trainer, settings = self.trainer(progress), self.search
+        log = None if settings.resume is None else SearchLog(settings.resume, self._digest())
+        scorer = trainer.scorer(self.promise, settings.seconds, log, progress=progress)
+        found = trainer.search(scorer, settings.strategy)
+        with step(progress, "building the classifier"):
+            model = trainer.fit(found.subset, self.promise)
+        certificate = trainer.certify(model, self.promise)
+        everything = trainer.evaluate(self.candidates.proposed, self.promise)
+        evidence = {
+            **certificate.to_json(),
+            "searched_on": len(self.split.train),
+            "subsets": len(scorer.scores),
+            "all_features_cost": everything.cost if everything.is_likely else None,
+        }
+        about = {**about, "classifier": model.learner, "promise": evidence}
+        return self.assembled(model, certificate.point.threshold, about)
 
-    def assembled(self, frozen: Frozen, threshold: float, about: dict[str, Any]) -> Procedure:
-        """Put a frozen classifier and a threshold together."""
-        learning = self.maker.division.learning
+    def assembled(self, model: FittedModel, threshold: float, about: dict[str, Any]) -> Procedure:
+        """Put a model and a threshold together."""
+        train = self.split.train
         return Procedure(
-            frozen.features,
-            frozen.classifier,
+            model.features,
+            model.classifier,
             self.streams.classes,
-            self.pricing.costs(learning, frozen.features, shared=True),
+            self.pricing.costs(train, model.features, shared=True),
             threshold,
             self.time_limit,
             self.streams.period,
             self.pricing.max_silence,
-            self.pricing.costs(learning, self.features, shared=True),
+            self.pricing.costs(train, self.features, shared=True),
             about,
         )
 
-    def _evidence(self, search: Cheapest, frozen: Frozen, certificate: Certificate) -> dict[str, Any]:
-        everything = self.maker.judge(self.maker.candidates.proposed)
-        return {
-            "classifier": frozen.learner,
-            "promise": {
-                **certificate.to_json(),
-                "searched_on": len(self.maker.division.learning),
-                "subsets": len(search.judged),
-                "all_features_cost": everything.cost if everything.is_likely else None,
-            },
-        }
-
-    def _problem(self) -> str:
-        """A short name for all on which what is judged depends."""
-        learning = self.maker.division.learning
+    def _digest(self) -> str:
+        """Return a short name for all on which scores depend."""
+        train, groups = self.split.train, self.split.groups
         words = (
             self.streams.names,
             self.streams.columns,
             self.streams.period,
             self.promise,
-            [feature.name for feature in self.maker.candidates.features],
+            [feature.name for feature in self.candidates.features],
             self.pricing,
             self.learners,
             self.min_leaf,
             self.time_limit,
             self.seed,
             version("streamfs"),
-            JUDGED_AS,
+            SCORES_VERSION,
         )
-        groups = self.maker.division.groups
         parts = (
-            learning.values,
-            learning.lengths,
-            np.char.encode(learning.labels, "utf-8"),
+            train.values,
+            train.lengths,
+            np.char.encode(train.labels, "utf-8"),
             np.asarray("" if groups is None else groups),
         )
         return digest(repr(words).encode() + b"".join(part.tobytes() for part in parts))
 
-    @property
-    def _are_many(self) -> bool:
-        """Whether there are more features than can be searched one by one."""
-        return sum(bool(feature.columns) for feature in self.features) > FEW
-
-    def _propose(self, learning: StreamSet) -> Propose | None:
-        """What ranks the candidates; None where all are searched, as they are few, or are to be exhausted."""
-        if self.make_selector is None or self.search.strategy == "exhaustive" or not self._are_many:
+    def _propose(self, streams: StreamSet) -> Propose | None:
+        """Return what ranks the candidates; None if all are searched, as they are few, or are to be exhausted."""
+        are_many = sum(bool(feature.columns) for feature in self.features) > FEW
+        if self.make_selector is None or self.search.strategy == "exhaustive" or not are_many:
             return None
-        return partial(
-            propose,
-            learning,
-            self.pricing,
-            self.make_selector,
-            self.promise.accuracy,
-            self.time_limit,
-            self.seed,
-        )
+        accuracy = self.promise.accuracy
+        return partial(propose, streams, self.pricing, self.make_selector, accuracy, self.time_limit, self.seed)
 
     def _learner(self, name: str, n_trees: int) -> Learn:
         if name == FOREST:
@@ -228,17 +214,17 @@ class PromiseProblem:
         return tree_learner(self.min_leaf, self.time_limit)
 
 
-def maker_of(
+def trainer_of(
     streams: StreamSet, features: Sequence[Feature], pricing: Pricing, time_limit: int, seed: int
-) -> Maker:
-    """What makes procedures of forests on features as they are offered, for any promise.
+) -> PromiseTrainer:
+    """Return what trains forests on features as they are offered, for any promise.
 
     Raises
     ------
     DataError
         If there are too few streams to set some apart.
     """
-    problem = PromiseProblem(
+    return PromiseProblem(
         streams,
         Promise(),
         features,
@@ -251,6 +237,4 @@ def maker_of(
         search=SearchSettings(vary=False),
         seed=seed,
         n_jobs=1,
-        progress=quiet,
-    )
-    return problem.maker
+    ).trainer()

@@ -137,10 +137,9 @@ def train_promised(
         search,
         seed,
         n_jobs,
-        progress or quiet,
     )
-    procedure = problem.procedure(made_with(seed, streams, [feature.name for feature in features]))
-    return with_card(procedure, streams, pricing, problem.maker.division.testing)
+    about = made_with(seed, streams, [feature.name for feature in features])
+    return with_card(problem.procedure(about, progress or quiet), streams, pricing, problem.split.test)
 
 
 def _learners(model: str | None) -> tuple[str, ...]:

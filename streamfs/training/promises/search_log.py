@@ -1,4 +1,4 @@
-"""What a search has judged, kept in a file, so that a later one need not judge it again."""
+"""A log of the subsets that a search has scored, from which a later search continues."""
 
 import os
 from collections.abc import Sequence
@@ -11,48 +11,45 @@ from streamfs.errors import DataError
 BEGINNING = b'{"problem":"'
 """Of each line."""
 
-Verdict = tuple[float, float, float]
-"""Chance, cost and shortfall; see `Judged`."""
 
-
-class Judgements:
-    """A file of judged subsets, one a line, written as they are judged.
+class SearchLog:
+    """A file of scored subsets, one per line, written as they are scored.
 
     Parameters
     ----------
     path : path
-        The file; it is made where it is not there.
+        The file; created if it does not exist.
     problem : str
-        A short name for all on which judgements depend: streams, features, promise, seed. Those of other problems
-        are let be.
+        A short name for all on which scores depend: streams, features, promise, seed. Lines of other problems are
+        ignored.
 
     Raises
     ------
     DataError
-        If a whole line of the file is none of a judgement, or what is behind the last is not the beginning of one.
+        If a whole line is not a score, or what follows the last line is not the beginning of one.
 
     Examples
     --------
     >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "judged.jsonl"
-    >>> Judgements(path, "1f").keep(["mean(t)"], 0.99, 12.5, 0.0)
-    >>> Judgements(path, "1f").find(["mean(t)"]), Judgements(path, "2a").find(["mean(t)"])
+    >>> path = Path(tempfile.mkdtemp()) / "search.jsonl"
+    >>> SearchLog(path, "1f").add(["mean(t)"], 0.99, 12.5, 0.0)
+    >>> SearchLog(path, "1f").find(["mean(t)"]), SearchLog(path, "2a").find(["mean(t)"])
     ((0.99, 12.5, 0.0), None)
     """
 
     def __init__(self, path: str | Path, problem: str) -> None:
         self.path = Path(path)
         self.problem = problem
-        self._known: dict[frozenset[str], Verdict] = {}
+        self._known: dict[frozenset[str], tuple[float, float, float]] = {}
         if self.path.exists():
             self._read()
 
-    def find(self, names: Sequence[str]) -> Verdict | None:
-        """What was judged of a subset of features; None where nothing was."""
+    def find(self, names: Sequence[str]) -> tuple[float, float, float] | None:
+        """Return chance, cost and shortfall of a subset of features; None if it has no score."""
         return self._known.get(frozenset(names))
 
-    def keep(self, names: Sequence[str], chance: float, cost: float, shortfall: float) -> None:
-        """Write down what was judged.
+    def add(self, names: Sequence[str], chance: float, cost: float, shortfall: float) -> None:
+        """Write the score of a subset.
 
         Raises
         ------
@@ -72,7 +69,7 @@ class Judgements:
             file.write(orjson.dumps(line) + b"\n")
 
     def _read(self) -> None:
-        """Read the lines; the last may be torn, where its writer was stopped."""
+        """Read the lines; the last may be torn if its writer was stopped."""
         *lines, torn = self.path.read_bytes().split(b"\n")
         for number, line in enumerate(lines, start=1):
             try:
@@ -92,4 +89,4 @@ class Judgements:
             os.truncate(self.path, self.path.stat().st_size - len(torn))
 
     def _foreign(self, number: int, line: bytes) -> DataError:
-        return DataError(f"line {number} of {self.path} is {line[:80]!r}, no judgement of a search")
+        return DataError(f"line {number} of {self.path} is {line[:80]!r}, expected the score of a subset")

@@ -1,4 +1,4 @@
-"""Streams to learn from, and streams that take no part before the test."""
+"""Training streams, and streams that are not used before the test."""
 
 from math import ceil
 from typing import Any, NamedTuple, Self
@@ -16,44 +16,44 @@ N_TEST_PARTS = 2
 """Two fifths of the streams are for the test."""
 
 
-class Division(NamedTuple):
-    """Streams cut in two.
+class TrainTestSplit(NamedTuple):
+    """Streams divided in two.
 
     Parameters
     ----------
-    learning, testing : StreamSet
-        To search and learn on, and to test on; they share no group.
-    groups : ndarray of shape (n_learning,) or None
-        Groups of those to learn from.
+    train, test : StreamSet
+        To search and train on, and to test on; they share no group.
+    groups : ndarray of shape (n_train,) or None
+        Groups of the training streams.
     """
 
-    learning: StreamSet
-    testing: StreamSet
+    train: StreamSet
+    test: StreamSet
     groups: npt.NDArray[Any] | None
 
     @classmethod
     def of(cls, streams: StreamSet, groups: npt.ArrayLike | None, seed: int) -> Self:
-        """Cut streams in two, class by class, at random.
+        """Divide streams in two, class by class, at random.
 
         Parameters
         ----------
         streams : StreamSet
             Labelled streams.
         groups : array_like of shape (n_streams,), optional
-            The room, the site: what streams have in common that those to come may not have.
+            The room or the site: what streams have in common that future streams may not have.
         seed : int
-            Decides the parts.
+            Seeds the split.
 
         Raises
         ------
         DataError
-            If there is not one group a stream, a group is not known, or there are too few groups, or streams of a
+            If there is not one group per stream, a group is unknown, or there are too few groups, or streams of a
             class.
 
         Examples
         --------
         >>> streams = StreamSet(np.zeros((20, 1, 1)), ["a", "b"] * 10, ["t"])
-        >>> [len(part) for part in Division.of(streams, None, seed=0)[:2]]
+        >>> [len(part) for part in TrainTestSplit.of(streams, None, seed=0)[:2]]
         [12, 8]
         """
         labels, sites = streams.labels, None if groups is None else _known(groups, streams)
@@ -61,10 +61,10 @@ class Division(NamedTuple):
         folds = make_folds(np.zeros((len(streams), 1)), labels, sites, N_PARTS, seed)
         tested = np.concatenate([fold.test for fold in folds[:N_TEST_PARTS]])
         is_tested = np.isin(np.arange(len(streams)), tested)
-        learning, testing = np.flatnonzero(~is_tested), np.flatnonzero(is_tested)
-        _require_learnable(labels, sites, learning)
-        left = None if sites is None else sites[learning]
-        return cls(streams.take(learning), streams.take(testing), left)
+        train, test = np.flatnonzero(~is_tested), np.flatnonzero(is_tested)
+        _require_learnable(labels, sites, train)
+        left = None if sites is None else sites[train]
+        return cls(streams.take(train), streams.take(test), left)
 
     def require_enough(self, promise: Promise) -> None:
         """Refuse a test that could not be passed even if every label were right.
@@ -74,9 +74,9 @@ class Division(NamedTuple):
         DataError
             Saying how many streams are needed.
         """
-        n, fewest = len(self.testing), promise.fewest_streams
+        n, fewest = len(self.test), promise.fewest_streams
         if n < fewest:
-            n_all = len(self.learning) + n
+            n_all = len(self.train) + n
             needed = ceil(fewest * max(N_PARTS / N_TEST_PARTS, n_all / n))
             raise DataError(
                 f"of {n_all} streams {n} are left for the test, expected at least {fewest}: fewer cannot pass it "
@@ -85,7 +85,7 @@ class Division(NamedTuple):
 
 
 def _require_units(labels: Labels, sites: npt.NDArray[Any] | None) -> None:
-    """Refuse few streams, few groups, and classes of a few streams each.
+    """Refuse too few streams or groups, and classes of too few streams.
 
     Raises
     ------
@@ -103,32 +103,32 @@ def _require_units(labels: Labels, sites: npt.NDArray[Any] | None) -> None:
         )
 
 
-def _require_learnable(labels: Labels, sites: npt.NDArray[Any] | None, learning: Integers) -> None:
-    """Refuse a class that cannot be learnt where a stream, or a group, of it is held out.
+def _require_learnable(labels: Labels, sites: npt.NDArray[Any] | None, train: Integers) -> None:
+    """Refuse a class that is unknown if a stream, or a group, of it is held out.
 
     Raises
     ------
     DataError
-        Saying how many of how many there are to learn from.
+        Saying how many of how many there are to train on.
     """
     what, units = ("streams", np.arange(len(labels))) if sites is None else ("groups", sites)
     for label in np.unique(labels).tolist():
-        n_left = len(np.unique(units[learning][labels[learning] == label]))
+        n_left = len(np.unique(units[train][labels[train] == label]))
         if n_left < 2:
             n_units = len(np.unique(units[labels == label]))
             raise DataError(
-                f"of {n_units} {what} of class {label!r} {n_left or 'none'} is left to learn from, expected at "
+                f"of {n_units} {what} of class {label!r} {n_left or 'none'} is left to train on, expected at "
                 f"least 2, since {N_TEST_PARTS} of {N_PARTS} parts are for the test: record more {what} of it"
             )
 
 
 def _known(groups: npt.ArrayLike, streams: StreamSet) -> npt.NDArray[Any]:
-    """The group of each stream.
+    """Return the group of each stream.
 
     Raises
     ------
     DataError
-        If there is not one a stream, or one is None or NaN.
+        If there is not one per stream, or one is None or NaN.
     """
     sites = np.asarray(groups)
     if sites.shape != (len(streams),):

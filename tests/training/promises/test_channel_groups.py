@@ -9,8 +9,8 @@ import feature_extractors as fx
 from feature_extractors.report import Policy, channel_name
 from streamfs import SearchSettings, StreamSet, train_promised
 from streamfs.training.promises import Promise, PromiseError
-from streamfs.training.promises.channel_groups import Bundles
-from streamfs.training.promises.search_and_certify import search_by_turns
+from streamfs.training.promises.channel_groups import ChannelGroups
+from streamfs.training.promises.subset_search import search_in_turns
 
 COLUMNS = ("t", "a.t", "a.le vel@,x", 'say "t"', "a@every:2", "a@x")
 POLICIES = ("", "every:2", "delta:0.5", "flag:0.5", "mean:4")
@@ -38,11 +38,11 @@ def feature(kind, read):
 
 
 def found_of(offered, proposed):
-    return Bundles.by_channels([feature(*each) for each in offered], proposed)
+    return ChannelGroups.by_channels([feature(*each) for each in offered], proposed)
 
 
-def columns_of(offered, bundle):
-    return {column for place in bundle for column, _ in offered[place][1]}
+def columns_of(offered, group):
+    return {column for place in group for column, _ in offered[place][1]}
 
 
 def readable(offered, place):
@@ -68,7 +68,7 @@ class TestByChannels:
     @given(proposals())
     def test_no_two_that_are_proposed_read_the_same_columns(self, drawn):
         offered, proposed = drawn
-        read = [columns_of(offered, bundle) for bundle in found_of(offered, proposed).proposed]
+        read = [columns_of(offered, group) for group in found_of(offered, proposed).proposed]
         assert all(columns not in read[:place] for place, columns in enumerate(read))
         assert all({column for column, _ in offered[place][1]} in read for place in proposed)
 
@@ -76,7 +76,7 @@ class TestByChannels:
     def test_what_costs_nothing_is_in_none(self, drawn):
         offered, proposed = drawn
         found = found_of(offered, proposed)
-        held = {place for bundle in (*found.proposed, *found.variants) for place in bundle}
+        held = {place for group in (*found.proposed, *found.variants) for place in group}
         assert held == {place for place, (_, read) in enumerate(offered) if read}
 
     @given(proposals())
@@ -85,26 +85,26 @@ class TestByChannels:
         found = found_of(offered, proposed)
         every = dict.fromkeys(readable(offered, place) for place, (_, read) in enumerate(offered) if read)
         assert set(found.variants) == set(every)
-        for bundle, others in found.variants.items():
-            columns = columns_of(offered, bundle)
-            alike = [other for other in every if other != bundle and columns_of(offered, other) == columns]
+        for group, others in found.variants.items():
+            columns = columns_of(offered, group)
+            alike = [other for other in every if other != group and columns_of(offered, other) == columns]
             assert list(others) == alike
 
     def test_the_first_that_is_proposed_says_over_which_channels(self):
         features = [fx.get(name) for name in ("mean(t)", "max(t@delta:1)", "max(t)", "last(t@delta:1)")]
-        assert Bundles.by_channels(features, [1, 0]).proposed == ((1, 3),)
-        assert Bundles.by_channels(features, [2, 3]).proposed == ((0, 2),)
+        assert ChannelGroups.by_channels(features, [1, 0]).proposed == ((1, 3),)
+        assert ChannelGroups.by_channels(features, [2, 3]).proposed == ((0, 2),)
 
     def test_a_pair_comes_with_what_each_of_its_channels_tells(self):
         names = ["mean(t)", "mean(u@delta:1)", "correlation(t, u@delta:1)", "mean(u)", "mean(v)"]
-        found = Bundles.by_channels([fx.get(name) for name in names], [2])
+        found = ChannelGroups.by_channels([fx.get(name) for name in names], [2])
         assert found.proposed == ((0, 1, 2),)
         assert found.variants[(0, 1, 2)] == ()
         assert found.variants[(1,)] == ((3,),)
 
     def test_columns_that_differ_after_an_at_sign_only_are_two(self):
         features = [fx.get(name) for name in ('mean("a@x")', 'mean("a@y")', 'mean("a@x"@every:2)')]
-        found = Bundles.by_channels(features, [0, 1])
+        found = ChannelGroups.by_channels(features, [0, 1])
         assert found.proposed == ((0,), (1,))
         assert found.variants == {(0,): ((2,),), (1,): (), (2,): ((0,),)}
 
@@ -113,7 +113,7 @@ class TestSingle:
     @given(st.dictionaries(st.integers(0, 20), st.lists(st.integers(0, 20), unique=True)), st.data())
     def test_is_one_feature_each(self, variants, data):
         proposed = data.draw(st.lists(st.integers(0, 20), unique=True))
-        found = Bundles.single(proposed, variants)
+        found = ChannelGroups.single(proposed, variants)
         assert found.proposed == tuple((place,) for place in proposed)
         assert found.variants == {(place,): tuple((v,) for v in others) for place, others in variants.items()}
 
@@ -159,7 +159,7 @@ class TestTraining:
 
     def test_it_is_mostly_missed_were_each_put_in_on_its_own(self, monkeypatch):
         alone = classmethod(lambda cls, _features, proposed: cls.single(proposed, {}))
-        monkeypatch.setattr(Bundles, "by_channels", alone)
+        monkeypatch.setattr(ChannelGroups, "by_channels", alone)
         missed = [seed for seed in self.SEEDS if self.is_refused(seed)]
         assert len(missed) > len(self.SEEDS) / 2
 
@@ -177,17 +177,17 @@ class Scripted:
 
 
 class TestTurns:
-    TOGETHER, SINGLE = Bundles(((1, 2),), {}), Bundles(((1,), (2,)), {})
+    TOGETHER, SINGLE = ChannelGroups(((1, 2),), {}), ChannelGroups(((1,), (2,)), {})
 
     @pytest.mark.parametrize("found", ["aa", "abb", "abcc", "abcdefgg"])
     def test_ways_are_searched_by_turns_until_none_finds_anything_cheaper(self, found):
         search = Scripted(*found)
-        search_by_turns(search, [self.TOGETHER, self.SINGLE])
+        search_in_turns(search, [self.TOGETHER, self.SINGLE])
         assert next(search.found, "all") == "all"
         both = [self.TOGETHER.proposed, self.SINGLE.proposed]
         assert search.ways == (both * len(found))[: len(found)]
 
     def test_one_way_is_searched_once(self):
         search = Scripted("a")
-        search_by_turns(search, [self.SINGLE])
+        search_in_turns(search, [self.SINGLE])
         assert search.ways == [self.SINGLE.proposed]

@@ -17,12 +17,11 @@ from streamfs.classifiers import Calibration
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.training.promises.curve import Curve
-from streamfs.training.promises.exploration import identity, plan_of
-from streamfs.training.promises.explore import Front, explore, points_of
+from streamfs.training.promises.explore import exploration, explore, points_of
+from streamfs.training.promises.explored import Front, identity, lower_bound
 from streamfs.training.promises.front import FrontPoint, front, read_front, unbeaten, write_front
 from streamfs.training.promises.groups import read_groups
 from streamfs.training.promises.held_out import HeldOut
-from streamfs.training.promises.measured import lower_bound
 
 FEATURES = ["mean(loud)", "mean(soft)"]
 AS_OFFERED = SearchSettings(vary=False)
@@ -152,9 +151,9 @@ def test_no_point_that_is_found_beats_another(found):
 
 
 def test_a_point_says_what_held_out_streams_came_to(found):
-    maker = found.plan.maker
-    names = [feature.name for feature in maker.candidates.features]
-    held_out = maker.held_out("extra-trees")
+    trainer = found.problem.trainer()
+    names = [feature.name for feature in trainer.candidates.features]
+    held_out = trainer.held_out("extra-trees")
     for point in found.points:
         curve = held_out.curve([names.index(name) for name in point.features])
         again = curve.at_threshold(point.threshold)
@@ -245,7 +244,7 @@ def test_with_little_time_there_is_a_front_of_what_was_judged(streams):
 def test_a_model_of_a_point_comes_to_what_it_says_on_the_streams_set_apart(found, middle):
     _, procedure = middle
     evidence = procedure.about["point"]
-    testing = found.plan.maker.division.testing
+    testing = found.problem.split.test
     evaluation = evaluate(procedure, testing)
     assert evidence["streams"] == len(testing) == 96
     assert evidence["accuracy"] == evaluation.accuracy
@@ -274,7 +273,7 @@ def test_a_bound_is_the_least_share_of_which_so_many_are_not_improbable(n, data,
 
 def test_the_threshold_of_a_point_means_the_same_after_the_calibration(found, middle):
     index, procedure = middle
-    rows = tabulate(found.plan.streams, procedure.features).values.reshape(-1, len(procedure.features))
+    rows = tabulate(found.problem.streams, procedure.features).values.reshape(-1, len(procedure.features))
     said = procedure.classifier.calibrated(None).probabilities(rows).max(axis=1)
     calibrated = procedure.classifier.probabilities(rows).max(axis=1)
     threshold = found.points[index].threshold
@@ -296,7 +295,7 @@ def test_the_threshold_of_a_point_means_the_same_where_the_calibration_makes_hal
 def test_a_point_that_is_read_becomes_the_same_model(found, middle, streams, tmp_path):
     index, procedure = middle
     found.write(tmp_path / "front.csv")
-    again = Front.read(tmp_path / "front.csv", plan_of(streams, n_jobs=1))
+    again = Front.read(tmp_path / "front.csv", exploration(streams, n_jobs=1))
     assert again.points == found.points
     model = again.procedure(index)
     assert model.digest == procedure.digest
@@ -318,13 +317,13 @@ def test_a_point_that_is_read_becomes_the_same_model(found, middle, streams, tmp
 def test_a_front_of_other_options_is_refused(found, streams, tmp_path, options):
     found.write(tmp_path / "front.csv")
     with pytest.raises(DataError, match="other streams or options"):
-        Front.read(tmp_path / "front.csv", plan_of(streams, n_jobs=1, **options))
+        Front.read(tmp_path / "front.csv", exploration(streams, n_jobs=1, **options))
 
 
 def test_a_front_is_known_again_however_its_options_are_written(streams):
     plans = [
-        plan_of(streams, pricing=Pricing(prices={"loud": 2.0, "soft": 3.0}), time_limit=10),
-        plan_of(
+        exploration(streams, pricing=Pricing(prices={"loud": 2.0, "soft": 3.0}), time_limit=10),
+        exploration(
             streams,
             FEATURES,
             pricing=Pricing(prices={"soft": 3.0, "loud": 2.0}),
@@ -337,19 +336,19 @@ def test_a_front_is_known_again_however_its_options_are_written(streams):
 
 def test_fronts_of_earlier_versions_are_known_again():
     streams = StreamSet(np.arange(40.0).reshape(20, 2, 1), ["off", "on"] * 10, ["t"])
-    assert identity(plan_of(streams, ["mean(t)"])) == "4c550eb440bea79c"
+    assert identity(exploration(streams, ["mean(t)"])) == "4c550eb440bea79c"
 
 
 def test_no_group_is_both_searched_and_set_apart(streams):
     groups = np.arange(len(streams)) // 4
-    division = plan_of(streams, FEATURES, groups=groups).maker.division
+    parts = exploration(streams, FEATURES, groups=groups).split
     place = dict(zip(streams.names, groups, strict=True))
-    learning, testing = ({place[name] for name in part.names} for part in (division.learning, division.testing))
+    learning, testing = ({place[name] for name in part.names} for part in (parts.train, parts.test))
     assert not learning & testing
 
 
 def test_a_point_that_labels_nothing_is_refused(found):
-    nothing = Front((found.points[0]._replace(threshold=1.0),), found.plan)
+    nothing = Front((found.points[0]._replace(threshold=1.0),), found.problem)
     with pytest.raises(TrainingError, match="none of the 96 streams that were set apart gets a label"):
         nothing.procedure(0)
 
@@ -390,7 +389,7 @@ def test_wrong_options_are_refused_with_what_was_expected(streams, options, erro
 
 def test_streams_of_one_class_are_refused():
     with pytest.raises(DataError, match="there is one class only"):
-        plan_of(StreamSet(np.zeros((20, 2, 1)), ["a"] * 20, ["t"]), ["mean(t)"])
+        exploration(StreamSet(np.zeros((20, 2, 1)), ["a"] * 20, ["t"]), ["mean(t)"])
 
 
 def test_a_point_that_there_is_not_is_refused(found):

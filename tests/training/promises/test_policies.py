@@ -14,7 +14,7 @@ from streamfs.costs.radio_profiles import profile
 from streamfs.errors import TrainingError
 from streamfs.training.promises import proposals
 from streamfs.training.promises.candidates import Candidates
-from streamfs.training.promises.channel_groups import Bundles
+from streamfs.training.promises.channel_groups import ChannelGroups
 from streamfs.training.promises.policies import bare_name, policies_of, with_policies
 from streamfs.training.promises.proposals import N_PROPOSED, N_RANKED, propose
 
@@ -157,8 +157,8 @@ class TestCandidates:
 
         found = Candidates.among(STREAMS, [fx.get("mean(a.t)"), fx.get("max(u)")], last, vary=True)
         assert self.named(found, found.proposed) == ["max(u)"]
-        (bundles,) = found.bundles
-        others = self.named(found, [other for (other,) in bundles.variants[found.proposed]])
+        (grouping,) = found.groupings
+        others = self.named(found, [other for (other,) in grouping.variants[found.proposed]])
         assert sorted(self.named(found, range(len(found.features)))) == sorted(["count()", "max(u)", *others])
         assert {bare_name(fx.get(name)) for name in others} == {"max(u)"}
 
@@ -175,28 +175,28 @@ class TestCandidates:
         assert set(found.free) | set(found.proposed) <= set(range(len(found.features)))
         assert len(set(found.features)) == len(found.features)
         _, variants = with_policies(STREAMS, offered, widen=vary)
-        (bundles,) = found.bundles
-        assert bundles.proposed == tuple((place,) for place in found.proposed)
-        assert {place for (place,) in bundles.variants} == set(range(len(found.features))) - set(found.free)
-        for (place,), others in bundles.variants.items():
+        (grouping,) = found.groupings
+        assert grouping.proposed == tuple((place,) for place in found.proposed)
+        assert {place for (place,) in grouping.variants} == set(range(len(found.features))) - set(found.free)
+        for (place,), others in grouping.variants.items():
             expected = [asked[i].name for i in variants.get(asked.index(found.features[place]), ())]
             assert self.named(found, [other for (other,) in others]) == expected
 
     def test_what_goes_in_together_is_of_the_same_channels(self):
         offered = [fx.get(name) for name in ("mean(a.t)", "max(u)", "min(a.t)", "mean(a.t@delta:1)", "count()")]
         found = Candidates.among(STREAMS, offered, lambda _: [2, 1], vary=False, shared=True)
-        assert found.bundles[0] == Bundles.by_channels(found.features, found.proposed)
-        assert [self.named(found, bundle) for bundle in found.bundles[0].proposed] == [["min(a.t)"], ["max(u)"]]
+        assert found.groupings[0] == ChannelGroups.by_channels(found.features, found.proposed)
+        assert [self.named(found, group) for group in found.groupings[0].proposed] == [["min(a.t)"], ["max(u)"]]
         found = Candidates.among(STREAMS, offered, None, vary=False, shared=True)
-        together = [self.named(found, bundle) for bundle in found.bundles[0].proposed]
+        together = [self.named(found, group) for group in found.groupings[0].proposed]
         assert together == [["mean(a.t)", "min(a.t)"], ["max(u)"]]
 
     @pytest.mark.parametrize(("n_offered", "n_proposed", "ways"), [(10, 10, 2), (11, 11, 1), (11, 10, 2)])
     def test_a_few_features_are_put_in_each_on_its_own_as_well(self, n_offered, n_proposed, ways):
         offered = [fx.get(f"max(u; window={n})") for n in range(2, n_offered + 2)]
         found = Candidates.among(STREAMS, offered, lambda _: list(range(n_proposed)), vary=False, shared=True)
-        assert len(found.bundles) == ways
-        assert all(len(bundle) == 1 for bundle in found.bundles[-1].proposed) == (ways == 2)
+        assert len(found.groupings) == ways
+        assert all(len(group) == 1 for group in found.groupings[-1].proposed) == (ways == 2)
 
     @pytest.mark.parametrize("offered", [["count()"], []])
     def test_without_a_feature_that_reads_a_column_there_is_nothing_to_search(self, offered):

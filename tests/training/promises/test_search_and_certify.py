@@ -11,7 +11,6 @@ from oracles import promises as naive_promises
 
 import feature_extractors as fx
 from streamfs import Costs, Procedure, SearchSettings, StreamSet, evaluate, tabulate, train_promised
-from streamfs.base.progress import quiet
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.forest import Forest
 from streamfs.classifiers.tree import Tree
@@ -24,12 +23,21 @@ from streamfs.evaluation.trajectories import Trajectories
 from streamfs.selection.by_name import SELECTORS
 from streamfs.training import learners
 from streamfs.training.learners import tree_learner
-from streamfs.training.promises import Promise, PromiseError, cheapest, held_out, search_and_certify, split
+from streamfs.training.promises import (
+    Promise,
+    PromiseError,
+    held_out,
+    problem,
+    search_and_certify,
+    split,
+    subset_scorer,
+)
 from streamfs.training.promises.candidates import Candidates
 from streamfs.training.promises.certificate import walk
 from streamfs.training.promises.held_out import HeldOut
 from streamfs.training.promises.problem import PromiseProblem
-from streamfs.training.promises.split import Division
+from streamfs.training.promises.split import TrainTestSplit
+from streamfs.training.promises.subset_score import evaluate_subset
 
 FEATURES = ["mean(a.level)", "mean(b.level)", "mean(a.noise)"]
 PROMISE = Promise(accuracy=0.8, completeness=0.8, risk=0.1)
@@ -66,7 +74,6 @@ def plan(streams):
         search=SearchSettings(vary=False),
         seed=0,
         n_jobs=1,
-        progress=quiet,
     )
 
 
@@ -81,7 +88,7 @@ def waiting(n_streams=160, n_ticks=16, start=9, seed=0):
 
 class TestTheEvidence:
     def test_is_what_an_engine_does_on_the_streams_of_the_test(self, streams, procedure):
-        evidence, testing = procedure.about["promise"], Division.of(streams, None, 0).testing
+        evidence, testing = procedure.about["promise"], TrainTestSplit.of(streams, None, 0).test
         evaluation = evaluate(procedure, testing)
         assert evidence["streams"] == len(testing)
         assert evidence["searched_on"] == len(streams) - len(testing)
@@ -91,7 +98,7 @@ class TestTheEvidence:
         assert evaluation.confidence == evidence["threshold"]
 
     def test_is_the_messages_that_were_sent_until_then(self, streams, procedure):
-        testing = Division.of(streams, None, 0).testing
+        testing = TrainTestSplit.of(streams, None, 0).test
         spent = MessageSpending(testing, procedure.channels, testing.lengths).until(procedure.features)
         decisions = evaluate(procedure, testing).decisions
         assert_allclose(
@@ -104,7 +111,7 @@ class TestTheEvidence:
         recorded.values[::3, :3, 3] = np.nan
         distance, mild = "mean_absolute_difference(a.level, b.noise)", Promise(0.55, 0.5, 0.2)
         found = kept(recorded, features=[distance], promise=mild, model="c45")
-        testing = Division.of(recorded, None, 0).testing
+        testing = TrainTestSplit.of(recorded, None, 0).test
         assert_allclose(found.about["promise"]["cost"], sum(measure_traffic(found, testing).channels.values()))
 
     def test_is_small_were_the_promise_just_broken(self, procedure):
@@ -217,8 +224,9 @@ class TestTheCheapest:
             assert_allclose(found.costs.classification(3), 3 + once)
 
     def test_of_all_subsets_is_no_dearer_than_what_floats_up(self, plan):
-        floating = plan.maker.search().best
-        assert plan.maker.search("exhaustive").best.score >= floating.score
+        trainer = plan.trainer()
+        floating = trainer.search(trainer.scorer(PROMISE))
+        assert trainer.search(trainer.scorer(PROMISE), "exhaustive").score >= floating.score
 
     @pytest.mark.parametrize("select", ["streamrelief", "literal", "relief"])
     def test_of_many_features_is_searched_among_those_that_are_proposed(self, streams, select):
@@ -232,8 +240,9 @@ class TestTheTestIsApart:
     def test_what_is_searched_learnt_and_walked_does_not_depend_on_the_streams_of_the_test(
         self, plan, monkeypatch
     ):
-        walked, search = [], plan.maker.search()
-        frozen = plan.maker.freeze(search.best)
+        walked, trainer = [], plan.trainer()
+        scorer = trainer.scorer(PROMISE)
+        model = trainer.fit(trainer.search(scorer).subset, PROMISE)
 
         def spy(curve, promise, thresholds):
             walked.append((curve, promise, thresholds.tolist()))
@@ -241,18 +250,18 @@ class TestTheTestIsApart:
 
         certify = search_and_certify.certify
         monkeypatch.setattr(search_and_certify, "certify", spy)
-        plan.maker.certify(frozen)
-        testing = plan.maker.division.testing
-        other = StreamSet(-testing.values[::-1], testing.labels, testing.columns)
-        apart = replace(plan.maker, division=plan.maker.division._replace(testing=other))
-        again = apart.search()
-        assert again.judged == search.judged
-        refrozen = apart.freeze(again.best)
-        assert refrozen.classifier.to_json() == frozen.classifier.to_json()
+        trainer.certify(model, PROMISE)
+        test = plan.split.test
+        other = StreamSet(-test.values[::-1], test.labels, test.columns)
+        apart = replace(trainer, split=plan.split._replace(test=other))
+        again = apart.scorer(PROMISE)
+        model_again = apart.fit(apart.search(again).subset, PROMISE)
+        assert again.scores == scorer.scores
+        assert model_again.classifier.to_json() == model.classifier.to_json()
         with pytest.raises(PromiseError):
-            apart.certify(refrozen)
+            apart.certify(model_again, PROMISE)
         (curve, _, order), (other_curve, _, other_order) = walked
-        assert order == other_order == walk(frozen.held_out, PROMISE, len(testing)).tolist()
+        assert order == other_order == walk(model.held_out, PROMISE, len(test)).tolist()
         assert curve.points() != other_curve.points()
 
     def test_groups_are_never_on_both_sides(self, streams, monkeypatch):
@@ -271,16 +280,16 @@ class TestTheTestIsApart:
         for sites, folds in made:
             for fold in folds:
                 assert not set(sites[fold.training]) & set(sites[fold.test])
-        learning = set(made[1][0])
-        assert not learning & (set(groups) - learning)
+        train = set(made[1][0])
+        assert not train & (set(groups) - train)
         assert set(made[0][0]) == set(groups)
 
     def test_streams_of_a_room_are_tested_together(self, streams):
         groups = np.arange(160) % 16
-        parts = Division.of(streams, groups, 0)
+        parts = TrainTestSplit.of(streams, groups, 0)
         rooms = [{groups[streams.names.index(name)] for name in part.names} for part in parts[:2]]
         assert not rooms[0] & rooms[1]
-        assert kept(streams, groups=groups).about["promise"]["streams"] == len(parts.testing)
+        assert kept(streams, groups=groups).about["promise"]["streams"] == len(parts.test)
 
 
 class TestRefusals:
@@ -391,10 +400,10 @@ class TestGoingOn:
         assert len(asked) > 3
 
     def test_what_was_judged_in_another_way_does_not_count(self, plan, monkeypatch):
-        before = plan._problem()
-        assert plan._problem() == before
-        monkeypatch.setattr("streamfs.training.promises.problem.JUDGED_AS", 0)
-        assert plan._problem() != before
+        before = plan._digest()
+        assert plan._digest() == before
+        monkeypatch.setattr("streamfs.training.promises.problem.SCORES_VERSION", 0)
+        assert plan._digest() != before
 
     def test_another_file_is_not_written_over(self, streams, tmp_path):
         path = tmp_path / "mine.json"
@@ -407,7 +416,7 @@ class TestGoingOn:
 class TestTime:
     def test_when_it_is_over_what_was_found_works(self, streams, monkeypatch):
         now = iter(range(1000))
-        monkeypatch.setattr(cheapest.time, "monotonic", lambda: float(next(now)))
+        monkeypatch.setattr(subset_scorer.time, "monotonic", lambda: float(next(now)))
         found = kept(streams, model="c45", seconds=2.5)
         assert found.about["promise"]["subsets"] == 2
         assert evaluate(found, streams).accuracy > 0.8
@@ -480,67 +489,68 @@ def test_a_rare_class_that_only_the_test_has_is_refused_before_anything_is_learn
     recorded = StreamSet(streams.values, labels, streams.columns)
     seeds = [s for s in range(30) if refuses(recorded, sites, s)]
     assert seeds
-    with pytest.raises(DataError, match=r"of 2 groups of class 'aaa' (none|1) is left to learn from"):
+    with pytest.raises(DataError, match=r"of 2 groups of class 'aaa' (none|1) is left to train on"):
         kept(recorded, groups=sites, seed=seeds[0])
 
 
 def refuses(recorded, sites, seed):
     try:
-        Division.of(recorded, sites, seed)
+        TrainTestSplit.of(recorded, sites, seed)
     except DataError:
         return True
     return False
 
 
 def test_the_learner_that_is_cheaper_on_what_was_found_learns(plan):
-    both = {"c45": plan.maker.learners["c45"], "stump": tree_learner(40, 10)}
-    maker = replace(plan.maker, learners=both)
-    found = maker.search().best
-    cheaper = max(both, key=lambda name: maker.judge(found.subset, name).score)
-    assert maker.freeze(found).learner == cheaper == "c45"
+    trainer = plan.trainer()
+    both = {"c45": trainer.learners["c45"], "stump": tree_learner(40, 10)}
+    trainer = replace(trainer, learners=both)
+    found = trainer.search(trainer.scorer(PROMISE))
+    cheaper = max(both, key=lambda name: trainer.evaluate(found.subset, PROMISE, name).score)
+    assert trainer.fit(found.subset, PROMISE).learner == cheaper == "c45"
 
 
 def test_subsets_are_judged_by_how_likely_they_pass_a_test_of_as_many_streams_as_are_set_apart(plan):
-    maker, subset = plan.maker, plan.maker.candidates.proposed[-1:]
-    curve = maker.scouted.curve([*maker.candidates.free, *subset])
-    by_64, by_96 = (cheapest.judge(curve, PROMISE, n, subset) for n in (64, 96))
-    assert maker.judge(subset) == maker.search("exhaustive").judged[subset] == by_64
+    trainer, subset = plan.trainer(), plan.candidates.proposed[-1:]
+    curve, scorer = trainer.scouted.curve([*plan.candidates.free, *subset]), trainer.scorer(PROMISE)
+    by_64, by_96 = (evaluate_subset(curve, PROMISE, n, subset) for n in (64, 96))
+    trainer.search(scorer, "exhaustive")
+    assert trainer.evaluate(subset, PROMISE) == scorer.scores[subset] == by_64
     assert by_64.chance != by_96.chance
 
 
 def test_thresholds_mean_the_same_where_the_calibration_makes_half_of_them(plan, monkeypatch):
-    maker, testing = plan.maker, plan.maker.division.testing
-    found = maker.judge(maker.candidates.proposed)
-    plain = maker.freeze(found)
+    trainer, test = plan.trainer(), plan.split.test
+    plain = trainer.fit(plan.candidates.proposed, PROMISE)
     monkeypatch.setattr(Calibration, "fit", lambda *_: Calibration(1.0, -6.0))
-    frozen = maker.freeze(found)
-    assert_allclose(frozen.held_out.thresholds[-3:], 0.5, atol=1e-6)
-    counts, plain_counts = (maker.curve(f, testing).at(f.held_out.thresholds) for f in (frozen, plain))
+    half = trainer.fit(plan.candidates.proposed, PROMISE)
+    assert_allclose(half.held_out.thresholds[-3:], 0.5, atol=1e-6)
+    counts, plain_counts = (trainer.curve(m, test).at(m.held_out.thresholds) for m in (half, plain))
     assert_array_equal(counts, plain_counts)
 
 
 def test_a_class_that_no_stream_of_the_test_has_does_not_change_what_the_others_are_called(plan):
-    testing = plan.maker.division.testing
-    calm = testing.take(np.flatnonzero(testing.labels == "calm"))
-    frozen = plan.maker.freeze(plan.maker.judge(plan.maker.candidates.proposed))
-    assert plan.maker.curve(frozen, calm).accuracy[-1] > 0.8
+    trainer, test = plan.trainer(), plan.split.test
+    calm = test.take(np.flatnonzero(test.labels == "calm"))
+    model = trainer.fit(plan.candidates.proposed, PROMISE)
+    assert trainer.curve(model, calm).accuracy[-1] > 0.8
 
 
 def test_values_are_held_as_long_in_what_is_searched_learnt_and_tested(plan, monkeypatch):
     asked = []
-    for module in (learners, search_and_certify):
+    for module in (learners, problem, search_and_certify):
         monkeypatch.setattr(module, "tabulate", lambda *args: asked.append(args[2:]) or tabulate(*args))
-    plan.pricing = replace(plan.pricing, max_silence=2.0)
-    frozen = plan.maker.freeze(plan.maker.judge(plan.maker.candidates.proposed))
-    plan.maker.curve(frozen, plan.maker.division.testing)
+    held = replace(plan, pricing=replace(plan.pricing, max_silence=2.0))
+    trainer = held.trainer()
+    trainer.curve(trainer.fit(held.candidates.proposed, PROMISE), held.split.test)
     assert len(asked) >= 3
     assert set(asked) == {(2.0,)}
 
 
 @pytest.mark.parametrize(("own", "ways"), [(None, 2), (dict.fromkeys(FEATURES, (1.0, 0.0)), 1)])
 def test_features_go_in_together_only_where_they_share_what_is_paid(plan, own, ways):
-    candidates = replace(plan, pricing=replace(plan.pricing, own=own)).maker.candidates
-    assert len(candidates.bundles) == ways
+    candidates = replace(plan, pricing=replace(plan.pricing, own=own)).candidates
+    assert len(candidates.groupings) == ways
 
 
 @pytest.mark.parametrize(
@@ -554,9 +564,10 @@ def test_many_features_are_ranked_but_not_a_few_nor_those_to_exhaust(plan, n_fea
 
 
 def test_what_was_found_is_followed_at_every_tick(plan, monkeypatch):
-    monkeypatch.setattr(search_and_certify, "SCOUTED_TICKS", 4)
-    assert len(plan.maker.scouted.ticks) == 4
-    assert plan.maker.held_out("c45").ticks.tolist() == list(range(1, 11))
+    monkeypatch.setattr(problem, "SCOUTED_TICKS", 4)
+    trainer = plan.trainer()
+    assert len(trainer.scouted.ticks) == 4
+    assert trainer.held_out("c45").ticks.tolist() == list(range(1, 11))
 
 
 def test_all_subsets_of_what_is_offered_are_searched_and_no_variants_beside_them():

@@ -1,4 +1,4 @@
-"""A file of judgements: read as it was written, torn or not, and never another's file spoilt."""
+"""A file of log: read as it was written, torn or not, and never another's file spoilt."""
 
 import math
 from pathlib import Path
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamfs.errors import DataError
-from streamfs.training.promises.search_log import BEGINNING, Judgements
+from streamfs.training.promises.search_log import BEGINNING, SearchLog
 
 names = st.lists(st.sampled_from(["mean(t)", "max(t@delta:0.5)", "count()", 'last("ä b")']), unique=True)
 finite = st.floats(0, 1e300)
@@ -24,19 +24,19 @@ def path(tmp_path):
 @given(st.lists(st.tuples(names, verdicts), max_size=6))
 def test_what_is_kept_is_found_by_the_next(tmp_path_factory, judged):
     path = tmp_path_factory.mktemp("judged") / "judged.jsonl"
-    first = Judgements(path, "1f")
+    first = SearchLog(path, "1f")
     for subset, verdict in judged:
-        first.keep(subset, *verdict)
-    again = Judgements(path, "1f")
+        first.add(subset, *verdict)
+    again = SearchLog(path, "1f")
     for subset, verdict in {frozenset(subset): (subset, verdict) for subset, verdict in judged}.values():
         assert again.find(subset[::-1]) == first.find(subset) == verdict
     assert again.find(["mean(other)"]) is None
 
 
 def test_each_is_written_as_it_is_judged(path):
-    judgements = Judgements(path, "1f")
+    log = SearchLog(path, "1f")
     assert not path.exists()
-    judgements.keep(["b", "a"], 0.5, math.inf, 0.25)
+    log.add(["b", "a"], 0.5, math.inf, 0.25)
     assert orjson.loads(path.read_bytes()) == {
         "problem": "1f",
         "features": ["a", "b"],
@@ -48,33 +48,33 @@ def test_each_is_written_as_it_is_judged(path):
 
 
 def test_problems_share_a_file_and_do_not_know_of_each_other(path):
-    Judgements(path, "1f").keep(["a"], 0.5, 1.0, 0.0)
-    other = Judgements(path, "2a")
+    SearchLog(path, "1f").add(["a"], 0.5, 1.0, 0.0)
+    other = SearchLog(path, "2a")
     assert other.find(["a"]) is None
-    other.keep(["a"], 0.75, 2.0, 0.0)
-    assert Judgements(path, "1f").find(["a"]) == (0.5, 1.0, 0.0)
-    assert Judgements(path, "2a").find(["a"]) == (0.75, 2.0, 0.0)
+    other.add(["a"], 0.75, 2.0, 0.0)
+    assert SearchLog(path, "1f").find(["a"]) == (0.5, 1.0, 0.0)
+    assert SearchLog(path, "2a").find(["a"]) == (0.75, 2.0, 0.0)
 
 
 @pytest.mark.parametrize("whole", [0, 1, 2])
 def test_a_line_torn_anywhere_is_dropped_and_judged_anew(path, whole):
     for i in range(whole + 1):
-        Judgements(path, "1f").keep([f"f{i}"], 0.5, float(i), 0.0)
+        SearchLog(path, "1f").add([f"f{i}"], 0.5, float(i), 0.0)
     lines = path.read_bytes().splitlines(keepends=True)
     for end in range(len(lines[-1])):
         path.write_bytes(b"".join(lines[:-1]) + lines[-1][:end])
-        judgements = Judgements(path, "1f")
-        assert [judgements.find([f"f{i}"]) is not None for i in range(whole + 1)] == [True] * whole + [False]
-        judgements.keep([f"f{whole}"], 0.5, float(whole), 0.0)
+        log = SearchLog(path, "1f")
+        assert [log.find([f"f{i}"]) is not None for i in range(whole + 1)] == [True] * whole + [False]
+        log.add([f"f{whole}"], 0.5, float(whole), 0.0)
         assert path.read_bytes().splitlines(keepends=True) == lines
 
 
 def test_what_is_whole_is_never_written_again(path, monkeypatch):
-    Judgements(path, "1f").keep(["a"], 0.5, 1.0, 0.0)
+    SearchLog(path, "1f").add(["a"], 0.5, 1.0, 0.0)
     whole = path.read_bytes()
     path.write_bytes(whole + whole[:20])
     monkeypatch.setattr(Path, "write_bytes", None)
-    assert Judgements(path, "1f").find(["a"]) == (0.5, 1.0, 0.0)
+    assert SearchLog(path, "1f").find(["a"]) == (0.5, 1.0, 0.0)
     assert path.read_bytes() == whole
 
 
@@ -94,13 +94,15 @@ def test_what_is_whole_is_never_written_again(path, monkeypatch):
 )
 def test_a_line_that_is_none_is_named_and_the_file_left_as_it_was(path, line, number):
     path.write_bytes(line + b"\n")
-    with pytest.raises(DataError, match=rf"line {number} of .*judged\.jsonl is b'.*, no judgement of a search"):
-        Judgements(path, "1f")
+    with pytest.raises(
+        DataError, match=rf"line {number} of .*judged\.jsonl is b'.*, expected the score of a subset"
+    ):
+        SearchLog(path, "1f")
     assert path.read_bytes() == line + b"\n"
-    Judgements(path.with_name("other"), "1f").keep(["a"], 0.5, 1.0, 0.0)
+    SearchLog(path.with_name("other"), "1f").add(["a"], 0.5, 1.0, 0.0)
     path.write_bytes(path.with_name("other").read_bytes() + line + b"\n")
     with pytest.raises(DataError, match="line 2 of"):
-        Judgements(path, "1f")
+        SearchLog(path, "1f")
 
 
 @pytest.mark.parametrize(
@@ -108,26 +110,26 @@ def test_a_line_that_is_none_is_named_and_the_file_left_as_it_was(path, line, nu
 )
 def test_another_file_without_an_end_of_line_is_no_torn_line(path, content):
     path.write_bytes(content)
-    with pytest.raises(DataError, match=r"line 1 of .* no judgement of a search"):
-        Judgements(path, "1f")
+    with pytest.raises(DataError, match=r"line 1 of .* expected the score of a subset"):
+        SearchLog(path, "1f")
     assert path.read_bytes() == content
 
 
 def test_of_a_long_line_that_is_none_the_beginning_is_named(path):
     path.write_bytes(b"stream" * 1000)
     with pytest.raises(DataError) as refused:
-        Judgements(path, "1f")
+        SearchLog(path, "1f")
     assert len(str(refused.value)) < 200 + len(str(path))
 
 
 def test_an_empty_file_is_a_beginning(path):
     path.touch()
-    Judgements(path, "1f").keep([], 0.5, 1.0, 0.0)
-    assert Judgements(path, "1f").find([]) == (0.5, 1.0, 0.0)
+    SearchLog(path, "1f").add([], 0.5, 1.0, 0.0)
+    assert SearchLog(path, "1f").find([]) == (0.5, 1.0, 0.0)
 
 
 def test_what_cannot_be_written_is_said(tmp_path):
     with pytest.raises(FileNotFoundError):
-        Judgements(tmp_path / "nowhere" / "judged.jsonl", "1f").keep(["a"], 0.5, 1.0, 0.0)
+        SearchLog(tmp_path / "nowhere" / "judged.jsonl", "1f").add(["a"], 0.5, 1.0, 0.0)
     with pytest.raises(IsADirectoryError):
-        Judgements(tmp_path, "1f")
+        SearchLog(tmp_path, "1f")

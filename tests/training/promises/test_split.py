@@ -1,4 +1,4 @@
-"""Streams to learn from and streams for the test: nothing on both sides, and enough of both."""
+"""Streams to train on and streams for the test: nothing on both sides, and enough of both."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from streamfs import StreamSet
 from streamfs.errors import DataError
 from streamfs.training.promises import Promise
-from streamfs.training.promises.split import Division
+from streamfs.training.promises.split import TrainTestSplit
 
 
 def some_streams(labels):
@@ -27,45 +27,47 @@ class TestOf:
     @given(st.integers(30, 60), st.integers(2, 3), st.integers(0, 2**32 - 1))
     def test_each_stream_is_on_one_side_and_two_fifths_are_for_the_test(self, n, n_classes, seed):
         labels = np.array([f"class {i % n_classes}" for i in range(n)])
-        division = Division.of(some_streams(labels), None, seed)
-        learning, testing = numbers(division.learning), numbers(division.testing)
+        parts = TrainTestSplit.of(some_streams(labels), None, seed)
+        learning, testing = numbers(parts.train), numbers(parts.test)
         assert sorted([*learning, *testing]) == list(range(n))
         assert 0.4 * n <= len(testing) <= 0.4 * n + 2
-        for part in division[:2]:
+        for part in parts[:2]:
             assert part.labels.tolist() == labels[numbers(part)].tolist()
             assert part.names == tuple(f"s{i}" for i in numbers(part))
-        assert division.groups is None
+        assert parts.groups is None
 
     @given(st.integers(10, 25), st.integers(1, 5), st.integers(0, 2**32 - 1), st.booleans())
     def test_no_group_is_on_both_sides(self, n_groups, size, seed, is_named):
         sites = np.arange(n_groups * size * 2) % n_groups
         sites = np.array([f"room {site}" for site in sites], dtype=object) if is_named else sites
         labels = np.repeat(["a", "b"], n_groups * size)
-        division = Division.of(some_streams(labels), sites, seed)
-        learning, testing = numbers(division.learning), numbers(division.testing)
+        parts = TrainTestSplit.of(some_streams(labels), sites, seed)
+        learning, testing = numbers(parts.train), numbers(parts.test)
         assert sorted([*learning, *testing]) == list(range(len(sites)))
         assert not set(sites[learning]) & set(sites[testing])
-        assert division.groups.tolist() == sites[learning].tolist()
+        assert parts.groups.tolist() == sites[learning].tolist()
 
     def test_a_seed_gives_the_same_parts_and_another_others(self):
         streams = some_streams(["a", "b"] * 20)
-        first, again, other = (numbers(Division.of(streams, None, seed).testing) for seed in (1, 1, 2))
+        first, again, other = (numbers(TrainTestSplit.of(streams, None, seed).test) for seed in (1, 1, 2))
         assert_array_equal(first, again)
         assert first.tolist() != other.tolist()
 
     def test_what_streams_have_in_common_may_be_a_list_of_names(self):
         labels = ["a", "b"] * 12
         names = [f"room {i // 2}" for i in range(24)]
-        assert set(Division.of(some_streams(labels), names, 0).groups) <= set(names)
+        assert set(TrainTestSplit.of(some_streams(labels), names, 0).groups) <= set(names)
 
     def test_what_streams_have_in_common_may_be_names_and_numbers(self):
         sites = np.array([i // 2 if i < 12 else f"room {i // 2}" for i in range(24)], dtype=object)
-        assert set(Division.of(some_streams(["a", "b"] * 12), sites, 0).groups) <= {str(site) for site in sites}
+        assert set(TrainTestSplit.of(some_streams(["a", "b"] * 12), sites, 0).groups) <= {
+            str(site) for site in sites
+        }
 
     @pytest.mark.parametrize("shape", [(19,), (21,), (20, 1), ()])
     def test_there_must_be_one_group_a_stream(self, shape):
         with pytest.raises(DataError, match=r"groups have shape \(.*\), expected \(20,\), one a stream"):
-            Division.of(some_streams(["a", "b"] * 10), np.zeros(shape), 0)
+            TrainTestSplit.of(some_streams(["a", "b"] * 10), np.zeros(shape), 0)
 
     @pytest.mark.parametrize("unknown", [None, float("nan")])
     @pytest.mark.parametrize("known", [3.0, "room 3"])
@@ -73,7 +75,7 @@ class TestOf:
         sites = np.array([known] * 20, dtype=object)
         sites[7] = unknown
         with pytest.raises(DataError, match=f"the group of stream s7 is {unknown}, expected a name or a number"):
-            Division.of(some_streams(["a", "b"] * 10), sites, 0)
+            TrainTestSplit.of(some_streams(["a", "b"] * 10), sites, 0)
 
     @pytest.mark.parametrize(
         ("n", "sites", "message"),
@@ -85,24 +87,24 @@ class TestOf:
     )
     def test_few_streams_or_groups_are_refused(self, n, sites, message):
         with pytest.raises(DataError, match=message):
-            Division.of(some_streams((["a", "b"] * n)[:n]), sites, 0)
+            TrainTestSplit.of(some_streams((["a", "b"] * n)[:n]), sites, 0)
 
     def test_classes_of_a_few_streams_each_are_refused(self):
         with pytest.raises(DataError, match="the largest class, 'b', has 9 streams, expected at least 10 to make"):
-            Division.of(some_streams([*"aaaaaaaabbbbbbbbbccccc"]), None, 0)
+            TrainTestSplit.of(some_streams([*"aaaaaaaabbbbbbbbbccccc"]), None, 0)
 
     def test_a_class_of_one_stream_or_group_is_refused(self):
         with pytest.raises(DataError, match="class 'rare' has 1 sample only, expected at least 2"):
-            Division.of(some_streams(["a"] * 20 + ["rare"]), None, 0)
+            TrainTestSplit.of(some_streams(["a"] * 20 + ["rare"]), None, 0)
         with pytest.raises(DataError, match="class 'rare' has 1 group only, expected at least 2"):
-            Division.of(some_streams(["a"] * 20 + ["rare"] * 4), [*range(21), 20, 20, 20], 0)
+            TrainTestSplit.of(some_streams(["a"] * 20 + ["rare"] * 4), [*range(21), 20, 20, 20], 0)
 
     def test_of_a_class_that_is_left_once_to_learn_from_it_is_said_how_many_there_are(self):
-        what = "^of 3 streams of class 'rare' 1 is left to learn from, expected at least 2, since 2 of 5 parts are"
+        what = "^of 3 streams of class 'rare' 1 is left to train on, expected at least 2, since 2 of 5 parts are"
         with pytest.raises(DataError, match=f"{what} for the test: record more streams of it$"):
-            Division.of(some_streams([*"ab"] * 20 + ["rare"] * 3), None, 0)
+            TrainTestSplit.of(some_streams([*"ab"] * 20 + ["rare"] * 3), None, 0)
         assert (
-            Division.of(some_streams([*"ab"] * 20 + ["rare"] * 4), None, 0).learning.labels == "rare"
+            TrainTestSplit.of(some_streams([*"ab"] * 20 + ["rare"] * 4), None, 0).train.labels == "rare"
         ).sum() == 2
 
     def test_a_class_that_could_not_be_learnt_is_refused(self):
@@ -112,37 +114,35 @@ class TestOf:
         streams, refusals = some_streams(labels), []
         for seed in range(30):
             try:
-                assert Division.of(streams, sites, seed).learning.classes == streams.classes
+                assert TrainTestSplit.of(streams, sites, seed).train.classes == streams.classes
             except DataError as error:
                 refusals.append(str(error))
         assert 0 < len(refusals) < 30
-        wanted = (
-            "to learn from, expected at least 2, since 2 of 5 parts are for the test: record more groups of it"
-        )
+        wanted = "to train on, expected at least 2, since 2 of 5 parts are for the test: record more groups of it"
         assert set(refusals) == {f"of 2 groups of class 'rare' {left} is left {wanted}" for left in ("none", 1)}
 
 
 class TestRequireEnough:
     @given(st.integers(20, 200), st.sampled_from([Promise(0.9), Promise(0.6, 0.95), Promise(0.5, 0.5, 0.2)]))
     def test_too_few_cannot_pass_and_so_many_more_can(self, n, promise):
-        division = Division.of(some_streams((["a", "b"] * n)[:n]), None, 0)
-        if len(division.testing) >= promise.fewest_streams:
-            division.require_enough(promise)
+        parts = TrainTestSplit.of(some_streams((["a", "b"] * n)[:n]), None, 0)
+        if len(parts.test) >= promise.fewest_streams:
+            parts.require_enough(promise)
             return
         with pytest.raises(DataError, match="fewer cannot pass it even if all their labels are right") as refused:
-            division.require_enough(promise)
+            parts.require_enough(promise)
         more = int(str(refused.value).split()[-2])
-        Division.of(some_streams((["a", "b"] * (n + more))[: n + more]), None, 0).require_enough(promise)
+        TrainTestSplit.of(some_streams((["a", "b"] * (n + more))[: n + more]), None, 0).require_enough(promise)
 
     def test_it_says_what_there_is_and_what_is_needed(self):
-        division = Division.of(some_streams(["a", "b"] * 10), None, 0)
+        parts = TrainTestSplit.of(some_streams(["a", "b"] * 10), None, 0)
         with pytest.raises(
             DataError, match=r"^of 20 streams 8 are left for the test, expected at least 29: .* record 53 more$"
         ):
-            division.require_enough(Promise(0.9))
+            parts.require_enough(Promise(0.9))
 
     def test_where_groups_leave_less_than_two_fifths_for_the_test_more_are_needed(self):
         streams = some_streams(["a", "b"] * 30)
-        parts = Division(streams.take(np.arange(45)), streams.take(np.arange(45, 60)), np.arange(45) // 5)
+        parts = TrainTestSplit(streams.take(np.arange(45)), streams.take(np.arange(45, 60)), np.arange(45) // 5)
         with pytest.raises(DataError, match=r"^of 60 streams 15 are left .* at least 29: .* record 56 more$"):
             parts.require_enough(Promise(0.9))

@@ -19,12 +19,14 @@ from streamfs.costs.spending import MessageSpending
 from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.training.learners import forest_learner, tree_learner
-from streamfs.training.promises import Promise, cheapest
+from streamfs.training.promises import Promise, subset_scorer
 from streamfs.training.promises.channel_groups import FEW
-from streamfs.training.promises.cheapest import DOUBT, EVEN, LIKELY, PATIENCE, POSSIBLE, Cheapest, Judged, judge
 from streamfs.training.promises.curve import Curve
 from streamfs.training.promises.held_out import HeldOut
-from streamfs.training.promises.search_log import Judgements
+from streamfs.training.promises.search_log import SearchLog
+from streamfs.training.promises.subset_score import DOUBT, EVEN, LIKELY, POSSIBLE, SubsetScore, evaluate_subset
+from streamfs.training.promises.subset_scorer import SubsetScorer
+from streamfs.training.promises.subset_search import PATIENCE, SubsetSearch
 
 N = 200
 PROMISE = Promise(0.9, 0.9)
@@ -60,6 +62,11 @@ class MadeUp:
         return curve(1.0, right=N // 2 + len(chosen)) if math.isinf(cost) else curve(cost)
 
 
+def searching(*scored, **options):
+    """A search of what a scorer has of these."""
+    return SubsetSearch(SubsetScorer(*scored, **options))
+
+
 def each(features):
     """Each feature on its own."""
     return [(feature,) for feature in features]
@@ -92,7 +99,7 @@ class TestJudge:
             costs.append(point.cost if complete else point.cost / point.completeness)
             behind = promise.accuracy - point.accuracy
             short.append(behind if complete is None else max(behind, complete - point.completeness))
-        judged = judge(found, promise, n, (1, 2))
+        judged = evaluate_subset(found, promise, n, (1, 2))
         assert judged.subset == (1, 2)
         assert_allclose(judged.chance, max(chances), rtol=1e-12)
         assert_allclose(judged.shortfall, max(0.0, min(short)), rtol=1e-12)
@@ -106,25 +113,29 @@ class TestJudge:
             two = Curve(np.array([0.9, 0.8]), *counts, np.array([5.0, 3.0]) * N, np.ones(2), N)
             chances = Promise(0.9).chances(*two.doubted(DOUBT), N)
             assert chances[0] >= LIKELY
-            assert judge(two, Promise(0.9), N).cost == (
+            assert evaluate_subset(two, Promise(0.9), N).cost == (
                 3.0 if chances[1] >= EVEN * max(chances) else 5.0 * N / (N - 1)
             )
 
     def test_what_labels_nothing_is_the_worst(self):
-        empty = judge(curve(1.0).thinned(0), PROMISE, N)
+        empty = evaluate_subset(curve(1.0).thinned(0), PROMISE, N)
         assert (empty.chance, empty.cost, empty.shortfall) == (0.0, math.inf, 1.0)
-        assert empty.score <= judge(curve(1.0, right=0), PROMISE, N).score
+        assert empty.score <= evaluate_subset(curve(1.0, right=0), PROMISE, N).score
 
     def test_the_cheaper_is_better_and_any_likely_one_better_than_none(self):
         scores = [
-            judge(curve(cost, right), PROMISE, N).score for cost, right in ((9, 100), (9, 150), (9, N), (1, N))
+            evaluate_subset(curve(cost, right), PROMISE, N).score
+            for cost, right in ((9, 100), (9, 150), (9, N), (1, N))
         ]
         assert scores == sorted(set(scores))
-        assert judge(curve(1e50), PROMISE, N).score > judge(curve(0.0, right=179), PROMISE, N).score
+        assert (
+            evaluate_subset(curve(1e50), PROMISE, N).score
+            > evaluate_subset(curve(0.0, right=179), PROMISE, N).score
+        )
 
     def test_where_none_is_likely_half_the_chance_is_taken_for_a_quarter_of_the_cost(self):
         def score(chance, cost):
-            return Judged((1,), chance, cost, 0.0).score
+            return SubsetScore((1,), chance, cost, 0.0).score
 
         possible = [score(0.4, 8.0), score(0.8, 33.0), score(0.8, 32.0), score(0.4, 7.9), score(LIKELY, 1e9)]
         assert possible[0] == pytest.approx(possible[2])
@@ -133,71 +144,71 @@ class TestJudge:
 
     def test_where_none_is_possible_the_nearer_is_better_whatever_it_costs(self):
         chances = np.linspace(0.0, POSSIBLE, 9)
-        scores = [Judged((1,), chance, 10.0**i, 0.1).score for i, chance in enumerate(chances)]
+        scores = [SubsetScore((1,), chance, 10.0**i, 0.1).score for i, chance in enumerate(chances)]
         assert scores == sorted(set(scores))
-        assert Judged((1,), 0.0, 1.0, 0.2).score < scores[0]
+        assert SubsetScore((1,), 0.0, 1.0, 0.2).score < scores[0]
 
 
 class TestExhaust:
     @given(st.integers(1, 4), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.5, 0.95]))
     def test_finds_the_cheapest_of_all_the_smallest_the_first(self, n_features, seed, share):
         made_up = by_table(n_features, seed, share)
-        search = Cheapest(made_up, PROMISE, N)
+        search = searching(made_up, PROMISE, N)
         found = search.exhaust(each(range(n_features)))
         subset, cost = naive_promises.exhaust(n_features, made_up.cost)
-        assert len(search.judged) == 2**n_features - 1
+        assert len(search.scorer.scores) == 2**n_features - 1
         assert found.is_likely == math.isfinite(cost)
         if found.is_likely:
             assert found.cost == pytest.approx(cost)
             assert found.subset == subset
 
     def test_where_none_is_likely_it_finds_what_is_nearest_to_it(self):
-        found = Cheapest(MadeUp(3, lambda _: math.inf), PROMISE, N).exhaust(each(range(3)))
+        found = searching(MadeUp(3, lambda _: math.inf), PROMISE, N).exhaust(each(range(3)))
         assert found.subset == (0, 1, 2)
         assert not found.is_likely
 
     def test_more_than_a_thousand_subsets_are_too_many(self):
         with pytest.raises(ValueError, match=f"there are 11 features to exhaust, expected at most {FEW}"):
-            Cheapest(MadeUp(11, needs()), PROMISE, N).exhaust(each(range(11)))
+            searching(MadeUp(11, needs()), PROMISE, N).exhaust(each(range(11)))
         with pytest.raises(ValueError, match=f"there are 11 features to exhaust, expected at most {FEW}"):
-            Cheapest(MadeUp(11, needs()), PROMISE, N).exhaust([tuple(range(11))])
+            searching(MadeUp(11, needs()), PROMISE, N).exhaust([tuple(range(11))])
 
 
 class TestSearch:
     @given(st.integers(1, 5), st.integers(0, 2**32 - 1))
     def test_returns_the_best_that_it_has_judged_and_judges_none_twice(self, n_features, seed):
         made_up = by_table(n_features, seed)
-        search = Cheapest(made_up, PROMISE, N)
+        search = searching(made_up, PROMISE, N)
         found = search.search(each(range(n_features)))
-        assert found.score == max(judged.score for judged in search.judged.values())
-        assert len(made_up.asked) == len(set(made_up.asked)) == len(search.judged)
-        exhausted = Cheapest(made_up, PROMISE, N).exhaust(each(range(n_features)))
+        assert found.score == max(judged.score for judged in search.scorer.scores.values())
+        assert len(made_up.asked) == len(set(made_up.asked)) == len(search.scorer.scores)
+        exhausted = searching(made_up, PROMISE, N).exhaust(each(range(n_features)))
         assert found.score <= exhausted.score
 
     @pytest.mark.parametrize("needed", [(0,), (3,), (1, 4), (0, 2, 3)])
     def test_finds_what_is_needed_and_no_more(self, needed):
-        found = Cheapest(MadeUp(6, needs(*needed)), PROMISE, N).search(each(range(6)))
+        found = searching(MadeUp(6, needs(*needed)), PROMISE, N).search(each(range(6)))
         assert found.subset == needed
 
     def test_steps_back_where_the_first_to_enter_was_a_detour(self):
         costs = {(0,): 5.0, (0, 1): 4.0, (0, 2): 4.5, (0, 1, 2): 3.0, (1, 2): 1.0}
-        found = Cheapest(MadeUp(3, lambda chosen: costs.get(chosen, 9.0)), PROMISE, N).search(each(range(3)))
+        found = searching(MadeUp(3, lambda chosen: costs.get(chosen, 9.0)), PROMISE, N).search(each(range(3)))
         assert found.subset == (1, 2)
 
     def test_ends_some_features_beyond_the_cheapest(self):
         made_up = MadeUp(12, needs(0))
-        Cheapest(made_up, PROMISE, N).search(each(range(12)))
+        searching(made_up, PROMISE, N).search(each(range(12)))
         assert max(len(asked) for asked in made_up.asked) == 1 + PATIENCE
 
     def test_what_goes_in_together_counts_once_in_how_far_it_goes_beyond(self):
         made_up = MadeUp(15, needs(0, 1, 2))
-        Cheapest(made_up, PROMISE, N).search([(0, 1, 2), *each(range(3, 15))])
+        searching(made_up, PROMISE, N).search([(0, 1, 2), *each(range(3, 15))])
         assert max(len(asked) for asked in made_up.asked) == 3 + PATIENCE
 
     def test_it_ends_as_far_beyond_a_cheapest_that_it_cannot_put_in(self):
         made_up = MadeUp(13, lambda chosen: 1.0 if chosen == (12,) else 9.0 + len(chosen))
-        search = Cheapest(made_up, PROMISE, N)
-        search.judge([12])
+        search = searching(made_up, PROMISE, N)
+        search.scorer.score([12])
         assert search.search(each(range(12))).subset == (12,)
         assert max(len(asked) for asked in made_up.asked) == 1 + PATIENCE
 
@@ -209,15 +220,15 @@ class TestSearch:
             return 7.0 if chosen == (0,) else 9.0
 
         made_up = MadeUp(n_features, cost)
-        assert Cheapest(made_up, PROMISE, N).search(each(range(n_features))).subset == found
+        assert searching(made_up, PROMISE, N).search(each(range(n_features))).subset == found
 
     def test_the_places_of_features_are_kept(self):
-        found = Cheapest(MadeUp(9, needs(4, 7)), PROMISE, N).search(each([8, 7, 4, 2]))
+        found = searching(MadeUp(9, needs(4, 7)), PROMISE, N).search(each([8, 7, 4, 2]))
         assert found.subset == (4, 7)
 
     def test_free_features_are_in_every_subset_but_not_named(self):
         made_up = MadeUp(4, lambda chosen: float(len(chosen)))
-        found = Cheapest(made_up, PROMISE, N, free=[0, 3]).search(each([1, 2]))
+        found = searching(made_up, PROMISE, N, free=[0, 3]).search(each([1, 2]))
         assert all(asked[:2] == (0, 3) for asked in made_up.asked)
         assert found.subset == (1,)
 
@@ -230,76 +241,76 @@ class TestSearch:
 
         alike = {0: (2, 3), 1: (4, 5), 2: (0, 3), 3: (0, 2), 4: (1, 5), 5: (1, 4)}
         variants = {(i,): each(others) for i, others in alike.items()}
-        search = Cheapest(MadeUp(6, cost), PROMISE, N)
+        search = searching(MadeUp(6, cost), PROMISE, N)
         assert search.search(each([0, 1])).subset == (0, 1)
         assert search.search(each([0, 1]), variants).subset == (2, 4)
-        assert all(len(set(subset)) == len(subset) for subset in search.judged)
+        assert all(len(set(subset)) == len(subset) for subset in search.scorer.scores)
 
     def test_features_that_go_in_together_come_out_and_are_exchanged_together(self):
         def cost(chosen):
             dear = 9.0 * bool({0, 1} & set(chosen)) + 2.0 * (4 in chosen) + 3.0 * bool({2, 3} & set(chosen))
             return dear if {0, 1} <= set(chosen) or {2, 3} <= set(chosen) else math.inf
 
-        search = Cheapest(MadeUp(5, cost), PROMISE, N)
+        search = searching(MadeUp(5, cost), PROMISE, N)
         found = search.search([(0, 1), (1, 4)], {(0, 1): [(2, 3)], (1, 4): []})
         assert found.subset == (2, 3)
-        assert set(search.judged) == {(0, 1), (1, 4), (0, 1, 4), (2, 3)}
+        assert set(search.scorer.scores) == {(0, 1), (1, 4), (0, 1, 4), (2, 3)}
 
     def test_a_subset_that_was_judged_before_may_be_the_cheapest(self):
-        search = Cheapest(MadeUp(6, needs(1)), PROMISE, N)
-        search.judge([1, 5])
+        search = searching(MadeUp(6, needs(1)), PROMISE, N)
+        search.scorer.score([1, 5])
         assert search.search([(1, 2, 3), (4,)], {(1,): []}).subset == (1,), "5, which is in no bundle, is dropped"
 
     def test_what_a_subset_that_was_judged_before_shares_with_a_bundle_is_exchanged_together(self):
-        search = Cheapest(MadeUp(6, needs(1)), PROMISE, N)
-        search.judge([1, 2])
+        search = searching(MadeUp(6, needs(1)), PROMISE, N)
+        search.scorer.score([1, 2])
         assert search.search([(1, 2, 3), (4,)], {(1, 2): [(0, 1)]}).subset == (0, 1)
-        assert (1,) not in search.judged
+        assert (1,) not in search.scorer.scores
 
     def test_what_one_search_has_put_in_together_the_next_exchanges_one_by_one(self):
         costs = {(1, 2): 5.0, (1, 3): 2.0}
-        search = Cheapest(MadeUp(4, lambda chosen: costs.get(chosen, math.inf)), PROMISE, N)
+        search = searching(MadeUp(4, lambda chosen: costs.get(chosen, math.inf)), PROMISE, N)
         assert search.search([(1, 2)]).subset == (1, 2)
         assert search.search(each([1, 2]), {(2,): each([3])}).subset == (1, 3)
 
     def test_progress_is_told_of_each_subset_once(self):
         told = []
-        search = Cheapest(MadeUp(3, needs()), PROMISE, N, progress=lambda *step: told.append(step[1]))
+        search = searching(MadeUp(3, needs()), PROMISE, N, progress=lambda *step: told.append(step[1]))
         search.search(each([1, 2]), {(1,): each([0, 2]), (2,): each([0, 1]), (0,): each([1, 2])})
-        assert told == list(range(1, len(search.judged) + 1))
+        assert told == list(range(1, len(search.scorer.scores) + 1))
 
     def test_progress_says_what_is_done(self):
         told = []
-        Cheapest(MadeUp(2, needs()), PROMISE, N, progress=lambda *step: told.append(step)).exhaust(each([0, 1]))
+        searching(MadeUp(2, needs()), PROMISE, N, progress=lambda *step: told.append(step)).exhaust(each([0, 1]))
         assert told == [("searching the cheapest features", n, 0) for n in (1, 2, 3)]
 
 
 class TestTime:
     def clock(self, monkeypatch, made_up, each=1.0):
         """Each subset takes so long."""
-        monkeypatch.setattr(cheapest.time, "monotonic", lambda: each * len(made_up.asked))
+        monkeypatch.setattr(subset_scorer.time, "monotonic", lambda: each * len(made_up.asked))
 
     def test_when_it_is_over_the_best_so_far_is_taken(self, monkeypatch):
         made_up = MadeUp(8, needs(1, 5))
         self.clock(monkeypatch, made_up)
-        search = Cheapest(made_up, PROMISE, N, seconds=9.5)
+        search = searching(made_up, PROMISE, N, seconds=9.5)
         found = search.search(each(range(8)))
         assert len(made_up.asked) == 10
-        assert found == search.best == max(search.judged.values(), key=lambda judged: judged.score)
+        assert found == search.scorer.best == max(search.scorer.scores.values(), key=lambda judged: judged.score)
         assert not found.is_likely
 
     def test_it_ends_exchanges_and_exhaustion_too(self, monkeypatch):
         made_up = MadeUp(6, needs())
         self.clock(monkeypatch, made_up)
-        search = Cheapest(made_up, PROMISE, N, seconds=4.5)
+        search = searching(made_up, PROMISE, N, seconds=4.5)
         search.exhaust(each(range(6)))
-        assert list(search.judged) == [(0,), (1,), (2,), (3,), (4,)]
+        assert list(search.scorer.scores) == [(0,), (1,), (2,), (3,), (4,)]
 
     def test_with_none_for_the_first_subset_there_is_no_best(self, monkeypatch):
         made_up = MadeUp(3, needs())
-        search = Cheapest(made_up, PROMISE, N, seconds=1.0)
-        monkeypatch.setattr(cheapest.time, "monotonic", lambda: math.inf)
-        with pytest.raises(TrainingError, match="no subset of features was judged: give the search more time"):
+        search = searching(made_up, PROMISE, N, seconds=1.0)
+        monkeypatch.setattr(subset_scorer.time, "monotonic", lambda: math.inf)
+        with pytest.raises(TrainingError, match="no subset of features was scored: give the search more time"):
             search.search(each(range(3)))
 
 
@@ -308,27 +319,27 @@ class TestGoingOn:
     def test_a_search_that_is_gone_on_with_goes_the_same_way(self, tmp_path_factory, n_features, seed, n_first):
         path = tmp_path_factory.mktemp("judged") / "judged.jsonl"
         made_up = by_table(n_features, seed)
-        whole = Cheapest(made_up, PROMISE, N)
+        whole = searching(made_up, PROMISE, N)
         found = whole.search(each(range(n_features)))
-        first = Cheapest(made_up, PROMISE, N, known=Judgements(path, "p"))
-        for subset in list(whole.judged)[:n_first]:
-            first.judge(subset)
+        first = searching(made_up, PROMISE, N, log=SearchLog(path, "p"))
+        for subset in list(whole.scorer.scores)[:n_first]:
+            first.scorer.score(subset)
         made_up.asked.clear()
-        again = Cheapest(made_up, PROMISE, N, known=Judgements(path, "p"))
+        again = searching(made_up, PROMISE, N, log=SearchLog(path, "p"))
         assert again.search(each(range(n_features))) == found
-        assert again.judged == whole.judged
-        assert list(again.judged) == list(whole.judged)
-        assert made_up.asked == list(whole.judged)[n_first:]
+        assert again.scorer.scores == whole.scorer.scores
+        assert list(again.scorer.scores) == list(whole.scorer.scores)
+        assert made_up.asked == list(whole.scorer.scores)[n_first:]
 
     def test_curves_serve_searches_for_other_promises(self):
         made_up, curves = MadeUp(3, needs(1)), {}
-        strict = Cheapest(made_up, Promise(0.95, 0.9), N, curves=curves)
+        strict = searching(made_up, Promise(0.95, 0.9), N, curves=curves)
         strict.exhaust(each(range(3)))
-        mild = Cheapest(made_up, Promise(0.3), N, curves=curves)
+        mild = searching(made_up, Promise(0.3), N, curves=curves)
         mild.exhaust(each(range(3)))
         assert len(made_up.asked) == len(curves) == 7
-        assert strict.best.subset == (1,)
-        assert mild.best.subset == (0,)
+        assert strict.scorer.best.subset == (1,)
+        assert mild.scorer.best.subset == (0,)
 
 
 # What judges them: streams that a classifier has not learnt from
@@ -379,7 +390,7 @@ class TestHeldOut:
     def test_records_are_the_ticks_at_which_a_stream_may_be_decided(self):
         held_out = HeldOut(TABLE, SPENDING, forest_learner(2, 6, 0), 6, seed=4)
         trajectories, truth, _ = held_out._follow((0, 1))
-        confidence, is_right, weights = held_out.records([0, 1])
+        confidence, is_right, weights = held_out.curve_and_records([0, 1])[1]
         expected = []
         for i in range(60):
             said, best = trajectories.confidence[i], trajectories.best[i]

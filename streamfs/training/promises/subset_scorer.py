@@ -1,0 +1,105 @@
+"""Score subsets of features once each, within a time limit, with a log."""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import inf
+
+from streamfs.base.progress import Progress, quiet
+from streamfs.errors import TrainingError
+from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.held_out import HeldOut
+from streamfs.training.promises.promise import Promise
+from streamfs.training.promises.search_log import SearchLog
+from streamfs.training.promises.subset_score import Subset, SubsetScore, evaluate_subset
+
+SEARCHING = "searching the cheapest features"
+"""The step of which progress is reported; its total is unknown until the end."""
+
+
+class OutOfTimeError(Exception):
+    """The time for a search is over."""
+
+
+@dataclass(eq=False)
+class SubsetScorer:
+    """Scores of subsets for one promise.
+
+    Parameters
+    ----------
+    held_out : HeldOut
+        Gives the curves of subsets.
+    promise : Promise
+        To be kept.
+    n_test : int
+        Streams of the test.
+    free : sequence of int
+        Features that cost nothing, such as the tick: they are in every subset.
+    seconds : float, optional
+        Time after which no other subset is scored.
+    progress : callable
+        Called with the number of subsets scored.
+    log : SearchLog, optional
+        Scores of an earlier search, added to.
+    curves : dict from tuple of int to Curve
+        Curves of subsets, added to: searches for several promises may share them.
+
+    Attributes
+    ----------
+    scores : dict from tuple of int to SubsetScore
+        Of all subsets so far.
+    """
+
+    held_out: HeldOut
+    promise: Promise
+    n_test: int
+    free: Sequence[int] = ()
+    seconds: float | None = None
+    progress: Progress = quiet
+    log: SearchLog | None = None
+    curves: dict[Subset, Curve] = field(default_factory=dict)
+    scores: dict[Subset, SubsetScore] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._until = inf if self.seconds is None else time.monotonic() + self.seconds
+
+    def score(self, subset: Iterable[int]) -> SubsetScore:
+        """Score a subset, once.
+
+        Raises
+        ------
+        OutOfTimeError
+            If it has no score yet and the time is over.
+        """
+        key = tuple(sorted(subset))
+        if key not in self.scores:
+            if time.monotonic() > self._until:
+                raise OutOfTimeError
+            self.scores[key] = self._score(key)
+            self.progress(SEARCHING, len(self.scores), 0)
+        return self.scores[key]
+
+    def _score(self, key: Subset) -> SubsetScore:
+        names = [self.held_out.table.features[feature].name for feature in key]
+        logged = None if self.log is None else self.log.find(names)
+        if logged is not None:
+            return SubsetScore(key, *logged)
+        if key not in self.curves:
+            self.curves[key] = self.held_out.curve([*self.free, *key]).thinned()
+        found = evaluate_subset(self.curves[key], self.promise, self.n_test, key)
+        if self.log is not None:
+            self.log.add(names, found.chance, found.cost, found.shortfall)
+        return found
+
+    @property
+    def best(self) -> SubsetScore:
+        """The best so far; of equally good ones the smallest, then the first.
+
+        Raises
+        ------
+        TrainingError
+            If no subset has a score.
+        """
+        if not self.scores:
+            raise TrainingError("no subset of features was scored: give the search more time")
+        return min(self.scores.values(), key=lambda found: (-found.score, len(found.subset), found.subset))

@@ -1,0 +1,125 @@
+"""Search the cheapest subset of features with which a promise can be kept."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import combinations, cycle
+
+from streamfs.selection.search import Scores, SequentialSearch
+from streamfs.training.promises.channel_groups import FEW, ChannelGroup, ChannelGroups
+from streamfs.training.promises.subset_score import Subset, SubsetScore
+from streamfs.training.promises.subset_scorer import OutOfTimeError, SubsetScorer
+
+PATIENCE = 3
+"""Groups that a search adds beyond the cheapest subset before it ends."""
+
+
+class SubsetSearch:
+    """A search that may be stopped at any time and continued.
+
+    Parameters
+    ----------
+    scorer : SubsetScorer
+        Scores the subsets, until its time is over.
+    """
+
+    def __init__(self, scorer: SubsetScorer) -> None:
+        self.scorer = scorer
+        self._made_of: dict[Subset, tuple[ChannelGroup, ...]] = {}
+
+    def exhaust(self, groups: Sequence[ChannelGroup]) -> SubsetScore:
+        """Score all subsets.
+
+        Raises
+        ------
+        ValueError
+            If there are more than `FEW` features.
+        """
+        n_features = len({feature for group in groups for feature in group})
+        if n_features > FEW:
+            raise ValueError(f"there are {n_features} features to exhaust, expected at most {FEW}")
+        subsets = (subset for size in range(1, len(groups) + 1) for subset in combinations(groups, size))
+        return self._score_all(map(self._score_together, subsets))
+
+    def search(
+        self, groups: Sequence[ChannelGroup], variants: Mapping[ChannelGroup, Sequence[ChannelGroup]] | None = None
+    ) -> SubsetScore:
+        """Search by floating selection; then exchange groups for variants, or drop them, while that is cheaper.
+
+        Parameters
+        ----------
+        groups : sequence of tuple of int
+            Features that are added together.
+        variants : mapping of tuple of int to sequence of tuple of int, optional
+            Groups that may replace a group: the same features over cheaper channels.
+
+        References
+        ----------
+        P. Pudil, J. Novovicova and J. Kittler, Floating search methods in feature selection, Pattern Recognition
+        Letters 15, 1994.
+        """
+        self._made_of.clear()
+        found = self._score_all(self._float(groups))
+        while variants:
+            exchanges = self._exchanges(self._parts(found.subset, groups), variants)
+            before, found = found, self._score_all(map(self._score_together, exchanges))
+            if found is before:
+                break
+        return found
+
+    def _score_together(self, groups: Sequence[ChannelGroup]) -> SubsetScore:
+        """Score groups together, and remember the groups of the subset."""
+        subset = tuple(sorted({feature for group in groups for feature in group}))
+        self._made_of.setdefault(subset, tuple(groups))
+        return self.scorer.score(subset)
+
+    def _parts(self, subset: Subset, groups: Sequence[ChannelGroup]) -> tuple[ChannelGroup, ...]:
+        """Return the groups of a subset; if unknown, what it shares with each group, then single features."""
+        if subset in self._made_of:
+            return self._made_of[subset]
+        parts, left = [], list(subset)
+        for group in (*groups, *((feature,) for feature in subset)):
+            parts.append(tuple(feature for feature in left if feature in group))
+            left = [feature for feature in left if feature not in group]
+        return tuple(part for part in parts if part)
+
+    def _score_all(self, steps: Iterable[object]) -> SubsetScore:
+        """Take steps until the time is over; return the best subset."""
+        with suppress(OutOfTimeError):
+            for _ in steps:
+                pass
+        return self.scorer.best
+
+    def _float(self, groups: Sequence[ChannelGroup]) -> Iterator[None]:
+        """Search forward, until `PATIENCE` more groups were not cheaper; if they are few, backward from all, too.
+
+        A group that is added first, as it does well alone, may be dear besides others that only do well together.
+        """
+        scores = Scores(lambda places: self._score_together([groups[i] for i in places]).score, len(groups))
+        for step in SequentialSearch(floating=True, size=len(groups)).steps(scores):
+            yield
+            if len(step.subset) >= len(self._parts(self.scorer.best.subset, groups)) + PATIENCE:
+                break
+        if len(groups) <= FEW:
+            for _ in SequentialSearch("backward", floating=True, size=1).steps(scores):
+                yield
+
+    def _exchanges(
+        self, groups: Sequence[ChannelGroup], variants: Mapping[ChannelGroup, Sequence[ChannelGroup]]
+    ) -> Iterator[Sequence[ChannelGroup]]:
+        for place, group in enumerate(groups):
+            before, after = groups[:place], groups[place + 1 :]
+            if before or after:
+                yield (*before, *after)
+            for other in variants.get(group, ()):
+                if other not in groups:
+                    yield (*before, other, *after)
+
+
+def search_in_turns(search: SubsetSearch, ways: Sequence[ChannelGroups]) -> None:
+    """Search one way of grouping after the other, until none finds anything cheaper."""
+    found, n_settled = None, 0
+    for way in cycle(ways):
+        before, found = found, search.search(way.proposed, way.variants)
+        n_settled = n_settled + 1 if found is before else 1
+        if n_settled == len(ways):
+            return
