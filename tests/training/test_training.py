@@ -260,7 +260,7 @@ def test_streams_that_do_not_fit_a_model_are_named(procedure, streams):
         evaluate(procedure, StreamSet(streams.values, streams.labels, streams.columns, 2.0))
     with pytest.raises(DataError, match="label 'odd'"):
         evaluate(procedure, StreamSet(streams.values, ["odd"] * len(streams), streams.columns))
-    with pytest.raises(DataError, match="is not there"):
+    with pytest.raises(DataError, match="is not in the streams"):
         evaluate(procedure, StreamSet(streams.values[:, :, :1], streams.labels, ["other"]))
 
 
