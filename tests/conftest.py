@@ -16,6 +16,9 @@ from hypothesis import settings
 os.environ.setdefault("MPLBACKEND", "Agg")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it is ignored, by children too
 
+collect_ignore = ["house/mutants.py"]
+"""A command that needs cosmic-ray, which `make mutants` installs."""
+
 settings.register_profile("default", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=10)
 settings.register_profile("ci", deadline=None, derandomize=True)
