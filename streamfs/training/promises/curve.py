@@ -1,4 +1,4 @@
-"""What confidence thresholds come to on some streams, all of them at once."""
+"""Results of all confidence thresholds on some streams at once."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -11,7 +11,7 @@ from streamfs.evaluation.trajectories import Trajectories, is_record
 
 
 class Point(NamedTuple):
-    """What one threshold comes to.
+    """Results of one threshold.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """What becomes of some streams at each confidence threshold that makes a difference, the strictest first.
+    """Results on some streams of each confidence threshold that makes a difference, the strictest first.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Curve:
         return self.n_right / self.n_labelled
 
     def doubted(self, errors: float) -> tuple[Array, Array]:
-        """Completeness and accuracy, if they are less than they seem by so many standard errors."""
+        """Return completeness and accuracy reduced by a number of standard errors."""
         shares = ((self.completeness, np.full(len(self), self.n_streams)), (self.accuracy, self.n_labelled))
         completeness, accuracy = (
             np.maximum(share - errors * np.sqrt((share * (1.0 - share) + 1.0 / n) / n), 0.0) for share, n in shares
@@ -121,7 +121,7 @@ class Curve:
         return completeness, accuracy
 
     def point(self, index: int) -> Point:
-        """What one of the thresholds comes to."""
+        """Return the results of one of the thresholds."""
         return Point(
             float(self.thresholds[index]),
             float(self.completeness[index]),
@@ -131,7 +131,7 @@ class Curve:
         )
 
     def at_threshold(self, threshold: float) -> Point:
-        """What any threshold comes to at which some stream is labelled.
+        """Return the results of any threshold at which some stream is labelled.
 
         Raises
         ------
@@ -144,13 +144,13 @@ class Curve:
         return self.point(index)._replace(threshold=threshold)
 
     def at(self, thresholds: Array) -> tuple[Integers, Integers]:
-        """Labelled and rightly labelled streams at any thresholds."""
+        """Return labelled and rightly labelled streams at any thresholds."""
         place = np.searchsorted(-self.thresholds, -np.asarray(thresholds), side="right")
         labelled, right = (np.append(0, counts)[place] for counts in (self.n_labelled, self.n_right))
         return labelled, right
 
     def thinned(self, most: int = 1000) -> "Curve":
-        """Some of the thresholds, spread evenly."""
+        """Return at most `most` of the thresholds, evenly spread."""
         kept = np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(int))
         return Curve(
             self.thresholds[kept],
@@ -162,10 +162,10 @@ class Curve:
         )
 
     def points(self) -> list[Point]:
-        """What each threshold comes to."""
+        """Return the results of each threshold."""
         return [self.point(index) for index in range(len(self))]
 
 
 def _at(values: Array, ticks: Integers) -> Array:
-    """The value of each stream at its own tick."""
+    """Return the value of each stream at its own tick."""
     return np.asarray(values[np.arange(len(ticks)), ticks]) if values.shape[1] else np.zeros(len(ticks))

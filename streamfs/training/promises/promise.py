@@ -1,4 +1,4 @@
-"""What a procedure shall keep, and the tests by which streams show that it does."""
+"""A promise, and the tests by which streams show that it is kept."""
 
 from dataclasses import dataclass
 from math import ceil, log
@@ -11,19 +11,19 @@ from scipy.special import bdtr, bdtrik
 from feature_extractors.base import Array
 
 ACCURACY_PART = 0.8
-"""Part of the risk that the accuracy may take where completeness is promised, too: it decides the cost."""
+"""Share of the risk for the accuracy if completeness is promised, too: accuracy decides the cost."""
 
 
 @dataclass(frozen=True)
 class Promise:
-    """Which share of the labels shall be right, which share of the streams shall get one, and at what risk.
+    """The shares of right labels and of labelled streams that are promised, and at what risk.
 
     Parameters
     ----------
     accuracy : float
         Share of the labelled streams whose label is right, at least.
     completeness : float, optional
-        Share of the streams that get a label, at least; by default nothing is promised of it.
+        Share of the streams that get a label, at least; by default it is not promised.
     risk : float
         Probability, over the draw of the streams for the test, that a procedure is certified that does not keep
         the promise.
@@ -33,7 +33,7 @@ class Promise:
     ValueError
         If one of them does not lie between 0 and 1.
     TypeError
-        If one is no number.
+        If one is not a number.
 
     Examples
     --------
@@ -61,12 +61,12 @@ class Promise:
 
     @property
     def accuracy_risk(self) -> float:
-        """The part of the risk that is that of the accuracy: all of it, where nothing else is promised."""
+        """The risk of the accuracy: all of it if nothing else is promised."""
         return self.risk * (1.0 if self.completeness is None else ACCURACY_PART)
 
     @property
     def completeness_risk(self) -> float:
-        """The part of the risk that is that of the completeness; 0 where nothing is promised of it."""
+        """The risk of the completeness; 0 if it is not promised."""
         return self.risk - self.accuracy_risk
 
     @property

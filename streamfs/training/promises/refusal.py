@@ -1,4 +1,4 @@
-"""What is said where a promise cannot be kept."""
+"""The refusal of a promise that cannot be kept."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ from streamfs.training.promises.curve import Curve, Point
 from streamfs.training.promises.promise import Promise
 
 PROBABLE = 0.8
-"""How probable it shall be that the test passes with so many more streams as are said to be needed."""
+"""Probability with which the test passes with the number of streams that are said to be needed."""
 
 MOST_STREAMS = 1_000_000
-"""Streams beyond which it is said that no number of them would do."""
+"""Number of streams above which no number is said to be enough."""
 
 
 class PromiseError(TrainingError):
-    """A promise that could not be certified; no procedure comes of it.
+    """A promise that could not be certified; there is no procedure.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class PromiseError(TrainingError):
 
 
 def refusal(curve: Curve, promise: Promise, n_streams: int) -> PromiseError:
-    """Say how near a frozen classifier has come to a promise.
+    """Say how close a fitted classifier is to a promise.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def refusal(curve: Curve, promise: Promise, n_streams: int) -> PromiseError:
     promise : Promise
         What was asked for.
     n_streams : int
-        Streams in all, those that were learnt from included.
+        Streams in all, the training streams included.
     """
     asked = f"accuracy {promise.accuracy:g}"
     if promise.completeness is not None:
@@ -81,7 +81,7 @@ def refusal(curve: Curve, promise: Promise, n_streams: int) -> PromiseError:
 
 
 def _streams_needed(promise: Promise, point: Point, n_streams: int) -> int | None:
-    """Streams of a test that passes probably, if the shares are those of a point; None where no number does."""
+    """Return how many streams a test of these shares needs to pass probably; None if no number does."""
     n = n_streams
     while n <= MOST_STREAMS:
         if promise.chances(point.completeness, point.accuracy, n) >= PROBABLE:
