@@ -53,7 +53,8 @@ class Engine:
     --------
     >>> import feature_extractors as fx
     >>> from streamfs import Costs, Procedure
-    >>>     >>> tree = Tree.from_json({
+    >>> from streamfs.classifiers.tree import Tree
+    >>> tree = Tree.from_json({
     ...     "feature": [0, -1, -1], "nominal": [False] * 3, "threshold": [0.5, 0.0, 0.0],
     ...     "first_child": [1, 0, 0], "n_children": [2, 0, 0], "code": [0.0] * 3, "share": [1.0, 0.5, 0.5],
     ...     "counts": [[20.0, 20.0], [12.0, 8.0], [0.0, 19.0]], "laplace": True,
