@@ -34,8 +34,8 @@ MANY = 16
 def layout_of(*layouts: object) -> tuple[str, type[np.int64]]:
     """Return a record field whose name changes with the layouts and sizes that kernels rely on.
 
-    numba caches compiled kernels and does not notice changes of constants from other files; stale kernels would
-    read and write beyond their arrays. But it recompiles for arguments of a new type.
+    numba recompiles for a new type, but does not notice changed constants of other files, and stale kernels would
+    read and write beyond their arrays.
     """
     return f"layout_{sha256(repr(layouts).encode()).hexdigest()[:12]}", np.int64
 
@@ -78,7 +78,7 @@ def call_loop(_context, address, task):
 
 @inlined
 def _run_every(table, inputs, params, state, rows, samples, seconds, start, n, stride, room, task, values, first):
-    """Run every step on n samples, `stride` apart; their values go to rows of `values`, `stride` apart too.
+    """Run every step on n samples; their values go to rows of `values`, both `stride` apart.
 
     A feature whose address is 0 has no compiled step, and keeps its last value. `room` and `task` are scratch.
     """

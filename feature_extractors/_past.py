@@ -17,10 +17,7 @@ def delay_size(lag: float) -> int:
 
 @kernel
 def delayed(state, at, x, lag):
-    """Add a value; return the one `lag` samples earlier, or NaN if there is none yet.
-
-    Until then, the first value stays at place `at` + `VALUES`.
-    """
+    """Add a value; return the one `lag` samples earlier, or NaN while the first stays at `at` + `VALUES`."""
     place = int(state[at + PLACE])
     slot = at + VALUES + place
     before = state[slot] if state[at + N] == lag else math.nan
@@ -32,11 +29,7 @@ def delayed(state, at, x, lag):
 
 @kernel
 def keep(state, at, x, window):
-    """Add a value to the newest `window` values; return their number.
-
-    They follow place `at` of the state, the oldest first, and take window + 1 floats. The work is ~window per
-    sample.
-    """
+    """Add a value to the newest `window`, oldest first from `at` on (window + 1 floats); return their number."""
     n = int(state[at])
     if n < window:
         n += 1

@@ -13,10 +13,7 @@ def state_size(window: float) -> int:
 
 @kernel
 def push(state, at, x, window):
-    """Add a value, replacing the oldest one if the window is full; return the number of values.
-
-    They start at place `at` + `SORTED` of the state. The work is ~window per sample.
-    """
+    """Add a value at `at` + `SORTED`, replacing the oldest one if the window is full; return their number."""
     n, place = int(state[at + N]), int(state[at + PLACE])
     first, turn = at + SORTED, at + SORTED + window + place
     k = 0

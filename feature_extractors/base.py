@@ -158,14 +158,7 @@ class Feature:
 
 
 def channels_of(features: Iterable[Feature]) -> tuple[str, ...]:
-    """Return the channels that features read, each once, in order of first occurrence.
-
-    Examples
-    --------
-    >>> import feature_extractors as fx
-    >>> channels_of([fx.get("mean(b)"), fx.get("correlation(a, b)"), fx.get("count()")])
-    ('b', 'a')
-    """
+    """Return the channels that features read, each once, in order of first occurrence."""
     features = tuple(features)
     for feature in features:
         if not isinstance(feature, Feature):

@@ -114,13 +114,7 @@ def get(name: str, kinds: Sequence[Kind] = KINDS) -> Feature:
 
 
 def canonical(channel: str) -> str:
-    """Return the canonical form of a channel, so that two spellings of it are paid for once.
-
-    Examples
-    --------
-    >>> canonical('"a"@delta:0.50'), canonical("a@every:1"), canonical("inlet north")
-    ('a@delta:0.5', 'a', '"inlet north"')
-    """
+    """Return the canonical form of a channel, so that two spellings of it are paid for once."""
     return channel_name(*split_channel(channel))
 
 

@@ -59,10 +59,9 @@ def check_name_round_trips(feature: Feature) -> None:
 
 
 def check_stream_equals_scan(feature: Feature, values: Array, seed: int = 0) -> None:
-    """Check that live samples give exactly the values of a scan.
+    """Check that samples of three interleaved streams, live or in random batches, give exactly a scan's values.
 
-    Samples of three interleaved streams arrive one at a time or in random batches; the state is copied between
-    batches, as by a snapshot.
+    The state is copied between batches, as by a snapshot.
     """
     rng = np.random.default_rng(seed)
     streams = np.stack([values, values[::-1], rng.permutation(values)])
@@ -213,13 +212,7 @@ ALL_CHECKS: tuple[Check, ...] = (
 
 
 def columns_of(feature: Feature) -> tuple[str, ...]:
-    """Return the columns of a feature's signals: those that it reads, each once.
-
-    Examples
-    --------
-    >>> columns_of(get("correlation(b, b)"))
-    ('b',)
-    """
+    """Return the columns of a feature's signals: those that it reads, each once."""
     return tuple(dict.fromkeys(feature.columns))
 
 

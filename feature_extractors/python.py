@@ -104,8 +104,7 @@ def python_feature(
 def call(feature: Feature, state: Array, inputs: Array, t: float) -> float:
     """Update the state of a Python feature by one sample of finite inputs at time t, and return the value.
 
-    The state, of shape (state_size,), is a count of samples and a ring of samples, each a time and its values. A
-    function that fails raises a ValueError.
+    The state, (state_size,), is a count of samples and a ring of samples, each a time and its values.
     """
     window = int(feature.params["window"])
     ring = state[1:].reshape(window, 1 + len(inputs))

@@ -154,18 +154,12 @@ class Policy:
 
 
 def split_channel(channel: str) -> tuple[str, Policy]:
-    """Split a channel's text into its column and its report policy.
-
-    A column that contains ``@`` is in double quotes, with double quotes in it doubled.
+    """Split a channel's text into column and report policy; a column that contains ``@`` is in double quotes.
 
     Examples
     --------
-    >>> split_channel("a.temperature@delta:0.5")
-    ('a.temperature', Policy(kind='delta', value=0.5))
-    >>> split_channel("humidity")
-    ('humidity', Policy(kind='every', value=1.0))
-    >>> split_channel('"inlet @ north"@every:5')
-    ('inlet @ north', Policy(kind='every', value=5.0))
+    >>> split_channel('"inlet @ north"@every:5'), split_channel("humidity")[1]
+    (('inlet @ north', Policy(kind='every', value=5.0)), Policy(kind='every', value=1.0))
     """
     quoted, quote, rest = channel[1:].rpartition('"')
     if channel.startswith('"') and quote and rest[:1] in ("", "@"):
@@ -178,15 +172,7 @@ def split_channel(channel: str) -> tuple[str, Policy]:
 
 
 def channel_name(column: str, policy: Policy | None = None) -> str:
-    """Return the text of a channel, which `split_channel` reads; the policy is by default every tick.
-
-    A column that contains any of ``(),;@"`` or white space is quoted.
-
-    Examples
-    --------
-    >>> channel_name("a.light", Policy("flag", 300.0)), channel_name("inlet @ north")
-    ('a.light@flag:300', '"inlet @ north"')
-    """
+    """Return the text of a channel, by default every tick; a column with ``(),;@"`` or white space is quoted."""
     if any(character in '(),;@"' or character.isspace() for character in column):
         column = '"' + column.replace('"', '""') + '"'
     name = policy.name if policy is not None else ""

@@ -21,11 +21,9 @@ _NOT_RETAINED = 2  # MQTT 5, 3.8.3.1: do not send retained messages at the time 
 class Connection:
     """A client that subscribes to one topic filter and counts acknowledgements of publications.
 
-    Entering its context connects, subscribes and waits for retained messages; leaving it without an error waits
-    until all publications are acknowledged. Either raises a TransportError if the broker cannot be reached,
-    refuses or does not answer. `receive` is called with (topic, payload) on the network's thread. The subscription
-    has quality of service 0: with a higher one, the broker would delay retained messages until earlier ones are
-    acknowledged.
+    Entering its context waits for retained messages; leaving it without an error waits until all publications are
+    acknowledged. `receive` is called with (topic, payload) on the network's thread. The subscription has quality
+    of service 0: with a higher one, the broker would delay retained messages until earlier ones are acknowledged.
     """
 
     def __init__(

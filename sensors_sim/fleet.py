@@ -32,48 +32,11 @@ class Fleet:
     from 0. A control message on ``{prefix}/control/{node}`` sets a node's channels: ``{"channels":
     ["light@flag:300"]}``, with an empty list for silence. With ``"stop_after": seconds``, the node stops after
     this event time unless it receives another message. A lost message uses energy and a sequence number, but is
-    not published.
+    not published. `counters` counts ``published`` and ``lost`` messages, ``controls`` followed, and those ignored
+    as ``malformed_controls`` or ``foreign_controls`` (for other nodes).
 
-    Parameters
-    ----------
-    readings : mapping of str to mapping of str to array of shape (n_ticks,)
-        Measurement of each node and column at each tick; NaN is no sample.
-    period : float
-        Seconds of event time between ticks.
-    profile : str or Profile
-        The nodes' radio.
-    battery_joules : float, optional
-        Capacity of each node's battery in the profile's unit; a node dies when it is empty. By default unlimited.
-    link : Link, optional
-        A link that loses messages; by default it loses none.
-    seed : int
-        Seed of the losses.
-    prefix : str
-        First level of the control topics.
-    channels : sequence of str, or mapping of str to sequence of str, optional
-        Initial channels of all nodes, or of each; by default none.
-    max_silence : float, optional
-        Seconds after which a channel that sends on change repeats its value.
-
-    Attributes
-    ----------
-    meter : EnergyMeter
-        Meter of each node's transmissions.
-    counters : Counter
-        ``published`` and ``lost`` messages; ``controls`` followed, ``malformed_controls`` and ``foreign_controls``
-        (for other nodes) ignored.
-
-    Raises
-    ------
-    ValueError
-        If a node, column or channel is not valid in a topic, a node does not have a channel, or a number is out of
-        range.
-
-    Examples
-    --------
-    >>> fleet = Fleet({"n1": {"light": np.array([280.0, 310.0])}}, period=1.0, channels=["light@flag:300"])
-    >>> fleet.n_ticks
-    2
+    `readings` are arrays of shape (n_ticks,) by node and column, `period` and `max_silence` are in seconds of
+    event time, and `battery_joules` is in the profile's unit. Names must be valid levels of a topic.
     """
 
     def __init__(
@@ -132,33 +95,9 @@ class Fleet:
         """Replay the readings to a broker, until they end or every node is dead, or silent after having sent.
 
         Control messages take effect at the next tick, retained ones at the first. All messages are acknowledged
-        before this returns.
-
-        Parameters
-        ----------
-        host : str
-            Host of the broker.
-        port : int
-            Port of the broker.
-        tick_seconds : float
-            Seconds of real time per tick; 0 is as fast as possible.
-        start_time : float
-            Event time of the first tick, in seconds.
-        qos : int
-            Quality of service of the readings: 0, 1 or 2.
-        on_tick : callable, optional
-            Called with the tick's number after each tick.
-        stop : threading.Event, optional
-            Ends the run when set.
-        max_ticks : int, optional
-            Maximum number of ticks.
-
-        Raises
-        ------
-        ValueError
-            If `tick_seconds` or `qos` is out of range.
-        TransportError
-            If the broker cannot be reached, refuses, or stops acknowledging.
+        before this returns. A tick takes `tick_seconds` of real time, the first one is at the event time
+        `start_time`, `on_tick` is called with the number of each tick, and setting `stop` ends the run. A
+        TransportError is raised if the broker cannot be reached, refuses, or stops acknowledging.
         """
         if not tick_seconds >= 0:
             raise ValueError(f"tick_seconds is {tick_seconds}, expected at least 0")

@@ -29,26 +29,8 @@ class Readings(NamedTuple):
 class NodeModel:
     """How nodes differ from each other and from the truth; each spread is a standard deviation over nodes.
 
-    Parameters
-    ----------
-    gain_spread : float
-        Spread of the factor by which a node multiplies the truth, around 1.
-    offset_spread : float
-        Spread of the constant that a node adds, in the quantity's unit.
-    noise : float
-        Standard deviation of the noise of each sample, in the quantity's unit.
-    quantum : float
-        Resolution of the converter, in the quantity's unit; 0 is unlimited.
-    clock_offset_spread : float
-        Seconds.
-    clock_drift_spread : float
-        Parts per million.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> NodeModel(quantum=0.5).sense(np.array([[20.1, 20.2, 20.3]]), 1.0, rng).values
-    array([[20. , 20. , 20.5]])
+    The gain is a factor around 1; offset, noise (a standard deviation) and quantum (the converter's resolution)
+    are in the quantity's unit, the clock's offset is in seconds and its drift in parts per million.
     """
 
     gain_spread: float = 0.0
@@ -73,10 +55,9 @@ class NodeModel:
     def sense(
         self, physical: Array, period: float, rng: np.random.Generator, times: Array | None = None
     ) -> Readings:
-        """Measure physical processes of shape (n_nodes, n_ticks), given at multiples of the period in seconds.
+        """Measure processes of shape (n_nodes, n_ticks), given at multiples of the period, linear in between.
 
-        The truth is linear in between, and constant before and after. True sampling times of the same shape may be
-        given, if known from another quantity of the same nodes; by default `sampling_times` draws them.
+        `times` are true sampling times, if known from another quantity of the same nodes; else they are drawn.
         """
         n_nodes, n_ticks = physical.shape
         if times is None:
@@ -91,14 +72,7 @@ class NodeModel:
 
 
 class Battery:
-    """Energy left in a node's battery, in joules, or in transmissions if the profile counts those.
-
-    Examples
-    --------
-    >>> battery = Battery(capacity_joules=2.0)
-    >>> [battery.spend(1.5), battery.spend(1.5), battery.remaining]
-    [True, False, 0.0]
-    """
+    """Energy left in a node's battery, in joules, or in transmissions if the profile counts those."""
 
     def __init__(self, capacity_joules: float) -> None:
         if not capacity_joules >= 0:
@@ -128,15 +102,6 @@ class Node:
     Columns have shape (n_ticks,), with NaN for missing samples. The node dies of the first message that its
     battery cannot pay for, which is not sent. A channel that sends on change repeats its value after `max_silence`
     ticks. The link's losses depend on the seed and the names of node and channel.
-
-    Examples
-    --------
-    >>> from streamfs.costs.radio_profiles import profile
-    >>> meter = EnergyMeter(profile("transmissions"))
-    >>> node = Node("n1", {"light": np.array([280.0, 290.0, 310.0])}, meter, Battery(10.0))
-    >>> node.set_channels(["light@flag:300"], tick=0)
-    >>> [node.transmit(tick, time=float(tick)) for tick in range(3)][2]
-    [Transmission(channel='light@flag:300', payload=b'{"t":2.0,"v":1.0,"seq":1}', delivered=True)]
     """
 
     def __init__(
@@ -178,8 +143,7 @@ class Node:
     def set_channels(self, channels: Iterable[str], tick: int, n_ticks: int | None = None) -> None:
         """Send only these channels from a tick on, for `n_ticks` ticks or without end.
 
-        The report policy of a channel that was not sent before begins at this tick. An invalid channel raises a
-        ValueError and changes nothing.
+        An invalid channel raises a ValueError and changes nothing.
         """
         self._channels = {
             channel: self._channels.get(channel) or self._schedule(channel, tick) for channel in channels

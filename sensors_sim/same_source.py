@@ -16,10 +16,7 @@ _ROLES = ("a", "b")
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity that nodes measure: `level`, in its unit, plus a process, with the errors of `node`.
-
-    The clock of a node is that of its first quantity.
-    """
+    """A quantity that nodes measure: `level`, in its unit, plus a process, with the errors of `node`."""
 
     name: str
     level: float
@@ -28,11 +25,7 @@ class Quantity:
 
 
 class Pairs(NamedTuple):
-    """Recorded pairs of nodes.
-
-    ``values`` has shape (n_pairs, n_ticks, n_columns), ``labels`` are "same" or "different", ``columns`` are named
-    like ``a.temperature``, ``period`` is in seconds, and ``names`` has one name a pair.
-    """
+    """Recorded pairs of nodes; ``values`` has shape (n_pairs, n_ticks, n_columns)."""
 
     values: Array
     labels: npt.NDArray[np.str_]
@@ -148,16 +141,7 @@ class SameSource:
 
 
 def nodes_of(pairs: Pairs) -> dict[str, dict[str, Array]]:
-    """Return the recordings of each node of the pairs: values of shape (n_ticks,) by node and column.
-
-    The nodes of ``pair-0007`` are ``pair-0007-a`` and ``pair-0007-b``; the column of ``a.light`` is ``light``.
-
-    Examples
-    --------
-    >>> nodes = nodes_of(SameSource().sample(n_pairs=1, n_ticks=5))
-    >>> list(nodes), list(nodes["pair-0000-a"])
-    (['pair-0000-a', 'pair-0000-b'], ['temperature', 'humidity', 'light'])
-    """
+    """Return values of shape (n_ticks,) by node, such as ``pair-0007-a``, and column, such as ``light``."""
     nodes: dict[str, dict[str, Array]] = {f"{name}-{role}": {} for name in pairs.names for role in _ROLES}
     for index, text in enumerate(pairs.columns):
         role, _, column = text.partition(".")

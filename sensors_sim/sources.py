@@ -19,21 +19,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Autoregressive:
-    """A Gaussian process of first order, stationary from its first tick.
-
-    Parameters
-    ----------
-    deviation : float
-        Standard deviation at any tick.
-    memory : float
-        Seconds after which the autocorrelation has fallen to 1/e.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> Autoregressive(deviation=1.0, memory=60.0).sample(2, 3, 1.0, rng).shape
-    (2, 3)
-    """
+    """A stationary Gaussian process of first order, whose autocorrelation falls to 1/e in `memory` seconds."""
 
     deviation: float
     memory: float
@@ -56,21 +42,7 @@ class Autoregressive:
 class DailyCycle:
     """A sine with the period of a day; each source has a random phase and its own amplitude.
 
-    Parameters
-    ----------
-    amplitude : float
-        Mean amplitude.
-    amplitude_spread : float
-        Standard deviation of a source's amplitude, as a share of the mean.
-    day : float
-        Seconds of one cycle.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> cycle = DailyCycle(amplitude=5.0, amplitude_spread=0.0, day=4.0).sample(1, 8, 1.0, rng)
-    >>> bool(np.allclose(cycle[:, :4], cycle[:, 4:]))
-    True
+    `amplitude_spread` is the amplitude's standard deviation as a share of its mean, and `day` is in seconds.
     """
 
     amplitude: float
@@ -96,23 +68,8 @@ class DailyCycle:
 class EventBursts:
     """Events at random times, each a jump of random height that decays; stationary from its first tick.
 
-    Onsets are a Poisson process and heights are exponential, so the level at any tick has a gamma distribution
-    with shape ``rate * decay`` and scale ``height``.
-
-    Parameters
-    ----------
-    rate : float
-        Events per second.
-    height : float
-        Mean height of a jump.
-    decay : float
-        Seconds after which a jump has fallen to 1/e.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> bool((EventBursts(rate=0.1, height=50.0, decay=20.0).sample(2, 60, 1.0, rng) >= 0).all())
-    True
+    Onsets are a Poisson process, of `rate` per second, and heights are exponential; a jump falls to 1/e in `decay`
+    seconds. So the level at any tick has a gamma distribution with shape ``rate * decay`` and scale ``height``.
     """
 
     rate: float
@@ -134,15 +91,7 @@ class EventBursts:
 
 @dataclass(frozen=True)
 class Sum:
-    """The sum of independent processes.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> light = Sum((Autoregressive(deviation=40.0, memory=30.0), EventBursts(rate=0.02, height=80.0, decay=20.0)))
-    >>> light.sample(3, 60, 1.0, rng).shape
-    (3, 60)
-    """
+    """The sum of independent processes."""
 
     parts: tuple[Source, ...]
 

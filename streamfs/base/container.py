@@ -21,10 +21,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 def pack(kind: str, version: int, header: Mapping[str, Any], arrays: Arrays, **sealed: bytes) -> bytes:
-    """Pack a JSON header, numeric arrays and opaque parts: a line of kind and version, and a zip archive.
-
-    `unpack` requires the same kind and version.
-    """
+    """Pack a JSON header, numeric arrays and opaque parts: a line of kind and version, and a zip archive."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         _add(archive, HEADER, orjson.dumps(header, option=orjson.OPT_INDENT_2))
@@ -41,13 +38,7 @@ def pack(kind: str, version: int, header: Mapping[str, Any], arrays: Arrays, **s
 def unpack(
     data: bytes, kind: str, version: int, source: str
 ) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]], dict[str, bytes]]:
-    """Return header, arrays and opaque parts of packed bytes.
-
-    Raises
-    ------
-    ModelError
-        If the bytes are of another kind, of another version, or damaged; it names `source`.
-    """
+    """Return header, arrays and opaque parts, or raise a ModelError that names `source`."""
     line, _, content = data.partition(b"\n")
     words = line.split(b" ")
     if len(words) != 4 or words[:2] != [b"streamfs", kind.encode()]:

@@ -17,10 +17,7 @@ def rows_to_reserve(n_rows: int) -> int:
 
 
 def append_rows(array: Table, rows: Table) -> Table:
-    """Return an array with more rows behind its own; in place where that is possible.
-
-    Only for arrays of which there is no other view.
-    """
+    """Return an array, which must have no other view, with more rows behind its own, in place if possible."""
     n_rows = len(array)
     if not array.flags.owndata:
         return np.concatenate([array, rows])

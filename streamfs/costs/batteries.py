@@ -48,18 +48,9 @@ class Duty:
 
 
 class Life(NamedTuple):
-    """Messages and energy of a node per day, and its battery life.
+    """Messages and energy of a node per day, `sending` being the part of the messages, and its battery life.
 
-    Parameters
-    ----------
-    messages : float
-        Messages per day.
-    joules : float or None
-        Joules per day; None if the radio profile counts transmissions.
-    sending : float or None
-        The part of these joules that the messages take.
-    days : float or None
-        Days until the battery is empty; infinite if nothing drains it, None if the joules are not known.
+    Joules and days are None if the radio profile counts transmissions; days are infinite if nothing drains it.
     """
 
     messages: float
@@ -69,26 +60,14 @@ class Life(NamedTuple):
 
 
 def role_of(channel: str) -> str:
-    """Return the role of the node that sends a channel; that of a stream's only node is the empty string.
-
-    Examples
-    --------
-    >>> role_of("a.light@delta:40"), role_of("light")
-    ('a', '')
-    """
+    """Return the role of the node that sends a channel; that of a stream's only node is the empty string."""
     column, _ = split_channel(channel)
     role, dot, _ = column.partition(".")
     return role if dot else ""
 
 
 def by_role(messages: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """Group the messages of channels by the role of the node that sends them.
-
-    Examples
-    --------
-    >>> by_role({"a.light": 3.0, "b.light": 2.0, "a.noise": 1.0})
-    {'a': {'a.light': 3.0, 'a.noise': 1.0}, 'b': {'b.light': 2.0}}
-    """
+    """Group the messages of channels by the role of the node that sends them."""
     shared: dict[str, dict[str, float]] = {}
     for channel, number in messages.items():
         shared.setdefault(role_of(channel), {})[channel] = number

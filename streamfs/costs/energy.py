@@ -19,18 +19,8 @@ def lora_time_on_air(
 ) -> float:
     """Return the time on air of a LoRa frame of `n_bytes` bytes, including framing, in seconds.
 
-    The bandwidth is in hertz, the preamble in symbols, and a coding rate of 1 to 4 stands for 4/5 to 4/8. A
-    ValueError is raised if an argument is out of range.
-
-    References
-    ----------
-    Semtech, AN1200.13, LoRa Modem Designer's Guide. Low data rate optimisation is assumed to be on if a symbol
-    lasts 16 ms or more.
-
-    Examples
-    --------
-    >>> round(lora_time_on_air(33, spreading_factor=7), 4)
-    0.0719
+    The bandwidth is in hertz, the preamble in symbols, and a coding rate of 1 to 4 stands for 4/5 to 4/8. Semtech,
+    AN1200.13; low data rate optimisation is assumed to be on if a symbol lasts 16 ms or more.
     """
     if not 6 <= spreading_factor <= 12:
         raise ValueError(f"spreading_factor is {spreading_factor}, expected 6 to 12")

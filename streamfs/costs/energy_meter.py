@@ -20,14 +20,6 @@ class EnergyMeter:
 
     Joules are computed from the counts on request, so that neither the order of the messages nor intermediate
     rounding matters. `distance` is that of the nodes to their receiver, in metres.
-
-    Examples
-    --------
-    >>> from streamfs.costs.radio_profiles import profile
-    >>> meter = EnergyMeter(profile("transmissions"))
-    >>> meter.count("mote-1", n_bytes=20, n_messages=3)
-    >>> meter.nodes
-    {'mote-1': Account(messages=3, bytes=60, joules=3.0)}
     """
 
     def __init__(self, profile: Profile, distance: float = 10.0) -> None:

@@ -23,16 +23,6 @@ class MessageSpending:
 
     `channels` are all that features may read. `lengths` are those of the streams' episodes, which end with the
     streams; messages before they open count too. A message costs `message_cost` times the price of its quantity.
-
-    Examples
-    --------
-    >>> import feature_extractors as fx
-    >>> streams = StreamSet([[[20.0], [20.1], [20.9]]], ["a"], ["t"])
-    >>> spending = MessageSpending(streams, ["t", "t@delta:0.5"], streams.lengths)
-    >>> spending.until([fx.get("mean(t)"), fx.get("max(t)")]).tolist()
-    [[1.0, 2.0, 3.0]]
-    >>> spending.until([fx.get("mean(t@delta:0.5)")]).tolist()
-    [[1.0, 1.0, 2.0]]
     """
 
     def __init__(

@@ -16,11 +16,10 @@ _CELL = re.compile(rf"""({_QUOTED}|[^\s{{}}'"%,][^\s{{}},]*)(?:\s*,\s*(?!$)|\s+|
 
 
 def read_arff(lines: Sequence[tuple[int, str]], path: Path) -> TextTable:
-    """Read the lines of an ARFF file.
+    """Read the lines of an ARFF file; refuse dates, strings, relations, sparse rows and weights.
 
     A `%` after white space starts a comment, an unquoted `?` is missing and a quoted one is a value, values are
-    separated by commas or white space, and a backslash in quotes escapes the next character. Dates, strings,
-    relations, sparse rows and weights are refused with a DataError.
+    separated by commas or white space, and a backslash in quotes escapes the next character.
     """
     attributes: list[tuple[str, Categories | None]] = []
     for index, (number, text) in enumerate(lines):

@@ -201,10 +201,7 @@ def _pair(time: str, nodes: tuple[str, str], first: pl.DataFrame, second: pl.Dat
 
 
 def _blocks(ticks: pl.DataFrame, n_ticks: int) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Iterate over named blocks of consecutive ticks; each column is its deviation from the block's first value.
-
-    A block with a missing reading, or with two rows at one tick, is left out.
-    """
+    """Iterate over named complete blocks of consecutive ticks, as deviations from the block's first values."""
     whole = (
         ticks.drop_nulls()
         .unique("tick", keep="none")

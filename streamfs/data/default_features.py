@@ -19,8 +19,7 @@ def default_channels(streams: StreamSet) -> list[str]:
     """Return the channels to try by default: each column at every tick, on change, and as a flag.
 
     A column is reported on a change of half its standard deviation, and flagged above its median. Columns of the
-    same quantity (``a.light``, ``b.light``) share both figures, which are rounded. A column without readings has
-    no channels.
+    same quantity (``a.light``, ``b.light``) share both figures, which are rounded.
     """
     channels = []
     for column in streams.columns:
@@ -39,15 +38,7 @@ def readings_of_quantity(streams: StreamSet, column: str) -> Array:
 
 
 def delta_policies(readings: Array, deviations: Sequence[float]) -> list[Policy]:
-    """Return policies that report a change of `deviations` standard deviations, rounded to two figures.
-
-    There are none if the finite `readings`, of shape (n_readings,), are constant.
-
-    Examples
-    --------
-    >>> [policy.name for policy in delta_policies(np.array([1.0, 3.0, 1.0, 3.0]), [0.25, 1.0])]
-    ['delta:0.25', 'delta:1']
-    """
+    """Return policies that report changes of `deviations` standard deviations, to two figures, unless constant."""
     deviation = float(readings.std()) if len(readings) else 0.0
     steps = dict.fromkeys(float(f"{deviation * share:.2g}") for share in deviations)
     return [Policy("delta", step) for step in steps if step > 0]

@@ -164,11 +164,6 @@ def plain_table(values: npt.ArrayLike, labels: npt.ArrayLike | None) -> FeatureT
     """Make a table of unnamed features from values of shape (n_streams, n_ticks, n_features).
 
     A stream ends at its last tick with a value other than NaN.
-
-    Examples
-    --------
-    >>> plain_table([[[1.0], [2.0]], [[3.0], [float("nan")]]], ["a", "b"]).lengths.tolist()
-    [2, 1]
     """
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 3:

@@ -12,10 +12,9 @@ from streamfs.errors import DataError
 
 
 class Pair(NamedTuple):
-    """Recordings of two nodes in one place at one time.
+    """Recordings of two nodes in one place at one time, each of shape (n_ticks, n_columns).
 
-    ``readings`` are those of the first and of the second node, each of shape (n_ticks, n_columns). If two pairs of
-    one ``pool`` exchange their second nodes, neither is of one place at one time any more.
+    If two pairs of one ``pool`` exchange their second nodes, neither is of one place at one time any more.
     """
 
     time: str
@@ -26,20 +25,10 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """Pairs of nodes with the same number of ticks, recorded at many times.
+    """Pairs of nodes with the same number of ticks, `period` seconds apart, recorded at many times.
 
-    `columns` are those of the first node, then those of the second; `period` is in seconds; `n_drawn` is the
-    number of pairs to draw at random from each pool, by default all.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> readings = np.zeros((3, 1)), np.ones((3, 1))
-    >>> days, rooms = ("mon", "tue"), ("hall", "attic")
-    >>> pairs = tuple(Pair(day, (room, room), readings, day) for day in days for room in rooms)
-    >>> training, testing = Recording(pairs, ("temperature", "humidity"), 60.0).split(seed=0)
-    >>> training.names[:2], training.labels[:2].tolist()
-    (('mon.hall-mon.hall', 'mon.hall-mon.attic'), ['same', 'different'])
+    `columns` are those of the first node, then those of the second; `n_drawn` is the number of pairs to draw at
+    random from each pool, by default all.
     """
 
     pairs: tuple[Pair, ...]
@@ -51,8 +40,7 @@ class Recording:
         """Make training streams of a random half of the times, and test streams of the others.
 
         Each pair is a "same" stream; its first node and the second node of the next pair of its pool, in random
-        order, are a "different" one. The seed determines the halves, the pairs that are drawn, and their order.
-        Streams are named by time and node, such as ``017.kitchen-017.office``.
+        order, are a "different" one. Streams are named by time and node, such as ``017.kitchen-017.office``.
         """
         rng = np.random.default_rng(seed)
         times = rng.permutation(sorted({pair.time for pair in self.pairs})).tolist()

@@ -212,10 +212,7 @@ def _times(table: pl.DataFrame, readings: Array, path: Path) -> Array:
 
 
 def _smallest_step(stream_of: Integers, times: Array) -> float | None:
-    """Return the smallest positive time step within a stream, or None if no stream has two times.
-
-    The step is the shortest decimal within the precision of the times: 0.1 rather than 0.09999990463.
-    """
+    """Return the smallest time step within a stream, as the shortest decimal within the times' precision."""
     order = np.lexsort((times, stream_of))
     steps = np.diff(times[order])[np.diff(stream_of[order]) == 0]
     steps = steps[steps > 0]

@@ -15,11 +15,7 @@ Cells = list[str | None]
 
 
 class TextTable(NamedTuple):
-    """Contents of a file of instances, as text.
-
-    `categories` are the values of each nominal column, None for a numeric one; `rows` are the line number and the
-    cells of each instance, None if missing.
-    """
+    """Text of a file of instances: `categories` by column, and line number and cells by row, None if missing."""
 
     names: tuple[str, ...]
     categories: tuple[Categories | None, ...]

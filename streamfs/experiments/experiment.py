@@ -42,16 +42,6 @@ from streamfs.training.subset_size import SizeValidation, choose_size
 class Experiment:
     """One split of labelled streams, on which every method is trained and tested.
 
-    Prices are costs of a message by quantity, 1 for those not named; the seed is that of folds, probes and
-    prefixes.
-
-    Raises
-    ------
-    DataError
-        If there are no streams, or no stream of a class ever has all its readings at once.
-
-    Notes
-    -----
     As in the paper every feature tuple is an instance of weight 1 (`train` weights them by stream), costs are
     transmission rates, and trees are C4.5 with Laplace's correction in the leaves. The time limit is the length of
     the longest train stream. The number of features is chosen by the same rule for Relief and for StreamRelief, on
@@ -86,12 +76,7 @@ class Experiment:
     def run(self, method: str, thresholds: Sequence[float], n_features: int | None = None) -> Iterator[Outcome]:
         """Train by a method, and test at each confidence threshold.
 
-        By default the number of ranked features to offer, `n_features`, is cross-validated at each threshold.
-
-        Raises
-        ------
-        ValueError
-            If the method is not known, or there are fewer than `n_features` features.
+        The number of ranked features to offer, `n_features`, is by default cross-validated at each threshold.
         """
         if n_features is not None and not 1 <= n_features <= len(self.costs):
             raise ValueError(f"n_features is {n_features}, expected 1 to {len(self.costs)}")

@@ -26,19 +26,10 @@ def compare(
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> list[Outcome]:
-    """Run the methods on several splits, whose seeds are 0, 1, and so on.
+    """Run the methods on splits of seeds 0, 1, and so on; the outcomes come by seed, method and threshold.
 
-    Prices are costs of a message by quantity; `n_features` is as in `Experiment.run`. The outcomes come by seed,
-    then by method, then by threshold, and do not depend on the number of processes.
-
-    Raises
-    ------
-    ValueError
-        If a method is not known, or there are fewer than `n_features` features.
-    DataError
-        If no classifier can be trained on the streams, or a price names a quantity that they do not have.
-    StreamfsError
-        If a process died.
+    Prices are costs of a message by quantity; `n_features` is as in `Experiment.run`. The outcomes do not depend
+    on the number of processes.
     """
     for method in methods:
         check_method(method)

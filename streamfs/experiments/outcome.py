@@ -30,11 +30,10 @@ class Outcome:
     """Result of one method on one split, at one confidence threshold (of `PROMISE`: at one promised accuracy).
 
     Completeness is the share of test streams that get a label, accuracy the share of those labels that are
-    correct, NaN if there are none; ticks are the mean until the decision. `cost` is the mean classification cost
-    (equation 1) of the features that the classifier tests, of which query-sensitive neighbours pay only for the
-    ticks at which they request them; `offered_cost` is that of all features offered to it. `sent` is the mean cost
-    of the messages that a stream's nodes send until its decision: those of the channels that the classifier reads,
-    each once, while requested.
+    correct, NaN if there are none; ticks are the mean until the decision. `cost` is that of equation 1 for the
+    features that the classifier tests, `offered_cost` for all that it is offered; query-sensitive neighbours pay
+    while they request. `sent` is the mean cost of a stream's messages until its decision, each channel that is
+    read counting once.
     """
 
     method: str

@@ -53,9 +53,8 @@ def sweep_figure(evaluations: Sequence[Evaluation]) -> Figure:
 
 
 def figure_2(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """Draw Figure 2 of the paper: completeness, accuracy and cost of every method over confidence thresholds.
+    """Draw Figure 2 of the paper over confidence thresholds, and a fourth panel of what nodes really send.
 
-    The paper's cost charges a channel to every feature that reads it; a fourth panel has what nodes really send.
     The rows are those of `summarise`; the bands are 95 % confidence intervals.
     """
     figure = Figure(figsize=(15, 4.4), layout="constrained")

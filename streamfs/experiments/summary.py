@@ -11,12 +11,10 @@ from streamfs.experiments.outcome import COST_BASED, MEASURES, NAIVE, RELIEF, ST
 
 
 def summarise(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """Take means over seeds, with 95 % confidence intervals (Student's t).
+    """Take means over seeds by method and threshold, with half 95 % confidence intervals (Student's t) as ``_ci``.
 
-    There is a row for each method and threshold: the mean of each measure under its name, and half the width of
-    its interval, NaN for a single seed, under the name with the suffix ``_ci``. The mean of the accuracy leaves
-    out seeds in which no stream got a label; all means leave out those of the ``seeds`` in which the promise was
-    ``refused``.
+    The mean of the accuracy leaves out seeds in which no stream got a label; all means leave out those of the
+    ``seeds`` in which the promise was ``refused``.
     """
     cells: dict[tuple[str, float], list[Outcome]] = {}
     for outcome in outcomes:
@@ -33,14 +31,7 @@ def summarise(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
 
 
 def mean_and_interval(values: Array) -> tuple[float, float]:
-    """Return the mean, and half the width of its 95 % confidence interval (Student's t).
-
-    Examples
-    --------
-    >>> mean, half = mean_and_interval(np.array([1.0, 2.0, 3.0]))
-    >>> round(mean, 3), round(half, 3)
-    (2.0, 2.484)
-    """
+    """Return the mean, and half the width of its 95 % confidence interval (Student's t)."""
     n = len(values)
     if not n:
         return float("nan"), float("nan")
@@ -49,10 +40,9 @@ def mean_and_interval(values: Array) -> tuple[float, float]:
 
 
 def compare_with_cheapest(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Compare StreamRelief with the other methods: the paper claims the same quality at a much lower cost.
+    """Compare StreamRelief at each threshold with the cheapest other method, except StreamRelief as printed.
 
-    There is a row for each threshold: the cheapest other method (StreamRelief as printed does not count as one),
-    StreamRelief's cost and messages as shares of that method's, and the differences in completeness and accuracy.
+    Cost and messages are shares of that method's; completeness and accuracy are differences.
     """
     found = []
     for own in (row for row in rows if row["method"] == STREAM_RELIEF):

@@ -14,10 +14,9 @@ BLOCK = 2048
 
 
 class Members(NamedTuple):
-    """Class, batch and group of each row, numbered from 0.
+    """Class, batch and group of each row, numbered from 0; rows of one group are not neighbours.
 
-    Rows of one group are not neighbours. `places` holds the places of the rows group by group, rising in each, and
-    `starts`, of shape (n_groups + 1,), where each group begins.
+    `places` are the places of the rows by group, each group beginning at its entry of `starts`, (n_groups + 1,).
     """
 
     classes: Integers
@@ -30,8 +29,8 @@ class Members(NamedTuple):
 class Field(NamedTuple):
     """Rows as the search reads them, laid out by class, then by batch.
 
-    `starts`, of shape (n_classes, n_ends + 1), holds the place where the rows of a class in each batch begin, and
-    the place after the last one.
+    `starts`, (n_classes, n_ends + 1), holds where the rows of a class in each batch begin, and where the last
+    ends.
     """
 
     measured: Measured

@@ -10,18 +10,10 @@ from streamfs.base._compiled import kernel
 
 
 class Measured(NamedTuple):
-    """Values of shape (n_rows, n_features), with what their differences are divided by.
+    """Values of shape (n_rows, n_features), categories being whole numbers and NaN missing, and their scales.
 
-    Parameters
-    ----------
-    values : ndarray
-        Categories are whole numbers from 0; NaN is missing.
-    spans : ndarray of shape (n_features,)
-        Range of each numeric feature; 1 for constants and categories.
-    far : ndarray
-        Difference between each value and a missing one, from 0 to 1; of two values the smaller one applies.
-    shares : ndarray of float32
-        Values as shares of the range, for the sieve; categories unchanged.
+    `spans`, (n_features,), are ranges, 1 for constants and categories; `far` is the difference between each value
+    and a missing one, from 0 to 1, of which the smaller one applies; `shares` are values as shares of the range.
     """
 
     values: Array

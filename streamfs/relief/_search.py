@@ -31,16 +31,9 @@ Neighbours = npt.NDArray[np.void]
 class Voting(NamedTuple):
     """How near rows of each class contribute to the gains.
 
-    Parameters
-    ----------
-    lists : ndarray of int of shape (n_classes, n_classes)
-        For a row of the first class, the list that its neighbours of the second class are in.
-    factors : ndarray of shape (n_classes, n_lists)
-        Factor of the mean difference from the rows in a list, by the class of the row.
-    n_neighbors : int
-        Length of a list.
-    needs_all : bool
-        Whether a row with an empty list does not count.
+    `lists`, (n_classes, n_classes), is the list in which a row of the first class keeps neighbours of the second,
+    and `factors`, (n_classes, n_lists), that of the list's mean difference. If `needs_all`, an empty list voids
+    the row.
     """
 
     lists: Integers
@@ -122,10 +115,7 @@ def _take(
     known: Neighbours,
     n: int,
 ) -> int:
-    """Add rows that passed the sieve to a list of row i that has n neighbours; return its new length.
-
-    `near` holds the distances of `rows` in the sieve, and `passed` the places of the candidates.
-    """
+    """Add rows that passed the sieve, with distances `near`, to a list of row i; return its new length."""
     last = len(known) - 1
     for place in passed:
         known[n].row, known[n].near, known[n].distance = rows[place], near[place], np.nan
@@ -173,10 +163,7 @@ def _offer(field: Field, voting: Voting, lists: Lists, i: int, c: int, near: Sin
 
 @inlined
 def _offer_first(field: Field, voting: Voting, lists: Lists, i: int, c: int, near: Singles) -> bool:
-    """Offer row i the rows of class c up to its own batch; return whether any passed the sieve.
-
-    Without a limit yet, their distances give one.
-    """
+    """Offer row i the rows of class c up to its own batch; return whether any passed the sieve."""
     start, stop = field.starts[c, 0], field.starts[c, field.members.batches[i] + 1]
     limit = lists.limits[voting.lists[field.members.classes[i], c]]
     if limit == UNLIMITED:

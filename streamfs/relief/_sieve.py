@@ -28,23 +28,12 @@ HALVINGS = 11
 
 
 class Sieve(NamedTuple):
-    """Values of rows between 0 and 1, feature by feature, in the order of the search.
+    """Values of rows as float32 between 0 and 1, feature by feature, in the order of the search.
 
-    Parameters
-    ----------
-    plain : ndarray of float32 of shape (n_plain, n_rows)
-        Numeric features without missing values.
-    patchy, far : ndarray of float32 of shape (n_patchy, n_rows)
-        All others, with categories as whole numbers and NaN as missing, and the difference of each from a missing
-        value.
-    rows, places : ndarray of int of shape (n_rows,)
-        The row in each place, and the place of each row.
-    power : int
-        Power of each difference.
-    doubt : float32
-        If two distances in the sieve differ by more than this, their exact distances are in the same order. A
-        difference is off by at most 3 u, its square by 7 u, and each of the n additions by n u, where u = 2**-24:
-        in all by less than n u (8 + 2 n), for each of the two.
+    `plain`, (n_plain, n_rows), are numeric features without missing values; `patchy` all others, with categories
+    as whole numbers, and `far` their differences from a missing value. Two distances that differ by more than
+    `doubt` are in the order of the exact ones: a difference is off by at most 3 u, its square by 7 u, and each of
+    the n additions by n u, where u = 2**-24: in all by less than n u (8 + 2 n), for each of the two.
     """
 
     plain: Singles
@@ -131,8 +120,7 @@ def _least(lanes: Singles) -> np.float32:
 def first_limit(near: Singles, k: int, most: float, lanes: Singles) -> np.float32:
     """Return a distance within which there are k of some rows, and few more; `UNLIMITED` if there are fewer.
 
-    The rows are dealt out to lanes: if k lanes have a row within some distance, there are k rows. The distance is
-    found by bisection, from `most` down.
+    It is found by bisection from `most` down: k of the lanes that the rows are dealt out to have a row within it.
     """
     lanes[:] = UNLIMITED
     for start in range(0, len(near), len(lanes)):

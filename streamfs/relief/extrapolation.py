@@ -94,10 +94,7 @@ ROUNDING = 1e-12
 
 
 def extrapolate(name: str, P: Array, positions: Array, ticks: Array) -> Array:
-    """Return probabilities at consecutive ticks after the last position, not falling and within ``[P_last, 1]``.
-
-    Cubic pieces would leave these bounds otherwise.
-    """
+    """Return probabilities at ticks after the last position, kept non-decreasing and within ``[P_last, 1]``."""
     ahead = EXTRAPOLATIONS[name](P, positions, ticks)
     return np.asarray(np.maximum.accumulate(np.clip(ahead, P[-1], np.maximum(P[-1], 1.0))))
 
@@ -148,11 +145,6 @@ def probability_by_tick(
     Probabilities at the positions, (n_positions, n_features) and non-decreasing, are held between positions and
     extrapolated after the last one, by one of `EXTRAPOLATIONS` or, with ``"auto"``, by `choose_extrapolation` for
     each feature; positions are counted from 1 and by default 1, 2, and so on.
-
-    Raises
-    ------
-    ValueError
-        If the extrapolation is unknown, the horizon is below 1, or the positions do not rise from 1.
     """
     P = np.asarray(P, dtype=np.float64)
     if P.ndim != 2 or not len(P):

@@ -19,11 +19,7 @@ FEW_PAIRS = 2000**2
 
 
 def lay_out(measured: Measured, classes: Integers, groups: Integers, power: int, ends: Integers) -> Field:
-    """Lay out rows that arrive in batches: by class, then by batch.
-
-    Classes and groups are numbers from 0, and `ends` the row before which each batch ends; ValueError if the last
-    does not end at the number of rows.
-    """
+    """Lay out rows by class, then by batch; `ends` is the row before which each batch ends."""
     n_rows = len(measured.values)
     if not len(ends) or ends[-1] != n_rows:
         raise ValueError(f"ends are {ends}, expected the last to be {n_rows}, the number of rows")

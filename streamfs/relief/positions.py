@@ -54,10 +54,7 @@ def check_positions(positions: npt.ArrayLike) -> Integers:
 
 
 def positions_of(positions: int | npt.ArrayLike | None, n_ticks: int) -> Integers:
-    """Return the positions: all ticks (None), a number of them spread evenly, or those given.
-
-    ValueError if they do not rise strictly from 1 to at most `n_ticks`.
-    """
+    """Return the positions, rising from 1 to `n_ticks`: all (None), a number spread evenly, or those given."""
     if positions is None:
         return np.arange(1, n_ticks + 1)
     if isinstance(positions, Integral):

@@ -22,10 +22,7 @@ NEIGHBOURS = ("other_streams", "any")
 
 @dataclass(frozen=True)
 class ReliefRows:
-    """Instances of Relief, whose neighbours are never of the same group.
-
-    Classes and groups are numbers from 0; the power of each difference is 1 or 2.
-    """
+    """Instances of Relief, never neighbours within a group; the power of each difference is 1 or 2."""
 
     measured: Measured
     classes: Integers
@@ -104,10 +101,7 @@ def rows_of(
     power: int,
     nominal: Sequence[int] | None,
 ) -> ReliefRows:
-    """Measure the instances of a table at some ticks of some streams, both of shape (n_rows,).
-
-    ValueError if `neighbours` is not one of `NEIGHBOURS`, or as in `make_rows`; DataError as in `require_classes`.
-    """
+    """Measure the instances of a table at some ticks of some streams, both of shape (n_rows,)."""
     if neighbours not in NEIGHBOURS:
         raise ValueError(f"neighbours is {neighbours!r}, expected one of {', '.join(NEIGHBOURS)}")
     classes, codes = np.unique(table.labels, return_inverse=True)

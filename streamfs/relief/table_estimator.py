@@ -20,21 +20,9 @@ class TableEstimator(BaseEstimator, ABC):
     nominal: Sequence[int] | None
 
     def fit(self, table: FeatureTable | npt.ArrayLike, labels: npt.ArrayLike | None = None) -> Self:
-        """Rank the features.
+        """Rank the features of a table, or of values of shape (n_streams, n_ticks, n_features) with labels.
 
-        Parameters
-        ----------
-        table : FeatureTable or array_like of shape (n_streams, n_ticks, n_features)
-            Feature values of every prefix; NaN is undefined.
-        labels : array_like of shape (n_streams,), optional
-            Classes, if the table is an array.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of range or does not fit the table.
-        DataError
-            If there are too few classes, or streams of one.
+        NaN is undefined. A DataError is raised if there are too few classes, or streams of one.
         """
         self._fit(table if isinstance(table, FeatureTable) else plain_table(table, labels))
         return self

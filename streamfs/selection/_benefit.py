@@ -10,9 +10,8 @@ from streamfs.base._compiled import kernel
 class Estimate(NamedTuple):
     """Values extracted of a candidate feature, from which all its benefits follow.
 
-    Each region was extracted `counts` times by value, (n_classes, n_joint, n_values), expected values counting in
-    part; `sizes` are the sums of the counts, and `weights`, (n_classes, n_joint), the numbers of instances that
-    the regions represent, `total` in all.
+    `counts`, (n_classes, n_joint, n_values), may be expected numbers, `sizes` are their sums, and `weights`,
+    (n_classes, n_joint), the numbers of instances that the regions represent, `total` in all.
     """
 
     counts: Array
@@ -51,10 +50,9 @@ def change_within(known: Estimate, label: int, joint: int) -> float:
 
 @kernel
 def entropy_across(known: Estimate, label: int, joint: int, share: float) -> float:
-    """Return the expected entropy at a joint value if one more value is extracted in one of its regions.
+    """Return the expected entropy at a joint value if one more value is extracted in a region, `share` of it.
 
-    The region makes up `share` of the joint value, whose distribution is the last row of the scratch array. The
-    extra value lowers the probabilities of all values a little and raises its own.
+    Its distribution is the scratch array's last row; the value lowers all probabilities and raises its own.
     """
     counts, scratch = known.counts, known.scratch
     n_classes, _, n_values = counts.shape
@@ -88,10 +86,7 @@ def estimate_joint(known: Estimate, joint: int, weight: float) -> float:
 
 @kernel
 def joint_benefits(known: Estimate, joint: int, benefits: Array) -> None:
-    """Write the benefits of the regions of one joint value into its column.
-
-    A region that is all of its joint value, or none of it, cannot change what is known of the class.
-    """
+    """Write the benefits of the regions of one joint value: 0 for one that is all of it, or none of it."""
     n_classes = len(known.weights)
     weight = 0.0
     for label in range(n_classes):
@@ -128,10 +123,7 @@ def most_probable_class(known: Estimate, joint: int, value: int) -> int:
 
 @kernel
 def right_share(known: Estimate, truth: Array, joint: int) -> float:
-    """Return the probability of a joint value and a correct class there, given the true distribution.
-
-    The truth has the shape of the counts and sums to at most 1.
-    """
+    """Return the probability of a joint value and a correct class there, given the true distribution."""
     share = 0.0
     for value in range(known.counts.shape[2]):
         share += truth[most_probable_class(known, joint, value), joint, value]

@@ -20,22 +20,12 @@ TOO_FAR = 1e30
 class FoldSieve(NamedTuple):
     """Rows and folds in single precision, in a common unit.
 
-    Parameters
-    ----------
-    shares : ndarray of float32 of shape (n_features, n_rows)
-        Values as shares of the range of all rows; categories as whole numbers from 0; NaN is missing.
-    is_nominal, is_patchy : ndarray of bool of shape (n_features,)
-        Features that are codes of categories, and features with missing values.
-    factors : ndarray of float32 of shape (n_folds, n_features)
-        Factor of a difference of shares, or of categories, in a fold.
-    lows, extents : ndarray of float32 of shape (n_folds, n_features)
-        The fold's least values, as shares, and its differences of two missing values.
-    reaches : ndarray of shape (n_folds, n_features)
-        The larger of factor and extent, to the power. With u = 2**-24 the unit roundoff and M the larger, a
-        difference is at most 2 M and off by at most 7 u M, its square by 32 u M^2, and each of n additions by 4 u
-        times the sum of all M^2. So of two distances that are farther apart than 8 u (9 + n) times that sum,
-        `DOUBT` (9 + n) times it, the smaller one is exactly smaller, with a margin for rounding in double
-        precision.
+    `shares`, (n_features, n_rows), are shares of the range of all rows, or categories; NaN is missing. By fold and
+    feature, a difference is multiplied by `factors`, `lows` are the least values, `extents` the differences of two
+    missing values, and `reaches` the larger M of factor and extent, to the power. With u = 2**-24, a difference is
+    off by at most 7 u M, its square by 32 u M^2, and each of n additions by 4 u times the sum of all M^2. So of
+    two distances farther apart than `DOUBT` (9 + n), 8 u (9 + n), times that sum, the smaller one is exactly
+    smaller.
     """
 
     shares: Singles

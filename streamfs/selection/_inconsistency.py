@@ -178,10 +178,7 @@ def rows_in_doubt(groups: Integers, labels: Integers) -> tuple[Integers, Integer
 def n_inconsistent_with(
     rows: Integers, ends: Integers, codes: Integers, labels: Integers, counts: Integers, largest: Integers
 ) -> int:
-    """Count as `n_inconsistent`, with groups split by one more feature.
-
-    `counts` has shape (n_codes, n_classes), `largest` (n_codes,); both are left at zero.
-    """
+    """Count as `n_inconsistent`, with groups split by one more feature; leaves `counts` and `largest` at zero."""
     n_outside = start = 0
     for end in ends:
         for row in rows[start:end]:

@@ -17,11 +17,10 @@ _EXHAUSTED = -1.0  # below any benefit
 class Pools(NamedTuple):
     """Instances on which a candidate may still be extracted.
 
-    The region of an instance, `region_of`, is its class times the number of joint values, plus its joint value.
-    `members` are the instances by region, in random order; `next_member` and `ends`, (n_regions,), the place of
-    the next of a region and its end; `benefits`, (n_classes, n_joint), those of all regions. Entry 1 of the
-    `tournament` is the largest benefit of a region with instances left; the winner of entries 2i and 2i + 1 is
-    entry i, and the regions are the second half.
+    A region is a class times the number of joint values, plus a joint value. `members` are the instances by
+    region, in random order, from `next_member` to `ends`. Entry 1 of the `tournament` is the largest benefit of a
+    region with instances left; the winner of entries 2i and 2i + 1 is entry i, and the regions are the second
+    half.
     """
 
     region_of: Integers

@@ -30,11 +30,7 @@ STRETCH = 32
 
 
 class Exact(NamedTuple):
-    """Rows and folds in double precision.
-
-    `values` has shape (n_rows, n_features), NaN being missing, and `is_nominal` marks codes of categories; `lows`,
-    `divisors` and `extents`, (n_folds, n_features), scale differences in each fold as in `Scales`.
-    """
+    """Rows, (n_rows, n_features), in double precision, and scales by fold and feature, as in `Scales`."""
 
     values: Array
     is_nominal: npt.NDArray[np.bool_]
@@ -46,9 +42,8 @@ class Exact(NamedTuple):
 class Wrapped(NamedTuple):
     """Rows, and which of them are queries of which fold.
 
-    Classes, (n_rows,), are numbers from 0; `is_training`, (n_folds, n_rows), marks rows that may be neighbours;
-    `queries` and `folds`, (n_queries,), are the rows to classify, fold by fold, and `tiles`, (n_tiles + 1,), where
-    tiles of queries begin, each within a fold. `n_neighbors` rows vote; each difference is raised to `power`.
+    `is_training`, (n_folds, n_rows), marks possible neighbours; `queries` and `folds` are the rows to classify,
+    fold by fold, and `tiles` where tiles of queries begin, each in one fold. Each difference is raised to `power`.
     """
 
     sieve: FoldSieve
@@ -65,11 +60,9 @@ class Wrapped(NamedTuple):
 class NeighbourScratch(NamedTuple):
     """Scratch arrays of one thread.
 
-    `base`, (TILE, n_rows), holds distances of the rows of a tile by the subset; `near`, (n_stretches * STRETCH,),
-    those of one of them with a feature added or removed, infinite beyond the last row; `minima`, (n_stretches,),
-    the least of each stretch. `bits` and `minima_bits` share their memory as int32. `passed` lists rows that may
-    be the nearest; `distances` and `rows`, (n_neighbors + 1,), are the nearest, and `votes`, (n_classes,), their
-    classes.
+    `base`, (TILE, n_rows), holds distances by the subset; `near`, (n_stretches * STRETCH,), those of one query
+    with a feature added or removed, infinite beyond the last row; `minima`, (n_stretches,), the least of each
+    stretch. The fields in bits share their memory as int32.
     """
 
     base: Singles
@@ -218,11 +211,9 @@ def count_right(
     scratch: NeighbourScratch,
     n_right: Integers,
 ) -> None:
-    """Count correctly classified queries, for a subset with each of some features added or removed.
+    """Count correctly classified queries of some tiles, with each of `tried` added (sign 1) or removed (sign -1).
 
-    The features `tried` are added (sign 1) to the rising `subset`, or removed (sign -1), which gives the rising
-    `subsets`, (n_tried, n_chosen). `n_right`, (n_tried,), is added to, for the tiles from `first_tile` to before
-    `last_tile`.
+    This gives the rising `subsets`, (n_tried, n_chosen); `n_right`, (n_tried,), is added to.
     """
     for tile in range(first_tile, last_tile):
         first, stop = wrapped.tiles[tile], wrapped.tiles[tile + 1]

@@ -48,16 +48,6 @@ class OnRows:
 
     If there are more than `most_rows` rows, that many are drawn at random. The fitted `ranking_` holds the
     selected features, best first.
-
-    Examples
-    --------
-    >>> from streamfs.data.feature_table import plain_table
-    >>> values = np.random.default_rng(0).normal(size=(40, 3, 2))
-    >>> labels = np.where(values[:, 0, 1] > 0, "up", "down")
-    >>> values[:, :, 1] += 9 * np.sign(values[:, :1, 1])
-    >>> selector = OnRows(ReliefF(threshold=0.2), positions=[1, 3])
-    >>> selector.fit(plain_table(values, labels)).ranking_.tolist()
-    [1]
     """
 
     def __init__(

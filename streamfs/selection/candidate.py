@@ -22,11 +22,9 @@ class Sampled(NamedTuple):
 def sample_recorded(
     regions: Regions, values: Integers, truth: Array, order: Integers, budget: int, *, is_active: bool
 ) -> tuple[Sampled, Array]:
-    """Sample a candidate whose values are all known; return the sample and the error rate after each value.
+    """Sample at most `budget` instances of a candidate; return them and the error rate, by `truth`, after each.
 
-    Errors are counted by `truth`, as `joint_probabilities` makes it, of shape (n_classes, n_joint, n_values). At
-    most `budget` instances are drawn from the shuffled `order`: actively the next is the first in the best region,
-    otherwise the first of all. The rates, from 0 to 1, have shape (n_drawn + 1,).
+    The next instance in the shuffled `order` is actively the first in the best region, otherwise the first of all.
     """
     known = regions.estimate(truth.shape[2])
     pools = make_pools(regions.region_of, order, *regions.weights.shape)
@@ -69,11 +67,9 @@ def error_rate(regions: Regions, known: Estimate, truth: Array) -> float:
 
 
 class RecordedCandidates(NamedTuple):
-    """Candidates whose values are all known.
+    """Candidates whose values, (n_instances,) each, are all known.
 
-    `values` are numbers from 0, one array of shape (n_instances,) per candidate; `truths` the estimates from all
-    values, by which errors are counted; `true_errors` the error rates of the classifiers of all values, from 0 to
-    1.
+    `truths` are the estimates from all values, and `true_errors` the error rates of their classifiers.
     """
 
     regions: Regions

@@ -28,25 +28,14 @@ KNOWN_IN_A_SAMPLE = 0.632
 
 @dataclass(frozen=True)
 class ErrorRate:
-    """An estimate of the misclassification error.
-
-    Parameters
-    ----------
-    rate : float
-        Share of misclassified rows, from 0 to 1.
-    n_rows : int
-        Number of different rows that it was measured on.
-    """
+    """Share of misclassified rows, and the number of different rows that it was measured on."""
 
     rate: float
     n_rows: int
 
     @property
     def standard_error(self) -> float:
-        """Standard deviation of the rate over draws of the rows, if they were classified independently.
-
-        Measuring on the same rows again, as repetitions and bootstrap samples do, does not reduce it.
-        """
+        """Standard deviation of the rate over draws of different rows, if they were classified independently."""
         return float(np.sqrt(self.rate * (1.0 - self.rate) / self.n_rows))
 
 
@@ -84,27 +73,9 @@ def hold_out(
     test_size: float = 1 / 3,
     random_state: RandomState = None,
 ) -> ErrorRate:
-    """Estimate the error on a random part of the rows, held out from training.
+    """Estimate the error on a share or number of rows held out at random; classes keep their shares.
 
-    Parameters
-    ----------
-    estimator, X, y
-        As in `resubstitution`.
-    test_size : float or int
-        Share or number of rows held out; the classes keep their shares in both parts.
-    random_state : int, RandomState or None
-        Seed of the draw.
-
-    Raises
-    ------
-    ValueError
-        If a part cannot contain every class.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> hold_out(DecisionTreeClassifier(), [[0.0], [0.1], [0.9], [1.0]], [0, 0, 1, 1], test_size=2)
-    ErrorRate(rate=0.0, n_rows=2)
+    A ValueError is raised if a part cannot contain every class.
     """
     X, labels = _rows(X, y)
     known, held, known_labels, held_labels = train_test_split(
@@ -114,19 +85,7 @@ def hold_out(
 
 
 def leave_one_out(estimator: Any, X: npt.ArrayLike, y: npt.ArrayLike) -> ErrorRate:
-    """Estimate the error by classifying each row by a classifier trained on all others.
-
-    Parameters
-    ----------
-    estimator, X, y
-        As in `resubstitution`.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> leave_one_out(DecisionTreeClassifier(), [[0.0], [0.1], [0.9], [1.0], [1.1]], [0, 0, 1, 1, 0])
-    ErrorRate(rate=0.2, n_rows=5)
-    """
+    """Estimate the error by classifying each row by a classifier trained on all others."""
     X, labels = _rows(X, y)
     return _measured(cross_val_predict(clone(estimator), X, labels, cv=LeaveOneOut()) != labels)
 

@@ -49,10 +49,7 @@ class StepEvaluator(Protocol):
 
 
 def in_order(subset: Sequence[int] | Integers, n_features: int, least: int = 1) -> Integers:
-    """Return the features of a subset in rising order, in which they are always evaluated.
-
-    ValueError if there are fewer than `least`, or one occurs twice; IndexError if an index is out of range.
-    """
+    """Return the features of a subset in rising order, in which they are always evaluated."""
     features = np.sort(np.asarray(subset, np.int64))
     if len(features) < least:
         raise ValueError("subset is empty, expected at least one feature")

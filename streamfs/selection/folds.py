@@ -27,15 +27,8 @@ def make_folds(
     """Divide rows into folds; rows of one group are never on both sides of a fold.
 
     `cv` is a number of stratified folds of shuffled rows, or of whole groups; a splitter of scikit-learn; or pairs
-    of training and test rows.
-
-    Raises
-    ------
-    DataError
-        If there is only one class, a class has a single row or group, so that it cannot be trained on when it is
-        tested, or no row is tested.
-    ValueError
-        If `cv` is none of these, or there are too few rows, or groups, for the number of folds.
+    of training and test rows. A DataError is raised if there is only one class, or a class of a single row or
+    group.
     """
     if len(np.unique(y)) < 2:
         raise DataError(f"y has one class only, {str(y[0])!r}, expected at least two")

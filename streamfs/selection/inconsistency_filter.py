@@ -24,23 +24,7 @@ class InconsistencyFilter(FeatureSelector, ABC):
     discretiser: Any
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> Self:  # noqa: ARG002
-        """Select features.
-
-        Parameters
-        ----------
-        X : array_like of shape (n_rows, n_features)
-            Values; a missing one (NaN) is treated as a value.
-        y : array_like of shape (n_rows,)
-            Classes.
-        groups : array_like of shape (n_rows,), optional
-            Ignored, as nothing is held out.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of range, y is continuous, a value is infinite, or the discretiser does not make
-            one feature from each.
-        """
+        """Select features; NaN is treated as a value, and groups are ignored, as nothing is held out."""
         values, labels = training_rows(self, X, y)
         self._check_parameters()
         rates = SubsetInconsistency(self._discretised(values, labels), labels)

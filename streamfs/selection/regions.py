@@ -12,12 +12,11 @@ from streamfs.selection._benefit import Estimate, all_benefits
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """Instances by class and joint value.
+    """Instances by class and joint value of the previous features; NaN is treated as a value.
 
-    `labels` and `joint`, (n_instances,), are class, and joint value of the previous features, of each instance;
-    `joint_values`, (n_joint, n_previous), those that occur, sorted, NaN being treated as a value. `weights`,
-    (n_classes, n_joint), are the numbers of instances of the regions, with those of the prior, and `total` their
-    sum and the prior's instances at joint values that do not occur.
+    `joint_values`, (n_joint, n_previous), are those that occur, sorted; `weights`, (n_classes, n_joint), the
+    numbers of instances with those of the prior, and `total` their sum and the prior's at joint values that do not
+    occur.
     """
 
     labels: Integers
@@ -91,19 +90,12 @@ def make_regions(labels: npt.ArrayLike, previous: npt.ArrayLike, prior: int = 0)
 
 
 def benefits(known: Estimate) -> Array:
-    """Return the expected benefit of one more value in each region, shape (n_classes, n_joint).
+    """Return the expected benefit of one more value in each region, shape (n_classes, n_joint), in nats.
 
-    It is the expected absolute change of the entropy of the class given the previous features and the candidate,
-    in nats: the decoupled form of Veeramachaneni and Avesani, Active sampling for feature selection, ICDM 2003,
-    equations 1 to 3, |p(a, b) (E H'(Y | a, b) - H(Y | a, b)) - p(b) (E H'(Y | b) - H(Y | b))|, where E H' is
-    expected after one more value from class a and joint value b. The print has p(a, b) before the second
-    difference too, with which the form does not equal equation 3; with p(b) it does.
-
-    Examples
-    --------
-    >>> regions = make_regions([0, 0, 0, 1], [[0.0], [0.0], [1.0], [1.0]])
-    >>> benefits(regions.estimate(2)).round(3).tolist()
-    [[0.0, 0.007], [0.0, 0.007]]
+    Veeramachaneni and Avesani, Active sampling for feature selection, ICDM 2003, equations 1 to 3, decoupled:
+    |p(a, b) (E H'(Y | a, b) - H(Y | a, b)) - p(b) (E H'(Y | b) - H(Y | b))|, where E H' is expected after one more
+    value from class a and joint value b. The print has p(a, b) before the second difference too, with which the
+    form does not equal equation 3; with p(b) it does.
     """
     found = np.empty(known.weights.shape)
     all_benefits(known, found)

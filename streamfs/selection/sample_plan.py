@@ -22,16 +22,8 @@ MAX_BINS = 20
 class Planned:
     """A stream to equip with the sensor.
 
-    Parameters
-    ----------
-    stream, label : str
-        Its name and class.
-    benefit : float
-        Expected change of the entropy of the class given all columns, in nats, from its reading.
-    region : dict of str to str
-        Its bin of each other column.
-    expected : tuple of float
-        Probability of each bin of the sensor.
+    `benefit` is the expected change of the entropy of the class given all columns, in nats; `region` the bin of
+    each other column, and `expected` the probability of each bin of the sensor.
     """
 
     stream: str
@@ -45,20 +37,8 @@ class Planned:
 class SamplePlan:
     """Streams to equip next with an expensive sensor, the most informative first.
 
-    Parameters
-    ----------
-    sensor : str
-        Its column.
-    bins : tuple of float
-        Bounds of the bins of its readings; empty if fewer than two different readings are known.
-    n_known, n_unknown : int
-        Number of streams with and without the sensor.
-    n_regions : int
-        Number of regions of the streams: classes by bins of the other columns.
-    uncertainty : float
-        Current estimate of the entropy of the class given the bins of all columns, in nats.
-    streams : tuple of Planned
-        The streams.
+    `bins` are the bounds of the bins of its readings, empty if fewer than two different readings are known;
+    `uncertainty` estimates the entropy of the class given the bins of all columns, in nats.
     """
 
     sensor: str
@@ -82,47 +62,13 @@ class SamplePlan:
 def plan_samples(
     streams: StreamSet, sensor: str, columns: Sequence[str] | None = None, n_streams: int = 10, n_bins: int = 3
 ) -> SamplePlan:
-    """Plan which streams to equip with a sensor that only some carry so far.
+    """Plan which of the streams without readings of a sensor to equip with it, given other columns.
 
-    Parameters
-    ----------
-    streams : StreamSet
-        Recorded and labelled; a stream without the sensor has no readings in its column.
-    sensor : str
-        The sensor's column.
-    columns : sequence of str, optional
-        The columns known of all streams; by default all others.
-    n_streams : int
-        Maximum number of streams.
-    n_bins : int
-        Number of bins of equal width for the mean of a column's readings over a stream.
-
-    Raises
-    ------
-    DataError
-        If a column is unknown, all streams are of one class, or all carry the sensor.
-    ValueError
-        If a number is out of range, or the sensor is among the columns.
-
-    References
-    ----------
-    Veeramachaneni and Avesani, Active sampling for feature selection, ICDM 2003.
-
-    Notes
-    -----
-    The streams of one class and equal bins form a region. The next stream is the first, in the order of the file,
-    of those without the sensor in the region of the largest benefit. It then counts as if it had been read, each
-    value by its expected frequency, so that several can be equipped at once: expectations are unchanged, but a
-    planned region has a smaller benefit from then on.
-
-    Examples
-    --------
-    >>> nan = float("nan")
-    >>> readings = [[20.0, 1.0], [20.0, 5.0], [20.0, nan], [30.0, nan], [31.0, nan], [20.0, 5.0]]
-    >>> labels = ["dry", "wet", "wet", "dry", "dry", "wet"]
-    >>> plan = plan_samples(StreamSet([[r] for r in readings], labels, ["air", "soil"]), "soil", n_streams=1)
-    >>> plan.streams[0].stream, plan.streams[0].region
-    ('stream-2', {'air': '20 to 23.67'})
+    Veeramachaneni and Avesani, Active sampling for feature selection, ICDM 2003. Streams of one class and equal
+    bins, of equal width, of their columns' mean readings form a region. The next stream is the first, in the order
+    of the file, of those without the sensor in the region of the largest benefit. It then counts as if it had been
+    read, each value by its expected frequency, so that several can be equipped at once: expectations are
+    unchanged, but a planned region has a smaller benefit from then on.
     """
     columns = [c for c in streams.columns if c != sensor] if columns is None else list(columns)
     _check(streams, sensor, columns, n_streams, n_bins)

@@ -21,12 +21,7 @@ class SearchStep(NamedTuple):
 
 
 class Scores:
-    """Scores of subsets, each evaluated once.
-
-    A `StepEvaluator` is called for many subsets at once. `known` maps subsets of rising features to scores and is
-    added to: a search restarted with those of an earlier one takes the same steps without evaluating anything
-    twice.
-    """
+    """Scores of subsets, each evaluated once; with `known` ones a restart takes the same steps."""
 
     def __init__(
         self, evaluate: Evaluator, n_features: int, known: dict[tuple[int, ...], float] | None = None
@@ -86,18 +81,9 @@ class Scores:
 class SequentialSearch:
     """Variants of sequential search.
 
-    Parameters
-    ----------
-    direction : {"forward", "backward"}
-        From no feature up, or from all features down.
-    floating : bool
-        Whether each step is followed by steps back while they are better than all earlier subsets of their size.
-    take, remove : int, optional
-        Features that a round adds and removes, one by one; by default one added forward, one removed backward.
-    size : int, optional
-        Number of features at which to stop; by default the score decides.
-    tolerance : float
-        A forward step must raise the score by more than this; a backward step may lower it by as much.
+    If `floating`, each step is followed by steps back while they are better than all earlier subsets of their
+    size. A round adds `take` features and removes `remove`, one by one. By default the score decides the `size`: a
+    forward step must raise the score by more than `tolerance`, and a backward step may lower it by as much.
     """
 
     direction: str = "forward"

@@ -49,26 +49,14 @@ def ranked(daf: Array) -> Integers:
 def order_change(before: Array, after: Array) -> float:
     """Return C of condition 1: the mean number of places by which a feature moves in the order by coefficient.
 
-    The paper (Somol, Grim, Filip and Pudil, On stopping rules in dependency-aware feature ranking, CIARP 2013)
-    prints one formula for both conditions. This follows its text, a change in the features' order: the index in
-    the formula is the feature's place.
-
-    Examples
-    --------
-    >>> order_change(np.array([0.3, 0.2, 0.1]), np.array([0.1, 0.2, 0.3]))
-    1.3333333333333333
+    Somol, Grim, Filip and Pudil, On stopping rules in dependency-aware feature ranking, CIARP 2013, print one
+    formula for both conditions. This follows its text: the index in the formula is the feature's place.
     """
     return float(np.abs(np.argsort(ranked(before)) - np.argsort(ranked(after))).mean())
 
 
 def value_change(before: Array, after: Array) -> float:
-    """Return C^2 of condition 2: the mean absolute change of a feature's coefficient; the 2 is part of its name.
-
-    Examples
-    --------
-    >>> value_change(np.array([0.25, 0.0]), np.array([0.5, 0.0]))
-    0.125
-    """
+    """Return C^2 of condition 2 (2 is part of its name): the mean absolute change of a feature's coefficient."""
     return float(np.abs(before - after).mean())
 
 

@@ -20,8 +20,8 @@ from streamfs.selection.folds import Fold
 class MeasuredFold:
     """A fold ready for training with any subset of features.
 
-    `queries`, (n_queries, n_features), are the test rows, and `expected` their classes as numbers of the training
-    rows' classes, -1 if not among these.
+    `expected` are the classes of the `queries`, (n_queries, n_features), as numbers of the training rows' classes,
+    or -1.
     """
 
     training: MeasuredClasses

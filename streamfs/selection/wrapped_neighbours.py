@@ -22,8 +22,7 @@ class NeighborsEvaluator:
     """Out-of-fold accuracy of `NeighborsClassifier`, bit-equal to fitting it to each fold.
 
     Work for a subset of s features, with each of t others added, grows with s + t, not with s times t: distances
-    by the subset are kept for a few rows at a time, not in a matrix. Candidates are evaluated by several threads
-    if it pays, a single subset by one. Kernels release Python's lock.
+    by the subset are kept for a few rows at a time. Candidates are evaluated by several threads if it pays.
     """
 
     wrapped: Wrapped
