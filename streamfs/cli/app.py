@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from traceback import walk_tb
 
 import click
 
@@ -61,6 +62,21 @@ def main(args: Sequence[str] | None = None) -> None:
             raise
         click.echo(f"streamfs: {NO_CACHE}", err=True)
         sys.exit(1)
+    except (AttributeError, ImportError) as error:
+        folder = _stale_cache(error)
+        if folder is None:
+            raise
+        click.echo(f"streamfs: {folder} has code that an older version compiled: delete *.nbi there", err=True)
+        sys.exit(1)
+
+
+def _stale_cache(error: Exception) -> str | None:
+    """Return the folder of compiled code that names what this version lacks; None for other errors.
+
+    numba unpickles its index before it checks whether the source has changed.
+    """
+    frames = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == "_load_overload"]
+    return frames[-1].f_locals["self"].cache_path if frames else None
 
 
 def _reason(error: Exception) -> str:
