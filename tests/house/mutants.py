@@ -147,7 +147,7 @@ class Workshop:
 
     def __init__(self, folder: Path) -> None:
         self.tree, self.warm, self.cache = folder / "tree", folder / "warm", folder / "cache"
-        for name in (*PACKAGES, "tests", "examples", "benchmarks"):
+        for name in (*PACKAGES, "tests", "examples", "benchmarks", "docs"):
             shutil.copytree(ROOT / name, self.tree / name, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy2(ROOT / "pyproject.toml", self.tree)
 
