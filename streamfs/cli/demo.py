@@ -60,13 +60,7 @@ max_inflight_count = 100
 def run_demo(
     out: Path, n_pairs: int, profile_name: str, seed: int, n_training_pairs: int = N_TRAINING_PAIRS
 ) -> dict[str, Any]:
-    """Train, serve and measure on this machine; write model, energy log and plot to a folder; return the figures.
-
-    Raises
-    ------
-    MissingExtraError
-        If the packages of the extra ``demo`` are not installed.
-    """
+    """Train, serve and measure on this machine; write model, energy log and plot; return the figures."""
     _broker_class()  # this and the next line fail before any work if the extra is missing
     from streamfs.experiments import plots  # noqa: PLC0415
 

@@ -49,38 +49,15 @@ STANDARD = Route.of("sensors/{node}/{channel}")
 
 @dataclass(frozen=True)
 class Bindings:
-    """Which node plays which role in which stream.
+    """Which node plays which role in which stream, and on which topics nodes publish.
 
-    A channel of a pair, ``a.light@flag:300``, is the channel ``light@flag:300`` of the node in role ``a``; the
-    channels of a stream of one node have no role.
+    The channel ``a.light@flag:300`` is ``light@flag:300`` of the node in role ``a``; the only node of a stream has
+    the role "". With `discovers`, any other node on a wanted topic is a stream too. The first route that fits
+    counts.
 
-    Parameters
-    ----------
-    channels : tuple of str
-        The procedure's channels, in the order of a sample's columns.
-    nodes_of : mapping of str to mapping of str to str
-        Each stream's nodes by role; the role of a stream's only node is the empty text.
-    discovers : bool
-        Whether any other node that publishes on a wanted topic is a stream too.
-    routes : tuple of Route
-        Where nodes publish, and in which format; the first that fits a topic counts.
-
-    Raises
-    ------
-    ValueError
-        If a name is not valid in a topic, a channel cannot be parsed, no node has a channel's role, or there is no
-        route.
-
-    Examples
-    --------
     >>> bindings = Bindings.pairs(["a.light@flag:300", "b.light@flag:300"], {"desk": {"a": "n1", "b": "n2"}})
-    >>> bindings.topics
-    ('sensors/+/light@flag:300',)
-    >>> bindings.sources("desk")[1]
-    NodeChannel(node='n2', channel='light@flag:300')
-    >>> node, channel, codec = bindings.route("sensors/n1/light@flag:300")
-    >>> node, channel
-    ('n1', 'light@flag:300')
+    >>> bindings.topics, bindings.sources("desk")[1]
+    (('sensors/+/light@flag:300',), NodeChannel(node='n2', channel='light@flag:300'))
     """
 
     channels: tuple[str, ...]
@@ -195,10 +172,7 @@ class Bindings:
         return tuple(dict.fromkeys(wanted))
 
     def route(self, topic: str) -> tuple[str, str | None, Codec] | None:
-        """Return the node, the channel and the codec of a topic's messages; None if they feed no stream.
-
-        The channel is None if the payload names it. Nothing is cached, so that unknown topics cost no memory.
-        """
+        """Return a topic's node, channel (None if the payload names it) and codec; None if it feeds no stream."""
         for template, codec, channel, _ in self.routes:
             found = template.match(topic)
             if found is not None:

@@ -18,20 +18,7 @@ class Control:
     """Track which channels each node is to send: those that an undecided stream requests.
 
     A slot is the node's number times the number of channels, plus the channel's number. A node that receives no
-    control message for ``stop_after`` seconds stops on its own, so that its battery outlives a gateway that has
-    died.
-
-    Examples
-    --------
-    >>> control = Control(["light", "door@flag:0.5"])
-    >>> control.use([0, 1])
-    >>> control.update(0, "n1")
-    [Publication(topic='streamfs/control/n1', payload=b'{"channels":["light","door@flag:0.5"]}', retain=True)]
-    >>> control.release([0, 1])
-    >>> control.update(0, "n1")
-    [Publication(topic='streamfs/control/n1', payload=b'{"channels":[]}', retain=True)]
-    >>> control.update(0, "n1")
-    []
+    control message for ``stop_after`` seconds stops on its own, so that its battery outlives a dead gateway.
     """
 
     def __init__(self, channels: Sequence[str], prefix: str = "streamfs", stop_after: float | None = None) -> None:

@@ -41,23 +41,9 @@ class UndescribedError(ModelError):
 
 
 class Core:
-    """Runs a procedure on the streams that are bound, or on every node that publishes.
+    """Run a procedure on the streams that are bound, or on every node that publishes.
 
-    Parameters
-    ----------
-    procedure : Procedure
-        The model of new episodes.
-    bindings : Bindings
-        Which node feeds which stream.
-    options : Options, optional
-        Names, event time, bounds.
-    load : callable, optional
-        Returns the procedure with a digest, for records of other models; without it they are refused.
-
-    Raises
-    ------
-    ValueError
-        If the bindings have no node for a channel of the procedure.
+    `load` returns the procedure with a digest, for records of other models; without it they are refused.
     """
 
     def __init__(
@@ -139,10 +125,7 @@ class Core:
         ]
 
     def idle_watermark(self, idle: float) -> float | None:
-        """Return the watermark if event time has passed for `idle` seconds without a reading.
-
-        None if there was no reading yet, the watermark ends no further tick, or nothing depends on time.
-        """
+        """Return the watermark if event time has passed for `idle` seconds without a reading, to some effect."""
         newest, now = self.joiner.newest, self.joiner.now
         if newest is None:
             return None
@@ -200,15 +183,10 @@ class Core:
         bindings: Bindings | None = None,
         options: Options | None = None,
     ) -> Self:
-        """Restore a snapshot; `load` returns the procedure with a digest.
+        """Restore a snapshot, by default with its own bindings and options.
 
-        Bindings and options are by default those that the snapshot was taken with.
-
-        Raises
-        ------
-        ModelError
-            If the snapshot is damaged or was taken under other versions of the features, or if no bindings are
-            given and it has none.
+        `load` returns the procedure with a digest. A ModelError says that the snapshot is damaged, was taken under
+        other versions of the features, or lacks bindings.
         """
         header, arrays, sealed = container.unpack(snapshot, KIND, VERSION, "the snapshot")
         procedures = [load(model["procedure"]) for model in header["lanes"]]

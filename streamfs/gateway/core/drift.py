@@ -20,23 +20,10 @@ _REFERENCE = 100  # values among which a feature's later ones are ranked
 
 
 class Alert(NamedTuple):
-    """A change of something that was steady for a while.
+    """A drift of ``confidence``, ``completeness``, ``accuracy``, or ``feature`` and the feature's name.
 
-    Parameters
-    ----------
-    what : str
-        ``confidence``, ``completeness``, ``accuracy``, or ``feature`` and the feature's name.
-    before, now : float
-        Means before and after the change, in the unit of what drifted.
-    number : int
-        Number of the drift of this kind, from 1.
-    time : float
-        Event time of the decision, or time of the label, that showed it, seconds; NaN if unknown.
-
-    Examples
-    --------
-    >>> Alert("completeness", 0.95, 0.6, 1, 3600.0).to_json()["now"]
-    0.6
+    `number` counts those of its kind from 1. `before` and `now` are means, `time` the event time of the decision
+    or label that showed it; NaN if unknown.
     """
 
     what: str
@@ -51,49 +38,21 @@ class Alert(NamedTuple):
 
 
 class DriftDetectors:
-    """Detect drift in the decisions of one procedure with ADWIN, one detector for each thing that could drift.
+    """Detect drift in the decisions of one procedure, with one ADWIN detector for each thing that could drift.
 
     These are the confidence of the decisions, the share of them that have a label (completeness), each feature's
-    value at the decision, and, if true labels arrive, the share of labels that are right (accuracy). After a drift
-    its detector starts again.
+    value at the decision, and the share of true labels that were predicted (accuracy). A detector starts again
+    after a drift. `delta` bounds the probability of a false alarm in each test.
 
-    Parameters
-    ----------
-    features : sequence of str
-        Names of the procedure's features.
-    delta : float
-        Bound on the probability of a false alarm, for each test of a detector.
+    ADWIN's bound is for numbers in [0, 1]; so a detector of a feature receives the rank of its value among the
+    first 100 since the last drift, from 0 below all of them to 1 above, and can drift only afterwards.
 
-    Raises
-    ------
-    ValueError
-        If `delta` is not between 0 and 1.
-
-    Notes
-    -----
-    ADWIN's bound is for numbers in [0, 1]: with raw values, features with a small range would never drift, and
-    heavy-tailed ones all the time. So a detector receives the rank of a feature's value among the first 100 values
-    since its last drift, from 0 below all of them to 1 above; only afterwards can it drift.
-
-    A detector remembers its last 1000 to 2000 inputs: at 2000, the older half is dropped and the detector is
-    rebuilt from the rest. A snapshot has just these inputs, and `restore` feeds them to new detectors, which then
-    equal the previous ones: restored detectors raise the same alerts. The price is that a change too slow to show
+    A detector is rebuilt from its last 1000 inputs once it has 2000. A snapshot has just these inputs, and
+    `restore` feeds them to new detectors, which then equal the previous ones. A change that is too slow to show
     within 2000 decisions is not noticed.
 
-    References
-    ----------
-    A. Bifet, R. Gavalda: Learning from time-changing data with adaptive windowing. SIAM International Conference
-    on Data Mining, 2007. The implementation is River's.
-
-    Examples
-    --------
-    >>> detectors = DriftDetectors(["mean(light)"])
-    >>> for hour in range(400):
-    ...     label = "on" if hour < 200 else None
-    ...     decision = Decision("desk", hour, label, 0.9, 12, 12.0, "confident", 3600.0 * hour)
-    ...     for alert in detectors.decided(decision, np.array([np.nan])):
-    ...         print(alert.what, alert.before, round(alert.now, 1), alert.number)
-    completeness 1.0 0.6 1
+    See A. Bifet, R. Gavalda: Learning from time-changing data with adaptive windowing. SIAM International
+    Conference on Data Mining, 2007. The implementation is River's.
     """
 
     def __init__(self, features: Sequence[str], delta: float = 0.002) -> None:
@@ -110,10 +69,7 @@ class DriftDetectors:
         return [alert for what, value in watched.items() for alert in self._add(what, value, decision.time)]
 
     def labelled(self, predicted: str | None, label: str, time: float) -> list[Alert]:
-        """Take the true label of a decision at a time in seconds; return alerts.
-
-        Without a predicted label the decision was neither right nor wrong, and is ignored.
-        """
+        """Take the true label of a decision at a time in seconds, unless that predicted none; return alerts."""
         return [] if predicted is None else self._add("accuracy", float(predicted == label), time)
 
     def snapshot(self) -> bytes:

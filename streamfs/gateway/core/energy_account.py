@@ -48,13 +48,7 @@ class Spent(NamedTuple):
 
 
 class EnergyAccount:
-    """Price messages, and make the lines of the energy log; ``energy`` is in ``unit``, that of the radio profile.
-
-    Examples
-    --------
-    >>> EnergyAccount("transmissions").joules(4)
-    1.0
-    """
+    """Price messages, and make the lines of the energy log, in the unit of the radio profile."""
 
     def __init__(self, profile_name: str = "transmissions") -> None:
         self.profile = profile(profile_name)

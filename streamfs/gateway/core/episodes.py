@@ -16,11 +16,7 @@ from streamfs.procedure.procedure import Decision
 
 
 class Episodes:
-    """Run episodes: ticks, timeouts and closing end them, ``reopen_after`` and commands begin the next.
-
-    Decisions, publications and energy lines are appended to `effects`; ``reopened`` streams are counted in
-    `counters`, decisions in `decided`, by reason and label.
-    """
+    """Run episodes: ticks, timeouts and closing end them, ``reopen_after`` and commands begin the next."""
 
     def __init__(
         self,
@@ -43,10 +39,7 @@ class Episodes:
         self._counters = counters
 
     def advance(self, watermark: float | None = None) -> None:
-        """Process the ticks before the watermark, in seconds, each with the timeouts and reopenings due by then.
-
-        Afterwards nodes are told again what to send that would soon stop on their own.
-        """
+        """Process the ticks before the watermark, in seconds, and what is due by then; renew control messages."""
         seen = None
         for tick in self._joiner.ticks(watermark):
             self._tick(tick)

@@ -20,14 +20,7 @@ from streamfs.procedure.procedure import Decision, Procedure
 class Feedback:
     """Detect drift in the decisions of the newest model, and let models learn from labels.
 
-    Attributes
-    ----------
-    counters : Counter of str
-        ``labels`` received; those that a model has learned from (``labels_learnt``), those ``labels_unused``
-        because their stream has no decision of that episode by its current model, and those that are
-        ``labels_unreadable`` or could not be learned from; ``alerts`` raised.
-    alerts : Counter of str
-        Alerts by what has drifted.
+    ``labels_unused`` counts labels whose stream has no decision of that episode by its current model.
     """
 
     def __init__(self, procedure: Procedure, options: Options) -> None:
@@ -51,13 +44,7 @@ class Feedback:
         return self._published(self._drift.decided(decision, values))
 
     def labelled(self, model: ModelStreams | None, stream: str, record: Record) -> list[Publication]:
-        """Take a label: the model learns it if it can, with the feature values that its stream was decided on.
-
-        Raises
-        ------
-        PayloadError
-            If it cannot be decoded, or is not a label that the model can learn.
-        """
+        """Learn a label, if the model can, with the feature values that its stream was decided on."""
         self.counters["labels"] += 1
         try:
             label, episode, time = decode_label(record.payload)

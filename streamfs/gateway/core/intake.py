@@ -30,13 +30,7 @@ class _Target(NamedTuple):
 class Intake:
     """Turn messages into readings; `node_of` returns a node's number, given its name, or NONE if it is refused.
 
-    Attributes
-    ----------
-    counters : Counter of str
-        ``messages`` received; ``unbound`` ones that feed no stream, ``malformed`` and ``oversize`` ones that are
-        rejected, ``refused`` ones of streams beyond the maximum.
-    rejected : list of dict
-        Topic, error, size and beginning of each rejected message since this was last emptied.
+    `rejected` has topic, error, size and beginning of each message rejected since this was last emptied.
     """
 
     def __init__(

@@ -27,26 +27,12 @@ Structured = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Timing:
-    """How readings are put on the grid.
+    """How readings are put on the grid, a tick every `period` seconds.
 
-    Parameters
-    ----------
-    period : float
-        Seconds from tick to tick.
-    time : Time
-        The options of event time.
-    max_gap : int
-        Ticks without a reading on any channel after which the grid jumps to the next tick that has one, or to the
-        watermark.
-    ahead : float
-        Seconds that a stamp may be ahead of the newest before its message, and a tick more for each sample of that
-        before it; one further ahead is refused, unless no reading came during the grace, and then only once in a
-        message.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
+    After `max_gap` ticks without a reading the grid jumps to the next tick that has one, or to the watermark. A
+    stamp may be `ahead` seconds ahead of the newest before its message, and a tick more for each sample of that
+    before it; one further ahead is refused, unless no reading came during the grace, and then only once in a
+    message.
     """
 
     period: float
@@ -97,42 +83,8 @@ class Joiner:
     arrival minus stamp; one that is more than a tick off that is replaced by its arrival. Both are counted as
     skewed.
 
-    There is no clock and no I/O inside, and it makes no difference whether readings are taken one by one or
-    together.
-
-    Parameters
-    ----------
-    channels : sequence of str
-        Channels, as the nodes know them.
-    timing : Timing
-        How readings are put on the grid.
-    max_pending : int
-        Maximum number of readings that wait; more are dropped.
-
-    Attributes
-    ----------
-    counters : Counter of str
-        ``late``, ``duplicate``, ``crowded``, ``skewed`` and ``future`` (refused) readings, those ``lost`` by
-        sequence number or dropped for ``overflow``, ``restarted`` sequences, ``skipped`` ticks.
-
-    Notes
-    -----
     A tick costs a pass over the slots (channels of nodes) and over the columns of the streams that are shown; a
-    resting node costs some hundred bytes for each channel.
-
-    Examples
-    --------
-    >>> from streamfs.gateway.messages.codecs import Reading
-    >>> joiner = Joiner(["light", "door@flag:0.5"], Timing(1.0, Time(lateness=0.0)))
-    >>> node = joiner.add_node()
-    >>> door = joiner.slot(node, "door@flag:0.5")
-    >>> readings = ReadingBuffer()
-    >>> for second in range(3):
-    ...     readings.add(Reading(float(second), 1.0, None), node=node, slot=door, message=second)
-    >>> while joiner.take(readings):
-    ...     list(joiner.ticks())
-    [0]
-    [1]
+    resting node costs some hundred bytes for each channel. At most `max_pending` readings wait; more are dropped.
     """
 
     def __init__(self, channels: Sequence[str], timing: Timing, max_pending: int = Limits.pending) -> None:
@@ -237,8 +189,7 @@ class Joiner:
     ) -> Array:
         """Return the values at the tick emitted last, shape (n_rows, n_columns); NaN for none.
 
-        Slots are given by stream and column, and the ticks for which a value is held by column, 0 if it is sent
-        every tick.
+        `max_ages` are the ticks for which each column holds a value, 0 if it is sent every tick.
         """
         samples = np.empty((len(rows), len(max_ages)))
         settled = self._grid[0]["settled"]

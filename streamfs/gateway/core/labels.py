@@ -21,22 +21,7 @@ class Label(NamedTuple):
 
 
 def decode_label(payload: bytes) -> Label:
-    """Decode a label: plain text, or a JSON object with ``label`` and optionally ``episode`` and ``time``.
-
-    A payload that begins with ``{`` is JSON; any other is the label itself, without surrounding spaces.
-
-    Raises
-    ------
-    PayloadError
-        If it is neither, has other fields, or the label is empty, longer than 256 characters or not printable.
-
-    Examples
-    --------
-    >>> decode_label(b"walk")
-    Label(label='walk', episode=None, time=None)
-    >>> decode_label(b'{"label": "walk", "episode": 3}')
-    Label(label='walk', episode=3, time=None)
-    """
+    """Decode a label: plain text, or a JSON object with ``label`` and optionally ``episode`` and ``time``."""
     if len(payload) > _LONGEST_PAYLOAD:
         raise PayloadError(f"payload has {len(payload)} bytes, expected a label of at most {_LONGEST_PAYLOAD}")
     if not payload.lstrip().startswith(b"{"):

@@ -24,8 +24,8 @@ EXPIRY_CHECKS = 10
 class Membership:
     """Admit nodes, and forget those that expire, are evicted or feed no stream.
 
-    `gone` is the account of forgotten nodes; `checked_at` is the arrival, in seconds since 1970, of the record
-    before which expired streams were last looked for.
+    `gone` is the account of forgotten nodes; `checked_at` is the arrival of the record before the last expiry
+    check.
     """
 
     def __init__(

@@ -19,20 +19,8 @@ _SHOWN = 60  # characters of an offending value
 class Option:
     """An option, apart from key, type and default: those are the field's that this annotates.
 
-    Parameters
-    ----------
-    sentence : str
-        What it means, for the documentation and the command line's help.
-    least, above, most : float
-        Bounds of a number; ``above`` is excluded.
-    choices : tuple of str
-        The texts that are allowed; empty if all are.
-    check : callable, optional
-        Raises ValueError for a text that is not allowed; called with each text of an array.
-    example : object, optional
-        What the documentation shows instead of the default.
-    is_secret : bool
-        Whether the value must never be shown.
+    `sentence` is its help; ``above`` is excluded; `check` raises ValueError for a text that is not allowed;
+    `example` is shown in place of the default; the value of a secret is never shown.
     """
 
     sentence: str
@@ -96,14 +84,7 @@ class OptionSection:
 
 
 def declared(section: type[OptionSection]) -> Mapping[str, Declared]:
-    """Return the options of a section by key.
-
-    Examples
-    --------
-    >>> from streamfs.gateway.core.options import Time
-    >>> declared(Time)["grace"].default
-    10.0
-    """
+    """Return the options of a section by key."""
     return {field.name: each for field in fields(section) for each in _declared(field)}
 
 
@@ -117,13 +98,7 @@ def _declared(field: Any) -> Iterator[Declared]:
 
 
 def require_valid(section: OptionSection, kind: type[OptionSection]) -> None:
-    """Check the options of a section that code has made, as far as a kind of section declares them.
-
-    Raises
-    ------
-    ValueError
-        If the value of an option is not allowed.
-    """
+    """Check the options of a section that code has made, as far as a kind of section declares them."""
     for key, _, option, default in declared(kind).values():
         value = getattr(section, key)
         fault = "" if value is None and default is None else option.fault(key, value)

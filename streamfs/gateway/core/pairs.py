@@ -9,18 +9,7 @@ MAX_PAIRS = 10_000
 def group_pairs(
     nodes: Sequence[str], roles: Sequence[str] = ("a", "b"), limit: int = MAX_PAIRS
 ) -> dict[str, dict[str, str]]:
-    """Return the nodes of all pairs of a group by role, at most `limit` streams named like ``n1--n2``.
-
-    Raises
-    ------
-    ValueError
-        If there are too few or too many nodes, or two pairs have one name.
-
-    Examples
-    --------
-    >>> group_pairs(["n1", "n2", "n3"])["n2--n3"]
-    {'a': 'n2', 'b': 'n3'}
-    """
+    """Return the nodes of all pairs of a group by role, at most `limit` streams named like ``n1--n2``."""
     if len(set(roles)) != 2 or len(roles) != 2:
         raise ValueError(f"roles are {', '.join(map(repr, roles))}, expected two that differ")
     if len(nodes) < 2:

@@ -21,17 +21,7 @@ Columns = tuple[npt.NDArray[Any], Array, Array, npt.NDArray[np.int64]]
 
 
 class ReadingBuffer:
-    """The readings of some messages, in order, to be taken once.
-
-    Examples
-    --------
-    >>> readings = ReadingBuffer()
-    >>> readings.add(Reading(12.0, 20.5, None), node=0, slot=0)
-    >>> readings.add(Series(12.0, 1.0, np.dtype("<i2"), bytes([2, 0, 3, 0]), None), node=1, slot=1, message=1)
-    >>> parts, values, times, _ = readings.columns
-    >>> parts["first"].tolist(), parts["end"].tolist(), values.tolist()
-    ([0, 1], [1, 3], [20.5, 2.0, 3.0])
-    """
+    """The readings of some messages, in order, to be taken once."""
 
     def __init__(self) -> None:
         self._parts = bytearray()

@@ -39,8 +39,5 @@ def model_record(digest: str, now: float) -> Record:
 
 
 def start_record(digest: str, now: float, configuration: bytes = b"") -> Record:
-    """Record that a run has begun: from now on the streams bound by name follow this model.
-
-    The configuration, written by `described`, is for recovery: a running core has it already.
-    """
+    """Record that a run has begun with this model; the configuration, written by `described`, is for recovery."""
     return Record(START, now, digest, configuration)

@@ -34,14 +34,7 @@ _WORDS = {"on_wall": ("stamps", "wall"), "evicts": ("refuse", "evict")}
 
 
 def described(bindings: Bindings, options: Options) -> bytes:
-    """Encode bindings and options as JSON; empty if a route was not made by `Route.of` and so cannot be encoded.
-
-    Examples
-    --------
-    >>> bindings, options = understood(described(Bindings.single(["light"], ["n1"]), Options()), ["light"])
-    >>> bindings.streams, options.name
-    (('n1',), 'gateway')
-    """
+    """Encode bindings and options as JSON; empty if a route was not made by `Route.of`."""
     if not all(route.described for route in bindings.routes):
         return b""
     content = {
@@ -54,13 +47,7 @@ def described(bindings: Bindings, options: Options) -> bytes:
 
 
 def understood(content: bytes, channels: Sequence[str]) -> tuple[Bindings, Options]:
-    """Decode what `described` has encoded, which is not empty, for these channels.
-
-    Raises
-    ------
-    ValueError
-        If the nodes have no such channels.
-    """
+    """Decode what `described` has encoded, which is not empty, for these channels."""
     said = orjson.loads(content)
     routes = tuple(Route.of(**orjson.loads(route)) for route in said["routes"])
     bindings = Bindings(tuple(channels), said["nodes_of"], said["discovers"], routes)

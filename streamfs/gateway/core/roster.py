@@ -21,16 +21,8 @@ STOP_AFTER = 2.0
 class Roster:
     """The known nodes and streams.
 
-    Attributes
-    ----------
-    bindings, routes : Bindings
-        For the newest model's channels, and for those of all models that were followed when the newest came.
-    models : list of ModelStreams
-        The streams by the model that they follow, the newest last.
-    nodes : dict of str to int
-        Numbers of the nodes.
-    retired : Counter of str
-        Counters of the models that no stream follows any more.
+    `routes` bind the channels of all models that were followed when the newest came; `models` has the newest last;
+    `retired` has the counters of the models that no stream follows any more.
     """
 
     def __init__(self, procedure: Procedure, bindings: Bindings, joiner: Joiner, prefix: str) -> None:

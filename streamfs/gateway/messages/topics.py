@@ -27,28 +27,13 @@ def check_topic(what: str, topic: str) -> None:
 
 @dataclass(frozen=True)
 class Template:
-    """The form of the topics on which nodes publish.
+    """The form of the topics on which nodes publish: levels between slashes.
 
-    Parameters
-    ----------
-    text : str
-        Levels between slashes. ``{node}`` stands for the node's name and ``{channel}``, which is optional, for the
-        channel's; both may be part of a level. ``+`` is any level.
+    ``{node}`` stands for the node's name and ``{channel}``, which is optional, for the channel's; both may be part
+    of a level. ``+`` is any level.
 
-    Raises
-    ------
-    ValueError
-        If there is no ``{node}``, a level is empty, or a placeholder is repeated, unknown or next to another.
-
-    Examples
-    --------
-    >>> template = Template("application/+/device/{node}/event/up")
-    >>> template.match("application/7/device/0102aabb/event/up")
+    >>> Template("application/+/device/{node}/event/up").match("application/7/device/0102aabb/event/up")
     ('0102aabb', None)
-    >>> template.filters([])
-    ('application/+/device/+/event/up',)
-    >>> Template("sensors/{node}/{channel}").filters(["light", "door"])
-    ('sensors/+/light', 'sensors/+/door')
     """
 
     text: str

@@ -46,41 +46,8 @@ class Committer:
 
     One commit at a time. A step that fails because the disk is full or failing is retried, ever more slowly, until
     it succeeds or the committer is stopped; earlier steps are not repeated. After a snapshot the log releases what
-    is no longer needed.
-
-    Parameters
-    ----------
-    log, journal : Log and Journal
-        Written by the committer alone from now on.
-    on_done : callable
-        Called from the committer's thread whenever `done` has a result.
-    retry : tuple of float
-        Seconds before the first retry, and the maximum before later ones.
-
-    Attributes
-    ----------
-    counters : Counter of str
-        ``commits``, ``committed_records``, ``commit_failures`` and ``release_failures``.
-    fsync_seconds : float
-        Time spent making the log durable.
-    is_storing : bool
-        False while the last attempt has failed.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> durable = Event()
-    >>> with TemporaryDirectory() as folder, Journal(f"{folder}/journal.sqlite") as journal:
-    ...     log = Log(folder)
-    ...     committer = Committer(log, journal, durable.set)
-    ...     committer.submit(Commit([Record(0, 0.0, "sensors/n1/light", b"410")], 1, Entry()))
-    ...     durable.wait(10)
-    ...     [done.n_messages for done in committer.done()]
-    ...     committer.stop(10)
-    ...     log.close()
-    True
-    [1]
-    True
+    is no longer needed. `on_done` is called from the committer's thread whenever `done` has a result; `is_storing`
+    is False while the last attempt has failed.
     """
 
     def __init__(
@@ -117,13 +84,7 @@ class Committer:
         return done
 
     def stop(self, timeout: float) -> bool:
-        """Wait up to `timeout` seconds for the commit under way, and end the thread; then give the commit up.
-
-        Returns
-        -------
-        bool
-            Whether all that was submitted is durable.
-        """
+        """End the thread after the commit under way, or `timeout` seconds; return whether all is durable."""
         self._is_stopped = True
         self._waiting.put(None)
         self._thread.join(timeout)

@@ -50,12 +50,8 @@ class Frame(NamedTuple):
 def pack_frame(first: int, records: Sequence[Record]) -> bytes:
     """Pack records, at least one, into a frame without its mark; `first` is the position of the first.
 
-    Kinds, arrivals and lengths are stored side by side, then payloads, topics and content types.
-
-    Raises
-    ------
-    ValueError
-        If a kind is not from 0 to 255, or the records fill more than 4 GiB.
+    Kinds, arrivals and lengths are stored side by side, then payloads, topics and content types. A kind that is
+    not from 0 to 255, or more than 4 GiB of records, raises a ValueError.
     """
     kinds, arrivals, topics, payloads, content_types = zip(*records, strict=True)
     if not 0 <= min(kinds) <= max(kinds) <= 255:

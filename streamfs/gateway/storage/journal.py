@@ -51,43 +51,10 @@ class Entry:
 
 
 class Journal(JournalReader):
-    """The journal of one gateway: written by one thread, read by any.
+    """The journal of one gateway, a SQLite file: written by one thread, read by any.
 
-    Parameters
-    ----------
-    path : path
-        The SQLite file; created if needed, and migrated if it is older.
-    decisions_kept : int
-        Minimum number of decisions, and of lines of the energy log, to keep.
-
-    Attributes
-    ----------
-    position : int
-        Position in the log up to which outputs are committed.
-    oldest_snapshot_position : int
-        Position from which the log is needed: that of the older snapshot; 0 before there are two.
-    n_outbox : int
-        Publications that the broker has not confirmed.
-    repeated_decisions : int
-        Decisions that were known already.
-
-    Raises
-    ------
-    StateError
-        If the file is not a journal, is damaged, or was written by a newer streamfs.
-    StorageError
-        If it cannot be written.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder, Journal(f"{folder}/journal.sqlite") as journal:
-    ...     journal.commit(Entry(7, publications=[Publication("streamfs/decision/n1", b"{}")]))
-    ...     journal.position
-    ...     journal.outbox()
-    [1]
-    7
-    [(1, Publication(topic='streamfs/decision/n1', payload=b'{}', retain=True))]
+    At least `decisions_kept` decisions and as many lines of the energy log are kept. The log is needed from
+    `oldest_snapshot_position` on, that of the older snapshot; 0 before there are two.
     """
 
     def __init__(self, path: str | PathLike[str], *, decisions_kept: int = Limits.decisions_kept) -> None:
@@ -109,16 +76,9 @@ class Journal(JournalReader):
         self.oldest_snapshot_position = self._find_oldest_snapshot()
 
     def commit(self, entry: Entry) -> list[int]:
-        """Commit an entry durably, all of it or nothing; return its publications' numbers in the outbox.
+        """Commit an entry durably; return its publications' numbers in the outbox.
 
-        Raises
-        ------
-        StorageError
-            If the disk is full or failing: then nothing is committed, and the same entry may be committed again.
-        StateError
-            If the file is damaged.
-        ValueError
-            If the position is before the committed one.
+        After a StorageError nothing is committed, and the same entry may be committed again.
         """
         if entry.position < self.position:
             raise ValueError(f"position is {entry.position}, expected at least {self.position}")

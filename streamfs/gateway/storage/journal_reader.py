@@ -20,15 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 class JournalReader:
-    """Read a journal, from any thread, also while a gateway writes it.
-
-    Raises
-    ------
-    StateError
-        If the file is not a journal, is damaged, or has another version.
-    StorageError
-        If it cannot be opened.
-    """
+    """Read a journal, from any thread, also while a gateway writes it."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)

@@ -92,13 +92,7 @@ def check_version(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def version_of(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the version of a journal; 0 if the database is empty.
-
-    Raises
-    ------
-    StateError
-        If the database is not a journal, is damaged, or has a newer version.
-    """
+    """Return the version of a journal; 0 if the database is empty."""
     with using(path):
         version, application, n_tables = (
             connection.execute(query).fetchone()[0]

@@ -35,45 +35,8 @@ class Log:
     """An append-only log of records: segments in a folder, which one process at a time may open.
 
     A record's position is its number from 0. When the log is opened, a torn frame at the end of the last segment
-    is cut off.
-
-    Parameters
-    ----------
-    folder : path
-        Where the segments are; created if needed.
-    segment_bytes : int
-        Size at which a new segment is begun.
-    spool : path, optional
-        Folder to which released segments are moved; without one they are removed.
-
-    Attributes
-    ----------
-    end : int
-        Position after the last record.
-    torn_bytes : int
-        Bytes that were cut off when the log was opened.
-
-    Raises
-    ------
-    StateError
-        If another process has opened the log.
-    LogError
-        If the last segment is damaged anywhere but at its end.
-    StorageError
-        If the folder cannot be written.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from streamfs.gateway.core.records import CLOCK, MESSAGE
-    >>> with TemporaryDirectory() as folder:
-    ...     log = Log(folder)
-    ...     log.append([Record(MESSAGE, 0.0, "sensors/n1/light", b"410"), Record(CLOCK, 0.5, "", b"")])
-    ...     log.sync()
-    ...     list(log.read(1))
-    ...     log.close()
-    2
-    [(2, Record(kind=1, arrival=0.5, topic='', payload=b'', content_type=''))]
+    is cut off. A new segment is begun at `segment_bytes`; released ones are moved to the spool, or without one
+    removed.
     """
 
     def __init__(
@@ -120,12 +83,7 @@ class Log:
     def append(self, records: Sequence[Record]) -> int:
         """Append records as one frame, which is durable after the next `sync`; return the new end.
 
-        Raises
-        ------
-        StorageError
-            If the records cannot be written: then none of them is, and the same ones may be appended again.
-        ValueError
-            If a kind is not from 0 to 255, or the records fill more than 4 GiB.
+        After a StorageError none of them is appended, and the same ones may be appended again.
         """
         if not records:
             return self.end
@@ -147,11 +105,8 @@ class Log:
     def sync(self) -> None:
         """Make what was appended durable.
 
-        Raises
-        ------
-        StorageError
-            If that failed. The operating system may then have dropped what it could not write, so the next call
-            writes everything that was not durable again, to another segment.
+        After a StorageError the operating system may have dropped what it could not write, so the next call writes
+        everything that was not durable again, to another segment.
         """
         if not self._unsynced:
             return
@@ -167,15 +122,7 @@ class Log:
         self._synced = self.end
 
     def read(self, start: int = 0) -> Iterator[tuple[int, Record]]:
-        """Read the records from a position on, as `read_log` does.
-
-        Raises
-        ------
-        LogError
-            If records from there on are released, missing or damaged.
-        ValueError
-            If the position is not from 0 to the end.
-        """
+        """Read the records from a position on, as `read_log` does."""
         if not 0 <= start <= self.end:
             raise ValueError(f"start is {start}, expected a position from 0 to {self.end}")
         position = start
@@ -185,13 +132,7 @@ class Log:
             raise LogError(f"{self._folder} ends at record {position}, expected {self.end}")
 
     def release(self, position: int) -> None:
-        """Move segments whose records all lie before a position to the spool, or remove them; the newest stays.
-
-        Raises
-        ------
-        StorageError
-            If a segment cannot be moved or removed; it stays, and may be released later.
-        """
+        """Move segments whose records all lie before a position to the spool, or remove them; the newest stays."""
         for first, following in pairwise(tuple(self._sizes)):
             if following > position:
                 return

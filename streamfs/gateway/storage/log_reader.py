@@ -29,13 +29,7 @@ class Extent(NamedTuple):
 
 
 def extent(folder: str | PathLike[str]) -> Extent:
-    """Measure the log in a folder; it may be open.
-
-    Raises
-    ------
-    LogError
-        If the folder cannot be read, or the last segment is damaged.
-    """
+    """Measure the log in a folder; it may be open."""
     paths = segments(Path(folder))
     if not paths:
         return Extent(0, 0, 0, 0)

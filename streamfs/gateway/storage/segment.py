@@ -37,13 +37,7 @@ def segments(folder: Path) -> list[Path]:
 
 
 def whole_frames(path: Path) -> Iterator[Frame]:
-    """Read the frames of a segment, up to the first that is not whole.
-
-    Raises
-    ------
-    LogError
-        If the file cannot be read, is not a segment of this version, or a frame has the wrong position.
-    """
+    """Read the frames of a segment, up to the first that is not whole."""
     position = first_position(path)
     with reading(path), path.open("rb") as file:
         mark = _mark(path, file)
@@ -56,19 +50,9 @@ def whole_frames(path: Path) -> Iterator[Frame]:
 
 
 def find_end(path: Path) -> tuple[int, int]:
-    """Find the end of the whole frames in a segment; anything after it is torn.
+    """Return position and bytes at the end of a segment's whole frames; 0 bytes if the header is not whole.
 
-    Returns
-    -------
-    position : int
-        Position after the last record.
-    size : int
-        Bytes up to there; 0 if not even the header is whole.
-
-    Raises
-    ------
-    LogError
-        As `whole_frames`; also if a whole frame follows: then the segment is not torn, but damaged.
+    Anything after it is torn. If a whole frame follows, the segment is damaged, which is a LogError.
     """
     position, size = first_position(path), HEADER_BYTES
     with reading(path):

@@ -29,23 +29,7 @@ def models_folder(state: str | PathLike[str]) -> Path:
 
 
 class State:
-    """The log, journal and models of a gateway, in a folder that one gateway at a time may open.
-
-    Raises
-    ------
-    StateError
-        If another gateway has opened the folder, a part of it is damaged or has another version, or the journal is
-        ahead of the log.
-    StorageError
-        If the folder cannot be written.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder, State(folder) as state:
-    ...     state.log.end, state.journal.position
-    (0, 0)
-    """
+    """The log, journal and models of a gateway, in a folder that one gateway at a time may open."""
 
     def __init__(
         self,

@@ -19,26 +19,11 @@ _PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 @dataclass(frozen=True)
 class Tls:
-    """How the broker is verified, and how the gateway identifies itself, by PEM files.
+    """How the broker is verified, by default by the system's authorities, and how the gateway identifies itself.
 
-    The files are read when this is made, so that an error is noticed at once, and again at every connection, so
-    that a certificate can be renewed under a running gateway.
-
-    Parameters
-    ----------
-    ca : pathlib.Path, optional
-        Certificates of the authorities that may vouch for the broker; by default the system's.
-    certificate : pathlib.Path, optional
-        Certificate of the gateway, with those that lead to its authority.
-    key : pathlib.Path, optional
-        Its private key, without a password; by default in the certificate's file.
-
-    Raises
-    ------
-    ValueError
-        If there is a key but no certificate.
-    TransportError
-        If a file cannot be read, or has the wrong content.
+    The PEM files are read when this is made, so that an error is noticed at once, and again at every connection,
+    so that a certificate can be renewed under a running gateway. The key has no password, and is by default in the
+    certificate's file.
     """
 
     ca: Path | None = None
@@ -72,20 +57,7 @@ class Tls:
 
 @dataclass(frozen=True)
 class BrokerAddress:
-    """The address of a broker, and the credentials for it; the password is never shown. TLS is used if given.
-
-    Raises
-    ------
-    ValueError
-        If the host or the port is not valid, or there is a password without a user.
-
-    Examples
-    --------
-    >>> BrokerAddress("broker", 1883, "me", "secret")
-    BrokerAddress(host='broker', port=1883, user='me', tls=None)
-    >>> print(BrokerAddress("broker"))
-    broker:1883
-    """
+    """The address of a broker, and the credentials for it; the password is never shown. TLS is used if given."""
 
     host: str
     port: int = 1883
@@ -110,15 +82,7 @@ class BrokerAddress:
         return f"{host}:{self.port}"
 
     def open(self, timeout: float) -> socket.socket:
-        """Connect a socket, with TLS if wanted, within `timeout` seconds after the host's name has been looked up.
-
-        Raises
-        ------
-        OSError
-            If the broker cannot be reached, or the TLS handshake fails.
-        TransportError
-            If the files for TLS can no longer be read.
-        """
+        """Connect a socket, with TLS if wanted, within `timeout` seconds, not counting the host's lookup."""
         context = None if self.tls is None else self.tls.context()
         places = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
         deadline = time.monotonic() + timeout
@@ -129,20 +93,7 @@ class BrokerAddress:
 
 
 def parse_url(url: str) -> BrokerAddress:
-    """Parse a broker's URL.
-
-    Raises
-    ------
-    ValueError
-        If it is not ``mqtt[s]://[user[:password]@]host[:port]``.
-
-    Examples
-    --------
-    >>> parse_url("mqtt://localhost")
-    BrokerAddress(host='localhost', port=1883, user=None, tls=None)
-    >>> parse_url("mqtts://me:secret@broker")
-    BrokerAddress(host='broker', port=8883, user='me', tls=Tls(ca=None, certificate=None, key=None))
-    """
+    """Parse a broker's URL, ``mqtt[s]://[user[:password]@]host[:port]``."""
     try:
         return _parse(url)
     except ValueError:
@@ -162,19 +113,8 @@ def resolve(
 ) -> BrokerAddress:
     """Combine a broker's URL with a password from elsewhere, and files for TLS as in `Tls`.
 
-    A line end at the end of the password file is not part of the password.
-
-    Raises
-    ------
-    ValueError
-        If the URL is not valid, something is given twice, or there are files for TLS but the URL has no TLS.
-    TransportError
-        If a file cannot be read or the variable is not set.
-
-    Examples
-    --------
-    >>> resolve("mqtt://broker", user="me", password="secret")
-    BrokerAddress(host='broker', port=1883, user='me', tls=None)
+    A line end at the end of the password file is not part of the password. A ValueError says that something is
+    given twice, or that there are files for TLS but the URL has no TLS.
     """
     address = parse_url(url)
     if address.tls is None and (ca or certificate or key):

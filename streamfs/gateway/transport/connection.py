@@ -76,8 +76,8 @@ class ConnectOptions:
 class BrokerConnection(Client):
     """One connection to a broker; its loss is raised as `LostError`.
 
-    paho builds outgoing packets and decodes the broker's answers; buffers decouple it from the socket both ways.
-    Messages, of which there are many, are decoded here.
+    paho builds outgoing packets and decodes the broker's answers; messages, of which there are many, are decoded
+    here.
     """
 
     def __init__(self, options: ConnectOptions, patience: float, inbox: Inbox, counters: Counter[str]) -> None:

@@ -8,8 +8,8 @@ from streamfs.gateway.messages.message import Message
 class Inbox:
     """The messages that wait for the gateway, and those that it has not acknowledged, both oldest first.
 
-    Each message is kept with the packet that acknowledges it: an empty one at quality of service 0, or once its
-    connection is lost.
+    Each is kept with the packet that acknowledges it, empty at quality of service 0 or once its connection is
+    lost.
     """
 
     def __init__(self, max_messages: int, counters: Counter[str]) -> None:

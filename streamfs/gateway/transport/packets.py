@@ -15,21 +15,7 @@ class PacketError(Exception):
 
 
 def split_packets(incoming: bytearray) -> Iterator[tuple[int, bytearray]]:
-    r"""Remove whole packets from the front of incoming bytes, yielding the first byte and the body of each.
-
-    Raises
-    ------
-    PacketError
-        If a length has more than four bytes.
-
-    Examples
-    --------
-    >>> incoming = bytearray(b"\xd0\x00\x40\x02\x00\x07\x40\x02")
-    >>> list(split_packets(incoming))
-    [(208, bytearray(b'')), (64, bytearray(b'\x00\x07'))]
-    >>> incoming
-    bytearray(b'@\x02')
-    """
+    r"""Remove whole packets from the front of incoming bytes, yielding the first byte and the body of each."""
     start = 0
     with suppress(IndexError):  # the length itself is cut off
         while True:
@@ -46,15 +32,7 @@ def split_packets(incoming: bytearray) -> Iterator[tuple[int, bytearray]]:
 def read_content_type(properties: bytes) -> str:
     r"""Return the content type among the properties of a message; empty if it has none.
 
-    Raises
-    ------
-    LookupError, ValueError, PacketError
-        If the properties are not those of a message, or the content type is not text.
-
-    Examples
-    --------
-    >>> read_content_type(b"\x01\x01\x03\x00\x10application/json")
-    'application/json'
+    Properties that are not those of a message raise a LookupError, ValueError or PacketError.
     """
     start = 0
     while start < len(properties):

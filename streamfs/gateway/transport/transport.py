@@ -50,63 +50,20 @@ class Transport:
     All network traffic happens within `poll` (and `connect`, `check_subscribed`, `drain` and `close`, which wait):
     publications and acknowledgements between two polls are sent together by the next one.
 
-    Parameters
-    ----------
-    broker : str or BrokerAddress
-        The broker's address; text is parsed by `parse_url`.
-    client_id : str, optional
-        Client id; None lets the broker choose one for each connection.
-    qos : int
-        Quality of service of subscriptions: 0 or 1.
-    keepalive : int
-        Seconds of silence after which the broker is probed; it is given up after half as many more.
-    session_expiry : int
-        Seconds for which the broker keeps the session while disconnected; 0 for none.
-    receive_maximum : int
-        Number of unacknowledged messages of quality of service 1 that the broker may send.
-    max_packet_bytes : int, optional
-        Bytes of the largest message that the broker may send; it drops larger ones.
-    max_queue : int
-        Number of waiting messages from which the oldest that needs no acknowledgement is dropped.
-    will : Publication, optional
-        The last will: published by the broker if the connection is lost.
-    birth : Publication, optional
-        Published at each connection.
-    backoff : tuple of float
-        Minimum and maximum seconds before reconnecting; doubled each time until a connection lasts longer than the
-        maximum, and randomly up to half less.
-    connect_timeout : float
-        Seconds within which the broker must accept a connection, not counting the lookup of its name.
-    seed : int, optional
-        Seed of the backoff.
+    After `keepalive` seconds of silence the broker is probed; it is given up after half as many more. It keeps the
+    session for `session_expiry` seconds while disconnected, sends at most `receive_maximum` unacknowledged
+    messages of quality of service 1, and drops those of more than `max_packet_bytes`. It publishes the will if the
+    connection is lost; the birth is published at each connection. `backoff` is the minimum and maximum seconds
+    before reconnecting, doubled each time until a connection lasts longer than the maximum, and randomly up to
+    half less. `connect_timeout` does not count the lookup of the broker's name.
 
-    Attributes
-    ----------
-    counters : Counter of str
-        ``connections``, ``reconnects`` (those after the first), ``refused_connections`` (by the broker),
-        ``failed_connections`` (unreachable, no answer, no TLS), ``lost_connections``, ``taken_over`` (lost to
-        another client with this id), ``received`` and ``dropped`` messages, ``malformed_topics`` (messages skipped
-        since their topic is not text), ``malformed_properties`` (messages whose content type cannot be decoded),
-        ``refused_subscriptions``, ``refused_publications``.
+    Of the counters, ``taken_over`` is connections lost to another client with this id, ``malformed_topics``
+    messages skipped since their topic is not text.
 
-    Raises
-    ------
-    ValueError
-        If the address is not valid or a number is out of bounds.
-
-    Notes
-    -----
-    Messages of quality of service 0 are dropped oldest first. The broker holds back those of 1; if it does not,
-    reading stops. Messages of 1 whose connection was lost before they were taken can be dropped too: the broker
-    sends them again, unless it has lost the session. Messages of 2, which a session made by another program may
-    hold, are treated like those of 1.
-
-    Examples
-    --------
-    >>> transport = Transport("mqtt://localhost", "gateway", session_expiry=3600)
-    >>> transport.is_connected
-    False
-    >>> transport.close()
+    Of more than `max_queue` waiting messages, those of quality of service 0 are dropped oldest first. The broker
+    holds back those of 1; if it does not, reading stops. Messages of 1 whose connection was lost before they were
+    taken can be dropped too: the broker sends them again, unless it has lost the session. Messages of 2, which a
+    session made by another program may hold, are treated like those of 1.
     """
 
     def __init__(
@@ -197,13 +154,7 @@ class Transport:
             self._connection.subscribe_to(wanted, self._qos)
 
     def check_subscribed(self, timeout: float = 10.0) -> None:
-        """Wait until the broker has granted every subscription; messages are kept for `poll`.
-
-        Raises
-        ------
-        TransportError
-            If the broker refuses one, or does not answer within `timeout` seconds.
-        """
+        """Wait at most `timeout` seconds until every subscription is granted; keep messages for `poll`."""
         deadline = time.monotonic() + timeout
         broker = f"broker at {self._options.address}"
         while not self.is_subscribed:
@@ -215,9 +166,9 @@ class Transport:
             self._turn(deadline - time.monotonic())
 
     def poll(self, timeout: float, room: int | None = None) -> list[Message]:
-        """Exchange packets for up to `timeout` seconds; return up to `room` messages, by default all.
+        """Exchange packets for up to `timeout` seconds, connecting if it is time; return up to `room` messages.
 
-        If disconnected, connect when it is time to retry. Network errors are logged and counted, never raised.
+        Network errors are logged and counted, never raised.
         """
         has_some = bool(self._inbox) and room != 0
         self._turn(0.0 if has_some else timeout)
@@ -232,14 +183,9 @@ class Transport:
     def publish(self, publication: Publication, token: object = None, qos: int = 1) -> bool:
         """Publish if possible now; `confirmed` returns the token once the broker has it, at quality 0 at once.
 
-        A publication that no broker could take, or that is larger than this one allows, counts as refused and
+        False means that nothing was done: disconnected, or too much is in flight. What is in flight is forgotten
+        if the connection is lost. What no broker could take, or is too large for this one, counts as refused and
         confirmed.
-
-        Returns
-        -------
-        bool
-            False if disconnected or too much is in flight: nothing was done. True if it is in flight; it is
-            forgotten if the connection is lost before the broker confirms it.
         """
         check_range("qos", qos, 0, 1)
         connection = self._connection
@@ -274,10 +220,7 @@ class Transport:
         return self.n_in_flight == 0 and self._connection is connection
 
     def close(self, timeout: float = 2.0, goodbye: Publication | None = None) -> None:
-        """Publish a goodbye, wait for all confirmations and disconnect, within `timeout` seconds.
-
-        The last will is not published then. Unacknowledged messages stay with the broker if it keeps a session.
-        """
+        """Publish a goodbye in place of the will, wait for confirmations, disconnect, within `timeout` seconds."""
         deadline = time.monotonic() + timeout
         self._inbox.shut()
         if self.is_connected:

@@ -26,12 +26,6 @@ class ArrayCodec:
     The payload is little-endian: the version, 1, in one byte; a type in one byte, 1 for float32, 2 for float64, 3
     for int16 and 4 for int32; the time of the first sample as uint64, in nanoseconds since 1970; the time from one
     sample to the next as float32, in seconds; and the samples. One that is not finite is missing.
-
-    Examples
-    --------
-    >>> times, values = ArrayCodec().decode(encode_array(12.0, 0.5, [20.5, 21.0])).arrays()
-    >>> times.tolist(), values.tolist()
-    ([12.0, 12.5], [20.5, 21.0])
     """
 
     def __init__(self, max_samples: int = MAX_SAMPLES) -> None:
@@ -56,28 +50,9 @@ class ArrayCodec:
 
 
 def encode_array(start: float, step: float, values: npt.ArrayLike, kind: str = "float32") -> bytes:
-    """Encode evenly spaced samples as a binary array; see `ArrayCodec`.
+    """Encode samples, NaN for a missing one, that start at a time and are `step` seconds apart; see `ArrayCodec`.
 
-    Parameters
-    ----------
-    start : float
-        Time of the first sample, seconds since 1970.
-    step : float
-        Seconds from one sample to the next; stored with a precision of seven digits.
-    values : array of shape (n_samples,)
-        Samples; NaN for a missing one, which the integer types cannot hold.
-    kind : str
-        ``float32``, ``float64``, ``int16`` or ``int32``, to which the samples are rounded.
-
-    Raises
-    ------
-    ValueError
-        If a number cannot be encoded.
-
-    Examples
-    --------
-    >>> len(encode_array(1.7e9, 0.01, [1.0, 2.0, 3.0]))
-    26
+    The integer types round, and cannot hold NaN.
     """
     samples = np.asarray(values, dtype=np.float64)
     if kind not in _CODES:

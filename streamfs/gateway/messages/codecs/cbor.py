@@ -20,18 +20,7 @@ class _OnlyDecimals(dict[int, Any]):
 
 
 def cbor_reader() -> Callable[[bytes], Any]:
-    """Return a decoder of CBOR: one item, no repeated keys, no tags but decimal fractions; else a PayloadError.
-
-    Raises
-    ------
-    MissingExtraError
-        If the package for CBOR is missing.
-
-    Examples
-    --------
-    >>> cbor_reader()(bytes.fromhex("81a1026131"))
-    [{2: '1'}]
-    """
+    """Return a decoder of CBOR: one item, no repeated keys, no tags but decimal fractions; else a PayloadError."""
     cbor2 = _cbor2()
     tags = _OnlyDecimals()
 

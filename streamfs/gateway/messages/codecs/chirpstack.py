@@ -16,25 +16,9 @@ _FRAME = Paths([_TIME, _COUNTER, "object", _SPREADING])
 class ChirpStackCodec:
     """Decode uplink events of ChirpStack 4: the ``object`` that a device's decoder has produced.
 
-    The sequence number is the frame counter, so all channels of a device share it. An event without ``object`` has
-    not been decoded, and reports nothing.
-
-    Parameters
-    ----------
-    fields : mapping of str to str, optional
-        Path of each number within ``object`` to its channel; a missing path or null reports nothing. By default
-        each number, true and false at the top of ``object`` is a channel of its name.
-
-    Raises
-    ------
-    ValueError
-        If a path or a channel is not valid.
-
-    Examples
-    --------
-    >>> event = b'{"time": "2025-01-31T12:00:00Z", "fCnt": 7, "object": {"light": 300}}'
-    >>> ChirpStackCodec().decode(event).parts
-    (('light', Reading(time=1738324800.0, value=300.0, sequence=7)),)
+    The sequence number is the frame counter, so all channels of a device share it. An event without ``object``
+    reports nothing. `fields` has paths within ``object`` and their channels; a missing path or null reports
+    nothing. Without it, each number, true and false at the top of ``object`` is a channel of its name.
     """
 
     def __init__(self, fields: Mapping[str, str] | None = None) -> None:

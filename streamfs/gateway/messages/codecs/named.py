@@ -75,18 +75,7 @@ class AutoCodec:
 
 
 def codec_of_content_type(content_type: str) -> str:
-    """Return the format name of a content type, ignoring the type's parameters.
-
-    Raises
-    ------
-    PayloadError
-        If the content type is not supported.
-
-    Examples
-    --------
-    >>> codec_of_content_type("application/senml+json; charset=utf-8")
-    'senml+json'
-    """
+    """Return the format name of a content type, ignoring the type's parameters."""
     name = _OF_CONTENT_TYPE.get(content_type.partition(";")[0].strip().lower())
     if name is None:
         expected = ", ".join(known for known in _OF_CONTENT_TYPE if known)
@@ -104,32 +93,11 @@ def codec_for(
     sequence: str | None = None,
     max_samples: int = MAX_SAMPLES,
 ) -> Codec:
-    """Return the codec of a format.
+    """Return the codec of a format, one of `FORMATS`.
 
-    Parameters
-    ----------
-    name : str
-        One of `FORMATS`.
-    fields : mapping of str to str, optional
-        For payloads that report on several channels: path or name in the payload to channel.
-    value, time, sequence : str, optional
-        For plain JSON: dotted paths of the value, its time and its sequence number.
-    time_unit : str
-        For plain JSON: ``s``, ``ms``, ``us``, ``ns``, or ``iso`` for text.
-    max_samples : int
-        Maximum number of samples in a payload.
-
-    Raises
-    ------
-    ValueError
-        If the format is unknown, or does not take an option.
-    MissingExtraError
-        If the format needs a missing package.
-
-    Examples
-    --------
-    >>> codec_for("json", value="Power", time="Time", time_unit="iso").decode(b'{"Power": 40}', 0.0)
-    Reading(time=None, value=40.0, sequence=None)
+    `fields` maps path or name in the payload to channel, for payloads that report on several; the other options
+    but `max_samples` are for plain JSON, as in `PlainCodec`. A ValueError says that the format does not take an
+    option.
     """
     if name not in FORMATS:
         raise ValueError(f"format is {name!r}, expected one of {', '.join(FORMATS)}")

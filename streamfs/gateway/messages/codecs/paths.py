@@ -20,18 +20,7 @@ def load_json(payload: bytes) -> Any:
 
 
 class Paths:
-    """Dotted paths into nested objects.
-
-    Raises
-    ------
-    ValueError
-        If a path has an empty part.
-
-    Examples
-    --------
-    >>> Paths(["ENERGY.Power", "Time"]).found({"ENERGY": {"Power": 40, "Voltage": 230}})
-    {'ENERGY.Power': 40}
-    """
+    """Dotted paths into nested objects."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._parts = tuple((text, tuple(text.split("."))) for text in texts)

@@ -28,32 +28,8 @@ class PlainCodec:
     false count as 1 and 0. An object with an array of numbers is a series: its samples begin at ``t0``, ``dt``
     apart; null is a missing sample.
 
-    Parameters
-    ----------
-    value : str, optional
-        Path of the number; ``v`` or ``value`` by default.
-    time : str, optional
-        Path of the time; ``t``, ``ts`` or ``timestamp`` by default, and ``t0`` with an array.
-    time_unit : str
-        ``s``, ``ms``, ``us``, ``ns``, or ``iso`` for ISO 8601 text. It is also the unit of ``dt``, which is in
-        seconds if times are text.
-    sequence : str, optional
-        Path of the sequence number; ``seq`` by default.
-    max_samples : int
-        Maximum number of samples in an array.
-
-    Raises
-    ------
-    ValueError
-        If a path or the unit is not valid.
-
-    Examples
-    --------
-    >>> PlainCodec().decode(b'{"v": true, "t": 12, "seq": 3}')
-    Reading(time=12.0, value=1.0, sequence=3)
-    >>> series = PlainCodec().decode(b'{"t0": 12, "dt": 0.5, "v": [20.5, null, 21]}')
-    >>> [column.tolist() for column in series.arrays()]
-    [[12.0, 12.5, 13.0], [20.5, nan, 21.0]]
+    By default the number is at ``v`` or ``value``, the time at ``t``, ``ts`` or ``timestamp``, and the sequence
+    number at ``seq``. `time_unit` is also the unit of ``dt``, which is in seconds if times are text (``iso``).
     """
 
     def __init__(
@@ -115,30 +91,9 @@ class PlainCodec:
 
 
 class FieldsCodec:
-    """Decode plain JSON that reports on several channels.
+    """Decode plain JSON that reports on several channels: `fields` maps the path of each number to its channel.
 
-    A missing field or null reports nothing. Times and sequence numbers are as in `PlainCodec`, and apply to all
-    fields.
-
-    Parameters
-    ----------
-    fields : mapping of str to str
-        Path of each number in the payload to its channel.
-    time, time_unit, sequence, max_samples
-        As in `PlainCodec`.
-
-    Raises
-    ------
-    ValueError
-        If a path, a channel or the unit is not valid.
-
-    Examples
-    --------
-    >>> codec = FieldsCodec({"temperature": "temperature@delta:0.5", "occupancy": "occupancy"})
-    >>> for part in codec.decode(b'{"temperature": 21.5, "occupancy": true, "battery": 100}').parts:
-    ...     print(part)
-    ('temperature@delta:0.5', Reading(time=None, value=21.5, sequence=None))
-    ('occupancy', Reading(time=None, value=1.0, sequence=None))
+    A missing field or null reports nothing. Times and sequence numbers are as in `PlainCodec`, and apply to all.
     """
 
     def __init__(

@@ -59,13 +59,7 @@ class Codec(Protocol):
     """A decoder of one payload format."""
 
     def decode(self, payload: bytes, arrival: float, content_type: str = "") -> Reported | Several:
-        """Decode a payload that arrived at a time, in seconds since 1970, given its content type or "".
-
-        Raises
-        ------
-        PayloadError
-            If the payload cannot be decoded, naming the offending part.
-        """
+        """Decode a payload that arrived at a time, in seconds since 1970, given its content type or ""."""
 
 
 def unpacked(kind: np.dtype[Any], pieces: Iterable[bytes]) -> Array:

@@ -18,40 +18,12 @@ _RELATIVE = 2**28  # seconds; smaller times are relative to now
 
 
 class SenmlCodec:
-    """Decode SenML packs: named numbers, true and false.
+    """Decode SenML packs, in JSON or CBOR: named numbers, true and false (RFC 8428, sections 4 to 6).
 
-    The full name of a measurement, base name and name, determines its channel. Several measurements of one name
+    The full name of a measurement, base name and name, determines its channel: that of `fields` for the name with
+    or without the base name, by default the part after the last slash or colon. Several measurements of one name
     are a `TimedSeries`. Times below 2**28 are relative to the arrival; a single measurement of a name at time 0
     has no time. Sums and units are ignored, and so are unwanted names, whatever their values.
-
-    Parameters
-    ----------
-    fields : mapping of str to str, optional
-        Names, with or without the base name, to channels. By default the channel is the part of the full name
-        after the last slash or colon.
-    is_binary : bool
-        Whether packs are CBOR instead of JSON.
-    max_samples : int
-        Maximum number of records in a pack.
-
-    Raises
-    ------
-    ValueError
-        If a channel is not valid.
-    MissingExtraError
-        If packs are CBOR and the package for it is missing.
-
-    References
-    ----------
-    RFC 8428, Sensor Measurement Lists (SenML), sections 4 to 6.
-
-    Examples
-    --------
-    >>> pack = b'[{"bn": "urn:dev:n1:", "bt": 1.7e9, "n": "light", "v": 300}, {"n": "door", "vb": true, "t": 1}]'
-    >>> for part in SenmlCodec().decode(pack, 0.0).parts:
-    ...     print(part)
-    ('light', Reading(time=1700000000.0, value=300.0, sequence=None))
-    ('door', Reading(time=1700000001.0, value=1.0, sequence=None))
     """
 
     def __init__(
@@ -78,28 +50,9 @@ class SenmlCodec:
 def encode_senml(several: Several, base_name: str = "", *, is_binary: bool = False) -> bytes:
     """Encode readings as a SenML pack.
 
-    Parameters
-    ----------
-    several : Several
-        Channels and what is reported on each; sequence numbers, the spreading factor and missing samples have no
-        place in a pack.
-    base_name : str
-        Prefix of the channels' names, such as ``urn:dev:mac:0024befffe804ff1:``.
-    is_binary : bool
-        Whether to encode CBOR instead of JSON.
-
-    Raises
-    ------
-    ValueError
-        If nothing is left to encode, a value is infinite or a single one NaN, or a time is below 2**28 seconds,
-        which would be relative.
-    MissingExtraError
-        If the package for CBOR is missing.
-
-    Examples
-    --------
-    >>> encode_senml(Several((("light", Reading(1.7e9, 300.0, None)),)), "urn:dev:n1:")
-    b'[{"bn":"urn:dev:n1:","n":"light","t":1700000000.0,"v":300.0}]'
+    Sequence numbers, the spreading factor and missing samples have no place in one. A ValueError says that nothing
+    is left to encode, a value is infinite or a single one NaN, or a time is below 2**28 seconds, which would be
+    relative.
     """
     labels = CBOR if is_binary else JSON
     records: list[SenmlRecord] = []
