@@ -26,9 +26,6 @@ class Step:
     function: Callable[..., float]
 
 
-step = Step
-"""Decorator of step functions."""
-
 kernel = njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 """Decorator of functions that steps share; they are compiled into their callers."""
 
@@ -79,6 +76,17 @@ class Kind:
     state_size: Callable[..., int]
     parameters: tuple[Parameter, ...] = ()
     state_version: int = 1
+
+
+def kind(
+    name: str,
+    n_columns: int,
+    state_size: Callable[..., int],
+    parameters: tuple[Parameter, ...] = (),
+    state_version: int = 1,
+) -> Callable[[Callable[..., float]], Kind]:
+    """Decorate a step function, which becomes a kind of feature."""
+    return lambda function: Kind(name, n_columns, Step(function), state_size, parameters, state_version)
 
 
 @dataclass(frozen=True)

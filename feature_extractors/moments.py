@@ -4,17 +4,19 @@ import math
 
 from feature_extractors import _past, _pebay, _welford, _window
 from feature_extractors._window import WINDOW
-from feature_extractors.base import Kind, kernel, sized, step
+from feature_extractors.base import kernel, kind, sized
 
 
-@step
-def _count(state, inputs, params, t):
+@kind("count", 0, sized(1))
+def COUNT(state, inputs, params, t):
+    """Samples since the episode began, including missing readings; it reads no column, so it costs nothing."""
     state[0] += 1.0
     return state[0]
 
 
-@step
-def _last(state, inputs, params, t):
+@kind("last", 1, sized(0))
+def LAST(state, inputs, params, t):
+    """The newest value."""
     return inputs[0]
 
 
@@ -29,54 +31,66 @@ def _update(state, x):
     state[3] += d * (x - state[1] - state[2])
 
 
-@step
-def _mean(state, inputs, params, t):
+@kind("mean", 1, sized(4))
+def MEAN(state, inputs, params, t):
+    """Mean of all values so far."""
     _update(state, inputs[0])
     return state[1] + state[2]
 
 
-@step
-def _variance(state, inputs, params, t):
+@kind("variance", 1, sized(4))
+def VARIANCE(state, inputs, params, t):
+    """Sample variance of all values so far; NaN before the second."""
     _update(state, inputs[0])
     return state[3] / (state[0] - 1.0) if state[0] > 1.0 else math.nan
 
 
-@step
-def _energy(state, inputs, params, t):
+@kind("energy", 1, sized(4))
+def ENERGY(state, inputs, params, t):
+    """Mean of the squares of all values so far."""
     _update(state, inputs[0])
     mean = state[1] + state[2]
     return mean * mean + state[3] / state[0]
 
 
-@step
-def _skewness(state, inputs, params, t):
+@kind("skewness", 1, sized(_pebay.STATE_SIZE))
+def SKEWNESS(state, inputs, params, t):
+    """Skewness g1 of all values so far; NaN before the third, and while all are equal."""
     _pebay.update(state, 0, inputs[0])
     return _pebay.skewness(state, 0)
 
 
-@step
-def _kurtosis(state, inputs, params, t):
+@kind("kurtosis", 1, sized(_pebay.STATE_SIZE))
+def KURTOSIS(state, inputs, params, t):
+    """Excess kurtosis g2 of all values so far; NaN before the fourth, and while all are equal."""
     _pebay.update(state, 0, inputs[0])
     return _pebay.kurtosis(state, 0)
 
 
-@step
-def _windowed_mean(state, inputs, params, t):
+@kind("mean", 1, _window.state_size, (WINDOW,), state_version=2)
+def WINDOWED_MEAN(state, inputs, params, t):
+    """Mean of the last `window` values, or fewer at the beginning."""
     _window.push(state, 0, inputs[0], None, int(params[0]))
     return state[_welford.X0] + state[_welford.MEAN_X]
 
 
-@step
-def _windowed_variance(state, inputs, params, t):
+@kind("variance", 1, _window.state_size, (WINDOW,), state_version=2)
+def WINDOWED_VARIANCE(state, inputs, params, t):
+    """Sample variance of the last `window` values, or fewer at the beginning; NaN before the second."""
     _window.push(state, 0, inputs[0], None, int(params[0]))
     return state[_welford.XX] / (state[_welford.N] - 1.0) if state[_welford.N] > 1.0 else math.nan
 
 
-@step
-def _windowed_energy(state, inputs, params, t):
+@kind("energy", 1, _window.state_size, (WINDOW,))
+def WINDOWED_ENERGY(state, inputs, params, t):
+    """Mean of the squares of the last `window` values."""
     _window.push(state, 0, inputs[0], None, int(params[0]))
     mean = state[_welford.X0] + state[_welford.MEAN_X]
     return mean * mean + state[_welford.XX] / state[_welford.N]
+
+
+def _powers_size(window: float) -> int:
+    return _pebay.STATE_SIZE + 1 + int(window)
 
 
 @kernel
@@ -89,54 +103,15 @@ def _sum_powers(state, x, window):
         _pebay.update(state, 0, state[_pebay.STATE_SIZE + 1 + k])
 
 
-@step
-def _windowed_skewness(state, inputs, params, t):
+@kind("skewness", 1, _powers_size, (WINDOW,))
+def WINDOWED_SKEWNESS(state, inputs, params, t):
+    """Skewness of the last `window` values; NaN if `SKEWNESS` of them is; ~window work per sample."""
     _sum_powers(state, inputs[0], int(params[0]))
     return _pebay.skewness(state, 0)
 
 
-@step
-def _windowed_kurtosis(state, inputs, params, t):
+@kind("kurtosis", 1, _powers_size, (WINDOW,))
+def WINDOWED_KURTOSIS(state, inputs, params, t):
+    """Excess kurtosis of the last `window` values; NaN if `KURTOSIS` of them is; ~window work per sample."""
     _sum_powers(state, inputs[0], int(params[0]))
     return _pebay.kurtosis(state, 0)
-
-
-def _powers_size(window: float) -> int:
-    return _pebay.STATE_SIZE + 1 + int(window)
-
-
-COUNT = Kind("count", 0, _count, sized(1))
-"""Samples since the episode began, including missing readings; it reads no column, so it costs nothing."""
-
-LAST = Kind("last", 1, _last, sized(0))
-"""The newest value."""
-
-MEAN = Kind("mean", 1, _mean, sized(4))
-"""Mean of all values so far."""
-
-VARIANCE = Kind("variance", 1, _variance, sized(4))
-"""Sample variance of all values so far; NaN before the second."""
-
-ENERGY = Kind("energy", 1, _energy, sized(4))
-"""Mean of the squares of all values so far."""
-
-SKEWNESS = Kind("skewness", 1, _skewness, sized(_pebay.STATE_SIZE))
-"""Skewness g1 of all values so far; NaN before the third, and while all are equal."""
-
-KURTOSIS = Kind("kurtosis", 1, _kurtosis, sized(_pebay.STATE_SIZE))
-"""Excess kurtosis g2 of all values so far; NaN before the fourth, and while all are equal."""
-
-WINDOWED_MEAN = Kind("mean", 1, _windowed_mean, _window.state_size, (WINDOW,), state_version=2)
-"""Mean of the last `window` values, or fewer at the beginning."""
-
-WINDOWED_VARIANCE = Kind("variance", 1, _windowed_variance, _window.state_size, (WINDOW,), state_version=2)
-"""Sample variance of the last `window` values, or fewer at the beginning; NaN before the second."""
-
-WINDOWED_ENERGY = Kind("energy", 1, _windowed_energy, _window.state_size, (WINDOW,))
-"""Mean of the squares of the last `window` values."""
-
-WINDOWED_SKEWNESS = Kind("skewness", 1, _windowed_skewness, _powers_size, (WINDOW,))
-"""Skewness of the last `window` values; NaN if `SKEWNESS` of them is. The work is ~window per sample."""
-
-WINDOWED_KURTOSIS = Kind("kurtosis", 1, _windowed_kurtosis, _powers_size, (WINDOW,))
-"""Excess kurtosis of the last `window` values; NaN if `KURTOSIS` of them is. The work is ~window per sample."""

@@ -2,7 +2,7 @@
 
 from feature_extractors import _markers, _sorted
 from feature_extractors._window import WINDOW
-from feature_extractors.base import Kind, Parameter, kernel, sized, step
+from feature_extractors.base import Parameter, kernel, kind, sized
 
 Q = Parameter("q", default=0.5, low=0.001, high=0.999)
 
@@ -18,20 +18,23 @@ def _update(state, x):
     state[2] = max(state[2], x)
 
 
-@step
-def _min(state, inputs, params, t):
+@kind("min", 1, sized(3))
+def MIN(state, inputs, params, t):
+    """The minimum so far."""
     _update(state, inputs[0])
     return state[1]
 
 
-@step
-def _max(state, inputs, params, t):
+@kind("max", 1, sized(3))
+def MAX(state, inputs, params, t):
+    """The maximum so far."""
     _update(state, inputs[0])
     return state[2]
 
 
-@step
-def _range(state, inputs, params, t):
+@kind("range", 1, sized(3))
+def RANGE(state, inputs, params, t):
+    """The maximum so far minus the minimum."""
     _update(state, inputs[0])
     return state[2] - state[1]
 
@@ -46,98 +49,68 @@ def _time_of_record(state, x, t):
     return state[2]
 
 
-@step
-def _time_of_max(state, inputs, params, t):
+@kind("time_of_max", 1, sized(3))
+def TIME_OF_MAX(state, inputs, params, t):
+    """Time of the first maximum so far, in seconds."""
     return _time_of_record(state, inputs[0], t)
 
 
-@step
-def _time_of_min(state, inputs, params, t):
+@kind("time_of_min", 1, sized(3))
+def TIME_OF_MIN(state, inputs, params, t):
+    """Time of the first minimum so far, in seconds."""
     return _time_of_record(state, -inputs[0], t)
 
 
-@step
-def _quantile(state, inputs, params, t):
+@kind("quantile", 1, sized(_markers.STATE_SIZE), (Q,))
+def QUANTILE(state, inputs, params, t):
+    """Quantile `q` of all values so far: exact up to the fifth, then estimated by the P2 algorithm."""
     above_first = _markers.update(state, 0, inputs[0], params[0])
     return state[_markers.X0] + above_first
 
 
-@step
-def _interquartile_range(state, inputs, params, t):
+@kind("interquartile_range", 1, sized(2 * _markers.STATE_SIZE))
+def INTERQUARTILE_RANGE(state, inputs, params, t):
+    """Upper minus lower quartile, both as `QUANTILE`."""
     low = _markers.update(state, 0, inputs[0], 0.25)
     return _markers.update(state, _markers.STATE_SIZE, inputs[0], 0.75) - low
 
 
-@step
-def _windowed_min(state, inputs, params, t):
+@kind("min", 1, _sorted.state_size, (WINDOW,))
+def WINDOWED_MIN(state, inputs, params, t):
+    """The minimum of the last `window` values. The work is ~window per sample, as for all below."""
     _sorted.push(state, 0, inputs[0], int(params[0]))
     return state[_sorted.SORTED]
 
 
-@step
-def _windowed_max(state, inputs, params, t):
+@kind("max", 1, _sorted.state_size, (WINDOW,))
+def WINDOWED_MAX(state, inputs, params, t):
+    """The maximum of the last `window` values."""
     n = _sorted.push(state, 0, inputs[0], int(params[0]))
     return state[_sorted.SORTED + n - 1]
 
 
-@step
-def _windowed_range(state, inputs, params, t):
+@kind("range", 1, _sorted.state_size, (WINDOW,))
+def WINDOWED_RANGE(state, inputs, params, t):
+    """The maximum of the last `window` values minus the minimum."""
     n = _sorted.push(state, 0, inputs[0], int(params[0]))
     return state[_sorted.SORTED + n - 1] - state[_sorted.SORTED]
-
-
-@step
-def _windowed_quantile(state, inputs, params, t):
-    n = _sorted.push(state, 0, inputs[0], int(params[1]))
-    return _sorted.quantile(state, _sorted.SORTED, n, params[0], 0.0)
-
-
-@step
-def _windowed_interquartile_range(state, inputs, params, t):
-    n = _sorted.push(state, 0, inputs[0], int(params[0]))
-    middle = state[_sorted.SORTED + n // 2]
-    low = _sorted.quantile(state, _sorted.SORTED, n, 0.25, middle)
-    return _sorted.quantile(state, _sorted.SORTED, n, 0.75, middle) - low
 
 
 def _quantile_size(q: float, window: float) -> int:
     return _sorted.state_size(window)
 
 
-MIN = Kind("min", 1, _min, sized(3))
-"""The minimum so far."""
+@kind("quantile", 1, _quantile_size, (Q, WINDOW))
+def WINDOWED_QUANTILE(state, inputs, params, t):
+    """Quantile `q` of the last `window` values, interpolated linearly."""
+    n = _sorted.push(state, 0, inputs[0], int(params[1]))
+    return _sorted.quantile(state, _sorted.SORTED, n, params[0], 0.0)
 
-MAX = Kind("max", 1, _max, sized(3))
-"""The maximum so far."""
 
-RANGE = Kind("range", 1, _range, sized(3))
-"""The maximum so far minus the minimum."""
-
-TIME_OF_MAX = Kind("time_of_max", 1, _time_of_max, sized(3))
-"""Time of the first maximum so far, in seconds."""
-
-TIME_OF_MIN = Kind("time_of_min", 1, _time_of_min, sized(3))
-"""Time of the first minimum so far, in seconds."""
-
-QUANTILE = Kind("quantile", 1, _quantile, sized(_markers.STATE_SIZE), (Q,))
-"""Quantile `q` of all values so far: exact up to the fifth, then estimated by the P2 algorithm."""
-
-INTERQUARTILE_RANGE = Kind("interquartile_range", 1, _interquartile_range, sized(2 * _markers.STATE_SIZE))
-"""Upper minus lower quartile, both as `QUANTILE`."""
-
-WINDOWED_MIN = Kind("min", 1, _windowed_min, _sorted.state_size, (WINDOW,))
-"""The minimum of the last `window` values. The work is ~window per sample, as for all below."""
-
-WINDOWED_MAX = Kind("max", 1, _windowed_max, _sorted.state_size, (WINDOW,))
-"""The maximum of the last `window` values."""
-
-WINDOWED_RANGE = Kind("range", 1, _windowed_range, _sorted.state_size, (WINDOW,))
-"""The maximum of the last `window` values minus the minimum."""
-
-WINDOWED_QUANTILE = Kind("quantile", 1, _windowed_quantile, _quantile_size, (Q, WINDOW))
-"""Quantile `q` of the last `window` values, interpolated linearly."""
-
-WINDOWED_INTERQUARTILE_RANGE = Kind(
-    "interquartile_range", 1, _windowed_interquartile_range, _sorted.state_size, (WINDOW,)
-)
-"""Upper minus lower quartile, both as `WINDOWED_QUANTILE`."""
+@kind("interquartile_range", 1, _sorted.state_size, (WINDOW,))
+def WINDOWED_INTERQUARTILE_RANGE(state, inputs, params, t):
+    """Upper minus lower quartile, both as `WINDOWED_QUANTILE`."""
+    n = _sorted.push(state, 0, inputs[0], int(params[0]))
+    middle = state[_sorted.SORTED + n // 2]
+    low = _sorted.quantile(state, _sorted.SORTED, n, 0.25, middle)
+    return _sorted.quantile(state, _sorted.SORTED, n, 0.75, middle) - low

@@ -4,22 +4,15 @@ import math
 
 from feature_extractors import _past, _welford
 from feature_extractors._past import LAG
-from feature_extractors.base import Kind, Parameter, kernel, sized, step
+from feature_extractors.base import Parameter, kernel, kind, sized
 
 THRESHOLD = Parameter("threshold", default=0.5)
 
 
-@step
-def _correlation(state, inputs, params, t):
+@kind("correlation", 2, sized(_welford.STATE_SIZE))
+def CORRELATION(state, inputs, params, t):
+    """Pearson's correlation; NaN until both columns have varied."""
     _welford.update(state, 0, inputs[0], inputs[1])
-    return _welford.correlation(state, 0)
-
-
-@step
-def _lagged_correlation(state, inputs, params, t):
-    leader = _past.delayed(state, _welford.STATE_SIZE, inputs[0], int(params[0]))
-    if not math.isnan(leader):
-        _welford.update(state, 0, leader, inputs[1])
     return _welford.correlation(state, 0)
 
 
@@ -27,8 +20,18 @@ def _lagged_size(lag: float) -> int:
     return _welford.STATE_SIZE + _past.delay_size(lag)
 
 
-@step
-def _increment_correlation(state, inputs, params, t):
+@kind("lagged_correlation", 2, _lagged_size, (LAG,))
+def LAGGED_CORRELATION(state, inputs, params, t):
+    """Pearson's correlation of the second column with the first `lag` samples ago; NaN until both have varied."""
+    leader = _past.delayed(state, _welford.STATE_SIZE, inputs[0], int(params[0]))
+    if not math.isnan(leader):
+        _welford.update(state, 0, leader, inputs[1])
+    return _welford.correlation(state, 0)
+
+
+@kind("increment_correlation", 2, sized(3 + _welford.STATE_SIZE))
+def INCREMENT_CORRELATION(state, inputs, params, t):
+    """Pearson's correlation of the columns' increments from sample to sample; NaN until both have varied."""
     if state[0] > 0.0:
         _welford.update(state, 3, inputs[0] - state[1], inputs[1] - state[2])
     state[0] += 1.0
@@ -45,8 +48,9 @@ def direction(before, after):
     return -1.0 if after < before else 0.0
 
 
-@step
-def _increment_sign_agreement(state, inputs, params, t):
+@kind("increment_sign_agreement", 2, sized(4))
+def INCREMENT_SIGN_AGREEMENT(state, inputs, params, t):
+    """Share of the increments with both columns rising, falling or constant; NaN before the first increment."""
     if state[0] > 0.0 and direction(state[1], inputs[0]) == direction(state[2], inputs[1]):
         state[3] += 1.0
     state[0] += 1.0
@@ -55,8 +59,9 @@ def _increment_sign_agreement(state, inputs, params, t):
     return state[3] / (state[0] - 1.0) if state[0] > 1.0 else math.nan
 
 
-@step
-def _mean_absolute_difference(state, inputs, params, t):
+@kind("mean_absolute_difference", 2, sized(2))
+def MEAN_ABSOLUTE_DIFFERENCE(state, inputs, params, t):
+    """Mean of the absolute difference."""
     state[0] += 1.0
     state[1] += (math.fabs(inputs[0] - inputs[1]) - state[1]) / state[0]
     return state[1]
@@ -69,8 +74,13 @@ def relative_difference(first, second):
     return math.fabs(first - second) / whole if whole > 0.0 else 0.0
 
 
-@step
-def _mean_relative_difference(state, inputs, params, t):
+@kind("mean_relative_difference", 2, sized(2))
+def MEAN_RELATIVE_DIFFERENCE(state, inputs, params, t):
+    """Mean of the absolute difference as a share of the sum of the absolute values, 0 if both are 0.
+
+    Terms of the Canberra distance (Lance and Williams, Aust. Comput. J. 1, 1967): twice the brightness is the same
+    difference by day and by night.
+    """
     state[0] += 1.0
     state[1] += (relative_difference(inputs[0], inputs[1]) - state[1]) / state[0]
     return state[1]
@@ -86,13 +96,15 @@ def _mean_of_differences(state, difference):
     return state[1] + state[2]
 
 
-@step
-def _mean_difference(state, inputs, params, t):
+@kind("mean_difference", 2, sized(3))
+def MEAN_DIFFERENCE(state, inputs, params, t):
+    """Absolute difference of the columns' means."""
     return math.fabs(_mean_of_differences(state, inputs[0] - inputs[1]))
 
 
-@step
-def _mean_signed_difference(state, inputs, params, t):
+@kind("mean_signed_difference", 2, sized(3))
+def MEAN_SIGNED_DIFFERENCE(state, inputs, params, t):
+    """Mean of the first column minus that of the second: the effect of sensor offsets is constant."""
     return _mean_of_differences(state, inputs[0] - inputs[1])
 
 
@@ -105,14 +117,16 @@ def deviation_difference(state, at):
     return math.fabs(difference) / math.sqrt(state[at + _welford.N] - 1.0)
 
 
-@step
-def _deviation_difference(state, inputs, params, t):
+@kind("deviation_difference", 2, sized(_welford.STATE_SIZE))
+def DEVIATION_DIFFERENCE(state, inputs, params, t):
+    """Absolute difference of the columns' sample standard deviations; NaN before the second sample."""
     _welford.update(state, 0, inputs[0], inputs[1])
     return deviation_difference(state, 0)
 
 
-@step
-def _regression_slope(state, inputs, params, t):
+@kind("regression_slope", 2, sized(_welford.STATE_SIZE))
+def REGRESSION_SLOPE(state, inputs, params, t):
+    """Slope of the least-squares line of the second column on the first; NaN until the first has varied."""
     _welford.update(state, 0, inputs[0], inputs[1])
     return _welford.slope(state, 0)
 
@@ -121,8 +135,13 @@ RESIDUALS = _welford.STATE_SIZE
 """Place of the sum of squared residuals, after the sums for the line."""
 
 
-@step
-def _regression_residual(state, inputs, params, t):
+@kind("regression_residual", 2, sized(_welford.STATE_SIZE + 1))
+def REGRESSION_RESIDUAL(state, inputs, params, t):
+    """Root mean squared residual of the line of `regression_slope`; NaN until the first column has varied.
+
+    Sums the squares of recursive residuals (Brown, Durbin and Evans, J. R. Stat. Soc. B 37, 1975): no term is
+    negative, so no digits cancel if the points are nearly on a line.
+    """
     dx = inputs[0] - state[_welford.X0] - state[_welford.MEAN_X]
     dy = inputs[1] - state[_welford.Y0] - state[_welford.MEAN_Y]
     root, xy = math.sqrt(state[_welford.XX]), state[_welford.XY]
@@ -136,8 +155,9 @@ def _regression_residual(state, inputs, params, t):
     return math.sqrt(state[RESIDUALS] / n) if state[_welford.XX] > 0.0 else math.nan
 
 
-@step
-def _flag_agreement(state, inputs, params, t):
+@kind("flag_agreement", 2, sized(2), (THRESHOLD,))
+def FLAG_AGREEMENT(state, inputs, params, t):
+    """Share of samples with both columns above the threshold, or neither."""
     state[0] += 1.0
     state[1] += 1.0 * ((inputs[0] > params[0]) == (inputs[1] > params[0]))  # no branch: it is unpredictable
     return state[1] / state[0]
@@ -153,8 +173,9 @@ def _flag(before, value, threshold, hysteresis):
     return before
 
 
-@step
-def _steady_flag_agreement(state, inputs, params, t):
+@kind("flag_agreement", 2, sized(4), (THRESHOLD, Parameter("hysteresis", low=0.0)))
+def STEADY_FLAG_AGREEMENT(state, inputs, params, t):
+    """The same for flags that change only if a column is more than `hysteresis` beyond the threshold."""
     for k in range(2):
         if state[0] == 0.0:
             state[2 + k] = 1.0 if inputs[k] > params[0] else 0.0
@@ -164,53 +185,3 @@ def _steady_flag_agreement(state, inputs, params, t):
     if state[2] == state[3]:
         state[1] += 1.0
     return state[1] / state[0]
-
-
-CORRELATION = Kind("correlation", 2, _correlation, sized(_welford.STATE_SIZE))
-"""Pearson's correlation; NaN until both columns have varied."""
-
-LAGGED_CORRELATION = Kind("lagged_correlation", 2, _lagged_correlation, _lagged_size, (LAG,))
-"""Pearson's correlation of the second column with the first `lag` samples earlier; NaN until both have varied."""
-
-INCREMENT_CORRELATION = Kind("increment_correlation", 2, _increment_correlation, sized(3 + _welford.STATE_SIZE))
-"""Pearson's correlation of the columns' increments from sample to sample; NaN until both have varied."""
-
-INCREMENT_SIGN_AGREEMENT = Kind("increment_sign_agreement", 2, _increment_sign_agreement, sized(4))
-"""Share of the increments with both columns rising, falling or constant; NaN before the first increment."""
-
-MEAN_ABSOLUTE_DIFFERENCE = Kind("mean_absolute_difference", 2, _mean_absolute_difference, sized(2))
-"""Mean of the absolute difference."""
-
-MEAN_RELATIVE_DIFFERENCE = Kind("mean_relative_difference", 2, _mean_relative_difference, sized(2))
-"""Mean of the absolute difference as a share of the sum of the absolute values, 0 if both are 0.
-
-Terms of the Canberra distance (Lance and Williams, Aust. Comput. J. 1, 1967): twice the brightness is the same
-difference by day and by night.
-"""
-
-MEAN_DIFFERENCE = Kind("mean_difference", 2, _mean_difference, sized(3))
-"""Absolute difference of the columns' means."""
-
-MEAN_SIGNED_DIFFERENCE = Kind("mean_signed_difference", 2, _mean_signed_difference, sized(3))
-"""Mean of the first column minus that of the second: the effect of sensor offsets is constant."""
-
-DEVIATION_DIFFERENCE = Kind("deviation_difference", 2, _deviation_difference, sized(_welford.STATE_SIZE))
-"""Absolute difference of the columns' sample standard deviations; NaN before the second sample."""
-
-REGRESSION_SLOPE = Kind("regression_slope", 2, _regression_slope, sized(_welford.STATE_SIZE))
-"""Slope of the least-squares line of the second column on the first; NaN until the first has varied."""
-
-REGRESSION_RESIDUAL = Kind("regression_residual", 2, _regression_residual, sized(_welford.STATE_SIZE + 1))
-"""Root mean squared residual of the line of `regression_slope`; NaN until the first column has varied.
-
-Sums the squares of recursive residuals (Brown, Durbin and Evans, J. R. Stat. Soc. B 37, 1975): no term is
-negative, so no digits cancel if the points are nearly on a line.
-"""
-
-FLAG_AGREEMENT = Kind("flag_agreement", 2, _flag_agreement, sized(2), (THRESHOLD,))
-"""Share of samples with both columns above the threshold, or neither."""
-
-STEADY_FLAG_AGREEMENT = Kind(
-    "flag_agreement", 2, _steady_flag_agreement, sized(4), (THRESHOLD, Parameter("hysteresis", low=0.0))
-)
-"""The same for flags that change only if a column is more than `hysteresis` beyond the threshold."""

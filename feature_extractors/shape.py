@@ -2,7 +2,7 @@
 
 from feature_extractors import _past
 from feature_extractors._window import WINDOW
-from feature_extractors.base import Kind, kernel, sized, step
+from feature_extractors.base import kernel, kind, sized
 
 FINE = 2.0**600
 """Factor applied to deviations from a mean, so that the smallest are not rounded; exact up to 1e100."""
@@ -28,8 +28,9 @@ def _take_side(state, deviation, spread):
         state[SIDE] = side
 
 
-@step
-def _mean_crossings(state, inputs, params, t):
+@kind("mean_crossings", 1, sized(HIGH + 1))
+def MEAN_CROSSINGS(state, inputs, params, t):
+    """Number of times a value was on the other side of the mean so far than its predecessor."""
     if state[N] == 0.0:
         state[X0] = inputs[0]
     state[N] += 1.0
@@ -38,23 +39,6 @@ def _mean_crossings(state, inputs, params, t):
     state[LOW] = min(state[LOW], d)
     state[HIGH] = max(state[HIGH], d)
     _take_side(state, d - state[MEAN], state[HIGH] - state[LOW])
-    return state[CROSSINGS]
-
-
-@step
-def _windowed_mean_crossings(state, inputs, params, t):
-    n = _past.keep(state, N, inputs[0], int(params[0]))
-    oldest = state[N + 1]
-    total, low, high = 0.0, 0.0, 0.0
-    for k in range(n):
-        d = (state[N + 1 + k] - oldest) * FINE
-        total += d
-        low = min(low, d)
-        high = max(high, d)
-    state[SIDE] = 0.0
-    state[CROSSINGS] = 0.0
-    for k in range(n):
-        _take_side(state, (state[N + 1 + k] - oldest) * FINE - total / n, high - low)
     return state[CROSSINGS]
 
 
@@ -70,15 +54,6 @@ def _direction(state, x):
 
 
 @kernel
-def _begin(state, x, window):
-    """Add a value to a window and reset the state about it; return the number of values."""
-    n = _past.keep(state, RING, x, window)
-    for place in range(RING):
-        state[place] = 0.0
-    return n
-
-
-@kernel
 def _count_runs(state, x):
     """Count a run of increments of one sign when it begins."""
     direction = _direction(state, x)
@@ -87,16 +62,10 @@ def _count_runs(state, x):
         state[NUMBER] += 1.0
 
 
-@step
-def _sign_runs(state, inputs, params, t):
+@kind("sign_runs", 1, sized(RING))
+def SIGN_RUNS(state, inputs, params, t):
+    """Number of runs of increments of one sign; those of 0 are skipped."""
     _count_runs(state, inputs[0])
-    return state[NUMBER]
-
-
-@step
-def _windowed_sign_runs(state, inputs, params, t):
-    for k in range(_begin(state, inputs[0], int(params[0]))):
-        _count_runs(state, state[RING + 1 + k])
     return state[NUMBER]
 
 
@@ -107,29 +76,17 @@ def _measure_run(state, x, wanted):
     state[MOST] = max(state[MOST], state[DIRECTION])
 
 
-@step
-def _longest_rise(state, inputs, params, t):
+@kind("longest_rise", 1, sized(RING))
+def LONGEST_RISE(state, inputs, params, t):
+    """Largest number of consecutive increments above 0."""
     _measure_run(state, inputs[0], 1.0)
     return state[MOST]
 
 
-@step
-def _windowed_longest_rise(state, inputs, params, t):
-    for k in range(_begin(state, inputs[0], int(params[0]))):
-        _measure_run(state, state[RING + 1 + k], 1.0)
-    return state[MOST]
-
-
-@step
-def _longest_fall(state, inputs, params, t):
+@kind("longest_fall", 1, sized(RING))
+def LONGEST_FALL(state, inputs, params, t):
+    """Largest number of consecutive increments below 0."""
     _measure_run(state, inputs[0], -1.0)
-    return state[MOST]
-
-
-@step
-def _windowed_longest_fall(state, inputs, params, t):
-    for k in range(_begin(state, inputs[0], int(params[0]))):
-        _measure_run(state, state[RING + 1 + k], -1.0)
     return state[MOST]
 
 
@@ -143,16 +100,10 @@ def _count_peaks(state, x):
         state[DIRECTION] = direction
 
 
-@step
-def _peaks(state, inputs, params, t):
+@kind("peaks", 1, sized(RING))
+def PEAKS(state, inputs, params, t):
+    """Number of local maxima, each counted at the fall after it; a plateau is one."""
     _count_peaks(state, inputs[0])
-    return state[NUMBER]
-
-
-@step
-def _windowed_peaks(state, inputs, params, t):
-    for k in range(_begin(state, inputs[0], int(params[0]))):
-        _count_peaks(state, state[RING + 1 + k])
     return state[NUMBER]
 
 
@@ -160,36 +111,64 @@ def _crossings_size(window: float) -> int:
     return N + 1 + int(window)
 
 
+@kind("mean_crossings", 1, _crossings_size, (WINDOW,))
+def WINDOWED_MEAN_CROSSINGS(state, inputs, params, t):
+    """Number of times the last `window` values cross their mean. The work is ~window per sample."""
+    n = _past.keep(state, N, inputs[0], int(params[0]))
+    oldest = state[N + 1]
+    total, low, high = 0.0, 0.0, 0.0
+    for k in range(n):
+        d = (state[N + 1 + k] - oldest) * FINE
+        total += d
+        low = min(low, d)
+        high = max(high, d)
+    state[SIDE] = 0.0
+    state[CROSSINGS] = 0.0
+    for k in range(n):
+        _take_side(state, (state[N + 1 + k] - oldest) * FINE - total / n, high - low)
+    return state[CROSSINGS]
+
+
 def _ring_size(window: float) -> int:
     return RING + 1 + int(window)
 
 
-MEAN_CROSSINGS = Kind("mean_crossings", 1, _mean_crossings, sized(HIGH + 1))
-"""Number of times a value was on the other side of the mean so far than its predecessor."""
+@kernel
+def _begin(state, x, window):
+    """Add a value to a window and reset the state about it; return the number of values."""
+    n = _past.keep(state, RING, x, window)
+    for place in range(RING):
+        state[place] = 0.0
+    return n
 
-SIGN_RUNS = Kind("sign_runs", 1, _sign_runs, sized(RING))
-"""Number of runs of increments of one sign; those of 0 are skipped."""
 
-LONGEST_RISE = Kind("longest_rise", 1, _longest_rise, sized(RING))
-"""Largest number of consecutive increments above 0."""
+@kind("sign_runs", 1, _ring_size, (WINDOW,))
+def WINDOWED_SIGN_RUNS(state, inputs, params, t):
+    """Number of runs of increments of one sign among the last `window` values. The work is ~window per sample."""
+    for k in range(_begin(state, inputs[0], int(params[0]))):
+        _count_runs(state, state[RING + 1 + k])
+    return state[NUMBER]
 
-LONGEST_FALL = Kind("longest_fall", 1, _longest_fall, sized(RING))
-"""Largest number of consecutive increments below 0."""
 
-PEAKS = Kind("peaks", 1, _peaks, sized(RING))
-"""Number of local maxima, each counted at the fall after it; a plateau is one."""
+@kind("longest_rise", 1, _ring_size, (WINDOW,))
+def WINDOWED_LONGEST_RISE(state, inputs, params, t):
+    """Largest number of consecutive rises in the last `window` values. The work is ~window per sample."""
+    for k in range(_begin(state, inputs[0], int(params[0]))):
+        _measure_run(state, state[RING + 1 + k], 1.0)
+    return state[MOST]
 
-WINDOWED_MEAN_CROSSINGS = Kind("mean_crossings", 1, _windowed_mean_crossings, _crossings_size, (WINDOW,))
-"""Number of times the last `window` values cross their mean. The work is ~window per sample."""
 
-WINDOWED_SIGN_RUNS = Kind("sign_runs", 1, _windowed_sign_runs, _ring_size, (WINDOW,))
-"""Number of runs of increments of one sign among the last `window` values. The work is ~window per sample."""
+@kind("longest_fall", 1, _ring_size, (WINDOW,))
+def WINDOWED_LONGEST_FALL(state, inputs, params, t):
+    """Largest number of consecutive falls in the last `window` values. The work is ~window per sample."""
+    for k in range(_begin(state, inputs[0], int(params[0]))):
+        _measure_run(state, state[RING + 1 + k], -1.0)
+    return state[MOST]
 
-WINDOWED_LONGEST_RISE = Kind("longest_rise", 1, _windowed_longest_rise, _ring_size, (WINDOW,))
-"""Largest number of consecutive rises in the last `window` values. The work is ~window per sample."""
 
-WINDOWED_LONGEST_FALL = Kind("longest_fall", 1, _windowed_longest_fall, _ring_size, (WINDOW,))
-"""Largest number of consecutive falls in the last `window` values. The work is ~window per sample."""
-
-WINDOWED_PEAKS = Kind("peaks", 1, _windowed_peaks, _ring_size, (WINDOW,))
-"""Number of local maxima within the last `window` values. The work is ~window per sample."""
+@kind("peaks", 1, _ring_size, (WINDOW,))
+def WINDOWED_PEAKS(state, inputs, params, t):
+    """Number of local maxima within the last `window` values. The work is ~window per sample."""
+    for k in range(_begin(state, inputs[0], int(params[0]))):
+        _count_peaks(state, state[RING + 1 + k])
+    return state[NUMBER]

@@ -5,7 +5,7 @@ import math
 from feature_extractors import _past, _welford, _window
 from feature_extractors._past import LAG
 from feature_extractors._window import WINDOW
-from feature_extractors.base import Kind, Parameter, kernel, sized, step
+from feature_extractors.base import Parameter, kernel, kind, sized
 
 CYCLE = Parameter("cycle", default=8, low=2, high=1_000_000)
 
@@ -17,24 +17,18 @@ the initial phase."""
 SINE = COSINE + _welford.STATE_SIZE
 
 
-@step
-def _autocorrelation(state, inputs, params, t):
+def _lag_size(lag: float) -> int:
+    return _welford.STATE_SIZE + _past.delay_size(lag)
+
+
+@kind("autocorrelation", 1, _lag_size, (LAG,))
+def AUTOCORRELATION(state, inputs, params, t):
+    """Pearson's correlation of the values with those `lag` samples earlier; NaN until both have varied."""
     lag = int(params[0])
     before = _past.delayed(state, _welford.STATE_SIZE, inputs[0], lag)
     if not math.isnan(before):
         _welford.update(state, 0, before, inputs[0])
     return _welford.correlation(state, 0)
-
-
-@step
-def _windowed_autocorrelation(state, inputs, params, t):
-    lag = int(params[0])
-    sums = _past.VALUES + lag
-    before = _past.delayed(state, 0, inputs[0], lag)
-    n_pairs = int(params[1]) - lag
-    if n_pairs > 0 and not math.isnan(before):
-        _window.push(state, sums, before, inputs[0], n_pairs)
-    return _welford.correlation(state, sums)
 
 
 @kernel
@@ -54,16 +48,6 @@ def _push(state, x, cycle):
 
 
 @kernel
-def _push_window(state, x, cycle, window):
-    """Add a value to the sums over a window; return the start of those with the sine."""
-    phase = _next_phase(state, cycle)
-    sine = COSINE + _window.SLOTS + _window.SLOT_SIZE * window
-    _window.push(state, COSINE, x, math.cos(phase), window)
-    _window.push(state, sine, x, math.sin(phase), window)
-    return sine
-
-
-@kernel
 def _power(state, sine):
     """Return the power of the best-fitting sine, from the sums."""
     n = state[COSINE + _welford.N]
@@ -72,6 +56,13 @@ def _power(state, sine):
     real = state[COSINE + _welford.XY] / n
     imaginary = state[sine + _welford.XY] / n
     return 2.0 * (real * real + imaginary * imaginary)
+
+
+@kind("band_power", 1, sized(SINE + _welford.STATE_SIZE), (CYCLE,))
+def BAND_POWER(state, inputs, params, t):
+    """Goertzel's power of the sine of `cycle` samples in deviations from the mean; NaN before the second."""
+    _push(state, inputs[0], params[0])
+    return _power(state, SINE)
 
 
 @kernel
@@ -85,54 +76,50 @@ def _share(state, sine):
     return min(1.0, 2.0 * (real * real + imaginary * imaginary) / state[COSINE + _welford.N])
 
 
-@step
-def _band_power(state, inputs, params, t):
-    _push(state, inputs[0], params[0])
-    return _power(state, SINE)
-
-
-@step
-def _windowed_band_power(state, inputs, params, t):
-    return _power(state, _push_window(state, inputs[0], params[0], int(params[1])))
-
-
-@step
-def _band_share(state, inputs, params, t):
+@kind("band_share", 1, sized(SINE + _welford.STATE_SIZE), (CYCLE,))
+def BAND_SHARE(state, inputs, params, t):
+    """Band power over the mean square deviation, at most 1; NaN while all values are equal."""
     _push(state, inputs[0], params[0])
     return _share(state, SINE)
-
-
-@step
-def _windowed_band_share(state, inputs, params, t):
-    return _share(state, _push_window(state, inputs[0], params[0], int(params[1])))
-
-
-def _lag_size(lag: float) -> int:
-    return _welford.STATE_SIZE + _past.delay_size(lag)
 
 
 def _windowed_lag_size(lag: float, window: float) -> int:
     return _past.delay_size(lag) + _window.state_size(max(window - lag, 0))
 
 
+@kind("autocorrelation", 1, _windowed_lag_size, (LAG, WINDOW))
+def WINDOWED_AUTOCORRELATION(state, inputs, params, t):
+    """Autocorrelation within the last `window` values; always NaN if `lag` is at least `window`."""
+    lag = int(params[0])
+    sums = _past.VALUES + lag
+    before = _past.delayed(state, 0, inputs[0], lag)
+    n_pairs = int(params[1]) - lag
+    if n_pairs > 0 and not math.isnan(before):
+        _window.push(state, sums, before, inputs[0], n_pairs)
+    return _welford.correlation(state, sums)
+
+
 def _windowed_band_size(cycle: float, window: float) -> int:
     return COSINE + 2 * _window.state_size(window)
 
 
-AUTOCORRELATION = Kind("autocorrelation", 1, _autocorrelation, _lag_size, (LAG,))
-"""Pearson's correlation of the values with those `lag` samples earlier; NaN until both have varied."""
+@kernel
+def _push_window(state, x, cycle, window):
+    """Add a value to the sums over a window; return the start of those with the sine."""
+    phase = _next_phase(state, cycle)
+    sine = COSINE + _window.SLOTS + _window.SLOT_SIZE * window
+    _window.push(state, COSINE, x, math.cos(phase), window)
+    _window.push(state, sine, x, math.sin(phase), window)
+    return sine
 
-BAND_POWER = Kind("band_power", 1, _band_power, sized(SINE + _welford.STATE_SIZE), (CYCLE,))
-"""Goertzel's power of the sine of `cycle` samples in the deviations from the mean; NaN before the second value."""
 
-BAND_SHARE = Kind("band_share", 1, _band_share, sized(SINE + _welford.STATE_SIZE), (CYCLE,))
-"""Band power over the mean square deviation, at most 1; NaN while all values are equal."""
+@kind("band_power", 1, _windowed_band_size, (CYCLE, WINDOW))
+def WINDOWED_BAND_POWER(state, inputs, params, t):
+    """Band power of the last `window` values."""
+    return _power(state, _push_window(state, inputs[0], params[0], int(params[1])))
 
-WINDOWED_AUTOCORRELATION = Kind("autocorrelation", 1, _windowed_autocorrelation, _windowed_lag_size, (LAG, WINDOW))
-"""Autocorrelation within the last `window` values; always NaN if `lag` is at least `window`."""
 
-WINDOWED_BAND_POWER = Kind("band_power", 1, _windowed_band_power, _windowed_band_size, (CYCLE, WINDOW))
-"""Band power of the last `window` values."""
-
-WINDOWED_BAND_SHARE = Kind("band_share", 1, _windowed_band_share, _windowed_band_size, (CYCLE, WINDOW))
-"""Band share of the last `window` values."""
+@kind("band_share", 1, _windowed_band_size, (CYCLE, WINDOW))
+def WINDOWED_BAND_SHARE(state, inputs, params, t):
+    """Band share of the last `window` values."""
+    return _share(state, _push_window(state, inputs[0], params[0], int(params[1])))

@@ -14,7 +14,7 @@ from oracles import features as naive_features
 from oracles.features import windowed
 
 import feature_extractors as fx
-from feature_extractors.base import LARGEST, Array, Feature, Kind, sized, step
+from feature_extractors.base import LARGEST, Array, Feature, Kind, Step, sized
 from feature_extractors.catalogue import KINDS
 from feature_extractors.checks import (
     ALL_CHECKS,
@@ -442,18 +442,18 @@ def test_a_difference_within_a_given_scale_is_allowed() -> None:
 # Features that break one law each: the checks must see it.
 
 
-@step
+@Step
 def _writes_beyond(state: Any, inputs: Any, _params: Any, _t: Any) -> Any:
     state[1] += inputs[0]
     return inputs[0]
 
 
-@step
+@Step
 def _reads_beyond(state: Any, inputs: Any, _params: Any, _t: Any) -> Any:
     return state[1] + inputs[0]
 
 
-@step
+@Step
 def _writes_into_the_row_before(state: Any, inputs: Any, _params: Any, _t: Any) -> Any:
     state[-2] += inputs[0]
     return inputs[0]
