@@ -153,11 +153,7 @@ def check_nan_rule(feature: Feature, values: Array) -> None:
 
 
 def check_equals_definition(
-    feature: Feature,
-    definition: Definition,
-    values: Array,
-    times: npt.ArrayLike | None = None,
-    scale: float = 0.0,
+    feature: Feature, definition: Definition, values: Array, times: npt.ArrayLike | None = None, scale: float = 0.0
 ) -> None:
     """Check that the value at every tick is that of a definition, applied to the prefix.
 

@@ -47,9 +47,7 @@ def selection_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
 
 
 def probes_figure(
-    checked_at: npt.ArrayLike,
-    panels: Mapping[str, npt.ArrayLike],
-    stops: Mapping[str, int | None],
+    checked_at: npt.ArrayLike, panels: Mapping[str, npt.ArrayLike], stops: Mapping[str, int | None]
 ) -> Figure:
     """Draw curves over the number of probes in dependency-aware ranking, and where stopping rules stop.
 
@@ -72,10 +70,7 @@ def probes_figure(
     return figure
 
 
-POLICY_STYLES: dict[str, dict[str, Any]] = {
-    "active": {"color": BLUE, "linewidth": 2},
-    "random": {"color": GREY},
-}
+POLICY_STYLES: dict[str, dict[str, Any]] = {"active": {"color": BLUE, "linewidth": 2}, "random": {"color": GREY}}
 
 
 def policies_figure(panels: Mapping[str, Mapping[str, Array]], measure: str) -> Figure:

@@ -113,12 +113,7 @@ def _take(
 
 @kernel
 def _search_row(
-    field: Field,
-    voting: Voting,
-    probes: Measured,
-    scratch: ProbeScratch,
-    i: int,
-    near: Singles,
+    field: Field, voting: Voting, probes: Measured, scratch: ProbeScratch, i: int, near: Singles
 ) -> None:
     """Find the nearest hit and miss of row i for each probe."""
     n_features = len(field.measured.spans)

@@ -67,11 +67,7 @@ def resubstitution(estimator: Any, X: npt.ArrayLike, y: npt.ArrayLike) -> ErrorR
 
 
 def hold_out(
-    estimator: Any,
-    X: npt.ArrayLike,
-    y: npt.ArrayLike,
-    test_size: float = 1 / 3,
-    random_state: RandomState = None,
+    estimator: Any, X: npt.ArrayLike, y: npt.ArrayLike, test_size: float = 1 / 3, random_state: RandomState = None
 ) -> ErrorRate:
     """Estimate the error on a share or number of rows held out at random; classes keep their shares.
 

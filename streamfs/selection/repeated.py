@@ -63,10 +63,7 @@ class RepeatedSelector(FeatureSelector):
     """
 
     def __init__(
-        self,
-        selector: Any,
-        n_repetitions: int = 10,
-        random_state: int | np.random.RandomState | None = None,
+        self, selector: Any, n_repetitions: int = 10, random_state: int | np.random.RandomState | None = None
     ) -> None:
         self.selector = selector
         self.n_repetitions = n_repetitions
