@@ -30,15 +30,12 @@ class SplitSource(ABC):
 class Motes(SplitSource):
     """Simulated pairs of motes in one building.
 
-    Places and their climate are those of `SameSource`; only the motes differ. They are TelosB nodes that are not
-    calibrated against each other: their sensors are accurate to 0.4 degrees, 3 % of humidity (the data sheet's
-    tolerance, about two standard deviations) and some 15 % of light, and each reads a little high or low depending
-    on where in the room it is. Offsets therefore have a standard deviation of 0.3 degrees, 2 % and 30 lux. A level
-    still says something about the source at the first tick, but not enough for a high confidence; that two motes
-    rise and fall together shows only with time, which is the trade-off that the paper studies. The tick is that
-    of the example on `room_climate`, a reading every ten seconds, for ten minutes; there are as many train pairs
-    as in the demo. All this was fixed with the other methods alone, before StreamRelief was run on it.
-
+    Places and their climate are those of `SameSource`, but the motes are TelosB nodes that are not calibrated
+    against each other: their sensors are accurate to 0.4 degrees, 3 % of humidity (the data sheet's tolerance,
+    about two standard deviations) and some 15 % of light. Offsets, which also depend on the place in the room,
+    therefore have a standard deviation of 0.3 degrees, 2 % and 30 lux. A level says too little for a high
+    confidence at the first tick; that two motes rise and fall together shows only with time, the trade-off that
+    the paper studies. All this was fixed with the other methods alone, before StreamRelief was run on it.
     `noise` is a factor on the noise of every sensor, and `period` the seconds of a tick.
     """
 

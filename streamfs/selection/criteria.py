@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from feature_extractors.base import Array
 from streamfs.classifiers.kernel_density import KernelDensityClassifier
 from streamfs.classifiers.neighbours import NeighborsClassifier
-from streamfs.selection.discretise import EqualWidthDiscretiser
+from streamfs.selection.discretise import new_discretiser
 from streamfs.selection.evaluators import Evaluator, in_order
 from streamfs.selection.folds import Fold, make_folds
 from streamfs.selection.inconsistency_rate import SubsetInconsistency
@@ -92,12 +92,9 @@ class Consistency(BaseEstimator):
         groups: npt.NDArray[Any] | None = None,  # noqa: ARG002 - nothing is held out
     ) -> Evaluator:
         """Discretise the values; ValueError as the discretiser raises, or if it is not a transformer."""
-        if isinstance(self.discretiser, str):
-            if self.discretiser != "passthrough":
-                raise ValueError(f"discretiser is {self.discretiser!r}, expected a transformer or 'passthrough'")
-            return ConsistencyEvaluator(SubsetInconsistency(X, y))
-        discretiser = EqualWidthDiscretiser() if self.discretiser is None else clone(self.discretiser)
-        return ConsistencyEvaluator(SubsetInconsistency(discretiser.fit_transform(X, y), y))
+        discretiser = new_discretiser(self.discretiser)
+        codes = X if discretiser is None else discretiser.fit_transform(X, y)
+        return ConsistencyEvaluator(SubsetInconsistency(codes, y))
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import validate_data
 
 from streamfs.base.estimators import nominal_mask, query_rows, training_rows
@@ -149,6 +149,15 @@ class EqualWidthDiscretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         tags.input_tags.allow_nan = True
         tags.target_tags.required = bool(self.supervised)
         return tags
+
+
+def new_discretiser(given: Any) -> Any:
+    """Return a copy of a given transformer, by default an `EqualWidthDiscretiser`; None for "passthrough"."""
+    if not isinstance(given, str):
+        return EqualWidthDiscretiser() if given is None else clone(given)
+    if given != "passthrough":
+        raise ValueError(f"discretiser is {given!r}, expected a transformer or 'passthrough'")
+    return None
 
 
 def _n_bins(rule: str, values: "Array", extent: float) -> int:

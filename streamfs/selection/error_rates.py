@@ -1,8 +1,6 @@
 """Estimates of a classifier's error rate from labelled rows."""
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -129,11 +127,13 @@ def cross_validation(
     """
     X, labels = _rows(X, y)
     _at_least_one("n_repetitions", n_repetitions)
-    _enough_groups(groups, n_folds)
+    if groups is not None and (n_groups := len(np.unique(np.asarray(groups)))) < n_folds:
+        raise ValueError(f"n_folds is {n_folds}, expected at most the number of groups, {n_groups}")
     splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
     folds = splitter(n_folds, shuffle=True, random_state=check_random_state(random_state))
     n_wrong = 0
-    with _small_classes_allowed():
+    with warnings.catch_warnings():  # on classes of fewer rows than folds, whose handling is documented
+        warnings.filterwarnings("ignore", message="The least populated class in y", category=UserWarning)
         for _ in range(n_repetitions):
             predicted = cross_val_predict(clone(estimator), X, labels, groups=groups, cv=folds)
             n_wrong += int((predicted != labels).sum())
@@ -215,17 +215,3 @@ def _measured(is_wrong: npt.NDArray[np.bool_]) -> ErrorRate:
 def _at_least_one(name: str, number: int) -> None:
     if number < 1:
         raise ValueError(f"{name} is {number}, expected at least 1")
-
-
-def _enough_groups(groups: npt.ArrayLike | None, n_folds: int) -> None:
-    """Refuse more folds than groups."""
-    if groups is not None and (n_groups := len(np.unique(np.asarray(groups)))) < n_folds:
-        raise ValueError(f"n_folds is {n_folds}, expected at most the number of groups, {n_groups}")
-
-
-@contextmanager
-def _small_classes_allowed() -> Iterator[None]:
-    """Silence scikit-learn's warning on classes of fewer rows than folds, whose handling is documented."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The least populated class in y", category=UserWarning)
-        yield

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 from sklearn.utils import check_array
 
 from streamfs.base.estimators import FeatureSelector, training_rows
-from streamfs.selection.discretise import EqualWidthDiscretiser
+from streamfs.selection.discretise import new_discretiser
 from streamfs.selection.inconsistency_rate import Features, SubsetInconsistency
 
 if TYPE_CHECKING:
@@ -43,12 +42,11 @@ class InconsistencyFilter(FeatureSelector, ABC):
 
     def _discretised(self, values: "Array", y: npt.NDArray[Any]) -> "Array":
         """Discretise the values."""
-        if isinstance(self.discretiser, str):
-            if self.discretiser != "passthrough":
-                raise ValueError(f"discretiser is {self.discretiser!r}, expected a transformer or 'passthrough'")
+        discretiser = new_discretiser(self.discretiser)
+        if discretiser is None:
             return values
-        self.discretiser_ = EqualWidthDiscretiser() if self.discretiser is None else clone(self.discretiser)
-        made = self.discretiser_.fit_transform(values, y)
+        self.discretiser_ = discretiser
+        made = discretiser.fit_transform(values, y)
         codes: Array = check_array(made, dtype=np.float64, ensure_all_finite="allow-nan")
         if codes.shape != values.shape:
             raise ValueError(f"discretiser makes values of shape {codes.shape}, expected {values.shape}")

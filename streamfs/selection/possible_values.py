@@ -28,14 +28,7 @@ class PossibleValues:
         return len(self.values)
 
     def numbers(self, column: Array) -> Integers:
-        """Number values by their place; -1 for a value that is not possible.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> PossibleValues(0, np.array([2.0, 5.0])).numbers(np.array([5.0, 2.0, 3.0, np.nan])).tolist()
-        [1, 0, -1, -1]
-        """
+        """Number values by their place; -1 for a value that is not possible."""
         places = np.minimum(np.searchsorted(self.values, column), len(self) - 1)
         found = self.values[places]
         is_there = (found == column) | (np.isnan(found) & np.isnan(column))
