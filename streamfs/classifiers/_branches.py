@@ -1,4 +1,4 @@
-"""The rows of a node, sent down the branches of its test."""
+"""Send the rows of a node down the branches of its test."""
 
 from typing import NamedTuple
 
@@ -11,40 +11,16 @@ from streamfs.classifiers._split import TrainingTable
 
 
 class Branches(NamedTuple):
-    """Where the rows of a node go; one whose value is missing goes down each branch with the branch's share of it.
+    """The branches of a node's rows; a row whose value is missing takes each, with the branch's share of it."""
 
-    Parameters
-    ----------
-    of_row : ndarray of int64, shape (n,)
-        The branch of each row of the table that reaches the node; -1 where the value is missing.
-    shares : ndarray, shape (n_branches,)
-        Their shares of the known weight.
-    lengths : ndarray of int64, shape (n_branches,)
-        How many rows they get.
-    """
-
-    of_row: Indices
-    shares: Array
-    lengths: Indices
+    of_row: Indices  # of each row of the table, (n,); -1 if its value is missing
+    shares: Array  # of the known weight, (n_branches,)
+    lengths: Indices  # number of rows, (n_branches,)
 
 
 @njit(cache=True, nogil=True)
 def send(table: TrainingTable, feature: int, low: int, order: Entries, of_row: Indices) -> Branches:
-    """Return the branches of a test, their shares still to be found.
-
-    Parameters
-    ----------
-    table : TrainingTable
-        The training rows.
-    feature : int
-        The feature that is tested.
-    low : int
-        The last place of the first branch, if it is numeric.
-    order : ndarray of `ENTRY`, shape (m,)
-        The node's rows, sorted by the feature.
-    of_row : ndarray of int64, shape (n,)
-        Is written over.
-    """
+    """Write a test's branches to `of_row` and return them; a numeric test's first one ends at place `low`."""
     n_values, n_missing = table.n_values[feature], 0
     lengths = np.zeros(n_values if table.nominal[feature] else 2, dtype=np.int64)
     for entry in order:
@@ -62,21 +38,7 @@ def send(table: TrainingTable, feature: int, low: int, order: Entries, of_row: I
 
 @njit(cache=True, nogil=True)
 def weigh(table: TrainingTable, order: Entries, weights: Array, branches: Branches, counts: Array) -> None:
-    """Find the branches' shares and the weight of each class in each.
-
-    Parameters
-    ----------
-    table : TrainingTable
-        The training rows.
-    order : ndarray of `ENTRY`, shape (m,)
-        The node's rows, as they come.
-    weights : ndarray, shape (n,)
-        Weight in the node of each row.
-    branches : Branches
-        Of which the shares are written.
-    counts : ndarray, shape (n_branches or more, n_classes)
-        Is added to.
-    """
+    """Write the branches' shares, and add the weight of each class to `counts`, (n_branches, n_classes)."""
     shares, known_weight = branches.shares, 0.0
     for row in order["row"]:
         if branches.of_row[row] >= 0:
@@ -96,7 +58,7 @@ def weigh(table: TrainingTable, order: Entries, weights: Array, branches: Branch
 
 @njit(cache=True, nogil=True)
 def _place(order: Entries, of_row: Indices, nexts: Indices, placed: Entries) -> None:
-    """Write each entry to the next place of its branch, of each if its value is missing; -1 takes none."""
+    """Write each entry to the next place, unless -1, of its branch, or of every branch if its value is missing."""
     for entry in order:
         branch = of_row[entry["row"]]
         first, last = (branch, branch + 1) if branch >= 0 else (0, len(nexts))
@@ -110,22 +72,10 @@ def _place(order: Entries, of_row: Indices, nexts: Indices, placed: Entries) -> 
 def divide(
     orders: Entries, start: int, stop: int, weights: Array, branches: Branches, starts: Indices, length: int
 ) -> tuple[Entries, Array]:
-    """Return the rows of the branches, branch after branch, as `orders` and the weights that belong to them.
+    """Return the rows of the branches, branch after branch, as `orders`, and their weights.
 
-    Parameters
-    ----------
-    orders : ndarray of `ENTRY`, shape (n_features + 1, any)
-        From `start` to `stop`, the node's rows, sorted by each feature; last, as they come.
-    start, stop : int
-        Where they stand.
-    weights : ndarray, shape (n,)
-        Weight in the node of each row.
-    branches : Branches
-        Where the rows go.
-    starts : ndarray of int64, shape (n_branches,)
-        Where those of each branch are to stand; -1 if they are not asked for.
-    length : int
-        How many are asked for.
+    Those of a branch begin at its number in `starts`, or are left out if that is -1; `length` is their total
+    number.
     """
     placed, placed_weights = np.empty((len(orders), length), ENTRY), np.empty(length)
     for order in range(len(orders)):

@@ -33,9 +33,9 @@ def write_logits(probabilities: Array, result: Array) -> None:
 
 @kernel
 def least(probability: float, next_share: float) -> float:
-    """Return what the likeliest class needs to stay so, where the next one has this share of what it leaves.
+    """Return the least probability that keeps a class the likeliest if the next one has this share of the rest.
 
-    The more probable it was, the more it is by a trifle: so the surer of two rows stays surer here, too.
+    It rises slightly with the uncalibrated probability, so that the order of rows by confidence is kept.
     """
     return next_share / (1.0 + next_share) * (1.0 + TILT * probability)
 
@@ -73,10 +73,7 @@ def _share_rest(probabilities: Array, row: int, best: int, result: Array) -> flo
 
 @kernel
 def apply(slope: float, intercept: float, probabilities: Array, result: Array) -> None:
-    """Write rows whose likeliest class has its calibrated probability, and the others keep their proportions.
-
-    The likeliest class gets a little more than the next one, at least.
-    """
+    """Write rows whose likeliest class has its calibrated probability; the others keep their proportions."""
     for row in range(len(probabilities)):
         best = _likeliest(probabilities, row)
         needed = least(probabilities[row, best], _share_rest(probabilities, row, best, result))

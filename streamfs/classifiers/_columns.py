@@ -1,4 +1,4 @@
-"""The columns of a table, sorted: what a tree is grown from."""
+"""The sorted columns of a table, from which a tree is grown."""
 
 import numpy as np
 import numpy.typing as npt
@@ -9,12 +9,12 @@ from streamfs.classifiers._evaluate import Array
 Entries = npt.NDArray[np.void]
 
 ENTRY = np.dtype([("row", np.int32), ("place", np.int32)])
-"""A row in a sorted column, and the place of its value among the values that the column has."""
+"""A row in a sorted column, and the place of its value among the column's distinct values."""
 
 
 @njit(cache=True, nogil=True)
 def _fill(column: Array, by_value: npt.NDArray[np.intp], values: Array, entries: Entries) -> int:
-    """Write the values and the entries of a column, given its rows by value; return how many values it has."""
+    """Write a column's distinct values and its entries, given its rows by value; return the number of values."""
     n_values, places = 0, np.empty(len(column), dtype=np.int32)
     for position in range(len(column)):
         value = column[by_value[position]] + 0.0  # which makes 0.0 of -0.0
@@ -36,20 +36,10 @@ def _fill(column: Array, by_value: npt.NDArray[np.intp], values: Array, entries:
 
 
 def sort_columns(columns: Array) -> tuple[list[Array], Entries]:
-    """Return the values of each feature, each once, ascending; and its rows, sorted by them.
+    """Return each feature's distinct values, ascending, and entries of shape (n_features + 1, n), sorted by them.
 
-    Parameters
-    ----------
-    columns : ndarray, shape (n_features, n)
-        Values; NaN is missing.
-
-    Returns
-    -------
-    list of n_features ndarrays
-        The values.
-    ndarray of `ENTRY`, shape (n_features + 1, n)
-        Rows with equal values stand as they come, and those whose value is missing, with the place after the last
-        value's, at the end. The last feature is none: all rows as they come.
+    Rows with equal values keep their order; missing values, NaN, are last, with the place after the last value's.
+    The additional last line of entries has all rows in their original order.
     """
     n_features, n = columns.shape
     values, room, entries = [], np.empty(n), np.zeros((n_features + 1, n), ENTRY)

@@ -37,9 +37,10 @@ WAY = np.dtype(
         ("confidence", np.float64),
     ]
 )
-"""How to go on from a node without looking what it is: the next one, or the one behind it for a value above the
-threshold. Leaves and nominal tests lead to themselves. Also what the node would state as a leaf: the likeliest
-class, and its probability."""
+"""The step from any node: to `next`, or to the node after it for a value above the threshold.
+
+Leaves and nominal tests lead to themselves. The likeliest class and its probability are as if it were a leaf.
+"""
 
 
 class FlatTree(NamedTuple):
@@ -53,7 +54,7 @@ class FlatTree(NamedTuple):
 
 @inlined
 def _child_of(nodes: Nodes, node: int, value: float) -> int:
-    """Return the child of a nominal test that bears a code; -1 for a missing value or an unseen code."""
+    """Return the child of a nominal test that has a code; -1 for a missing value or an unseen code."""
     first = nodes[node].first_child
     for child in range(first, first + nodes[node].n_children):
         if nodes[child].code == value:
@@ -82,10 +83,10 @@ def _descend(nodes: Nodes, node: int, X: Array, row: int) -> int:
 def _spread(
     nodes: Nodes, shares: Array, X: Array, row: int, stack: Indices, weights: Array, result: Array, to: int
 ) -> None:
-    """Write the class probabilities of a row to another one.
+    """Write the class probabilities of row `row` to row `to` of the result.
 
-    It goes down every branch of a node whose feature it lacks, each with the branch's share of its weight. It
-    meets a node at most once, so that the stack of nodes still to be visited never outgrows the tree.
+    At a test of a missing value, every branch is followed with its share of the weight. A node is met at most
+    once, so that the stack of pending nodes never outgrows the tree.
     """
     result[to] = 0.0
     stack[0] = 0
@@ -109,10 +110,7 @@ def _spread(
 
 @inlined
 def _walk(ways: Ways, depth: int, X: Array, row: int) -> int:
-    """Return where a row gets to by numeric tests alone; -1 if a value that it meets is missing.
-
-    There is no branch that a processor could guess wrong.
-    """
+    """Return the node that a row reaches by numeric tests alone; -1 if a value is missing. It has no branches."""
     node = 0
     is_missing = False
     for _ in range(depth):
@@ -134,10 +132,7 @@ def likeliest(
     weights: Array,
     result: Array,
 ) -> tuple[int, float]:
-    """Return the likeliest class of a row, the first among equals, and its probability.
-
-    The last three arrays are room to work in.
-    """
+    """Return a row's likeliest class, the first among equals, and its probability; the last three are scratch."""
     node = _walk(ways, depth, X, row)
     if node >= 0 and ways[node].is_leaf:
         return ways[node].likeliest, ways[node].confidence

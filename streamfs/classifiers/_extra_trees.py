@@ -24,8 +24,8 @@ GROWN = np.dtype(
 )
 """A node while the tree grows.
 
-The feature that it tests, -1 at a leaf; the largest value of its first child; the first child, behind which the
-second one stands; the child of missing values; and which of the ordered rows are its own.
+The feature that it tests, -1 at a leaf; the largest value of its first child; the first of two adjacent children;
+the child of missing values; and the range of its rows.
 """
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -33,37 +33,18 @@ LARGEST = float(np.finfo(np.float64).max)
 
 
 class WeightedRows(NamedTuple):
-    """What a tree learns from, class by class, and how.
+    """Training rows, ordered by class, and the parameters of a tree."""
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n_features, n)
-        NaN is missing.
-    labels : ndarray of int64 of shape (n,)
-        Classes, numbers from 0, that do not fall.
-    weights : ndarray of shape (n,)
-        Positive.
-    n_classes : int
-        Number of classes.
-    n_candidates : int
-        Features that a node tries.
-    min_leaf : float
-        Least weight on each side of a cut.
-    """
-
-    columns: Array
-    labels: Indices
-    weights: Array
+    columns: Array  # (n_features, n); NaN is missing
+    labels: Indices  # (n,); numbers from 0, ascending
+    weights: Array  # (n,); positive
     n_classes: int
-    n_candidates: int
-    min_leaf: float
+    n_candidates: int  # features that a node tries
+    min_leaf: float  # least weight on each side of a cut
 
 
 class NodeScratch(NamedTuple):
-    """What the rows of one node are gathered in, class by class, and scratch space to try cuts.
-
-    The rows of class c end before `ends[c]`.
-    """
+    """The gathered rows of one node, those of class c before `ends[c]`, and scratch space for trying cuts."""
 
     values: Array
     weights: Array
@@ -84,7 +65,7 @@ def _draw_feature(generator: Generator, features: Indices, place: int) -> int:
 
 @kernel
 def _gather(column: Array, order: Indices, values: Array) -> tuple[float, float, int]:
-    """Gather the rows' values; return the least and the largest known one, and how many are missing."""
+    """Gather the rows' values; return the least and the largest known one, and the number of missing ones."""
     low, high, n_missing = np.inf, -np.inf, 0
     for i, row in enumerate(order):
         value = column[row]
@@ -97,7 +78,7 @@ def _gather(column: Array, order: Indices, values: Array) -> tuple[float, float,
 
 @kernel
 def _cut(low: float, high: float, generator: Generator) -> float:
-    """Draw a threshold that leaves both sides a value: the largest number where there is one value only."""
+    """Draw a threshold that leaves a value on each side; if there is one value only, it is the largest number."""
     if low == high:
         return LARGEST
     threshold = low + uniform(generator) * (high - low)
@@ -129,7 +110,7 @@ def _total(counts: Array) -> float:
 
 @kernel
 def _purity(counts: Array, total: float) -> float:
-    """Weight times one minus the Gini impurity."""
+    """Return the weight times one minus the Gini impurity."""
     purity = 0.0
     for count in counts:
         purity += count * (count / total)
@@ -140,10 +121,7 @@ def _purity(counts: Array, total: float) -> float:
 def _best_cut(
     rows: WeightedRows, order: Indices, scratch: NodeScratch, generator: Generator
 ) -> tuple[int, float, bool]:
-    """Try random cuts of random features; return the best: feature, -1 where there is none, threshold and side.
-
-    The side is that of missing values, whether it is the second one.
-    """
+    """Try random cuts; return the best: feature, or -1, threshold, whether its second side has missing values."""
     feature, threshold, is_second, score = -1, 0.0, False, -np.inf
     n_tried = 0
     for place in range(len(scratch.features)):
@@ -171,7 +149,7 @@ def _best_cut(
 
 @kernel
 def _divide(column: Array, order: Indices, threshold: float, is_second: bool, scratch: Indices) -> int:
-    """Order rows by their sides of a cut, else as they stand; return how many are on the first one."""
+    """Order rows by their side of a cut, otherwise keep their order; return the number on the first side."""
     n_first, n_second = 0, 0
     for row in order:
         value = column[row]
@@ -215,8 +193,8 @@ def _new_scratch(rows: WeightedRows) -> NodeScratch:
 
 
 @kernel
-def _look_at(rows: WeightedRows, order: Indices, scratch: NodeScratch) -> None:
-    """Gather the rows' weights, and where each class ends."""
+def _gather_node(rows: WeightedRows, order: Indices, scratch: NodeScratch) -> None:
+    """Gather the rows' weights and the end of each class."""
     for c in range(rows.n_classes):
         scratch.ends[c] = 0
     for i, row in enumerate(order):
@@ -227,7 +205,7 @@ def _look_at(rows: WeightedRows, order: Indices, scratch: NodeScratch) -> None:
 
 
 @kernel
-def _hang(nodes: Grown, node: int, first_child: int, middle: int) -> None:
+def _add_children(nodes: Grown, node: int, first_child: int, middle: int) -> None:
     """Give a node two children, leaves for now, that divide its rows."""
     nodes[node].first_child = first_child
     nodes[first_child].feature, nodes[first_child + 1].feature = -1, -1
@@ -237,15 +215,7 @@ def _hang(nodes: Grown, node: int, first_child: int, middle: int) -> None:
 
 @njit(cache=True, nogil=True)
 def grow(rows: WeightedRows, seed: int) -> tuple[Grown, Array]:
-    """Return the nodes, shape (n_nodes,), parents before their children, and the weight of each class in each.
-
-    Parameters
-    ----------
-    rows : WeightedRows
-        The training rows.
-    seed : uint64
-        What the tree's random numbers begin from.
-    """
+    """Return a tree's nodes, (n_nodes,), parents before their children, and the weight of each class in each."""
     n = len(rows.labels)
     scratch, order, generator = _new_scratch(rows), np.arange(n), np.array([seed], dtype=np.uint64)
     nodes, counts, n_nodes, node = np.zeros(64, GROWN), np.zeros((64, rows.n_classes)), 1, 0
@@ -255,7 +225,7 @@ def grow(rows: WeightedRows, seed: int) -> tuple[Grown, Array]:
     while node < n_nodes:
         here = order[nodes[node].start : nodes[node].stop]
         if _may_be_cut(rows, counts[node]):
-            _look_at(rows, here, scratch)
+            _gather_node(rows, here, scratch)
             feature, threshold, is_second = _best_cut(rows, here, scratch, generator)
             if feature >= 0:
                 if n_nodes + 2 > len(nodes):
@@ -263,7 +233,7 @@ def grow(rows: WeightedRows, seed: int) -> tuple[Grown, Array]:
                 n_first = _divide(rows.columns[feature], here, threshold, is_second, scratch.moved)
                 nodes[node].feature, nodes[node].threshold = feature, threshold
                 nodes[node].missing_child = n_nodes + int(is_second)
-                _hang(nodes, node, n_nodes, nodes[node].start + n_first)
+                _add_children(nodes, node, n_nodes, nodes[node].start + n_first)
                 counts[n_nodes : n_nodes + 2] = scratch.best_sides
                 n_nodes += 2
         node += 1

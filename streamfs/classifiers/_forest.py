@@ -41,10 +41,7 @@ def _write_twice(X: Array, start: int, stop: int, values: Array) -> None:
 def _go_down(
     ways: Ways, root: np.uint64, values: Array, start: np.uint64, width: np.uint64, nodes: Places
 ) -> None:
-    """Take as many rows as there are nodes from a tree's root to their leaves.
-
-    There is no branch that a processor could guess wrong, but for the last step.
-    """
+    """Take a group of rows from a tree's root to their leaves; only the last step can be mispredicted."""
     for i in range(GROUP):
         nodes[i] = root
     moved = np.uint64(1)
@@ -66,22 +63,7 @@ def add_shares(
 ) -> None:
     """Add to each row of `sums` the shares of its leaves, tree by tree in order.
 
-    Parameters
-    ----------
-    ways : ndarray of `WAY` of shape (n_nodes,)
-        All trees.
-    roots : ndarray of uint64 of shape (n_trees,)
-        Where they begin.
-    shares : ndarray of shape (n_nodes, n_classes)
-        What each node says.
-    X : ndarray of shape (n, n_features)
-        NaN is missing.
-    values : ndarray of shape (n_block * 2 * n_features,)
-        Room to work in, for a multiple of `GROUP` rows.
-    nodes : ndarray of uint64 of shape (GROUP,)
-        Room to work in.
-    sums : ndarray of shape (n, n_classes)
-        What is added to.
+    Scratch space: `values`, (n_block * 2 * n_features,) for a multiple of `GROUP` rows, and `nodes`, (GROUP,).
     """
     width = 2 * X.shape[1]
     n_block = len(values) // width

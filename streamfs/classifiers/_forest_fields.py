@@ -62,7 +62,7 @@ def _refuse(name: str, wrong: npt.NDArray[np.bool_], values: npt.NDArray[Any], e
 
 
 def _check_roots(tables: Tables) -> None:
-    """The trees stand one behind the other, the first at the beginning."""
+    """The trees are consecutive, the first at the beginning."""
     roots, n_nodes = tables["roots"], len(tables["feature"])
     if not len(roots):
         raise ModelError("forest.roots is empty, expected at least one tree")

@@ -1,4 +1,4 @@
-"""Growing a decision tree until no split is worth while."""
+"""Grow a decision tree until no split improves it."""
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,8 @@ GROWN = np.dtype(
 )
 """A node while the tree grows.
 
-The feature that it tests, -1 at a leaf; the places on both sides of a numeric cut; where its children stand, side
-by side, and how many they are; and its share of its parent's known weight.
+The feature that it tests, -1 at a leaf; the places on both sides of a numeric cut; its first child, and the
+number of adjacent children; and its share of its parent's known weight.
 """
 
 
@@ -45,7 +45,7 @@ def _may_be_split(table: TrainingTable, counts: Array) -> bool:
 
 @njit(cache=True, nogil=True)
 def _starts(table: TrainingTable, counts: Array, lengths: Indices) -> tuple[Indices, int]:
-    """Return where the rows of each child are to stand, -1 where it is a leaf, and how many there are in all."""
+    """Return the start of the rows of each child, -1 if it is a leaf, and their total number."""
     starts, length = np.empty(len(lengths), dtype=np.int64), 0
     for child in range(len(lengths)):
         starts[child] = -1
@@ -56,7 +56,7 @@ def _starts(table: TrainingTable, counts: Array, lengths: Indices) -> tuple[Indi
 
 
 @njit(cache=True, nogil=True)
-def _hang(nodes: Grown, node: int, test: tuple[int, int, int], first_child: int, shares: Array) -> None:
+def _add_children(nodes: Grown, node: int, test: tuple[int, int, int], first_child: int, shares: Array) -> None:
     """Write the test of a node, and its children, leaves for now."""
     nodes["feature"][node], nodes["low"][node], nodes["high"][node] = test
     nodes["first_child"][node], nodes["n_children"][node] = first_child, len(shares)
@@ -66,17 +66,7 @@ def _hang(nodes: Grown, node: int, test: tuple[int, int, int], first_child: int,
 
 @njit(cache=True, nogil=True)
 def grow(table: TrainingTable, orders: Entries, weights: Array) -> tuple[Grown, Array]:
-    """Return the nodes, shape (n_nodes,), parents before their children, and the weight of each class in each.
-
-    Parameters
-    ----------
-    table : TrainingTable
-        The training rows.
-    orders : ndarray of `ENTRY`, shape (n_features + 1, n)
-        The rows, sorted by each feature; last, as they come.
-    weights : ndarray, shape (n,)
-        Positive weights.
-    """
+    """Return a tree's nodes, (n_nodes,), parents before their children, and the weight of each class in each."""
     n = len(weights)
     nodes, counts, n_nodes = np.zeros(64, GROWN), np.zeros((64, table.n_classes)), 1
     nodes["feature"][0], nodes["share"][0] = -1, 1.0
@@ -99,7 +89,7 @@ def grow(table: TrainingTable, orders: Entries, weights: Array) -> tuple[Grown, 
         weigh(table, orders[-1][start:stop], here, branches, counts[n_nodes:])
         starts, length = _starts(table, counts[n_nodes:], branches.lengths)
         divided, divided_weights = divide(orders, start, stop, here, branches, starts, length)
-        _hang(nodes, node, test, n_nodes, branches.shares)
+        _add_children(nodes, node, test, n_nodes, branches.shares)
         for child, first in enumerate(starts):
             if first >= 0:
                 stop = first + branches.lengths[child]

@@ -14,45 +14,21 @@ TILE = 1024
 
 
 class ClassKernels(NamedTuple):
-    """The rows of one class, each the centre of a product of kernels.
+    """The rows of one class, each the centre of a product of kernels."""
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n_features, n_rows)
-        Numeric features in their bandwidths, nominal ones as codes; NaN is missing.
-    is_nominal : ndarray of bool of shape (n_features,)
-        Which features are nominal.
-    log_equal : ndarray of shape (n_features,)
-        Log of the kernel at no difference, for a numeric feature at a factor of 1.
-    log_other : ndarray of shape (n_features,)
-        Log of the kernel at another category; 0 for a numeric feature.
-    log_factors : ndarray of shape (n_rows,)
-        Log of what the row's bandwidths are multiplied by.
-    falls : ndarray of shape (n_rows,)
-        What the log of a numeric kernel falls by at a difference of one bandwidth, -1 / (2 factor^2).
-    """
-
-    columns: Array
-    is_nominal: npt.NDArray[np.bool_]
-    log_equal: Array
-    log_other: Array
-    log_factors: Array
-    falls: Array
+    columns: Array  # (n_features, n_rows); numeric ones in bandwidths, nominal ones as codes; NaN is missing
+    is_nominal: npt.NDArray[np.bool_]  # (n_features,)
+    log_equal: Array  # (n_features,); log of the kernel at no difference
+    log_other: Array  # (n_features,); log of the kernel at another category
+    log_factors: Array  # (n_rows,); log of the factor on a row's bandwidths
+    falls: Array  # (n_rows,); -1 / (2 factor^2)
 
 
 def log_densities(rows: ClassKernels, queries: Array) -> Array:
-    """Log of the mean over the rows of the product of the features' kernels.
+    """Return the log of the mean over the rows of the product of the features' kernels, shape (n_queries,).
 
-    Parameters
-    ----------
-    rows : ClassKernels
-        Of the class.
-    queries : ndarray of shape (n_queries, n_features)
-        As the rows' columns are; a cell missing on either side leaves its kernel out of the product.
-
-    Returns
-    -------
-    ndarray of shape (n_queries,)
+    Queries are scaled as the rows' columns are; a value missing on either side leaves its kernel out of the
+    product.
     """
     sums: Array = np.full(len(queries), -np.inf)
     _add_log_sums(*rows, np.ascontiguousarray(queries), np.empty(TILE), sums)

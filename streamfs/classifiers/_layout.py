@@ -1,4 +1,4 @@
-"""Laying a grown tree out as the flat tables that are kept."""
+"""Lay out a grown tree as the flat tables of `Tree`."""
 
 from collections.abc import Sequence
 
@@ -10,21 +10,7 @@ from streamfs.classifiers.tree import Tree
 
 
 def lay_out(nodes: Grown, counts: Array, values: Sequence[Array], nominal: Flags, *, laplace: bool) -> Tree:
-    """Return the tables of a tree; an empty leaf predicts what its parent would.
-
-    Parameters
-    ----------
-    nodes : ndarray of `GROWN`, shape (n_nodes,)
-        Grown, the root first; those below a leaf are left out.
-    counts : ndarray, shape (n_nodes, n_classes)
-        Weight of each class in each.
-    values : sequence of n_features ndarrays
-        The values of each feature, ascending.
-    nominal : ndarray of bool, shape (n_features,)
-        Which features are nominal.
-    laplace : bool
-        See `Tree`.
-    """
+    """Return a tree's tables without the nodes below leaves; an empty leaf predicts its parent's class."""
     kept, parents = _by_level(nodes)
     feature, n_children = nodes["feature"][kept], nodes["n_children"][kept]
     is_inner = feature >= 0

@@ -10,25 +10,12 @@ from streamfs.classifiers._neighbours import difference, insert
 
 
 class Stored(NamedTuple):
-    """Instances with what their differences are divided by.
+    """Instances with the divisors of their differences."""
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_instances, n_features)
-        NaN is missing.
-    lows, spans : ndarray of shape (n_features,)
-        The least value of each numeric feature, and its range, infinite where it is constant; 0 and 1 of a
-        nominal.
-    extents : ndarray of shape (n_features,)
-        How far two missing values are from each other: 1, or 1 - 1/V of V categories.
-    nominal : ndarray of bool of shape (n_features,)
-        Which features are codes of categories.
-    """
-
-    values: Array
-    lows: Array
-    spans: Array
-    extents: Array
+    values: Array  # (n_instances, n_features); NaN is missing
+    lows: Array  # (n_features,); 0 if nominal
+    spans: Array  # (n_features,); infinite if constant, 1 if nominal
+    extents: Array  # (n_features,); distance of two missing values: 1, or 1 - 1/V of V categories
     nominal: Flags
 
 
@@ -76,10 +63,7 @@ def vote(
     neighbours: Indices,
     votes: Array,
 ) -> None:
-    """Count in `votes`, (n_rows, n_classes), the classes of the nearest instances of each row.
-
-    `compared`, (n_features,), and `distances` and `neighbours`, (n_neighbors,), are room to work in.
-    """
+    """Count the nearest instances' classes in `votes`, (n_rows, n_classes); the three before it are scratch."""
     votes[:] = 0.0
     for r in range(len(rows)):
         n_compared = list_asked(asked[r], compared)

@@ -12,23 +12,11 @@ Integers = npt.NDArray[np.int64]
 
 
 class Scales(NamedTuple):
-    """What differences of features are measured by.
+    """The scales of features' differences."""
 
-    Parameters
-    ----------
-    lows : ndarray of shape (n_features,)
-        Least values of numeric features.
-    divisors : ndarray of shape (n_features,)
-        What differences of numeric features are divided by: infinite where the feature is to say nothing.
-    extents : ndarray of shape (n_features,)
-        The difference of two missing values, and the most that two numbers within the range differ.
-    is_nominal : ndarray of bool of shape (n_features,)
-        Which features are codes of categories.
-    """
-
-    lows: Array
-    divisors: Array
-    extents: Array
+    lows: Array  # (n_features,)
+    divisors: Array  # (n_features,); infinite if the feature is ignored
+    extents: Array  # (n_features,); the difference of two missing values, the largest of numbers in the range
     is_nominal: npt.NDArray[np.bool_]
 
 
@@ -99,22 +87,9 @@ def find_nearest(
     distances: Array,
     rows: Integers,
 ) -> None:
-    """Find the nearest rows of a table for each query, the lowest index first among equally near ones.
+    """Write the nearest rows of a table for each query, and their sums of differences to `power`, 1 or 2.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n_features, n_rows)
-        The table.
-    scales : Scales
-        What differences are measured by.
-    queries : ndarray of shape (n_queries, n_features)
-        Values; NaN is missing.
-    power : int
-        Power of each difference, 1 or 2.
-    room : ndarray of shape (n_rows,)
-        Room for distances.
-    distances, rows : ndarray of shape (n_queries, n_neighbors)
-        Sums of the differences' powers, and the rows, nearest first; filled in.
+    They are sorted by distance, then index; `room`, (n_rows,), is scratch space.
     """
     for i in range(len(queries)):
         _fill_distances(columns, scales, queries[i], power, room)

@@ -24,24 +24,9 @@ def _limit(weight: float, errors: float, z: float) -> float:
 def added_errors(weight: float, errors: float, confidence_factor: float, quantile: float) -> float:
     """Return by how much the true errors of a leaf may exceed those seen in training.
 
-    The upper confidence limit of the binomial, as C4.5 computes it (J48's `Stats.addErrs`): exact without
-    errors, interpolated below one error and near the top, else the normal approximation.
-
-    Parameters
-    ----------
-    weight : float
-        Training weight of the leaf.
-    errors : float
-        Weight of the training rows that the leaf gets wrong.
-    confidence_factor : float
-        Probability of exceeding the limit, in (0, 0.5].
-    quantile : float
-        What a standard normal variable exceeds with this probability.
-
-    Examples
-    --------
-    >>> round(added_errors(6.0, 0.0, 0.25, 0.674), 3)
-    1.238
+    The upper confidence limit of the binomial, as C4.5 computes it (J48's `Stats.addErrs`): exact without errors,
+    interpolated below one error and near the top, else the normal approximation. A standard normal variable
+    exceeds `quantile` with probability `confidence_factor`, in (0, 0.5].
     """
     if errors >= 1.0:
         return float(_limit(weight, errors, quantile))
@@ -75,18 +60,9 @@ def _cut(nodes: Grown, counts: Array, confidence_factor: float, quantile: float)
 
 
 def prune(nodes: Grown, counts: Array, confidence_factor: float) -> None:
-    """Make leaves, from the bottom up, of the nodes whose subtrees are not worth while.
+    """Replace subtrees by leaves, from the bottom up, in place.
 
-    Those are the subtrees that make no fewer training errors than a leaf would, and those that, it is estimated,
-    err no less than a leaf by more than 0.1.
-
-    Parameters
-    ----------
-    nodes : ndarray of `GROWN`, shape (n_nodes,)
-        Parents before their children; changed in place.
-    counts : ndarray, shape (n_nodes, n_classes)
-        Weight of each class in each node.
-    confidence_factor : float
-        See `added_errors`.
+    Those go that make no fewer training errors than a leaf, or whose estimated errors are not lower by more than
+    0.1.
     """
     _cut(nodes, counts, confidence_factor, NormalDist().inv_cdf(1.0 - confidence_factor))

@@ -14,36 +14,16 @@ SMALL = 1e-6
 
 
 class TrainingTable(NamedTuple):
-    """The training rows, and what the choice of a split depends on.
+    """The training rows and the parameters of a split."""
 
-    Parameters
-    ----------
-    n_values : ndarray of int64, shape (n_features,)
-        How many values each feature has.
-    nominal : ndarray of bool, shape (n_features,)
-        Which features are nominal.
-    labels : ndarray of int64, shape (n,)
-        Numbers of the classes.
-    n_classes : int
-        Number of classes.
-    min_leaf : float
-        Least weight of at least two branches of a split.
-    few_valued : ndarray of bool, shape (n_features,)
-        The features that have a say in the mean gain.
-    costs : ndarray, shape (n_features,) or (0,)
-        Each-time costs, all positive, by which gains are divided; none for the gain ratio.
-    logs : ndarray, shape (n + 1,)
-        See `x_log_x`.
-    """
-
-    n_values: Indices
+    n_values: Indices  # (n_features,)
     nominal: Flags
-    labels: Indices
+    labels: Indices  # (n,)
     n_classes: int
-    min_leaf: float
-    few_valued: Flags
-    costs: Array
-    logs: Array
+    min_leaf: float  # least weight of at least two branches
+    few_valued: Flags  # (n_features,); counted in the mean gain
+    costs: Array  # (n_features,), each-time costs that divide gains; (0,) for the gain ratio
+    logs: Array  # (n + 1,); see `_x_log_x`
 
 
 @njit(cache=True, nogil=True)
@@ -66,7 +46,7 @@ def _x_log_x(x: float, logs: Array) -> float:
 
 @njit(cache=True, nogil=True)
 def _known(table: TrainingTable, feature: int, order: Entries, weights: Array, counts: Array, known: Array) -> int:
-    """Fill in the known weight of each class; return how many rows have a value, the others being last."""
+    """Fill in the known weight of each class; return the number of rows with a value, which come first."""
     n_known = len(order)
     while n_known > 0 and order["place"][n_known - 1] == table.n_values[feature]:
         n_known -= 1
@@ -95,10 +75,10 @@ def _gather(known: Array, sides: Array, terms: Array, logs: Array) -> tuple[floa
 def _numeric(
     table: TrainingTable, order: Entries, weights: Array, known: Array, total: float, sides: Array, terms: Array
 ) -> tuple[float, float, int]:
-    """Return the gain of the best cut, the branches' sum of w log w, and the last position of the first branch.
+    """Return the gain of the best cut, or NaN, the branches' sum of w log w, and the end of the first branch.
 
-    The gain is NaN where there is no cut. Row after row changes from the right side to the left; w log w is kept
-    for each class on each side (`sides` and `terms`), as a row that moves alone changes that of its class only.
+    Rows move from the right side to the left; w log w is kept per class and side (`sides`, `terms`), since a row
+    that moves alone changes that of its class only.
     """
     rows, places, labels, logs = order["row"], order["place"], table.labels, table.logs
     right_weight, inside = _gather(known, sides, terms, logs)
@@ -137,7 +117,7 @@ def _numeric(
 def _nominal(
     table: TrainingTable, order: Entries, weights: Array, known: Array, total: float
 ) -> tuple[float, float]:
-    """Return the gain, NaN where there is no split, and the branches' sum of w log w."""
+    """Return the gain, NaN if there is no split, and the branches' sum of w log w."""
     rows, places, logs = order["row"], order["place"], table.logs
     fall, sizes, known_weight, n_large = 0.0, 0.0, 0.0, 0
     for weight in known:
@@ -164,23 +144,22 @@ def _nominal(
 
 @njit(cache=True, nogil=True)
 def _choice(table: TrainingTable, gain: Array, information: Array) -> int:
-    """Return the feature whose split scores best, the first of equal ones; -1 where none may be chosen.
+    """Return the feature whose split scores best, the first of equals, or -1.
 
-    Without costs the score is the gain ratio of the splits whose gain is not below the mean gain, in which a
-    nominal feature with very many values has no say; with costs it is the gain for what an evaluation of the
-    feature costs. Scores that differ by no more than rounding could make them count as equal.
+    The score is the gain ratio among splits of at least the mean gain, which leaves out nominal features with very
+    many values; with costs it is gain / cost. Scores within rounding count as equal.
     """
-    heard, n_heard = 0.0, 0
+    summed, n_counted = 0.0, 0
     for feature in range(len(gain)):
         if table.few_valued[feature] and not np.isnan(gain[feature]):
-            heard += gain[feature]
-            n_heard += 1
+            summed += gain[feature]
+            n_counted += 1
     best, choice = 0.0, -1
     for feature in range(len(gain)):
         score = 0.0
         if len(table.costs) > 0:
             score = gain[feature] / table.costs[feature]
-        elif n_heard > 0 and gain[feature] >= heard / n_heard - 1e-3 and information[feature] > SMALL:
+        elif n_counted > 0 and gain[feature] >= summed / n_counted - 1e-3 and information[feature] > SMALL:
             score = gain[feature] / information[feature]
         if score > best * (1.0 + SMALL):
             best, choice = score, feature
@@ -191,21 +170,7 @@ def _choice(table: TrainingTable, gain: Array, information: Array) -> int:
 def best_split(
     table: TrainingTable, orders: Entries, start: int, stop: int, weights: Array, counts: Array
 ) -> tuple[int, int, int]:
-    """Return the feature whose split scores best, -1 where none does, and the places on both sides of its cut.
-
-    Parameters
-    ----------
-    table : TrainingTable
-        The training rows.
-    orders : ndarray of `ENTRY`, shape (n_features or more, m)
-        From `start` to `stop`, the node's rows, sorted by each feature.
-    start, stop : int
-        Where they stand.
-    weights : ndarray, shape (n,)
-        Weight in this node of each row.
-    counts : ndarray, shape (n_classes,)
-        Weight in this node of each class.
-    """
+    """Return the feature whose split scores best, or -1, and the places on both sides of its cut."""
     n_features = len(table.n_values)
     gain, information = np.zeros(n_features), np.zeros(n_features)
     cuts, known = np.zeros(n_features, dtype=np.int64), np.zeros(len(counts))

@@ -20,11 +20,7 @@ FIELDS = {
 }
 """The one-dimensional tables and their types."""
 
-EXPECTED = {
-    np.int64: (int,),
-    np.bool_: (bool,),
-    np.float64: (float, int),
-}
+EXPECTED = {np.int64: (int,), np.bool_: (bool,), np.float64: (float, int)}
 
 
 def read_tables(tables: Any) -> dict[str, Any]:

@@ -121,7 +121,7 @@ class Calibration:
         return cls(slope, offset - slope * centre)
 
     def text(self) -> str:
-        """Return the calibration as a person reads it."""
+        """Return the calibration as readable text."""
         return f"slope {self.slope:.4g}, intercept {self.intercept:.4g}"
 
     def of(self, confidence: npt.ArrayLike, *, n_classes: int | None = None) -> Array:
@@ -132,8 +132,7 @@ class Calibration:
         confidence : array-like
             Probabilities of the likeliest classes, or thresholds on them.
         n_classes : int, optional
-            How many classes there are: of two the likeliest has what `apply` gives it, one half at least. Not
-            needed where only the meaning of a confidence is asked for.
+            Number of classes; with two, the likeliest has at least one half, as `apply` gives it.
 
         Raises
         ------
@@ -143,8 +142,8 @@ class Calibration:
         Notes
         -----
         With `n_classes`, a row that `apply` has calibrated passes the calibrated threshold if and only if the row
-        passed the threshold before, as far as floats tell the two apart: of two classes at any threshold, of more
-        where the calibrated threshold is above one half. Below, a row with a near rival passes sooner.
+        passed the threshold before, up to rounding: with two classes at any threshold, with more if the calibrated
+        threshold is above one half. Below that, a row with a near rival passes sooner.
         """
         said = _probabilities(confidence)
         result = np.empty(said.size)
@@ -155,10 +154,10 @@ class Calibration:
     def apply(self, probabilities: Array) -> Array:
         """Return rows of probabilities in which the likeliest class has its calibrated one.
 
-        The other classes keep their proportions, and share alike where all had 0. The likeliest class, the first
-        of equals, stays likeliest: where its calibrated probability is too small for that, it gets just as much as
-        it needs, and a trifle more, the more probable it was. So of two classes it has one half at least, and the
-        surer of two rows stays surer.
+        The other classes keep their proportions, or have equal shares if all had 0. The likeliest class, the first
+        of equals, stays likeliest: if its calibrated probability is too small for that, it gets slightly more than
+        the least that suffices, increasing with its probability. So of two classes it has at least one half, and
+        the more confident of two rows stays so.
 
         Parameters
         ----------
@@ -184,7 +183,7 @@ class Calibration:
 
 
 class _Rows(NamedTuple):
-    """Logits, what the probabilities are to be, and the rows' shares of the weight, each of shape (n,)."""
+    """Logits, target probabilities, and the rows' shares of the weight, each of shape (n,)."""
 
     logits: Array
     targets: Array

@@ -16,55 +16,24 @@ Integers = npt.NDArray[np.int64]
 
 KERNELS = ("standard", "adaptive")
 FARTHEST = 1e30
-"""In ranges of a feature: what is farther off counts as that far, and no bandwidth is below its inverse."""
+"""The largest distance, and the inverse of the least bandwidth, in ranges of a feature."""
 
 
 @dataclass(frozen=True)
 class MeasuredClasses:
-    """ClassKernels of each class in ranges of the features, with what their bandwidths follow from.
+    """The rows of each class, scaled by the features' ranges, and the statistics that bandwidths depend on."""
 
-    Parameters
-    ----------
-    low, spans : ndarray of shape (n_features,)
-        Ranges of the numeric features, a span of 1 where there is nothing to measure; 0 and 1 of nominal ones.
-    is_nominal : ndarray of bool of shape (n_features,)
-        Which features are codes of categories.
-    n_categories : ndarray of shape (n_features,)
-        How many categories a nominal feature has; 1 for the others.
-    columns : tuple of ndarray of shape (n_features, n_rows)
-        Values of each class, numeric ones in ranges; NaN is missing.
-    deviations : ndarray of shape (n_classes, n_features)
-        Standard deviations in ranges, none of them 0.
-    is_known : ndarray of bool of shape (n_classes, n_features)
-        Whether a class has any value of a feature.
-    """
-
-    low: Array
-    spans: Array
+    low: Array  # (n_features,); 0 if nominal
+    spans: Array  # (n_features,); 1 if nominal or constant
     is_nominal: Flags
-    n_categories: Array
-    columns: tuple[Array, ...]
-    deviations: Array
-    is_known: Flags
+    n_categories: Array  # (n_features,); 1 if numeric
+    columns: tuple[Array, ...]  # (n_features, n_rows) per class; NaN is missing
+    deviations: Array  # (n_classes, n_features); positive, in ranges
+    is_known: Flags  # (n_classes, n_features); whether there is any value
 
     @classmethod
     def measure(cls, values: Array, classes: Integers, is_nominal: Flags) -> Self:
-        """Measure the classes.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_features)
-            Finite, or NaN where missing.
-        classes : ndarray of int of shape (n_rows,)
-            Numbers from 0, each in use.
-        is_nominal : ndarray of bool of shape (n_features,)
-            Which features are codes of categories.
-
-        Raises
-        ------
-        ValueError
-            If the values of a numeric feature are too far apart for a number.
-        """
+        """Measure the classes, numbers from 0, all in use; raise ValueError if a feature's range overflows."""
         low, spans = _ranges(values, is_nominal)
         values = _in_ranges(values, low, spans)
         parts = [values[classes == c] for c in range(int(classes.max()) + 1)]
@@ -96,26 +65,16 @@ class MeasuredClasses:
 
     @property
     def sizes(self) -> Integers:
-        """ClassKernels of each class."""
+        """Number of rows of each class."""
         return np.array([columns.shape[1] for columns in self.columns])
 
 
 @dataclass(frozen=True)
 class ClassDensities:
-    """Kernels around the rows of each class.
-
-    Parameters
-    ----------
-    measured : MeasuredClasses
-        The rows.
-    bandwidths : ndarray of shape (n_classes, n_features)
-        Standard bandwidths in ranges; 1 for nominal features.
-    rows : tuple of ClassKernels
-        The kernels of each class.
-    """
+    """Kernels around the rows of each class."""
 
     measured: MeasuredClasses
-    bandwidths: Array
+    bandwidths: Array  # (n_classes, n_features); in ranges, 1 if nominal
     rows: tuple[ClassKernels, ...]
 
     def probabilities(self, values: Array) -> Array:
@@ -131,19 +90,10 @@ class ClassDensities:
 
 @dataclass(frozen=True)
 class Smoothing:
-    """How far and how evenly kernels reach.
+    """The kind and the bandwidth of kernels.
 
-    Parameters
-    ----------
-    kernel : {"standard", "adaptive"}
-        Whether all rows of a class have the same bandwidths, or wider ones where rows are sparse.
-    bandwidth : float, optional
-        In standard deviations of a class; by default Silverman's normal reference.
-
-    Raises
-    ------
-    ValueError
-        If one is out of its range.
+    Bandwidths are in standard deviations of a class, by default Silverman's normal reference; "adaptive" kernels
+    are wider where rows are sparse.
     """
 
     kernel: str = "standard"
@@ -207,7 +157,7 @@ def _ranges(values: Array, is_nominal: Flags) -> tuple[Array, Array]:
 
 
 def _deviations(values: Array) -> Array:
-    """Return the standard deviation of each column's known values, 0 where they are all equal or none."""
+    """Return the standard deviation of each column's known values, 0 if there are fewer than two distinct ones."""
     known = ~np.isnan(values)
     counts = known.sum(axis=0)
     means = np.where(known, values, 0.0).sum(axis=0) / np.maximum(counts, 1)
@@ -217,7 +167,7 @@ def _deviations(values: Array) -> Array:
 
 
 def _n_categories(values: Array, is_nominal: Flags) -> Array:
-    """Return how many categories each nominal feature has; 1 for the others."""
+    """Return the number of categories of each nominal feature; 1 for the others."""
     counts = np.ones(values.shape[1])
     for feature in np.flatnonzero(is_nominal):
         column = values[:, feature]

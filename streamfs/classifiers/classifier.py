@@ -1,4 +1,4 @@
-"""What every kind of classifier implements: procedures, engines, gateways and cards know no particular kind."""
+"""The interface of classifiers to procedures, engines, gateways and model cards."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -95,7 +95,7 @@ class Classifier(ABC):
         """Return a noun phrase for the model card, such as ``a decision tree with 5 leaves``."""
 
     def text(self, feature_names: Sequence[str], class_names: Sequence[str]) -> str:  # noqa: ARG002 - for subclasses
-        """Return it as a person reads it; empty where there is nothing to read."""
+        """Return it as readable text, or an empty string."""
         return ""
 
     def require_features(self, n_features: int) -> None:
@@ -109,7 +109,7 @@ class Classifier(ABC):
         return np.ones(values.shape, dtype=np.bool_)
 
     def uncalibrated(self) -> "Classifier":
-        """Return it without its calibration; itself where it has none."""
+        """Return it without its calibration; itself if it has none."""
         return self
 
     def flat_tree(self) -> FlatTree | None:
@@ -121,7 +121,7 @@ class Classifier(ABC):
         return False
 
     def dump(self) -> bytes | None:
-        """Return what a gateway's snapshot keeps of it: what it was trained on while serving; None if nothing."""
+        """Return the state for a gateway's snapshot, from training while serving; None if there is none."""
         return None
 
     def restore(self, data: bytes) -> None:  # noqa: ARG002 - for subclasses

@@ -63,7 +63,7 @@ class ExtraTreesClassifier(ProbableClassifier):
 
     Departures from the paper: Gini impurity where it has a normalised information gain; `min_leaf` bounds both
     sides of a cut by weight where n_min bounds the rows of a node that is cut; and it has no missing values. As in
-    the paper, each tree learns from all rows.
+    the paper, each tree is trained on all rows.
 
     Work grows with rows times candidates times depth; nothing is sorted.
 

@@ -1,4 +1,4 @@
-"""A forest as a person reads it."""
+"""A forest as readable text."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -13,20 +13,7 @@ MOST_LISTED = 6
 
 
 def forest_text(forest: "Forest", names: Sequence[str]) -> str:
-    """Return the forest's size, its most frequently cut features by `names`, and its calibration.
-
-    Examples
-    --------
-    >>> from streamfs.classifiers.forest import Forest
-    >>> forest = Forest(
-    ...     feature=np.array([1, -1, -1, -1]), threshold=np.array([0.5, 0.0, 0.0, 0.0]),
-    ...     first_child=np.array([1, 0, 0, 0]), missing_child=np.array([2, 0, 0, 0]),
-    ...     shares=np.array([[0.5, 0.5], [0.75, 0.25], [0.0, 1.0], [0.5, 0.5]]), roots=np.array([0, 3]),
-    ... )
-    >>> print(forest_text(forest, ["mean(light)", "range(light)"]))
-    forest      2 trees, 4 nodes
-    cuts        100 %  range(light)
-    """
+    """Return the forest's size, its most frequently cut features by `names`, and its calibration."""
     tested, n_cuts = np.unique(forest.feature[forest.feature >= 0], return_counts=True)
     lines = [f"forest      {_counted(forest.n_trees, 'tree')}, {_counted(forest.n_nodes, 'node')}"]
     often = np.argsort(-n_cuts, kind="stable")

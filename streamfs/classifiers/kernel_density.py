@@ -52,11 +52,11 @@ class KernelDensityClassifier(ProbableClassifier):
     of f over the class.
 
     A missing cell (NaN) of either side leaves its kernel out of the product, which is measured in ranges of the
-    features: as if the missing value could be anywhere in the range. All is worked out in logarithms: however far
+    features: as if the missing value could be anywhere in the range. The computation is in logarithms: however far
     from all rows a query is, its probabilities sum to 1.
 
-    Work of a prediction: training rows times features. The standard kernel learns at once, the adaptive one by as
-    much work for each row as a prediction within its class.
+    A prediction's work is training rows times features. Fitting the adaptive kernel takes a prediction within the
+    class for each row.
 
     References
     ----------

@@ -10,7 +10,7 @@ _KINDS: dict[str, str | type[Classifier]] = {
     "river": "streamfs.classifiers.online:OnlineClassifier",
     "neighbours": "streamfs.classifiers.lazy:LazyNeighbors",
 }
-"""Each a class, or where it is imported from on first use."""
+"""Each a class, or the place from which it is imported on first use."""
 
 
 def register(kind: type[Classifier]) -> None:
@@ -32,7 +32,7 @@ def register(kind: type[Classifier]) -> None:
 
 
 def kind_of(word: str) -> type[Classifier] | None:
-    """Return the kind that a header names, imported if need be; None where there is no such kind."""
+    """Return the kind that a header names, imported if necessary, or None."""
     kind = _KINDS.get(word)
     if isinstance(kind, str):
         module, _, name = kind.partition(":")

@@ -22,72 +22,30 @@ class LazyNeighbors(Classifier):
     A row is compared with the instances by the features of the subset and by those others whose value is unusual
     in the row: at least a threshold away from the mean, both as shares of the feature's range in the instances.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_instances, n_features)
-        The instances; NaN is missing.
-    classes : ndarray of int64 of shape (n_instances,)
-        Their classes, numbers from 0.
-    n_classes : int
-        Number of classes.
-    subset : ndarray of bool of shape (n_features,)
-        The features by which every row is compared.
-    means : ndarray of shape (n_features,)
-        Means of the features, as shares of the range; NaN only for those that never join.
-    thresholds : ndarray of shape (n_features,)
-        Distances from the mean, as shares of the range, from which a value is unusual; infinite for features that
-        never join.
-    nominal : ndarray of bool of shape (n_features,)
-        Which features are codes of categories; they never join.
-    n_neighbors : int
-        How many of the nearest instances vote.
-    laplace : bool
-        Whether the probability of a class is (votes + 1) / (n_neighbors + n_classes) or votes / n_neighbors.
-
-    Raises
-    ------
-    streamfs.errors.ModelError
-        If a table is not such an array; the message names it.
-
     Notes
     -----
     Distances are sums of squared differences, feature by feature in order. Numbers differ by their difference
     divided by the range, a missing one from v by max(v, 1 - v), where v is a share of the range; categories by 0
-    or 1, a missing one among V by 1 - 1/V. Of equally near instances the lowest index is nearer: where no feature
-    is compared, these are the first. A row's infinite value counts as missing. Work grows with rows times
-    instances times compared features.
+    or 1, a missing one among V by 1 - 1/V. Equally near instances are taken by index; without any compared feature
+    all are equally near. An infinite value of a row counts as missing. The probability of a class is votes /
+    n_neighbors or, with `laplace`, (votes + 1) / (n_neighbors + n_classes).
 
     References
     ----------
-    X. Tong and M. Gu, Query-sensitive feature selection for lazy learners, CIDM 2007, equations 1 and 2 and tables
-    1 and 2.
-
-    Examples
-    --------
-    >>> lazy = LazyNeighbors(
-    ...     values=np.array([[0.0, 5.0], [1.0, 5.0], [0.0, 9.0]]), classes=np.array([0, 0, 1]), n_classes=2,
-    ...     subset=np.array([True, False]), means=np.array([1 / 3, 1 / 3]), thresholds=np.array([0.5, 0.5]),
-    ...     nominal=np.zeros(2, dtype=bool), n_neighbors=1, laplace=False,
-    ... )
-    >>> rows = np.array([[0.0, 5.0], [0.0, 9.5]])
-    >>> lazy.unusual(rows)
-    array([[False, False],
-           [False,  True]])
-    >>> lazy.probabilities(rows)
-    array([[1., 0.],
-           [0., 1.]])
+    X. Tong and M. Gu, Query-sensitive feature selection for lazy learners, CIDM 2007, equations 1, 2 and tables 1,
+    2.
     """
 
     word: ClassVar = "neighbours"
     releases_features: ClassVar = True
 
-    values: Array
-    classes: Indices
+    values: Array  # (n_instances, n_features); NaN is missing
+    classes: Indices  # (n_instances,); numbers from 0
     n_classes: int
-    subset: Flags
-    means: Array
-    thresholds: Array
-    nominal: Flags
+    subset: Flags  # (n_features,)
+    means: Array  # (n_features,); shares of the range, NaN only for features that never join
+    thresholds: Array  # (n_features,); shares of the range, infinite for features that never join
+    nominal: Flags  # (n_features,); nominal features never join
     n_neighbors: int = 1
     laplace: bool = False
 
@@ -123,64 +81,18 @@ class LazyNeighbors(Classifier):
         return tuple(np.flatnonzero(self.subset | self.joining).tolist())
 
     def unusual(self, values: Array) -> Flags:
-        """Return which features join the subset for each row.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_features)
-            NaN is missing, and not unusual.
-
-        Returns
-        -------
-        ndarray of bool of shape (n_rows, n_features)
-
-        Raises
-        ------
-        ValueError
-            If there is not one column per feature.
-        """
+        """Return which features join the subset for each row, shape (n_rows, n_features); missing ones do not."""
         rows = self._rows(values)
         with np.errstate(over="ignore", invalid="ignore"):
             gaps = abs(shares_of(rows, self.stored.lows, self.stored.spans) - self.means)
         return self.joining & (gaps >= self.thresholds)
 
     def requests(self, values: Array) -> Flags:
-        """Return which features are still of interest for each row: those compared, and those that may yet join.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_features)
-            NaN is undefined, and may turn out to be unusual.
-
-        Returns
-        -------
-        ndarray of bool of shape (n_rows, n_features)
-
-        Raises
-        ------
-        ValueError
-            If there is not one column per feature.
-        """
+        """Return which features are compared, or may yet be because they are undefined, for each row."""
         return self.subset | self.unusual(values) | (self.joining & np.isnan(self._rows(values)))
 
     def probabilities(self, values: Array) -> Array:
-        """Return the probability of each class for each row, by the votes of the nearest instances.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_features)
-            NaN is missing.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-            Each row sums to 1.
-
-        Raises
-        ------
-        ValueError
-            If there is not one column per feature.
-        """
+        """Return the probability of each class for each row, by the votes of the nearest instances."""
         rows, asked = self._rows(values), self.subset | self.unusual(values)
         votes = np.empty((len(rows), self.n_classes))
         compared = np.empty(self.n_features, dtype=np.int64)
@@ -198,7 +110,7 @@ class LazyNeighbors(Classifier):
             raise ValueError(f"the neighbours have {self.n_features} features, expected {n_features}")
 
     def text(self, feature_names: Sequence[str], class_names: Sequence[str] = ()) -> str:  # noqa: ARG002
-        """Return how many instances vote, which features always count, and from which values on others do."""
+        """Return the number of voters, the features that always count, and the bounds from which others join."""
         return lazy_text(self, feature_names)
 
     def describe(self) -> str:
@@ -223,13 +135,7 @@ class LazyNeighbors(Classifier):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
-        """Read what `to_arrays` made.
-
-        Raises
-        ------
-        streamfs.errors.ModelError
-            If a field is missing, unknown or wrong.
-        """
+        """Read what `to_arrays` made; raise ModelError if a field is missing, unknown or wrong."""
         return cls(**read_fields(arrays))
 
     def _rows(self, values: Array) -> Array:
@@ -241,13 +147,7 @@ class LazyNeighbors(Classifier):
 
 
 def ranges_of(values: Array) -> tuple[Array, Array]:
-    """Return features' least values and ranges, each of shape (n_features,); a constant's range is infinite.
-
-    Raises
-    ------
-    ValueError
-        If a range is more than a number can hold.
-    """
+    """Return features' minima and ranges, infinite for constants; raise ValueError if a range overflows."""
     lows, highs = np.nan_to_num(np.fmin.reduce(values)), np.nan_to_num(np.fmax.reduce(values))
     with np.errstate(over="ignore"):
         spans = highs - lows

@@ -1,4 +1,4 @@
-"""Lazy neighbours as a person reads them."""
+"""Lazy neighbours as readable text."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -10,21 +10,7 @@ if TYPE_CHECKING:
 
 
 def lazy_text(lazy: "LazyNeighbors", names: Sequence[str]) -> str:
-    """Return how many instances vote, which features always count, and from which values on others do.
-
-    Examples
-    --------
-    >>> from streamfs.classifiers.lazy import LazyNeighbors
-    >>> lazy = LazyNeighbors(
-    ...     values=np.array([[0.0, 5.0], [1.0, 5.0], [0.0, 9.0]]), classes=np.array([0, 0, 1]), n_classes=2,
-    ...     subset=np.array([True, False]), means=np.array([1 / 3, 1 / 3]), thresholds=np.array([0.5, 0.5]),
-    ...     nominal=np.zeros(2, dtype=bool), n_neighbors=1, laplace=False,
-    ... )
-    >>> print(lazy_text(lazy, ["mean(light)", "range(light)"]))
-    neighbours  1 of 3 instances votes
-    always      mean(light)
-    if unusual  range(light)  at most 4.333, or at least 8.333
-    """
+    """Return the number of voters, the features that always count, and the bounds from which others join."""
     voters = "1 of {} instances votes" if lazy.n_neighbors == 1 else f"{lazy.n_neighbors} of {{}} instances vote"
     lines = [f"neighbours  {voters.format(len(lazy.values))}"]
     always, others = (np.flatnonzero(flags).tolist() for flags in (lazy.subset, lazy.joining))

@@ -128,13 +128,7 @@ class NeighborsClassifier(ProbableClassifier):
 
 
 def check_neighbors(n_neighbors: int, power: int, n_rows: int) -> None:
-    """Refuse a number of neighbours or a power that is out of range.
-
-    Raises
-    ------
-    ValueError
-        Naming it.
-    """
+    """Refuse a number of neighbours or a power that is out of range."""
     if not isinstance(n_neighbors, Integral) or not 1 <= n_neighbors <= n_rows:
         raise ValueError(f"n_neighbors is {n_neighbors!r}, expected 1 to the number of rows (n_samples={n_rows})")
     if power not in (1, 2):
@@ -142,22 +136,7 @@ def check_neighbors(n_neighbors: int, power: int, n_rows: int) -> None:
 
 
 def measure(values: Array, is_nominal: npt.NDArray[np.bool_], *, is_scaled: bool) -> Scales:
-    """Measure the features of the training rows.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, n_features)
-        NaN is missing.
-    is_nominal : ndarray of bool of shape (n_features,)
-        Which features are codes of categories.
-    is_scaled : bool
-        Whether differences of numbers are divided by the range.
-
-    Raises
-    ------
-    ValueError
-        If a feature spans more than a number can hold.
-    """
+    """Return the scales of training rows; raise ValueError if the range of a feature overflows."""
     low, high = (np.nan_to_num(ends.reduce(values, axis=0)) for ends in (np.fmin, np.fmax))
     low, high = (np.where(is_nominal, 0.0, ends) for ends in (low, high))
     with np.errstate(over="ignore"):
@@ -175,7 +154,7 @@ def measure(values: Array, is_nominal: npt.NDArray[np.bool_], *, is_scaled: bool
 
 
 def in_threads(work: Callable[[slice], None], n_rows: int, n_differences: int) -> None:
-    """Do work on rows, all at once or divided among threads where there is much to do."""
+    """Apply `work` to the rows at once, or in slices by several threads if there are many differences."""
     n_threads = 1 if n_differences < MUCH_WORK else min(n_rows, numba.get_num_threads())
     if n_threads == 1:
         work(slice(0, n_rows))

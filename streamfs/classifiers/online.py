@@ -3,6 +3,7 @@
 import copy
 import pickle
 from collections.abc import Sequence
+from math import isnan
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeGuard
 
 import numpy as np
@@ -64,7 +65,7 @@ class OnlineClassifier(Classifier):
         if not self.model._multiclass:  # noqa: SLF001 - River's own way to ask
             if len(self.classes) != 2:
                 raise TrainingError(
-                    f"River's {type(self.model).__name__} tells two classes apart, not {len(self.classes)}: "
+                    f"River's {type(self.model).__name__} separates two classes, not {len(self.classes)}: "
                     f"{', '.join(self.classes)}"
                 )
             self._of_label = dict(zip(self.classes, (False, True), strict=True))
@@ -141,12 +142,7 @@ class OnlineClassifier(Classifier):
     def _answer(self, row: Array) -> dict[Any, float]:
         try:
             return self.model.predict_proba_one(self._dict(row))  # type: ignore[no-any-return]
-        except (
-            TypeError,
-            ValueError,
-            ArithmeticError,
-            LookupError,
-        ):  # some models fail on what they were trained on
+        except (TypeError, ValueError, ArithmeticError, LookupError):  # some models fail even on rows of training
             self.n_failures += 1
             return {}
 
@@ -212,11 +208,7 @@ class OnlineClassifier(Classifier):
             ) from error
 
     def _dict(self, row: Array) -> dict[str, float]:
-        return {
-            name: value
-            for name, value in zip(self.feature_names, row.tolist(), strict=True)
-            if value == value  # noqa: PLR0124 - only NaN differs from itself
-        }
+        return {name: x for name, x in zip(self.feature_names, row.tolist(), strict=True) if not isnan(x)}
 
 
 def _is_river(model: object) -> "TypeGuard[RiverClassifier]":

@@ -18,64 +18,23 @@ from streamfs.classifiers.classifier import Classifier, FileParts
 class Tree(Classifier):
     """A decision tree with one row per node, the root first, parents before their children.
 
-    The children of a node are adjacent. A numeric test sends values not above the threshold to the first
-    child and larger ones to the second; a nominal test sends a value to the child that bears its code.
-
-    Parameters
-    ----------
-    feature : ndarray of int64, shape (n_nodes,)
-        The feature that the node tests; -1 at a leaf.
-    nominal : ndarray of bool, shape (n_nodes,)
-        Whether the node's test is nominal.
-    threshold : ndarray, shape (n_nodes,)
-        The largest value of the first branch of a numeric test; 0 elsewhere.
-    first_child : ndarray of int64, shape (n_nodes,)
-        The first child; 0 at a leaf.
-    n_children : ndarray of int64, shape (n_nodes,)
-        The number of children; 0 at a leaf.
-    code : ndarray, shape (n_nodes,)
-        The nominal value that leads to the node from its parent; 0 where the parent's test is not nominal.
-    share : ndarray, shape (n_nodes,)
-        The share of its parent's known training weight that went to the node: what it takes of a row whose
-        value is missing. An empty branch has share 0.
-    counts : ndarray, shape (n_nodes, n_classes)
-        Training weight of each class; at an empty leaf, that of its parent.
-    laplace : bool
-        Whether leaves say (n_c + 1) / (N + C) or n_c / N.
-    calibration : Calibration, optional
-        Calibrates the likeliest class's share, leaf by leaf.
-
-    Raises
-    ------
-    streamfs.errors.ModelError
-        If a table is not such an array, or the tables together are not a tree.
-
-    Examples
-    --------
-    >>> tree = Tree.from_json({
-    ...     "feature": [1, -1, -1], "nominal": [False, False, False], "threshold": [0.5, 0.0, 0.0],
-    ...     "first_child": [1, 0, 0], "n_children": [2, 0, 0], "code": [0.0, 0.0, 0.0],
-    ...     "share": [1.0, 0.75, 0.25], "counts": [[3.0, 1.0], [3.0, 0.0], [0.0, 1.0]], "laplace": False,
-    ... })
-    >>> tree.probabilities(np.array([[7.0, 0.1], [7.0, np.nan]]))
-    array([[1.  , 0.  ],
-           [0.75, 0.25]])
-    >>> print(tree.text(("light", "sound"), ("quiet", "loud")))
-    sound <= 0.5: quiet (3.0)
-    sound > 0.5: loud (1.0)
+    The children of a node are adjacent. A numeric test sends values not above the threshold to the first child and
+    larger ones to the second; a nominal test sends a value to the child with its code. A row whose value is
+    missing is divided by the children's shares. Leaves state n_c / N or, with `laplace`, (n_c + 1) / (N + C),
+    calibrated if there is a calibration. Tables that are not those of a tree raise ModelError.
     """
 
     word: ClassVar = "tree"
     header_fields: ClassVar = {"laplace": ((bool,), "true or false")}
 
-    feature: Indices
-    nominal: Flags
-    threshold: Array
-    first_child: Indices
-    n_children: Indices
-    code: Array
-    share: Array
-    counts: Array
+    feature: Indices  # (n_nodes,); -1 at a leaf
+    nominal: Flags  # (n_nodes,)
+    threshold: Array  # (n_nodes,); largest value of the first branch of a numeric test
+    first_child: Indices  # (n_nodes,); 0 at a leaf
+    n_children: Indices  # (n_nodes,); 0 at a leaf
+    code: Array  # (n_nodes,); the value that leads here from a nominal test
+    share: Array  # (n_nodes,); of the parent's known training weight, 0 for an empty branch
+    counts: Array  # (n_nodes, n_classes); training weights, those of its parent at an empty leaf
     laplace: bool
     calibration: Calibration | None = None
 
@@ -139,23 +98,7 @@ class Tree(Classifier):
         return tuple(np.unique(self.feature[self.feature >= 0]).tolist())
 
     def probabilities(self, X: Array) -> Array:
-        """Return the probability of each class for each row.
-
-        Parameters
-        ----------
-        X : ndarray, shape (n, n_features)
-            Feature values; NaN is missing. A nominal value not seen in training counts as missing.
-
-        Returns
-        -------
-        ndarray, shape (n, n_classes)
-            Each row sums to 1.
-
-        Raises
-        ------
-        ValueError
-            If X is not a matrix, or lacks a feature that the tree tests.
-        """
+        """Return the probability of each class for each row; unseen nominal values count as missing."""
         X = np.ascontiguousarray(X, dtype=np.float64)
         if X.ndim != 2:
             raise ValueError(f"X has {X.ndim} dimensions, expected 2")
@@ -189,7 +132,7 @@ class Tree(Classifier):
         return cls.from_json({**{name: array.tolist() for name, array in parts.arrays.items()}, **parts.header})
 
     def to_json(self) -> dict[str, Any]:
-        """Return the tables as plain lists, which JSON keeps exactly; a calibration only where there is one."""
+        """Return the tables as plain lists, which JSON keeps exactly, and the calibration, if any."""
         tables = {name: getattr(self, name).tolist() for name in (*FIELDS, "counts")}
         found = self.calibration
         calibration = {} if found is None else {"calibration": [found.slope, found.intercept]}
@@ -197,13 +140,7 @@ class Tree(Classifier):
 
     @classmethod
     def from_json(cls, tables: Any) -> Self:
-        """Read what `to_json` wrote.
-
-        Raises
-        ------
-        streamfs.errors.ModelError
-            If a field is missing, unknown or of the wrong kind, or the fields together are not a tree.
-        """
+        """Read what `to_json` wrote; raise ModelError if it is not a tree."""
         numbers, others = [], tables
         if isinstance(tables, dict) and "calibration" in tables:
             numbers, others = tables["calibration"], {k: v for k, v in tables.items() if k != "calibration"}
@@ -215,19 +152,9 @@ class Tree(Classifier):
         return f"a decision tree with {self.n_leaves} leaves{calibrated}"
 
     def text(self, feature_names: Sequence[str] | None = None, class_names: Sequence[str] | None = None) -> str:
-        """Return the tree as J48 prints it, one line a branch, a leaf with its weight and errors; its calibration.
+        """Return the tree as J48 prints it, a branch per line, leaves with weight and errors, and its calibration.
 
-        Parameters
-        ----------
-        feature_names : sequence of str, optional
-            Names of the features; by default `x0`, `x1`, ...
-        class_names : sequence of str, optional
-            Names of the classes; by default their numbers.
-
-        Raises
-        ------
-        ValueError
-            If names are fewer than the tree needs.
+        Without names, features are `x0`, `x1`, ... and classes their numbers; too few names raise ValueError.
         """
         n_needed = int(self.feature.max()) + 1
         features = [f"x{i}" for i in range(n_needed)] if feature_names is None else feature_names

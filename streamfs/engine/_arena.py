@@ -1,4 +1,4 @@
-"""What the engine's kernels work on: numbers, and where arrays are, in one record that is quick to hand over."""
+"""The arguments of the engine's kernels: numbers and array addresses in one record, which is quick to pass."""
 
 from typing import Any
 
@@ -11,18 +11,16 @@ from feature_extractors._loop import TASK_SIZE
 from streamfs.classifiers._evaluate import NODE, WAY, FlatTree
 
 FREE, WAITING, OPEN, DECIDED, MOVING = range(5)
-"""What a row holds: no stream; one whose episode has not begun; one that is followed; one that is decided.
-
-A stream is MOVING only within a kernel, from its sample to what the classifier says of it.
-"""
+"""Status of a row: without a stream; episode not begun; open; decided; and MOVING, only within a kernel, between a
+stream's sample and the classifier's answer."""
 
 COUNTERS = ("samples", "not_finite", "before_opening", "late", "duplicate", "after_decision")
 
 STREAM = np.dtype([("start", np.float64), ("tick", np.int64), ("episode", np.int64), ("confidence", np.float64)])
-"""What is kept of a stream beside its status and its features' state."""
+"""The state of a stream besides its status and its features' state."""
 
 ENDED = np.dtype([("sample", np.int64), ("label", np.int64)])
-"""A sample that ends an episode, and the class; -1 where there is none."""
+"""A sample that ends an episode, and the class, or -1."""
 
 ARRAYS: dict[str, tuple[Any, tuple[str | int, ...]]] = {
     "state": (np.float64, ("n_rows", "width")),
@@ -64,21 +62,9 @@ ARENA = np.dtype(
 
 
 class KernelArena:
-    """The record that the kernels are given, and the arrays that it points to.
+    """The record that is passed to kernels, shape (1,), and the arrays that it points to.
 
-    Parameters
-    ----------
-    program : Program
-        The features.
-    tree : FlatTree, optional
-        Without it, kernels that classify must not be called.
-    **numbers : float
-        Parameters of the procedure, by their names in the record.
-
-    Attributes
-    ----------
-    record : ndarray of shape (1,)
-        What the kernels are given.
+    Without a tree, kernels that classify must not be called. `numbers` are fields of the record.
     """
 
     def __init__(self, program: Program, tree: FlatTree | None, **numbers: float) -> None:
@@ -112,13 +98,7 @@ class KernelArena:
         return self._held[name]
 
     def hold(self, **arrays: npt.NDArray[Any]) -> None:
-        """Put arrays in the places of their names; the previous ones are released.
-
-        Raises
-        ------
-        TypeError
-            If a kernel could not use the array as what it expects.
-        """
+        """Hold arrays under their names, releasing previous ones; raise TypeError if kernels cannot use one."""
         for name, array in arrays.items():
             kind, sizes = ARRAYS[name]
             least, *others = (int(self.record[size][0]) if isinstance(size, str) else size for size in sizes)

@@ -117,7 +117,7 @@ def _end(arena: Any, n_ended: int, sample: int, label: int) -> int:
 def _place_block(arena: Any, rows: Integers, times: Array, samples: Array, start: int) -> tuple[int, int]:
     """Place samples until a block is full or a stream occurs again.
 
-    Return where that is, and how many samples advance their streams; these are copied to the arena.
+    Return the number of the next sample and of those, copied to the arena, that advance their streams.
     """
     status = _streams(arena)[0]
     ticks = carray(pointer(arena.ticks), BLOCK, np.int64)

@@ -529,7 +529,7 @@ class Engine:
     def _new_row(self, stream: str) -> int:
         if not isinstance(stream, str):
             raise TypeError(f"stream is {stream!r}, expected its name as text")
-        stream = str(stream)  # a name of numpy's own kind is no JSON
+        stream = str(stream)  # JSON has no numpy strings
         row = self._registry.next_row
         self._reserve_rows(row + 1)
         self._reset(row, self._registry.last_episode(stream) + 1)

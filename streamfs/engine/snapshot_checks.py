@@ -25,7 +25,7 @@ LARGEST = 2**53
 def validate_snapshot(
     header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], procedure: Procedure, state_size: int
 ) -> None:
-    """Refuse a snapshot of another procedure, or that no engine took; rows hold `state_size` floats."""
+    """Refuse a snapshot of another procedure, or one that is damaged; rows hold `state_size` floats."""
     try:
         _check_procedure(header, procedure)
         _check_lists(header)
@@ -70,7 +70,7 @@ def _check_arrays(arrays: Mapping[str, npt.NDArray[Any]], n_rows: int, state_siz
 
 
 def _check_streams(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Check that each row is as a kernel leaves it: free, or with a stream of a name of its own."""
+    """Check that each row is as a kernel leaves it: free, or with a stream whose name is unique."""
     status, streams, free = arrays["status"], arrays["streams"], header["free"]
     for row in np.flatnonzero((status < FREE) | (status > DECIDED)):
         raise ModelError(f"the snapshot's status of row {row} is {status[row]}, expected {FREE} to {DECIDED}")

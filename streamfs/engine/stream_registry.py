@@ -11,21 +11,7 @@ MAX_LEFT = 10_000
 
 
 class StreamRegistry:
-    """The streams of an engine by name and by row.
-
-    Attributes
-    ----------
-    row_of : dict from str to int
-        Row of each stream.
-    names : list of str
-        Stream of each row; empty for a free row.
-
-    Examples
-    --------
-    >>> registry = StreamRegistry()
-    >>> registry.add("desk"), registry.add("door"), registry.remove("desk"), registry.add("hall")
-    (0, 1, 0, 0)
-    """
+    """The streams of an engine by name and by row; the name of a free row is empty."""
 
     def __init__(self) -> None:
         self.row_of: dict[str, int] = {}
@@ -40,25 +26,13 @@ class StreamRegistry:
         return self._free[-1] if self._free else len(self.names)
 
     def row(self, stream: str) -> int:
-        """Return the row of a stream.
-
-        Raises
-        ------
-        ValueError
-            If it is not known.
-        """
+        """Return the row of a stream; raise ValueError if it is not known."""
         if stream not in self.row_of:
             raise ValueError(f"stream {stream!r} is not known")
         return self.row_of[stream]
 
     def rows(self, streams: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Return the rows of streams.
-
-        Raises
-        ------
-        KeyError
-            If one of them is not known.
-        """
+        """Return the rows of streams; raise KeyError if one is not known."""
         return np.fromiter(map(self.row_of.__getitem__, streams), dtype=np.int64, count=len(streams))
 
     def add(self, stream: str) -> int:
@@ -73,13 +47,7 @@ class StreamRegistry:
         return row
 
     def remove(self, stream: str) -> int:
-        """Remove a stream, and return its row, now free.
-
-        Raises
-        ------
-        ValueError
-            If it is not known.
-        """
+        """Remove a stream, and return its row, now free; raise ValueError if it is not known."""
         row = self.row(stream)
         self.names[row] = ""
         del self.row_of[stream]
@@ -87,11 +55,11 @@ class StreamRegistry:
         return row
 
     def last_episode(self, stream: str) -> int:
-        """Return the number from which a new stream's episodes count on, so that none occurs twice."""
+        """Return the number after which a new stream's episodes are numbered, so that no number occurs twice."""
         return self._left.get(stream, self._floor)
 
     def remember(self, stream: str, episode: int) -> None:
-        """Keep the episode number of a stream that has left, to count on from if it returns."""
+        """Keep the episode number of a stream that has left, in case it returns."""
         self._left[stream] = episode
         if len(self._left) > MAX_LEFT:
             self._floor = max(self._floor, self._left.pop(next(iter(self._left))))

@@ -1,4 +1,4 @@
-"""The model card: what to know about a procedure before deploying it, kept in its model file."""
+"""The model card: facts to know before deploying a procedure, kept in its model file."""
 
 from collections.abc import Mapping
 
@@ -37,45 +37,11 @@ def build_card(
     message_bytes: float = MESSAGE_BYTES,
     prices: Mapping[str, float] | None = None,
 ) -> Card:
-    """Collect what only training knows: the data, the radio, and the messages per episode.
+    """Collect the facts that only training knows: the data, the radio, and the messages per episode.
 
-    Parameters
-    ----------
-    procedure : Procedure
-        The trained procedure.
-    streams : StreamSet
-        What it was trained on.
-    radio : Profile
-        Cost of a message.
-    measured_on : StreamSet, optional
-        Held-out streams on which messages are counted; by default those of training, where decisions are somewhat
-        earlier than on new streams.
-    message_bytes : float
-        Payload of a message.
-    prices : mapping of str to float, optional
-        Factor on the cost of a message by quantity; 1 by default.
-
-    Returns
-    -------
-    dict
-        JSON: what training stores under ``card`` in a procedure's `about`.
-
-    Raises
-    ------
-    DataError
-        If no stream has a tick, a column is missing, or the period differs.
-
-    Examples
-    --------
-    >>> import feature_extractors as fx
-    >>> from streamfs import train
-    >>> from streamfs.costs.radio_profiles import profile
-    >>> labels = np.repeat(["calm", "busy"], 30)
-    >>> values = np.where(labels == "calm", 0.0, 2.0)[:, None, None] + np.linspace(0, 1, 12)[:, None]
-    >>> streams = StreamSet(values, labels, ["noise"])
-    >>> procedure = train(streams, features=[fx.get("last(noise)")])
-    >>> build_card(procedure, streams, profile("cc2420"))["traffic"]["channels"]
-    {'noise': 1.0}
+    Messages are counted on the held-out streams `measured_on`, or else on the training streams, where decisions
+    are somewhat earlier than on new ones. Raises DataError if no stream has a tick, a column is missing, or the
+    period differs.
     """
     watched = streams if measured_on is None else measured_on
     traffic = measure_traffic(procedure, watched)
@@ -191,7 +157,7 @@ def _radio(radio: Profile, message_bytes: float) -> RadioFacts:
 def _nodes(
     traffic: TrafficFacts, kept: RadioFacts, prices: Mapping[str, float], period: float, duty: Duty
 ) -> list[NodeFacts]:
-    """Return what each node sends and how long it lasts, and the same if it sent every column at every tick."""
+    """Return each node's messages and battery life, and the same if it sent every column at every tick."""
     radio = Profile(kept["name"], kept["message"], idle=kept["idle"], sleep=kept["sleep"], unit=kept["unit"])
     needed, everything = by_role(traffic["channels"]), by_role(traffic["columns"])
 

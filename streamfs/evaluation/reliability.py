@@ -17,17 +17,7 @@ N_BINS = 10
 
 
 class Bin(NamedTuple):
-    """Ticks of about equal confidence.
-
-    Parameters
-    ----------
-    confidence : float
-        Mean confidence.
-    right : float
-        Share of right answers.
-    weight : float
-        Weight in streams.
-    """
+    """Ticks of about equal confidence: their mean confidence, share of right answers, and weight in streams."""
 
     confidence: float
     right: float
@@ -35,20 +25,13 @@ class Bin(NamedTuple):
 
 
 class Reliability(NamedTuple):
-    """The share of a classifier's right answers by confidence; every stream has weight 1.
+    """The share of right answers in bins of ascending confidence; every stream has weight 1.
 
-    Parameters
-    ----------
-    is_calibrated : bool
-        Whether the confidence is the calibrated one.
-    is_record : bool
-        Whether only ticks are counted at which a stream's confidence exceeded all earlier ones, so that it may be
-        decided.
-    bins : tuple of Bin
-        In ascending order of confidence.
+    If `is_record`, only ticks count whose confidence exceeds all earlier ones of the stream, so that it may be
+    decided.
     """
 
-    is_calibrated: bool
+    is_calibrated: bool  # whether the confidence is the calibrated one
     is_record: bool
     bins: tuple[Bin, ...]
 
@@ -100,8 +83,8 @@ def reliability(procedure: Procedure, streams: StreamSet, n_bins: int = N_BINS) 
     >>> rng = np.random.default_rng(0)
     >>> labels = np.repeat(["calm", "busy"], 150)
     >>> values = rng.normal(np.where(labels == "calm", 0, 2)[:, None, None], 1, (300, 6, 1))
-    >>> learning, others = StreamSet(values, labels, ["noise"]).split(0.7, seed=0)
-    >>> procedure = train(learning, features=["mean(noise)"], confidence=0.8)
+    >>> training, others = StreamSet(values, labels, ["noise"]).split(0.7, seed=0)
+    >>> procedure = train(training, features=["mean(noise)"], confidence=0.8)
     >>> [(found.is_calibrated, found.is_record) for found in reliability(procedure, others)]
     [(False, False), (False, True)]
     """
@@ -121,24 +104,7 @@ def reliability(procedure: Procedure, streams: StreamSet, n_bins: int = N_BINS) 
 
 
 def binned(confidence: Array, is_right: Flags, weights: Array, n_bins: int = N_BINS) -> tuple[Bin, ...]:
-    """Group ticks of about equal confidence in bins of about equal weight.
-
-    Parameters
-    ----------
-    confidence : ndarray of shape (n,)
-        Equal ones share a bin.
-    is_right : ndarray of bool of shape (n,)
-        Whether the answer was right.
-    weights : ndarray of shape (n,)
-        More than 0.
-    n_bins : int
-        Most bins.
-
-    Examples
-    --------
-    >>> binned(np.array([0.9, 0.6, 0.9, 0.6]), np.array([True, True, True, False]), np.ones(4), n_bins=2)
-    (Bin(confidence=0.6, right=0.5, weight=2.0), Bin(confidence=0.9, right=1.0, weight=2.0))
-    """
+    """Group ticks by confidence in at most `n_bins` bins of about equal weight; equal confidences share a bin."""
     levels, place = np.unique(confidence, return_inverse=True)
     weight = np.bincount(place, weights, len(levels))
     right = np.bincount(place, weights * is_right, len(levels))

@@ -18,21 +18,11 @@ from streamfs.procedure.procedure import Procedure
 
 @dataclass(frozen=True)
 class Traffic:
-    """Mean messages per episode, from a stream's first tick to its decision.
+    """Mean messages per episode, from a stream's first tick to its decision."""
 
-    Parameters
-    ----------
-    channels : dict of str to float
-        Messages of each channel that the procedure reads, while it is requested.
-    columns : dict of str to float
-        Messages of each recorded column, if it were sent at every tick until the same decision.
-    ticks : float
-        Ticks from the stream's first one to its decision.
-    """
-
-    channels: dict[str, float]
-    columns: dict[str, float]
-    ticks: float
+    channels: dict[str, float]  # of each channel that the procedure reads, while it is requested
+    columns: dict[str, float]  # of each recorded column, if sent at every tick
+    ticks: float  # from the stream's first one to its decision
 
 
 def measure_traffic(procedure: Procedure, streams: StreamSet) -> Traffic:

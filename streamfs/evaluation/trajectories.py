@@ -16,24 +16,12 @@ from streamfs.procedure.requested_channels import Flags, RequestedChannels
 
 @dataclass(frozen=True, eq=False)
 class Trajectories:
-    """The likeliest class of streams at every tick, and its probability.
+    """The likeliest class of streams at every tick, and its probability."""
 
-    Parameters
-    ----------
-    best : ndarray of int of shape (n_streams, n_ticks)
-        Index of the likeliest class.
-    confidence : ndarray of shape (n_streams, n_ticks)
-        Its probability; 0 beyond a stream's length.
-    ticks : ndarray of int of shape (n_streams,)
-        Ticks of each stream within the time limit.
-    asked : ndarray of bool of shape (n_streams, n_ticks, n_tested), optional
-        Whether a stream requests a tested feature at a tick; by default it always does.
-    """
-
-    best: Integers
-    confidence: Array
-    ticks: Integers
-    asked: Flags | None = None
+    best: Integers  # (n_streams, n_ticks)
+    confidence: Array  # (n_streams, n_ticks); 0 beyond a stream's length
+    ticks: Integers  # (n_streams,); within the time limit
+    asked: Flags | None = None  # (n_streams, n_ticks, n_tested); whether a feature is requested, by default always
 
     @classmethod
     def of(cls, classifier: Classifier, table: FeatureTable, time_limit: int) -> Self:
@@ -52,15 +40,7 @@ class Trajectories:
         return cls(probabilities.argmax(axis=2), confidence, np.minimum(table.lengths, n_ticks), asked)
 
     def decide(self, threshold: float) -> tuple[Integers, Integers]:
-        """Decide each stream at the first tick that reaches the threshold: as an engine does, without one.
-
-        Returns
-        -------
-        classes : ndarray of shape (n_streams,)
-            Index of the class; -1 if the threshold is not reached in time.
-        ticks : ndarray of shape (n_streams,)
-            Ticks spent.
-        """
+        """Return each stream's class, -1 if it stays undecided, and the ticks spent, at a confidence threshold."""
         sure = self.confidence >= threshold
         first = sure.argmax(axis=1)
         labelled = sure.any(axis=1)
@@ -68,15 +48,7 @@ class Trajectories:
         return np.where(labelled, best, -1), np.where(labelled, first + 1, self.ticks)
 
     def asked_ticks(self, reads: Sequence[bool], ticks: Integers) -> Integers:
-        """Return the number of ticks at which each stream requests any of the given features.
-
-        Parameters
-        ----------
-        reads : sequence of bool of shape (n_tested,)
-            Whether each tested feature is given.
-        ticks : ndarray of int of shape (n_streams,)
-            Ticks spent.
-        """
+        """Return at how many of the first `ticks` ticks each stream requests any of the features in `reads`."""
         if self.asked is None:
             return ticks
         is_asked = self.asked[:, :, np.asarray(reads, dtype=bool)].any(axis=2)
@@ -84,15 +56,7 @@ class Trajectories:
         return asked
 
     def spent(self, costs: Costs, ticks: Integers) -> list[float]:
-        """Return each stream's cost for `ticks` ticks by equation 1, of the requested features alone.
-
-        Parameters
-        ----------
-        costs : Costs
-            Of the features that the classifier tests.
-        ticks : ndarray of int of shape (n_streams,)
-            Ticks spent.
-        """
+        """Return each stream's cost for `ticks` ticks by equation 1, of the requested features alone."""
         if self.asked is None:
             return [costs.classification(t) for t in ticks]
         each = np.where(self.asked, costs.each, 0.0).sum(axis=2).cumsum(axis=1)

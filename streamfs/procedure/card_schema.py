@@ -1,4 +1,4 @@
-"""The model card: what a model file holds of it, validated when it is read, and what is put together from that."""
+"""The model card: its fields in a model file, validated when read, and the facts assembled from them."""
 
 from types import NoneType, UnionType
 from typing import Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
@@ -149,30 +149,17 @@ class Facts(TypedDict):
 
 
 def read_card(card: Any) -> Card | None:
-    """Return a model file's card, validated; None where training made none."""
+    """Return a model file's card, validated, or None."""
     return None if card is None else _read("card", card, Card)
 
 
 def read_promise(promise: Any) -> PromiseFacts | None:
-    """Return a model file's promise, validated; None where there is none.
-
-    Raises
-    ------
-    ModelError
-        Naming the field.
-
-    Examples
-    --------
-    >>> read_promise({"risk": "high"})
-    Traceback (most recent call last):
-    ...
-    streamfs.errors.ModelError: the model is damaged: promise.risk is 'high', expected a number
-    """
+    """Return a model file's promise, validated, or None."""
     return None if promise is None else _read("promise", promise, PromiseFacts)
 
 
 def read_point(point: Any) -> PointFacts | None:
-    """Return a model file's point of a trade-off, validated; None where there is none."""
+    """Return a model file's point of a trade-off, validated, or None."""
     return None if point is None else _read("point", point, PointFacts)
 
 

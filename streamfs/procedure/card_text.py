@@ -14,7 +14,7 @@ MEANING = """\
 - **It is no guarantee elsewhere**: in other rooms, at other sites, with other sensors, in another season.
 - **It is no guarantee for pairs that share nodes**, since such pairs are not independent.
 - It speaks of all streams together, not of each class."""
-ONE_POINT = "- It is none for the best of many points that were measured on the same streams."
+ONE_POINT = "- It is no guarantee for the best of many points that were measured on the same streams."
 
 
 def markdown(facts: Facts) -> str:
@@ -144,7 +144,7 @@ def _battery(facts: Facts) -> Iterable[str]:
     else:
         yield table(("node", "messages a day"), _messages_a_day(nodes))
     where = (
-        "kept apart" if traffic["held_out"] else "that it was learnt from, where decisions come a little sooner"
+        "kept apart" if traffic["held_out"] else "that it was trained on, where decisions come slightly earlier"
     )
     yield (
         "In brackets: were every recorded column sent at every tick until the same decision. Each stream is "
@@ -214,8 +214,8 @@ def _channels(facts: Facts) -> Iterable[str]:
 
 
 def _priced(prices: Mapping[str, float]) -> str:
-    told = ", ".join(f"{code(quantity)} {price:g} times" for quantity, price in prices.items())
-    return f" A message costs a multiple of the radio's: {told}." if told else ""
+    listing = ", ".join(f"{code(quantity)} {price:g} times" for quantity, price in prices.items())
+    return f" A message costs a multiple of the radio's: {listing}." if listing else ""
 
 
 def _features(facts: Facts) -> Iterable[str]:
@@ -232,7 +232,7 @@ def _data(facts: Facts) -> Iterable[str]:
     data = facts["data"]
     yield "## Data"
     if data is None:
-        yield f"What it was learnt from is {UNKNOWN}."
+        yield f"Its training data are {UNKNOWN}."
         return
     classes = ", ".join(f"{count} {code(label)}" for label, count in data["classes"].items())
     shortest, longest = data["shortest"], data["longest"]
@@ -250,8 +250,8 @@ def _data(facts: Facts) -> Iterable[str]:
 
 
 def _missing(shares: Mapping[str, float]) -> str:
-    told = [f"{percent(share)} of {code(column)}" for column, share in shares.items() if share]
-    return ", ".join(told) if told else "none"
+    parts = [f"{percent(share)} of {code(column)}" for column, share in shares.items() if share]
+    return ", ".join(parts) if parts else "none"
 
 
 def _made(facts: Facts) -> Iterable[str]:

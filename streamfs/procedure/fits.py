@@ -7,13 +7,7 @@ from streamfs.procedure.procedure import Procedure
 
 
 def require_period(procedure: Procedure, streams: StreamSet) -> None:
-    """Refuse streams with another period than a procedure's.
-
-    Raises
-    ------
-    DataError
-        Naming both periods.
-    """
+    """Refuse streams whose period differs from the procedure's."""
     if streams.period != procedure.period:
         raise DataError(
             f"the streams have a tick of {streams.period:g} s, the model one of {procedure.period:g} s"
@@ -21,22 +15,7 @@ def require_period(procedure: Procedure, streams: StreamSet) -> None:
 
 
 def require_columns(procedure: Procedure, streams: StreamSet, source: object = "the streams") -> None:
-    """Refuse streams without a column that a procedure reads.
-
-    Parameters
-    ----------
-    procedure : Procedure
-        Whose channels are needed.
-    streams : StreamSet
-        The streams.
-    source : object
-        Where they come from, such as the path of their file.
-
-    Raises
-    ------
-    DataError
-        Naming the column and the source.
-    """
+    """Refuse streams from `source` that lack a column which the procedure reads."""
     for channel in procedure.channels:
         column, _ = split_channel(channel)
         if column not in streams.columns:
@@ -46,13 +25,7 @@ def require_columns(procedure: Procedure, streams: StreamSet, source: object = "
 
 
 def require_classes(procedure: Procedure, streams: StreamSet) -> None:
-    """Refuse streams with labels that a procedure does not know.
-
-    Raises
-    ------
-    DataError
-        Naming the label.
-    """
+    """Refuse streams with labels that the procedure does not know."""
     unknown = set(streams.classes) - set(procedure.classes)
     if unknown:
         raise DataError(f"label {min(unknown)!r} is not one of the model's classes {', '.join(procedure.classes)}")

@@ -24,20 +24,7 @@ def _fields() -> HeaderFields:
 
 
 def check_header(header: Any, source: object) -> type[Classifier]:
-    """Validate the header of a model file, and return the kind of its classifier.
-
-    Parameters
-    ----------
-    header : object
-        As the file has it.
-    source : object
-        The file's path.
-
-    Raises
-    ------
-    ModelError
-        Naming the file and the field.
-    """
+    """Validate the header of a model file from `source`, and return the kind of its classifier."""
     if not isinstance(header, dict):
         raise ModelError(f"{source} is damaged: its header is {header!r}, expected an object")
     fields = _fields()
@@ -57,20 +44,7 @@ def check_header(header: Any, source: object) -> type[Classifier]:
 
 
 def check_distinct(what: str, names: Sequence[Any]) -> None:
-    """Refuse names that are not strings, are empty, or occur twice.
-
-    Raises
-    ------
-    ValueError
-        Naming the first such.
-
-    Examples
-    --------
-    >>> check_distinct("class", ["off", "on", "off"])
-    Traceback (most recent call last):
-    ...
-    ValueError: class 'off' is there twice, expected each once
-    """
+    """Refuse names that are not strings, are empty, or occur twice."""
     for index, name in enumerate(names):
         if not isinstance(name, str) or not name:
             raise ValueError(f"{what} {index + 1} is {name!r}, expected a text that is not empty")

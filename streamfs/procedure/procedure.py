@@ -158,7 +158,7 @@ class Procedure:
         return (self.costs if self.offered is None else self.offered).classification(ticks)
 
     def text(self) -> str:
-        """Return the procedure as a person reads it."""
+        """Return the procedure as readable text."""
         lines = [
             f"classes     {', '.join(self.classes)}",
             f"confidence  {self.confidence:g}",
@@ -169,7 +169,7 @@ class Procedure:
         return "\n".join([*lines, "", text] if text else lines)
 
     def _feature_lines(self) -> list[str]:
-        """Return the features with their costs; if they are many, the channels."""
+        """Return the features with their costs; of more than `MOST_LISTED`, only the channels."""
         lines = [
             f"{feature.name}  (each-time cost {cost:.4g})"
             for feature, cost in zip(self.features, self.costs.each, strict=True)

@@ -12,23 +12,11 @@ Flags = npt.NDArray[np.bool_]
 
 
 class RequestedChannels:
-    """Features and channels that a classifier which releases features still requests after the newest values.
+    """The features and channels that a classifier which releases features still requests after the newest values.
 
-    A sample has NaN in the channels that no requested feature reads, so that their features keep their values:
-    requests are a function of the newest values alone.
-
-    Parameters
-    ----------
-    classifier : Classifier
-        Whether it requests a feature depends on that feature's value alone.
-    features : sequence of Feature
-        What it reads, in order.
-
-    Notes
-    -----
-    A channel that a stream has released is not requested again in the episode: a feature that is requested after a
-    sample, and was not before it, has changed; so the sample had a value in each of its channels, that is, all of
-    these were requested before.
+    Requests are a function of the newest values alone: a sample has NaN in the channels that no requested feature
+    reads, so that their features keep their values. So a released channel is not requested again in the episode:
+    for that a feature that was not requested would have to change, which takes values of all its channels.
     """
 
     def __init__(self, classifier: Classifier, features: Sequence[Feature]) -> None:
@@ -60,20 +48,7 @@ class RequestedChannels:
         return np.where(self.features(values), each, 0.0).cumsum(axis=1)[:, -1]
 
     def replay(self, values: Array) -> tuple[Array, Flags]:
-        """Return feature values as they would have been if released channels had been silent.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_streams, n_ticks, n_features)
-            Feature values with all channels.
-
-        Returns
-        -------
-        values : ndarray of shape (n_streams, n_ticks, n_features)
-            Feature values without the released channels.
-        asked : ndarray of bool of shape (n_streams, n_ticks, n_features)
-            Whether each feature is requested, and paid for, at each tick.
-        """
+        """Return values, (n_streams, n_ticks, n_features), without released channels, and what is requested."""
         followed = values.copy()
         asked = np.empty(values.shape, dtype=np.bool_)
         newest = np.full_like(values[:, 0], np.nan)

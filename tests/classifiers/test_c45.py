@@ -1,4 +1,4 @@
-"""The C4.5 tree against a slow naive one, J48's published trees, and the laws of its weights and tables."""
+"""The C4.5 tree against a naive one, J48's published trees, and the laws of its weights and tables."""
 
 import copy
 import csv
@@ -120,13 +120,13 @@ class Naive:
         options = {f: option for f, option in options.items() if option is not None}
         size = weight(self.table)
         few = [f for f in self.values if f not in self.nominal or len(self.values[f]) < 0.3 * size - 1e-6]
-        heard = [options[f][0] for f in options if f in few or not few]
-        if self.costs is None and not heard:
+        counted = [options[f][0] for f in options if f in few or not few]
+        if self.costs is None and not counted:
             return None
         best, score = None, 0.0
         for f, (gain, information, cut) in options.items():
             if self.costs is None:
-                if gain < sum(heard) / len(heard) - 1e-3 or information < 1e-6:
+                if gain < sum(counted) / len(counted) - 1e-3 or information < 1e-6:
                     continue
                 value = gain / information
             else:
@@ -278,7 +278,7 @@ class TestAgainstNaive:
 
     @pytest.mark.parametrize(("n", "n_last", "n_branch"), [(100, 4, 5), (1200, 10, 25)])
     def test_large_branches_are_asked_of_large_tables(self, n, n_last, n_branch):
-        """A tenth of the rows a class, at most 25."""
+        """A tenth of the rows per class, at most 25."""
         X, y = np.arange(float(n))[:, None], (np.arange(n) >= n - n_last).astype(int)
         classifier = C45Classifier()
         assert_same_tree(classifier, X, y)
@@ -332,7 +332,7 @@ node-caps = 1
 
 
 def coded(columns, nominal=()):
-    """Code columns of text: numbers as they are, other words by their place in the alphabet, `?` as missing."""
+    """Code columns of text: numbers as they are, other words by alphabetical position, `?` as missing."""
     X = np.full((len(columns[0]), len(columns)), np.nan)
     nominal = set(nominal)
     for f, column in enumerate(columns):
@@ -400,7 +400,7 @@ class TestPruning:
         assert added(3.0, 2.75) == 0.25
 
     def test_a_subtree_that_saves_no_error_collapses(self):
-        """Even one that, by the estimate, would be worth while."""
+        """Even one that would pay by the estimate."""
         nodes = np.zeros(3, dtype=GROWN)
         nodes["feature"], nodes["first_child"], nodes["n_children"] = [0, -1, -1], [1, 0, 0], [2, 0, 0]
         counts = np.array([[22.0, 1.0], [1.0, 1.0], [21.0, 0.0]])
@@ -575,7 +575,7 @@ class TestTree:
 
 
 def chain(depth):
-    """Hang each numeric test on the second branch of the one before."""
+    """Make each numeric test the second branch of the previous one."""
     n_nodes = 2 * depth + 1
     inner = np.arange(n_nodes) % 2 == 0
     inner[-1] = False

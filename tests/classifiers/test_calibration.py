@@ -1,4 +1,4 @@
-"""Calibration: what a likeliest class's probability comes to mean, and what it leaves as it was."""
+"""Calibration: the meaning of the likeliest class's probability, and invariants."""
 
 import json
 from dataclasses import replace
@@ -29,7 +29,7 @@ def random_rows(seed, n_rows, n_classes):
 
 
 def said(rng, n, slope, intercept):
-    """Confidences, and whether they were right as often as such a calibration says."""
+    """Confidences, and right or wrong answers drawn from such a calibration."""
     confidence = rng.uniform(0.5, 0.999, n)
     true = 1.0 / (1.0 + np.exp(-(slope * np.log(confidence / (1.0 - confidence)) + intercept)))
     return confidence, rng.random(n) < true
@@ -75,7 +75,7 @@ class TestApply:
 
 
 def rows_of_few_values(seed, n_classes):
-    """Probabilities, of which many are near one half."""
+    """Probabilities, many near one half."""
     rows = np.random.default_rng(seed).integers(1, 9, (50, n_classes)).astype(float)
     return rows / rows.sum(axis=1, keepdims=True)
 

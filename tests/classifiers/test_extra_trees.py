@@ -123,7 +123,7 @@ class TestAgainstNaive:
                 waiting += zip(node["children"], sides, strict=True)
 
     def test_the_generator_is_splitmix64(self):
-        """The first numbers from seed 1234567, as the generator's authors have published them."""
+        """The first numbers from seed 1234567, as published by the generator's authors."""
         published = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]
         generator = np.array([1234567], dtype=np.uint64)
         assert [uniform(generator) for _ in published] == [n // 2**11 / 2**53 for n in published]

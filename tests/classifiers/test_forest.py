@@ -1,4 +1,4 @@
-"""Forests: what they say, what is let through of a model file, and how they serve in a procedure."""
+"""Forests: probabilities, validation of model files, and use in a procedure."""
 
 import os
 import re
@@ -28,7 +28,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def random_forest(seed, n_features=3, n_classes=3, n_trees=4):
-    """Trees of random shapes, whatever they say."""
+    """Trees of random shapes and shares."""
     rng = np.random.default_rng(seed)
     tables = {name: [] for name in ("feature", "threshold", "first_child", "missing_child", "shares", "roots")}
     for _ in range(n_trees):
@@ -108,7 +108,7 @@ ARRAYS = {
 
 
 def arrays(**changes):
-    """The arrays of a good forest of two trees, of which some are others."""
+    """The arrays of a valid forest of two trees, some of them replaced."""
     return {name: np.array(changes.get(name, table)) for name, table in ARRAYS.items()}
 
 
@@ -214,7 +214,7 @@ class TestArrays:
 
 
 def forest_procedure(seed, *, confidence=0.75, time_limit=9):
-    """The means of two columns, and the newest value of a third, told apart by calibrated extra trees."""
+    """Calibrated extra trees on the means of two columns and the newest value of a third."""
     rng = np.random.default_rng(seed)
     features = (fx.get("mean(x)"), fx.get("mean(y)"), fx.get("last(z)"))
     X = np.round(rng.normal(size=(200, 3)), 1)

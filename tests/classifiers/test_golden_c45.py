@@ -42,6 +42,6 @@ def test_agreement(case):
 
 @pytest.mark.parametrize("name", TIE_FREE)
 def test_no_tie_matters(name):
-    """Equal splits on two features are told apart by the features' order; here it changes no prediction."""
+    """Ties between features are broken by the features' order; here it changes no prediction."""
     data = read_or_skip(Case(name))
     assert share_equal(ours(data, laplace=True), ours(data, laplace=True, reverse=True)) == 1.0

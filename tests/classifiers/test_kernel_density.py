@@ -1,4 +1,4 @@
-"""The kernel density classifier against a slow naive one, textbook densities, and its laws."""
+"""The kernel density classifier against a naive one, textbook densities, and its laws."""
 
 import math
 

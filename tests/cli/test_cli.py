@@ -327,7 +327,7 @@ def test_a_river_model_of_two_classes_refuses_three(command, variant):
         "train", "variant.csv", "-o", "none.streamfs", *TRAIN[2:], "--river", "linear_model.Perceptron"
     )
     assert (result.code, result.out) == (1, "")
-    assert "River's Perceptron tells two classes apart, not 3: different, near, same" in result.err
+    assert "River's Perceptron separates two classes, not 3: different, near, same" in result.err
 
 
 def test_time_limits_are_in_ticks_or_seconds(command, variant):

@@ -70,7 +70,7 @@ def random_procedure(rng, **options):
 
 
 def random_samples(rng, n_rows, n_samples):
-    """Rows in any order, several times each; times with repeats, gaps and steps back; values with gaps."""
+    """Rows in any order, with repetitions; times with repeats, gaps and steps back; values with gaps."""
     rows = rng.integers(n_rows, size=n_samples)
     times = np.sort(rng.integers(0, 30, n_samples)) * 0.5 - rng.choice([0.0, 0.2, 1.0], n_samples)
     samples = np.round(rng.normal(1, 1.5, (n_samples, 2)))
@@ -291,7 +291,7 @@ def test_a_snapshot_whose_tables_do_not_fit_is_refused(name):
 
 
 def frozen():
-    """Two streams, and between them a row that is free."""
+    """Two streams with a free row between them."""
     engine = Engine(mean_procedure())
     engine.push_batch(["s", "gone", "t"], np.zeros(3), np.zeros((3, 1)))
     engine.close("gone")
@@ -299,7 +299,7 @@ def frozen():
 
 
 @pytest.mark.parametrize("writeable", [True, False])
-def test_a_thawed_engine_shares_no_memory(writeable):
+def test_a_restored_engine_shares_no_memory(writeable):
     header, arrays = frozen()
     for array in arrays.values():
         array.flags.writeable = writeable
@@ -445,7 +445,7 @@ def test_an_arena_holds_only_what_its_kernels_can_use(array):
     ],
 )
 def test_kernels_that_were_compiled_for_another_layout_do_not_fit_the_arena(module, name, value, monkeypatch):
-    """For a type that it has not met numba compiles anew."""
+    """For a new type numba would compile again."""
     same = runpy.run_path(_arena.__file__)["ARENA"]
     monkeypatch.setattr(module, name, value)
     assert same == _arena.ARENA
@@ -477,7 +477,7 @@ def test_streams_come_and_go():
     assert engine.n_open == 0
 
 
-def test_rows_hold_streams_by_where_they_stand():
+def test_rows_hold_streams_by_position():
     engine = Engine(mean_procedure())
     assert [engine.row(name) for name in ("a", "b", "c", "a")] == [0, 1, 2, 0]
     engine.push_batch(["b", "c"], [0.0, 4.0], [[0.0], [5.0]])
@@ -540,7 +540,7 @@ def test_streams_that_come_again_in_a_batch_are_decided_as_one_sample_at_a_time(
 
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_tree_decides_within_the_compiled_pass_as_it_does_outside(seed):
-    """Numeric and nominal tests, missing values, codes that it has not seen, late samples and time-outs."""
+    """Numeric and nominal tests, missing values, unseen codes, late samples and time-outs."""
     rng = np.random.default_rng(seed)
     inside = random_procedure(rng)
     engines = [Engine(inside), Engine(dataclasses.replace(inside, classifier=Opaque(inside.classifier)))]
@@ -699,7 +699,7 @@ def test_of_streams_that_left_long_ago_only_the_highest_number_is_kept(monkeypat
 
 @given(seed=st.integers(0, 2**32 - 1))
 def test_no_two_decisions_bear_one_id_however_many_streams_come_and_go(seed):
-    """Also beyond the streams that are remembered, through snapshots, and from one engine to the next."""
+    """Also beyond the number of remembered streams, through snapshots, and from one engine to the next."""
     rng = np.random.default_rng(seed)
     engine, seen = Engine(mean_procedure()), []
     with pytest.MonkeyPatch.context() as patch:
@@ -722,7 +722,7 @@ def test_no_two_decisions_bear_one_id_however_many_streams_come_and_go(seed):
 
 
 def moved(engine):
-    """Return an engine that goes on with the streams of another, those that are open left out."""
+    """Return an engine that continues with another's streams, except open ones."""
     new = Engine(engine.procedure)
     new.inherit(engine)
     for stream in engine.streams:

@@ -1,4 +1,4 @@
-"""Who stands in which row."""
+"""The rows of streams."""
 
 import pytest
 from hypothesis import given
@@ -8,7 +8,7 @@ from streamfs.engine.stream_registry import StreamRegistry
 
 NAMES = "abcd"
 moves = st.lists(st.sampled_from([*NAMES, "restore"]), max_size=40)
-"""Streams that come where they are not there and leave where they are; and a roll that is thawed."""
+"""Streams that join if absent and leave if present, and a registry from its state."""
 
 
 @given(moves, st.integers(1, 3))

@@ -74,7 +74,7 @@ def sections(text):
 
 
 def rows(section):
-    """Cells of a table, row by row without its head; pipes that are escaped part no cells."""
+    """Cells of a table, row by row without its head; escaped pipes separate no cells."""
     lines = [line for line in section.splitlines() if line.startswith("|")]
     cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
     assert len({len(row) for row in cells}) <= 1
@@ -87,12 +87,12 @@ def test_a_card_says_what_the_streams_were(procedure, streams):
     assert (data["shortest"], data["median"], data["longest"]) == (20, 20.0, 20)
     missing = np.isnan(streams.values).mean(axis=(0, 1))
     assert data["missing"] == pytest.approx(dict(zip(streams.columns, missing, strict=True)))
-    told = dict(rows(sections(markdown(procedure))["Data"]))
-    assert told["streams"] == "60: 30 `busy`, 30 `calm`"
-    assert told["ticks of a stream"] == "20, of 1 s"
-    assert told["columns"] == "`a.level`, `b.level`, `a.noise`, `b.noise`"
-    assert told["readings that are missing"].startswith(f"{100 * missing[0]:.4g} % of `a.level`, ")
-    assert told["when and where they were recorded"] == "not known"
+    found = dict(rows(sections(markdown(procedure))["Data"]))
+    assert found["streams"] == "60: 30 `busy`, 30 `calm`"
+    assert found["ticks of a stream"] == "20, of 1 s"
+    assert found["columns"] == "`a.level`, `b.level`, `a.noise`, `b.noise`"
+    assert found["readings that are missing"].startswith(f"{100 * missing[0]:.4g} % of `a.level`, ")
+    assert found["when and where they were recorded"] == "not known"
 
 
 def test_readings_beyond_a_streams_length_are_not_missing():
@@ -111,14 +111,14 @@ def test_channels_are_told_with_their_messages_and_what_these_cost(procedure):
         assert row["messages"] == messages
         assert row["messages_a_tick"] == pytest.approx(messages / traffic["ticks"])
         assert row["cost"] == pytest.approx(messages * message)
-    told = rows(sections(markdown(procedure))["Channels"])
-    assert [row[:2] for row in told] == [["`a.level@delta:1.5`", "`a`"], ["`b.level`", "`b`"]]
-    assert told[0][4].endswith((" µJ", " mJ"))
+    found = rows(sections(markdown(procedure))["Channels"])
+    assert [row[:2] for row in found] == [["`a.level@delta:1.5`", "`a`"], ["`b.level`", "`b`"]]
+    assert found[0][4].endswith((" µJ", " mJ"))
 
 
 def test_features_are_told_with_their_costs(procedure):
-    told = rows(sections(markdown(procedure))["Features and classifier"])
-    assert told == [["`mean(a.level@delta:1.5)`", "1"], ["`mean(b.level)`", "2"]]
+    found = rows(sections(markdown(procedure))["Features and classifier"])
+    assert found == [["`mean(a.level@delta:1.5)`", "1"], ["`mean(b.level)`", "2"]]
 
 
 def test_each_nodes_battery_life_stands_beside_that_of_one_that_sends_everything(procedure):
@@ -131,9 +131,9 @@ def test_each_nodes_battery_life_stands_beside_that_of_one_that_sends_everything
             wanted = life(messages, traffic["ticks"], 1.0, profile("cc2420"), duty)
             assert {name: got[name] for name in wanted._fields} == pytest.approx(wanted._asdict())
         assert node["days"] > node["all_columns"]["days"]
-    told = rows(sections(markdown(procedure, duty=duty))["Battery life"])
+    found = rows(sections(markdown(procedure, duty=duty))["Battery life"])
     assert (
-        told[0][4]
+        found[0][4]
         == f"**{card_words.life(nodes[0]['days'])}** ({card_words.life(nodes[0]['all_columns']['days'])})"
     )
 
@@ -174,7 +174,7 @@ def test_messages_can_be_counted_on_streams_that_were_kept_apart(bare, streams):
     assert apart["traffic"]["channels"] == build_card(bare, others, profile("cc2420"))["traffic"]["channels"]
     assert "counted on 30 streams kept apart" in markdown(with_about(bare, card=apart))
     same = with_about(bare, card=build_card(bare, streams, profile("cc2420")))
-    assert "counted on 60 streams that it was learnt from" in markdown(same)
+    assert "counted on 60 streams that it was trained on" in markdown(same)
 
 
 def test_without_a_promise_it_says_that_nothing_was_certified(procedure):
@@ -252,21 +252,21 @@ POINT = {
 
 
 def test_a_point_of_a_trade_off_comes_with_its_bounds_and_with_what_they_do_not_mean(procedure):
-    told = sections(markdown(replace(with_about(procedure, point=POINT), confidence=0.9)))["Promise"]
-    assert NO_PROMISE not in told
-    assert rows(told) == [
+    found = sections(markdown(replace(with_about(procedure, point=POINT), confidence=0.9)))["Promise"]
+    assert NO_PROMISE not in found
+    assert rows(found) == [
         ["accuracy", "0.900: 162 of 180 labels", "0.855"],
         ["completeness", "0.900: 180 of 200 streams", "0.858"],
     ]
-    assert "at least 95 %" in told
-    assert MEANING in told
-    assert "best of many points" in told
-    assert "not of this model" not in told
+    assert "at least 95 %" in found
+    assert MEANING in found
+    assert "best of many points" in found
+    assert "not of this model" not in found
 
 
 def test_a_point_at_another_threshold_is_none(procedure):
-    told = markdown(replace(with_about(procedure, point=POINT), confidence=0.8))
-    assert "**What follows is not of this model.**" in told
+    found = markdown(replace(with_about(procedure, point=POINT), confidence=0.8))
+    assert "**What follows is not of this model.**" in found
 
 
 def test_a_damaged_point_is_refused(procedure):
@@ -298,8 +298,8 @@ def test_a_model_of_before_has_a_card_in_which_much_is_not_known():
 
 @pytest.mark.parametrize("max_silence", [None, 600.0])
 def test_it_says_whether_channels_repeat_their_values(max_silence):
-    told = "never repeats its value" if max_silence is None else "repeats its value after 10 min"
-    assert f"A channel that sends on change {told}." in markdown(channels_procedure("x", max_silence=max_silence))
+    found = "never repeats its value" if max_silence is None else "repeats its value after 10 min"
+    assert f"A channel that sends on change {found}." in markdown(channels_procedure("x", max_silence=max_silence))
 
 
 def test_what_training_makes_has_a_card(streams):
@@ -402,8 +402,10 @@ def test_the_command_prints_writes_and_tells_machines(procedure, tmp_path):
     written = run(card_command, [str(model), "-o", str(out), "--profile", "nrf52840_ble", "--battery", "2430"])
     assert (written.exit_code, written.stdout) == (0, "")
     assert out.read_text(encoding="utf-8") == markdown(procedure, profile("nrf52840_ble"), Duty(battery=2430.0))
-    told = orjson.loads(run(card_command, [str(model), "--json", "--reopen-after", "60", "--awake", "0.5"]).stdout)
-    assert told == facts(procedure, duty=Duty(60.0, awake=0.5))
+    found = orjson.loads(
+        run(card_command, [str(model), "--json", "--reopen-after", "60", "--awake", "0.5"]).stdout
+    )
+    assert found == facts(procedure, duty=Duty(60.0, awake=0.5))
 
 
 def test_the_command_keeps_the_model_and_trusts_no_pickle(streams, tmp_path):
@@ -418,5 +420,5 @@ def test_the_command_keeps_the_model_and_trusts_no_pickle(streams, tmp_path):
 def test_a_card_of_neighbours_counts_what_they_ask_for():
     streams = StreamSet(np.zeros((4, 8, 2)), ["off"] * 4, ["x", "y"])
     procedure = lazy_procedure("x", "y", confidence=1.0)
-    told = build_card(procedure, streams, profile("cc2420"))["traffic"]
-    assert (told["channels"], told["columns"]) == ({"x": 8.0, "y": 1.0}, {"x": 8.0, "y": 8.0})
+    found = build_card(procedure, streams, profile("cc2420"))["traffic"]
+    assert (found["channels"], found["columns"]) == ({"x": 8.0, "y": 1.0}, {"x": 8.0, "y": 8.0})

@@ -1,4 +1,4 @@
-"""Reliability: what bins say is what was counted, and every stream counts once."""
+"""Reliability: bins hold the counted shares, and every stream counts once."""
 
 import numpy as np
 import pytest
@@ -85,7 +85,7 @@ def test_the_error_is_the_mean_distance_of_what_was_said_from_what_was_right():
     assert found._replace(bins=(Bin(0.6, 0.5, 1.0), Bin(0.9, 0.6, 1.0))).error == pytest.approx(0.2)
 
 
-def test_a_calibrated_procedure_is_judged_before_and_after_at_all_ticks_and_where_it_may_decide(found):
+def test_a_calibrated_procedure_is_measured_with_and_without_calibration(found):
     assert [each[:2] for each in found] == [(False, False), (False, True), (True, False), (True, True)]
 
 
@@ -122,7 +122,7 @@ def test_ticks_at_which_a_stream_is_surer_than_before_flatter(found):
     assert gap(records) > gap(raw)
 
 
-def test_a_classifier_without_calibration_is_judged_as_it_is(fresh):
+def test_a_classifier_without_calibration_is_measured_once(fresh):
     procedure = train(noisy_streams(100, 2), features=["mean(noise)"], confidence=0.6)
     assert [each[:2] for each in reliability(procedure, fresh, n_bins=3)] == [(False, False), (False, True)]
 

@@ -1,4 +1,4 @@
-"""Extremely randomized trees from their definition: nested dictionaries, lists of rows, every sum taken anew."""
+"""Extremely randomized trees from their definition: nested dictionaries, lists of rows, every sum recomputed."""
 
 import math
 
@@ -9,7 +9,7 @@ ROUNDING = 1e-9
 
 
 class SplitMix:
-    """The generator splitmix64, in whole numbers of any size."""
+    """The generator splitmix64, in unbounded integers."""
 
     def __init__(self, seed):
         self.state = seed
@@ -43,7 +43,7 @@ def purity(counts):
 def candidates(X, rows, features, n_candidates, generator):
     """Features that are not constant in the rows, each with a random cut and a side for missing values.
 
-    The side is None where no value is missing. Those that are drawn stand first in `features` afterwards.
+    The side is None where no value is missing. Drawn features come first in `features` afterwards.
     """
     found = []
     for place in range(len(features)):
@@ -75,7 +75,7 @@ def split(X, rows, cut):
 
 
 def grow_tree(X, labels, weights, n_classes, n_candidates, min_leaf, seed):
-    """The root of a tree; a node has counts, and where it is cut a feature, a threshold, missing and children."""
+    """The root of a tree; a node has counts, and if it is cut a feature, a threshold, missing and children."""
     generator, features, least = SplitMix(seed), list(range(len(X[0]))), min_leaf * (1.0 - ROUNDING)
     root = {"rows": list(range(len(X)))}
     waiting = [root]
@@ -110,7 +110,7 @@ def breadth_first(root):
 
 
 def gini(counts):
-    """The Gini impurity: how probable it is that two rows that are drawn by weight are of two classes."""
+    """The Gini impurity: the probability that two rows drawn by weight differ in class."""
     return 1.0 - sum((count / sum(counts)) ** 2 for count in counts)
 
 
@@ -129,7 +129,7 @@ def shares_of(counts, *, laplace):
 
 
 def probabilities(roots, row, *, laplace):
-    """The mean of what the leaves of a row say, tree by tree."""
+    """The mean of the shares of a row's leaves, tree by tree."""
     said = None
     for root in roots:
         shares = shares_of(leaf_of(root, row)["counts"], laplace=laplace)

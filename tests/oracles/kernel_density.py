@@ -1,11 +1,11 @@
-"""The kernel density classifier, plain and slow, beside which the fast one is laid.
+"""The naive kernel density classifier, for comparison with the fast one.
 
 Acuna & Coaquira, "Feature Selection for Supervised Classification" (slides 6 to 7); Silverman 1986; Aitchison &
 Aitken 1976.
 
-Nothing here knows the library. "Taken" names a reading where the paper is wrong or silent. Values are finite or
-NaN (missing); nominal values are codes. Classes go in rising order. Sums are explicit loops in order; of equal
-values the lowest index comes first.
+Independent of the library. "Taken" marks an interpretation where the paper is wrong or silent. Values are finite
+or NaN (missing); nominal values are codes. Classes ascend. Sums are explicit loops in order; ties go to the lowest
+index.
 """
 
 import math
@@ -18,7 +18,7 @@ from oracles.papers import Array, Integers, deviation, distinct_values, known, t
 def bandwidths(X: Array, rows: Array, nominal: Collection[int] = ()) -> Array:
     """Silverman's normal reference of each numeric feature for the rows of one class; NaN for a nominal one.
 
-    h_j = s_j (4 / ((d + 2) n_c))^(1 / (d + 4)): n_c all rows of the class, be a value missing or not; d the
+    h_j = s_j (4 / ((d + 2) n_c))^(1 / (d + 4)): n_c all rows of the class, with missing values or not; d the
     numeric features with a known value in the class (taken); s_j the class's deviation of the known values, that
     of all rows `X` where it is 0, and 1 where that is 0 too.
     """
@@ -39,8 +39,8 @@ def log_density(query: Array, rows: Array, widths: Array, n_values: Integers, no
     """Log of f(query | class), the mean over the class's rows of the product of one kernel a feature.
 
     `widths` has the bandwidths of each row. Numeric: Gaussian. Nominal: 1 - l if equal, l / (V - 1) if not, with
-    l = (V - 1) / (V + n_c), which alone gives Laplace's (count + 1) / (n_c + V); V is how many distinct values all
-    training rows have. A cell missing on either side leaves its factor out (it is 1).
+    l = (V - 1) / (V + n_c), which alone gives Laplace's (count + 1) / (n_c + V); V is the number of
+    distinct values in all training rows. A cell missing on either side leaves its factor out (it is 1).
     """
     logs = []
     for row, width in zip(rows, widths, strict=True):

@@ -1,4 +1,4 @@
-"""A kind of classifier that only this test knows: trained, saved, loaded, served, updated and described."""
+"""A kind of classifier defined in this test: trained, saved, loaded, served, updated and described."""
 
 import numpy as np
 import pytest

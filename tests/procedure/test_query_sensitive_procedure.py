@@ -1,4 +1,4 @@
-"""Procedures whose classifier asks for some channels only while a stream is unusual: engine and model file."""
+"""Procedures whose classifier requests some channels only while a stream is unusual: engine and model file."""
 
 from dataclasses import replace
 
@@ -55,12 +55,12 @@ def test_a_channel_that_is_let_go_is_not_asked_for_again_before_the_next_episode
 def test_what_comes_on_a_channel_that_is_not_asked_for_changes_nothing(seed):
     rng = np.random.default_rng(seed)
     procedure = random_procedure(rng)
-    heard, spared = Engine(procedure), Engine(procedure)
+    full, spared = Engine(procedure), Engine(procedure)
     for tick, sample in enumerate(random_stream(rng, 9)):
-        asked = heard.asked(np.array([heard.row("s")]))[0]
-        decision = heard.push("s", 0.5 * tick, sample)
+        asked = full.asked(np.array([full.row("s")]))[0]
+        decision = full.push("s", 0.5 * tick, sample)
         assert spared.push("s", 0.5 * tick, np.where(asked, sample, NAN)) == decision
-    left, right = content(heard), content(spared)
+    left, right = content(full), content(spared)
     assert left[:-1] == right[:-1]
 
 
