@@ -56,7 +56,7 @@ def _signs_size(window: float) -> int:
 
 @kernel
 def _share(state, at, agrees, window):
-    """Add an outcome to the newest `window`; return the share that agrees. A delay follows the count."""
+    """Append an outcome; return the share that agrees of the newest `window`. A delay follows the count."""
     entering = 1.0 if agrees else 0.0
     leaving = _past.delayed(state, at + 1, entering, window)
     state[at] += entering if math.isnan(leaving) else entering - leaving

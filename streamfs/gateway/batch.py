@@ -55,15 +55,7 @@ class CommitBatch:
     def commit(
         self, confirmed: list[int], to_state: Callable[[], Callable[[], bytes]], marks: Callable[[], list[Mark]]
     ) -> Commit:
-        """Return the commit, with a snapshot if one is due, and empty the batch.
-
-        Parameters
-        ----------
-        confirmed : list of int
-            Numbers of publications that may leave the outbox.
-        to_state, marks : callable
-            Return the state and the sequence marks, for a snapshot.
-        """
+        """Empty the batch into a commit; one that is due a snapshot gets it from ``to_state`` and ``marks``."""
         effects = self._effects
         entry = Entry(
             decisions=effects.decisions,

@@ -29,27 +29,7 @@ _FLUSH_POLL = 0.01  # seconds that flushing waits for the broker before it looks
 class CommitCycle:
     """Commits effects one batch at a time; what is safe is acknowledged, published, logged and passed on.
 
-    Parameters
-    ----------
-    core : Core
-        The source of snapshots and sequence marks.
-    store : Store
-        Where batches become safe.
-    transport : Transport
-        The connection to the broker.
-    commits : Commits
-        When to commit; without a state, that is always at once.
-    on_decision : callable, optional
-        Called with each safe decision.
-
-    Attributes
-    ----------
-    outbox : Outbox
-        The publications that are safe.
-    energy_file : EnergyLog or None
-        The file that gets the lines of the energy log.
-    counters : Counter of str
-        ``energy_log_failures``, once there is one.
+    Without a state, every batch is committed at once. The counter ``energy_log_failures`` appears with the first.
     """
 
     def __init__(
@@ -61,7 +41,7 @@ class CommitCycle:
         on_decision: Callable[[Decision], None] | None,
     ) -> None:
         self.outbox = Outbox(transport, store.waiting())
-        self.energy_file: EnergyLog | None = None
+        self.energy_file: EnergyLog | None = None  # gets the lines of the energy log
         self.counters: Counter[str] = Counter()
         self._core = core
         self._store = store

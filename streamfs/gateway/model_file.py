@@ -20,50 +20,18 @@ _INVALID = (StreamfsError, OSError, ValueError)
 
 
 class ModelFile:
-    """Loads the model for new episodes; if it is invalid, the gateway keeps using the previous model.
-
-    Parameters
-    ----------
-    read : callable
-        Loads the file.
-
-    Attributes
-    ----------
-    counters : Counter of str
-        ``reloads``, and ``reload_failures``: how often the file was rejected.
-    refused : str
-        Why the model in the file was rejected; empty if it was not.
-
-    Examples
-    --------
-    >>> def read():
-    ...     raise StreamfsError("rooms.streamfs is damaged")
-    >>> file = ModelFile(read)
-    >>> file.first(None)
-    Traceback (most recent call last):
-    streamfs.errors.StreamfsError: rooms.streamfs is damaged
-    """
+    """Loads the model for new episodes; if it is invalid, the gateway keeps using the previous model."""
 
     def __init__(self, read: Callable[[], Procedure]) -> None:
         self.counters = Counter(reloads=0, reload_failures=0)
-        self.refused = ""
+        self.refused = ""  # why the model in the file was rejected
         self._read = read
         self._requested = Event()
 
     def first(self, state: State | None, *, trust: bool = False) -> Procedure:
         """Return the model of a new run: that of the file, or the last run's if the file is invalid.
 
-        Parameters
-        ----------
-        state : State, optional
-            The state of the last run.
-        trust : bool
-            Whether a pickled River model in the state may be loaded.
-
-        Raises
-        ------
-        StreamfsError
-            If the file is invalid, and there was no run, or its model is invalid too.
+        Raise the file's error if there was no run, and a ModelError if the last run's model is invalid too.
         """
         try:
             return self._read()
@@ -85,10 +53,7 @@ class ModelFile:
         return is_requested
 
     def newest(self, roster: Roster, keep: Callable[[Procedure], object]) -> Procedure | None:
-        """Load the file; return None if its model is rejected for these streams.
-
-        ``keep`` stores a valid model for replays.
-        """
+        """Load the file and ``keep`` its model for replays; return None if it is rejected for these streams."""
         try:
             procedure = self._read()
             rehearse(procedure, roster)
@@ -128,11 +93,8 @@ def _last(state: State, error: Exception, *, trust: bool) -> Procedure | None:
 def rehearse(procedure: Procedure, roster: Roster) -> None:
     """Try a model before any stream depends on it.
 
-    Raises
-    ------
-    ModelError
-        If its period is not that of the previous models, no node has a channel's role, or it returns no
-        probabilities.
+    Raise a ModelError if its period is not that of the previous models, no node has a channel's role, or it
+    returns no probabilities.
     """
     period = roster.newest.procedure.period
     if procedure.period != period:

@@ -12,20 +12,8 @@ MAX_PASSING = 10_000
 class Outbox:
     """Publishes safe publications in order, and again after a reconnect, until the broker confirms them.
 
-    Passing publications, such as dead letters, are published after the others, and at most once.
-
-    Parameters
-    ----------
-    transport : Transport
-        The connection.
-    waiting : iterable of (int, Publication)
-        Publications of an earlier run, by their numbers.
-
-    Attributes
-    ----------
-    counters : Counter of str
-        Publications that were ``confirmed``, and passing ones dropped because `MAX_PASSING` of them waited
-        (``passing_dropped``).
+    It begins with the ``waiting`` ones of an earlier run. Passing publications, such as dead letters, follow the
+    others, at most once; if `MAX_PASSING` of them wait, more are dropped.
     """
 
     def __init__(self, transport: Transport, waiting: Iterable[Numbered] = ()) -> None:

@@ -40,25 +40,9 @@ def recover(
 ) -> Recovered:
     """Restore the newest valid snapshot, and replay the records after it.
 
-    Parameters
-    ----------
-    state : State
-        The state; the procedure is stored in it.
-    procedure : Procedure
-        The model of a gateway without records.
-    bindings, options : Bindings, Options
-        Those of the new run.
-    trust : bool
-        Whether pickled River models may be loaded.
-
-    Raises
-    ------
-    ModelError
-        If a model that is named in the records cannot be loaded.
-    LogError
-        If the log is damaged, or begins after the newest valid snapshot, or after record 0 without one.
-    StateError
-        If streams still use a model for whose channels the bindings have no nodes.
+    The procedure, that of a gateway without records, is stored. Raise a ModelError if a recorded model cannot be
+    loaded, a LogError if the log is damaged or begins after what is known, and a StateError if streams still use a
+    model for whose channels the bindings have no nodes.
     """
     state.models.keep_model(procedure.packed)
 
@@ -86,22 +70,7 @@ def recover(
 
 
 def last_model(state: State, *, trust: bool = False) -> Procedure | None:
-    """Return the model of new episodes as of the last stored record; None if there was no run.
-
-    Parameters
-    ----------
-    state : State
-        The state.
-    trust : bool
-        Whether a pickled River model may be loaded.
-
-    Raises
-    ------
-    ModelError
-        If it cannot be loaded.
-    LogError
-        If the log is damaged.
-    """
+    """Return the model of new episodes as of the last stored record; None if there was no run."""
     digest, position = _last_in_snapshot(state)
     for _, record in state.log.read(position):
         if record.kind in (START, MODEL):
@@ -114,19 +83,7 @@ def replay_log(
 ) -> Iterator[Decision]:
     """Yield the decisions of a model on the messages of a gateway; streams open at the end are closed.
 
-    Parameters
-    ----------
-    folder : path
-        Segments of its log, for example a spool.
-    procedure : Procedure
-        The model, which need not be the gateway's.
-    bindings, options : Bindings, Options
-        The bindings and options, which need not be the gateway's.
-
-    Raises
-    ------
-    LogError
-        If there is no segment, one is damaged, or one between others is missing.
+    Model, bindings and options need not be the gateway's. Raise a LogError if a segment is missing or damaged.
     """
     paths = segments(Path(folder))
     if not paths:
@@ -195,10 +152,7 @@ def _configured(core: Core, record: Record, load: Load) -> Core:
 
 
 def _runs(records: Iterator[tuple[int, Record]], known: int) -> Iterator[tuple[int, list[Record]]]:
-    """Divide records into runs that may be processed together, each with the position after it.
-
-    No run extends across the ``known`` position, and each start is the first of its run.
-    """
+    """Divide records into runs, each with its end; a run starts at each start and at the ``known`` position."""
     run: list[Record] = []
     position = 0
     for end, record in records:

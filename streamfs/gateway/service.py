@@ -40,17 +40,7 @@ _STATISTICS = 1.0  # seconds from one to the next
 
 
 class Summary(NamedTuple):
-    """Summary of a run.
-
-    Parameters
-    ----------
-    counters : Counter of str
-        The counters of all parts.
-    decided : Counter of (str, str)
-        Decisions by reason and label; the label is empty if there is none.
-    spent : Spent
-        The energy spent by the nodes.
-    """
+    """Counters, decisions by reason and label (empty if there is none), and the nodes' energy of a run."""
 
     counters: Counter[str]
     decided: Counter[tuple[str, str]]

@@ -12,10 +12,7 @@ class WallClock:
         self._since = monotonic()
 
     def idle(self, newest: float | None, *, is_connected: bool) -> float:
-        """Return the seconds that event time has run beyond the newest stamp, in seconds.
-
-        It stops while there is no connection, since readings of that time may still be delivered.
-        """
+        """Return the seconds that event time has run beyond the newest stamp; 0 while there is no connection."""
         now = monotonic()
         if newest != self._newest or not is_connected:
             self._newest, self._since = newest, now

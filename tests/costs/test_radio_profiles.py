@@ -1,6 +1,7 @@
 """Radio profiles against the figures of their sources."""
 
 import math
+from hashlib import sha256
 
 import pytest
 
@@ -71,3 +72,8 @@ def test_every_profile_has_its_name_and_source():
 def test_an_unknown_name_is_refused_listing_the_known_ones():
     with pytest.raises(ValueError, match=r"'cc1000'.*transmissions.*cc2420"):
         profile("cc1000")
+
+
+def test_the_profiles_stay_as_they_are_since_fronts_and_search_logs_have_digests_of_them():
+    digest = sha256(repr(dict(PROFILES)).encode()).hexdigest()
+    assert digest == "362579214453642b979398a42f542103913035c9fd1ddfb42fe024eb09656377"

@@ -125,7 +125,7 @@ class GatewayProcess:
         )
 
     def await_metric(self, name, least):
-        self.await_that(lambda: self.metrics()[name] >= least, f"{name} has not come to {least}")
+        self.await_that(lambda: self.metrics()[name] >= least, f"{name} has not reached {least}")
 
     def await_that(self, is_so, otherwise):
         """Poll until a condition holds."""

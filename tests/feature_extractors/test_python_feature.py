@@ -166,7 +166,7 @@ def test_what_is_not_finite_is_undefined(result: Any, expected: float) -> None:
 
 
 def failing(at: int, result: Callable[[], Any]) -> Callable[[Array, Array], Any]:
-    """A function that fails on a prefix of so many samples."""
+    """A function that fails on a prefix of ``at`` samples."""
     return lambda values, _times: result() if len(values) == at else values.sum()
 
 

@@ -204,7 +204,7 @@ def accounts(**nodes):
     return np.array(list(nodes.values()), dtype=[("messages", "i8"), ("bytes", "i8"), ("joules", "f8")])
 
 
-def test_the_ledger_tells_decisions_nodes_and_the_total():
+def test_the_energy_log_has_decisions_nodes_and_the_total():
     decision = Decision("p1", 1, None, math.nan, 0, 0.0, "closed", math.nan)
     ledger = EnergyAccount("cc2420")
     four, five = ledger.joules(4), ledger.joules(5)
@@ -331,16 +331,16 @@ def reading(time, value):
     return orjson.dumps({"v": value, "t": time})
 
 
-def test_a_stop_that_comes_at_the_end_of_a_round_is_told_of(procedure):
-    stop, told = Event(), []
+def test_a_stop_at_the_end_of_an_iteration_is_reported(procedure):
+    stop, reported = Event(), []
 
-    def tell():
-        told.append(stop.is_set())
+    def report():
+        reported.append(stop.is_set())
         stop.set()
 
     transport = Transport("mqtt://127.0.0.1:1")
-    Gateway(procedure, Bindings.single([CHANNEL], ["n1"]), transport, Options()).run(stop, on_turn=tell)
-    assert told == [False, True]
+    Gateway(procedure, Bindings.single([CHANNEL], ["n1"]), transport, Options()).run(stop, on_turn=report)
+    assert reported == [False, True]
 
 
 @pytest.mark.mqtt

@@ -77,7 +77,7 @@ def test_a_good_file_is_what_a_run_begins_with(file, state):
     assert (model_file.refused, model_file.counters["reload_failures"]) == ("", 0)
 
 
-def test_a_bad_file_yields_to_the_model_of_the_last_run(file, state, caplog):
+def test_a_bad_file_is_replaced_by_the_model_of_the_last_run(file, state, caplog):
     model_file, path = file
     core, _ = new_core(MODELS, ALONE)
     keep(state, core, [start_record(SECOND.digest, 0.0)])
@@ -96,7 +96,7 @@ def test_a_bad_file_is_an_error_where_there_was_no_run(file, state, is_kept):
         model_file.first(state if is_kept else None)
 
 
-def test_where_the_last_model_is_gone_too_both_are_named(file, state):
+def test_if_the_last_model_is_gone_too_both_are_named(file, state):
     model_file, path = file
     core, _ = new_core(MODELS, ALONE)
     keep(state, core, [start_record(SECOND.digest, 0.0)])
@@ -133,7 +133,7 @@ def test_a_model_that_cannot_be_kept_is_refused(file):
     assert model_file.refused == "the disk is full"
 
 
-def test_what_the_streams_of_before_cannot_follow_is_no_beginning(file):
+def test_a_model_that_previous_streams_cannot_follow_is_rejected_at_the_start(file):
     model_file, _ = file
     core, _ = new_core(MODELS, ALONE)
     assert model_file.accepted(SECOND, core.roster) is SECOND
@@ -149,7 +149,7 @@ def test_a_request_is_taken_once(file):
     assert not model_file.take_request()
 
 
-def test_a_restart_with_a_model_that_cannot_be_bound_goes_on_with_the_one_before(tmp_path):
+def test_a_restart_with_a_model_that_cannot_be_bound_keeps_using_the_previous_one(tmp_path):
     good = channels_procedure("a.x", "b.x")
     lines = ['model = "model.streamfs"', 'state = "state"', "[broker]", 'url = "mqtt://localhost:1"']
     path = tmp_path / "gateway.toml"

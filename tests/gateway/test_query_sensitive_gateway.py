@@ -56,7 +56,7 @@ def wanted(core):
 @pytest.mark.parametrize("case", CASES)
 @given(SEEDS)
 @settings(max_examples=20)
-def test_every_node_is_told_at_once_exactly_what_its_streams_ask_for(case, seed):
+def test_every_node_receives_at_once_exactly_what_its_streams_request(case, seed):
     models, options = CASES[case]
     core, effects = new_core(models, BINDINGS[models], **options)
     known = requested_channels(effects.publications)
@@ -103,7 +103,7 @@ def heard(core, tick, **values):
     return requested_channels(effects.publications).get("n1"), effects.decisions
 
 
-def test_a_node_is_told_to_drop_what_is_usual_and_to_send_it_again_in_the_next_episode():
+def test_a_node_drops_what_is_usual_and_sends_it_again_in_the_next_episode():
     models = Models(lazy_procedure("x", "y", far=1.0))
     core, effects = new_core(models, Bindings.single(["x", "y"], ["n1"]), lateness=0.0)
     assert requested_channels(effects.publications) == {"n1": ["x", "y"]}

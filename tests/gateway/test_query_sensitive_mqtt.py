@@ -149,7 +149,7 @@ def test_a_node_sends_a_channel_as_long_as_it_is_asked_for_and_no_longer(run, ex
     assert len(set(ticks)) > 4
 
 
-def test_a_node_is_told_what_has_changed_and_only_that(run, procedure, expected):
+def test_a_node_receives_what_has_changed_and_only_that(run, procedure, expected):
     n_told = Counter()
     for node, lists in run.wire.told.items():
         due = [set(procedure.channels), *(sends[node] for sends in expected)]

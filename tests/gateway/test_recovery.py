@@ -187,7 +187,7 @@ def long_run(folder, *, releases):
 
 
 @pytest.mark.parametrize(("n_damaged", "n_replayed"), [(0, 4), (1, 10), (2, 25)])
-def test_a_damaged_snapshot_gives_way_to_the_one_before_and_a_longer_replay(tmp_path, n_damaged, n_replayed):
+def test_a_damaged_snapshot_is_replaced_by_the_previous_one_and_a_longer_replay(tmp_path, n_damaged, n_replayed):
     whole, expected = long_run(tmp_path, releases=n_damaged < 2)
     damage(tmp_path, n_damaged)
     with Run(tmp_path, MODELS, ALONE) as run:

@@ -25,7 +25,7 @@ class Proxy:
 
     A context: it works from its entry on, and resets everything at its exit. Clients connect to `port` (or `url`)
     instead of the broker's. One thread moves the bytes; a method returns once that thread has done what it says,
-    so that a test need not wait. A fault stays until it is undone, for connections to come too.
+    so that a test need not wait. A fault stays until it is undone, for later connections as well.
 
     Parameters
     ----------

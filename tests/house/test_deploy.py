@@ -66,7 +66,7 @@ def test_the_unit_runs_the_gateway_on_its_settings():
     assert service["ExecReload"] == "/bin/kill -HUP $MAINPID"
 
 
-def test_the_unit_is_told_when_the_gateway_is_ready_and_stops_it_in_time():
+def test_the_unit_is_notified_when_the_gateway_is_ready_and_stops_it_in_time():
     service = unit()["Service"]
     assert service["Type"] == "notify"
     assert int(service["WatchdogSec"]) >= 20

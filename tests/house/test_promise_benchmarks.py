@@ -115,13 +115,13 @@ def rows():
         return list(world.World(setting, n_unseen=500).rows())
 
 
-def test_each_way_is_judged_once_a_promise(rows):
+def test_each_way_is_scored_once_a_promise(rows):
     for promise in world.PROMISES:
         ways = [row["way"] for row in rows if row["promised_accuracy"] == promise.accuracy]
         assert len(ways) == len(set(ways)) == 10
 
 
-def test_the_best_judged_and_the_best_in_hindsight_are_what_others_are_compared_with(rows):
+def test_others_are_compared_with_the_best_score_and_the_best_in_hindsight(rows):
     certified = [row for row in rows if row["cost"] < inf]
     assert {row["to_exhaustive"] for row in certified if row["way"] == world.EXHAUSTIVE} == {1.0}
     assert {row["to_hindsight"] for row in certified if row["way"] == world.HINDSIGHT} == {1.0}

@@ -246,7 +246,7 @@ def shared_cost(
     return np.array(costs, dtype=np.float64)
 
 
-def exhaust(n_features: int, judge: Callable[[Subset], float]) -> tuple[Subset, float]:
+def exhaust(n_features: int, cost_of: Callable[[Subset], float]) -> tuple[Subset, float]:
     """The non-empty subset whose cost is least, and the cost; (), inf where every cost is infinite.
 
     Of equal costs the one of fewer features is taken, then the first in lexicographic order.
@@ -255,7 +255,7 @@ def exhaust(n_features: int, judge: Callable[[Subset], float]) -> tuple[Subset, 
     least = math.inf
     for size in range(1, n_features + 1):
         for subset in combinations(range(n_features), size):
-            cost = judge(subset)
+            cost = cost_of(subset)
             if cost < least:
                 best, least = subset, cost
     return best, least

@@ -74,7 +74,7 @@ def test_a_p_value_of_completeness_counts_the_streams_without_a_label():
     assert completeness_p_value(3, 0, 0.5) == 1.0
 
 
-def test_nothing_wrong_shows_a_promise_from_so_many_streams_on():
+def test_without_an_error_a_promise_needs_a_least_number_of_streams():
     assert fewest_labelled(0.9, 0.05) == 29
     assert fewest_labelled(0.95, 0.05) == 59
     assert fewest_labelled(0.99, 0.01) == 459
@@ -144,7 +144,7 @@ def test_a_sequence_ends_at_its_first_failure():
 
 
 def test_the_loosest_threshold_before_the_first_failure_is_certified():
-    # Of 29, 46, 61 labelled, 0, 1 and 2 may be wrong; the third has one too many, the fourth comes too late.
+    # Of 29, 46, 61 labelled, 0, 1 and 2 may be wrong; the third has one too many, the fourth is too late.
     replayed = counts(100, [29, 46, 61, 100], [29, 45, 58, 100])
     assert certify(replayed, Promise(0.9, None, 0.05)) == 1
     assert certify(counts(100, [28, 46], [28, 46]), Promise(0.9, None, 0.05)) == -1
@@ -197,7 +197,7 @@ def draws_at_the_promise(promised):
 
 
 def is_more_than_the_risk(n_broken, risk=RISK):
-    """Whether so many of the draws, or more, come about in one of a thousand at that risk."""
+    """Whether `n_broken` or more broken draws have a probability below 0.001 at that risk."""
     return 1.0 - binomial_tail(N_DRAWS, risk, n_broken - 1) < 0.001
 
 
@@ -270,11 +270,11 @@ def test_a_channel_is_paid_once_however_many_features_read_it():
 def test_the_cheapest_subset_is_found_wherever_it_is():
     seen = []
 
-    def judge(subset):
+    def cost_of(subset):
         seen.append(subset)
         return 1.0 if subset == (0, 2) else 2.0
 
-    assert exhaust(3, judge) == ((0, 2), 1.0)
+    assert exhaust(3, cost_of) == ((0, 2), 1.0)
     assert seen == [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
 
 

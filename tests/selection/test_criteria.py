@@ -78,7 +78,7 @@ def assert_same(fast, plain, subset, n_features):
         assert fast.without_each(subset, subset).tolist() == expected
 
 
-class TestNeighborsAreJudgedAsIfFitted:
+class TestNeighborsAreScoredAsIfFitted:
     @settings(deadline=None, max_examples=150)
     @given(table=tables, classifier=classifiers, seed=st.integers(0, 2**32 - 1))
     def test_to_the_bit(self, table, classifier, seed):

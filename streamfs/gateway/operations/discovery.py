@@ -14,34 +14,10 @@ _LOOKS_CHANGED = re.compile(r"-[0-9a-f]{12}$")  # the end of a name that was cha
 def discovery(
     stream: str, gateway: str, prefix: str = "streamfs", ha_prefix: str = "homeassistant", version: str = ""
 ) -> list[Publication]:
-    """Return the configuration of a sensor that shows a stream's label.
+    """Return the configuration of a sensor that shows a stream's label; the attributes show the whole decision.
 
-    The rest of the decision (confidence, tick, cost, reason) is in the sensor's attributes. The sensor belongs
-    to the gateway's device, and is unavailable while the gateway is offline.
-
-    Parameters
-    ----------
-    stream, gateway : str
-        Their names in topics.
-    prefix : str
-        First part of the gateway's topics.
-    ha_prefix : str
-        First part of Home Assistant's topics.
-    version : str
-        Version of the program.
-
-    Returns
-    -------
-    list of Publication
-        To be retained. Topics and ``unique_id`` are unique to stream and gateway, and never change.
-
-    Examples
-    --------
-    >>> sensor, = discovery("desk", "attic")
-    >>> sensor.topic
-    'homeassistant/sensor/streamfs_attic_desk/config'
-    >>> orjson.loads(sensor.payload)["value_template"]
-    '{{ value_json.label }}'
+    Its topic and ``unique_id`` are unique to stream and gateway, and never change. The sensor belongs to the
+    gateway's device, and is unavailable while the gateway is offline.
     """
     fields = {
         "name": stream,
@@ -54,13 +30,7 @@ def discovery(
 def gateway_discovery(
     gateway: str, prefix: str = "streamfs", ha_prefix: str = "homeassistant", version: str = ""
 ) -> list[Publication]:
-    """Return the configurations of the gateway's own sensors: whether it is online, and the last drift.
-
-    Examples
-    --------
-    >>> [publication.topic.split("/")[2] for publication in gateway_discovery("attic")]
-    ['streamfs-status_attic', 'streamfs-drift_attic']
-    """
+    """Return the configurations of the gateway's own sensors: whether it is online, and the last drift."""
     connection = {
         "name": "connection",
         "device_class": "connectivity",
@@ -81,13 +51,7 @@ def removal(stream: str, gateway: str, ha_prefix: str = "homeassistant") -> Publ
 
 
 def is_birth(topic: str, payload: bytes, ha_prefix: str = "homeassistant") -> bool:
-    """Return whether a message says that Home Assistant has started and needs all configurations again.
-
-    Examples
-    --------
-    >>> is_birth("homeassistant/status", b"online")
-    True
-    """
+    """Return whether a message says that Home Assistant has started and needs all configurations again."""
     return topic == f"{ha_prefix}/status" and payload == b"online"
 
 

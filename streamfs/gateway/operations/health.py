@@ -9,32 +9,16 @@ from typing import NamedTuple
 class Statistics:
     """Statistics of a gateway since its start.
 
-    Parameters
-    ----------
-    counters : mapping of str to float
-        Counts of events (``messages``, ``malformed``, ``late`` and so on), and sums of seconds, whose names end
-        with ``_seconds``. They never decrease while the gateway runs.
-    gauges : mapping of str to float
-        Current values: ``streams_known``, ``outbox``, ``log_bytes``, ``lag_seconds`` and so on.
-    decisions : mapping of (str, str) to int
-        Decisions by reason and label; the label is empty if there is none.
-    models : mapping of str to int
-        Open episodes by the digest of their model.
-    energy : float
-        Energy of all nodes, in `unit`.
-    unit : str
-        Unit of the radio profile: ``joules`` or ``transmissions``.
-    alerts : mapping of str to int
-        Drift alerts by what drifted.
+    Counters never decrease while the gateway runs; sums of seconds have names that end with ``_seconds``.
     """
 
     counters: Mapping[str, float]
     gauges: Mapping[str, float]
-    decisions: Mapping[tuple[str, str], int]
-    models: Mapping[str, int]
-    energy: float
-    unit: str
-    alerts: Mapping[str, int]
+    decisions: Mapping[tuple[str, str], int]  # by reason and label; the label is empty if there is none
+    models: Mapping[str, int]  # open episodes by the digest of their model
+    energy: float  # of all nodes
+    unit: str  # of the radio profile: joules or transmissions
+    alerts: Mapping[str, int]  # by what drifted
 
 
 class HealthLimits(NamedTuple):
@@ -49,38 +33,14 @@ DEFAULT_LIMITS = HealthLimits()
 
 @dataclass(frozen=True)
 class Health:
-    """Health of a gateway.
-
-    Parameters
-    ----------
-    connected : bool
-        Whether the gateway is connected to the broker.
-    subscribed : bool
-        Whether the broker has granted every subscription.
-    storing : bool
-        Whether the last attempt to store something succeeded.
-    loop_age : float
-        Seconds since the loop's last iteration.
-    lag : float
-        Age in seconds of the oldest message that is not stored; 0 if there is none.
-    refused_model : str
-        Why the model file was rejected; empty if it was not.
-
-    Examples
-    --------
-    >>> health = Health(connected=False, subscribed=False, storing=True, loop_age=0.1, lag=0.0)
-    >>> health.is_alive()
-    True
-    >>> health.problems()
-    ['not connected to the broker', 'not subscribed']
-    """
+    """Health of a gateway; ages and lags are in seconds."""
 
     connected: bool
     subscribed: bool
     storing: bool
-    loop_age: float
-    lag: float
-    refused_model: str = ""
+    loop_age: float  # since the last iteration
+    lag: float  # age of the oldest message that is not stored
+    refused_model: str = ""  # why the model file was rejected
 
     def is_alive(self, limits: HealthLimits = DEFAULT_LIMITS) -> bool:
         """Whether the loop runs; if not, only a restart helps."""

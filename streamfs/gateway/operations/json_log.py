@@ -8,24 +8,10 @@ _FIELDS = {"levelname": "level", "name": "logger", "exc_info": "exception", "sta
 
 
 def configure(format: str = "text", level: str = "info") -> None:  # noqa: A002 - as in the settings
-    """Log to standard error; a second call replaces the first.
+    """Log to standard error, as text or JSON, from a lowest level on; a second call replaces the first.
 
     A line of JSON has ``time`` (ISO 8601, UTC), ``level``, ``logger`` and ``message``, ``exception`` if there is
     one, and the message's ``extra``. Newlines are escaped, so that each message is one line.
-
-    Parameters
-    ----------
-    format : str
-        ``text`` or ``json``.
-    level : str
-        Lowest level that is written: ``debug``, ``info``, ``warning`` or ``error``.
-
-    Raises
-    ------
-    ValueError
-        If format or level is unknown.
-    MissingExtraError
-        If the format is JSON and python-json-logger is not installed.
     """
     if level not in ("debug", "info", "warning", "error"):
         raise ValueError(f"level is {level!r}, expected debug, info, warning or error")

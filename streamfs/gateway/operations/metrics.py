@@ -88,13 +88,10 @@ HELP: Mapping[str, str] = {
 
 
 class Metrics:
-    """The metrics, read from the gateway at each scrape.
+    """The metrics, read from the gateway at each scrape, by the thread that scrapes.
 
-    Each counter is a metric of its own, ``streamfs_{counter}_total``, since a sum over the labels of a metric
-    should be meaningful, and messages plus late samples plus commits are not. What adds up has labels: decisions
-    by reason and label, open episodes by model, alerts by what drifted. Names carry the unit: the energy of all
-    nodes is ``streamfs_energy_joules_total`` or ``streamfs_energy_transmissions_total``, depending on the radio
-    profile. The callables are called by the thread that scrapes.
+    Each counter is a metric of its own, since a sum over the labels of a metric should be meaningful, and messages
+    plus late samples plus commits are not. What adds up has labels. The name of the energy's metric has its unit.
     """
 
     def __init__(self, statistics: Callable[[], Statistics], health: Callable[[], Health]) -> None:

@@ -16,23 +16,9 @@ ALIVE = "WATCHDOG=1"
 
 
 def notify(*assignments: str) -> bool:
-    """Notify systemd, if ``NOTIFY_SOCKET`` is set.
+    """Notify systemd, if ``NOTIFY_SOCKET`` is set, and return whether it was notified.
 
-    Parameters
-    ----------
-    *assignments : str
-        Such as `READY`, `STOPPING`, `ALIVE` or ``STATUS=following 12 streams``.
-
-    Returns
-    -------
-    bool
-        Whether it was notified; failures are logged, since the gateway works without systemd.
-
-    Examples
-    --------
-    >>> os.environ.pop("NOTIFY_SOCKET", None)
-    >>> notify(READY)
-    False
+    Failures are logged, since the gateway works without systemd.
     """
     path = os.environ.get("NOTIFY_SOCKET", "")
     if not path:
@@ -49,17 +35,9 @@ def notify(*assignments: str) -> bool:
 
 
 def watchdog_seconds() -> float | None:
-    """Return the seconds within which systemd expects `ALIVE`, from ``WATCHDOG_USEC``; notify it twice as often.
+    """Return the seconds within which systemd expects `ALIVE`; None if it does not watch this process.
 
-    Returns
-    -------
-    float or None
-        None if systemd has no watchdog for this process.
-
-    Raises
-    ------
-    StreamfsError
-        If a variable is not a whole number.
+    Notify it twice as often. Raise a StreamfsError if ``WATCHDOG_USEC`` or ``WATCHDOG_PID`` is not a whole number.
     """
     seconds = _number("WATCHDOG_USEC")
     process = _number("WATCHDOG_PID")

@@ -50,39 +50,12 @@ class Site(NamedTuple):
 def serve(
     host: str, port: int, statistics: Callable[[], Statistics], health: Callable[[], Health]
 ) -> Iterator[Site]:
-    """Answer HTTP requests in a thread, until the block ends.
+    """Answer HTTP requests in a thread until the block ends; port 0 is any free port.
 
     ``/metrics`` is for Prometheus. ``/healthz`` answers 200 while the loop runs, ``/readyz`` while the gateway
-    works, and 503 otherwise; both list problems and warnings in JSON.
-
-    Parameters
-    ----------
-    host : str
-        IPv4 or IPv6 address to listen on.
-    port : int
-        TCP port; 0 is any free port.
-    statistics, health : callable
-        Called by the server's threads.
-
-    Yields
-    ------
-    Site
-        Address and port of the server.
-
-    Raises
-    ------
-    ValueError
-        If the port is out of range.
-    StreamfsError
-        If the address cannot be listened on.
-    MissingExtraError
-        If prometheus-client is not installed.
-
-    Notes
-    -----
-    A request must be complete within 5 s and have at most 16 KiB; 16 are answered at a time, and others get 503,
-    so that slow or hostile clients cost the gateway little. At the end all connections are cut, in less than a
-    second.
+    works, and 503 otherwise; both list problems and warnings in JSON. A request must be complete within 5 s and
+    have at most 16 KiB; 16 are answered at a time, and others get 503, so that slow or hostile clients cost the
+    gateway little. At the end all connections are cut. Raise a StreamfsError if the address cannot be listened on.
     """
     from streamfs.gateway.operations.metrics import Metrics  # noqa: PLC0415 - needs an extra
 

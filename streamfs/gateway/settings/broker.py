@@ -72,15 +72,7 @@ class Broker(OptionSection):
             yield "key", "is set without certificate, expected both"
 
     def address(self) -> BrokerAddress:
-        """Return the address of the broker; secrets and certificates are read now.
-
-        Raises
-        ------
-        TransportError
-            If a file cannot be read, or a variable is not set.
-        ValueError
-            If the options contradict each other.
-        """
+        """Return the address of the broker, reading secrets; raise a TransportError if one cannot be read."""
         return resolve(
             self.url,
             self.user,

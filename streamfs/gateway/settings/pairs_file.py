@@ -8,24 +8,9 @@ from streamfs.gateway.messages.topics import check_name
 
 
 def read_pairs(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
-    """Read streams and their nodes by role from a CSV file.
+    """Read nodes by stream and role from a CSV file in UTF-8, whose header is ``stream`` and the roles.
 
-    The header is ``stream`` and the roles, ``stream,a,b``; each line names a stream and its nodes.
-
-    Parameters
-    ----------
-    path : path
-        The file, in UTF-8.
-
-    Returns
-    -------
-    dict of str to dict of str to str
-        Nodes by stream and role, for `Bindings.pairs`.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, naming line and value.
+    Raise a DataError that names line and value if the file cannot be read.
     """
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:  # noqa: PTH123 - any path-like

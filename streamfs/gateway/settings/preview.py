@@ -69,13 +69,7 @@ class GatewayPreview:
 
 
 def preview_gateway(settings: Settings) -> GatewayPreview:
-    """Preview the gateway of some settings.
-
-    Raises
-    ------
-    SettingsError
-        If the gateway could not run: all errors, one per line.
-    """
+    """Preview the gateway of some settings; raise a SettingsError with all errors if it could not run."""
     found = [*_missing_extras(settings), *_unfit_folders(settings)]
     procedure = _tried(
         lambda: Procedure.load(settings.model, trust=settings.trust), found, settings.where("model")

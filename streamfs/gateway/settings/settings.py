@@ -64,17 +64,8 @@ class Settings(TopLevel):
     def bindings(self, channels: Sequence[str]) -> Bindings:
         """Bind nodes and topics for a model's channels.
 
-        Parameters
-        ----------
-        channels : sequence of str
-            The model's channels.
-
-        Raises
-        ------
-        SettingsError
-            If the streams cannot be bound, or no source has a channel.
-        DataError
-            If the file of pairs cannot be read.
+        Raise a SettingsError if the streams cannot be bound or no source has a channel, and a DataError if the
+        file of pairs cannot be read.
         """
         routes = tuple(source.route(self.limits.batch_samples) for source in self.sources)
         try:

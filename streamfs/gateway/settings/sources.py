@@ -17,13 +17,7 @@ _NAMES_CHANNELS = ("senml+json", "senml+cbor", "chirpstack")  # formats whose pa
 
 
 def check_channel(channel: str) -> None:
-    """Check a channel as a node knows it.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be in a topic or cannot be parsed.
-    """
+    """Raise a ValueError if a channel, as a node knows it, cannot be in a topic or cannot be parsed."""
     check_name("channel", channel)
     split_channel(channel)
 

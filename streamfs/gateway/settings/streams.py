@@ -71,23 +71,10 @@ class Streams(StreamTimes):
             yield "expire_after", f"is set besides {named[0]}: streams that are named are never forgotten"
 
     def bindings(self, channels: Sequence[str], routes: tuple[Route, ...], limit: int) -> Bindings:
-        """Bind the streams for a model's channels.
+        """Bind at most ``limit`` streams for a model's channels.
 
-        Parameters
-        ----------
-        channels : sequence of str
-            The model's channels.
-        routes : tuple of Route
-            Routes of the readings.
-        limit : int
-            Most streams.
-
-        Raises
-        ------
-        DataError
-            If the file of pairs cannot be read.
-        ValueError
-            If there are too many streams, one is defined twice, or the channels do not fit.
+        Raise a DataError if the file of pairs cannot be read, and a ValueError if there are too many streams, one
+        is defined twice, or the channels do not fit.
         """
         if self.any_node or self.nodes:
             _check_number(len(self.nodes), limit)

@@ -20,25 +20,9 @@ _PIECE = re.compile(
 
 
 def lines_of(text: str) -> dict[Place, int]:
-    r"""Return the line of every key and table of a TOML document.
+    """Return the line, from 1, of every key and table of a valid TOML document.
 
-    A key of an inline table has the line of its table. No small library reports lines; the standard library parses
-    the values, and so the document is valid.
-
-    Parameters
-    ----------
-    text : str
-        A document that `tomllib` reads.
-
-    Returns
-    -------
-    dict of tuple to int
-        Lines by place, from 1.
-
-    Examples
-    --------
-    >>> lines_of('model = "rooms"\n\n[[source]]\ntopic = "a/{node}"\n')
-    {('model',): 1, ('source',): 3, ('source', 0): 3, ('source', 0, 'topic'): 4}
+    A key of an inline table has the line of its table. No small library reports lines.
     """
     lines: dict[Place, int] = {}
     n_tables: dict[Place, int] = {}

@@ -31,24 +31,12 @@ class Problems:
 
 
 def dotted(place: Place) -> str:
-    """Return a key with the keys of the enclosing tables, without positions in arrays.
-
-    Examples
-    --------
-    >>> dotted(("source", 0, "fields", "a.b"))
-    'source.fields."a.b"'
-    """
+    """Return a key with the keys of the enclosing tables, without positions in arrays."""
     keys = (key for key in place if isinstance(key, str))
     return ".".join(key if _BARE.fullmatch(key) else f'"{key}"' for key in keys)
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
-    """Return a question that suggests the most similar known word; empty if none is similar.
-
-    Examples
-    --------
-    >>> nearest("keepalve", ["url", "keepalive"])
-    '; did you mean keepalive?'
-    """
+    """Return a question that suggests the most similar known word; empty if none is similar."""
     close = difflib.get_close_matches(word, known, n=1)
     return f"; did you mean {close[0]}?" if close else ""

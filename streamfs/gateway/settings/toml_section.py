@@ -24,17 +24,7 @@ _TOML_KINDS = {Path: str, tuple: list, Mapping: dict}  # of options that TOML wr
 
 
 class Section:
-    """A table of the file.
-
-    Parameters
-    ----------
-    values : object
-        Its content; None if the file has no such table.
-    place : tuple
-        Where the table is.
-    problems : Problems
-        Collects the faults.
-    """
+    """A table of the file; its values are None if the file does not have it."""
 
     def __init__(self, values: Any, place: Place, problems: Problems) -> None:
         self.exists = values is not None

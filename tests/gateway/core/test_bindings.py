@@ -268,7 +268,7 @@ def test_a_node_that_cannot_stand_in_a_topic_is_refused_by_line(tmp_path):
 
 
 @pytest.mark.parametrize("nodes", [(), ("n1",)])
-def test_a_model_of_pairs_is_none_of_single_nodes(nodes):
+def test_a_model_of_pairs_does_not_fit_single_nodes(nodes):
     with pytest.raises(ValueError, match="the model follows pairs of nodes"):
         Bindings.single(["a.x", "b.x"], nodes)
     assert Bindings.single(["acc.x", "acc.y"], nodes).node_channels == ("acc.x", "acc.y")

@@ -60,7 +60,7 @@ def test_those_that_were_never_heard_are_evicted_first():
     assert sorted(core.roster.nodes) == ["n0", "n1"]
 
 
-def test_of_many_streams_one_in_a_hundred_gives_way_at_once():
+def test_when_full_one_in_a_hundred_streams_is_evicted_at_once():
     core = begun(streams=200, streams_when_full="evict")
     core.take([reading(f"n{i}", i / 10) for i in range(201)])
     assert core.counters["evicted"] == 2

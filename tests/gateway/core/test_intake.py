@@ -169,7 +169,7 @@ def test_a_payload_that_names_no_channel_needs_a_topic_that_does():
     assert core.spent.messages == 1
 
 
-def test_of_the_topics_only_so_many_are_remembered(monkeypatch):
+def test_the_number_of_remembered_topics_is_bounded(monkeypatch):
     monkeypatch.setattr(intake, "MAX_ROUTES", 8)
     core = begun(Bindings.single(["x", "y"]), lateness=0.0)
     core.take([message(f"n{i}", t, 1.0, channel=c) for t in (0.0, 1.0) for i in range(20) for c in "xy"])

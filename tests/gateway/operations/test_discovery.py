@@ -118,7 +118,7 @@ def test_a_name_that_looks_like_a_changed_one_does_not_collide_with_it():
     assert other["unique_id"] != changed["unique_id"]
 
 
-def test_home_assistants_birth_is_told_from_other_messages():
+def test_home_assistants_birth_is_distinguished_from_other_messages():
     assert is_birth("homeassistant/status", b"online")
     assert is_birth("ha/status", b"online", "ha")
     assert not is_birth("homeassistant/status", b"offline")

@@ -397,12 +397,12 @@ def systemd(request, tmp_path, monkeypatch):
         yield listener
 
 
-def test_systemd_is_told(systemd):
+def test_systemd_is_notified(systemd):
     assert notify.notify(notify.READY, "STATUS=following 3 streams")
     assert systemd.recv(4096) == b"READY=1\nSTATUS=following 3 streams"
 
 
-def test_nothing_is_told_without_systemd(monkeypatch):
+def test_nothing_is_notified_without_systemd(monkeypatch):
     monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
     assert not notify.notify(notify.ALIVE)
 

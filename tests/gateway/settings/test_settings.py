@@ -26,6 +26,7 @@ from streamfs.gateway.settings.sections import HomeAssistant, Http, Logging
 from streamfs.gateway.settings.settings import read_settings
 from streamfs.gateway.settings.streams import Streams
 from streamfs.gateway.settings.toml_lines import line_of, lines_of
+from streamfs.gateway.settings.toml_problems import dotted, nearest
 
 ROOT = Path(__file__).parents[3]
 LARGE = 50_000  # defaults below may be written elsewhere for other reasons
@@ -325,7 +326,7 @@ WRONG_BROKER = {
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_what_is_wrong_is_told_with_line_and_key(problems, text):
+def test_errors_have_line_and_key(problems, text):
     before, after = ('model = "m"\nbroker.url = "mqtt://b"\n', "") if text.startswith("[") else ("", "\n" + LEAST)
     shift = before.count("\n")
     line = int(re.search(r"\d+", WRONG[text])[0]) + shift
@@ -334,7 +335,7 @@ def test_what_is_wrong_is_told_with_line_and_key(problems, text):
 
 
 @pytest.mark.parametrize("text", WRONG_BROKER)
-def test_what_is_wrong_with_the_broker_is_told_without_secrets(problems, text):
+def test_errors_of_the_broker_have_no_secrets(problems, text):
     url = "" if text.startswith("u") else 'url = "mqtt://localhost"\n'
     found = problems(f'model = "m"\n[broker]\n{url}{text}\n')
     assert any(WRONG_BROKER[text] in problem for problem in found)
@@ -342,7 +343,7 @@ def test_what_is_wrong_with_the_broker_is_told_without_secrets(problems, text):
     assert "1234" not in str(found)
 
 
-def test_all_that_is_wrong_is_told_at_once_in_the_order_of_the_file(problems):
+def test_all_errors_are_reported_together_in_the_order_of_the_file(problems):
     found = problems('naem = "x"\n[limits]\nqueue = 0\n[broker]\nqos = 3\n[time]\ngrace = "x"\n')
     assert [re.search(r"line (\d+): (\S+)", problem).groups() for problem in found] == [
         *(("1", "model"), ("1", "naem"), ("3", "limits.queue")),
@@ -491,6 +492,12 @@ def test_a_key_within_an_inline_table_has_its_line_and_one_in_an_array_that_of_t
     assert line_of(("nowhere",), lines) == 1
 
 
+def test_a_key_is_named_with_its_tables_and_the_most_similar_known_word():
+    assert dotted(("source", 0, "fields", "a.b")) == 'source.fields."a.b"'
+    assert nearest("keepalve", ["url", "keepalive"]) == "; did you mean keepalive?"
+    assert nearest("x", ["url", "keepalive"]) == ""
+
+
 # Bindings
 
 
@@ -612,7 +619,7 @@ def test_what_a_gateway_would_do_is_shown():
     assert "geheim" not in result.output
 
 
-def test_what_a_gateway_would_do_is_told_to_machines(folder):
+def test_the_preview_is_json_for_machines(folder):
     result = check(SOUND, "--json")
     assert result.exit_code == 0
     assert "geheim" not in result.output
@@ -641,7 +648,7 @@ def test_many_streams_are_counted_and_the_first_ones_named():
     assert "20: n1, n2, n3, n4, n5, ..." in result.output
 
 
-def test_all_that_stands_in_a_gateways_way_is_told_at_once(folder):
+def test_all_errors_of_a_preview_are_reported_together(folder):
     (folder / "file").write_text("", encoding="utf-8")
     text = (
         SOUND.replace("me:geheim@", "me@").replace("light@flag:300", "light@flag:3").replace('"state"', '"file"')
@@ -656,7 +663,7 @@ def test_all_that_stands_in_a_gateways_way_is_told_at_once(folder):
     assert "line 8: source has light@flag:3, temperature, which the model does not read" in source
 
 
-def test_a_model_that_is_not_there_is_told_with_its_line(folder):
+def test_a_missing_model_is_reported_with_its_line(folder):
     (folder / "gateway.toml").write_text(SOUND.replace("rooms.streamfs", "attic.streamfs"), encoding="utf-8")
     with pytest.raises(SettingsError, match=r"line 3: .*attic\.streamfs cannot be read"):
         preview_gateway(read_settings(folder / "gateway.toml"))

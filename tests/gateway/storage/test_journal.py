@@ -183,7 +183,7 @@ def damage_newest_snapshot(path):
     connection.close()
 
 
-def test_a_damaged_snapshot_is_skipped_and_gives_way_to_a_good_one(path, caplog):
+def test_a_damaged_snapshot_is_skipped_for_a_good_one(path, caplog):
     with Journal(path) as journal:
         journal.commit(Entry(10, snapshot=b"old"))
         journal.commit(Entry(20, snapshot=b"new"))

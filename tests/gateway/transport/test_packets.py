@@ -102,7 +102,7 @@ STEPS = st.one_of(
 
 
 @given(st.integers(1, 6), st.lists(STEPS, max_size=60))
-def test_messages_stay_in_order_and_only_the_oldest_that_may_gives_way(most, steps):
+def test_messages_stay_in_order_and_only_the_oldest_that_may_is_dropped(most, steps):
     counters = Counter()
     inbox, model = Inbox(most, counters), Model(most)
     for number, (name, argument) in enumerate(steps):

@@ -142,7 +142,7 @@ def test_as_many_come_unacknowledged_as_the_broker_was_told(broker):
 
 
 @mqtt
-def test_messages_beyond_the_queue_give_way_oldest_first(broker):
+def test_messages_beyond_the_queue_are_dropped_oldest_first(broker):
     with connected(broker.url, topics=["sensors/#"], max_queue=10) as receiver:
         send(broker, [b"%d" % number for number in range(25)], qos=0)
         until(receiver, lambda _: receiver.counters["received"] == 25, room=0)
@@ -151,7 +151,7 @@ def test_messages_beyond_the_queue_give_way_oldest_first(broker):
 
 
 @mqtt
-def test_messages_that_must_not_give_way_are_left_in_the_network(broker):
+def test_messages_that_must_not_be_dropped_are_left_in_the_network(broker):
     few = {"max_queue": 10, "receive_maximum": 10, "keepalive": 1}
     with Proxy(broker.port) as proxy, connected(proxy.url, topics=["sensors/#"], **few) as gateway:
         send(broker, [bytes(20_000)] * 100)
