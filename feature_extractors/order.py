@@ -96,11 +96,7 @@ def WINDOWED_RANGE(state, inputs, params, t):
     return state[_sorted.SORTED + n - 1] - state[_sorted.SORTED]
 
 
-def _quantile_size(q: float, window: float) -> int:
-    return _sorted.state_size(window)
-
-
-@kind("quantile", 1, _quantile_size, (Q, WINDOW))
+@kind("quantile", 1, lambda q, window: _sorted.state_size(window), (Q, WINDOW))
 def WINDOWED_QUANTILE(state, inputs, params, t):
     """Quantile `q` of the last `window` values, interpolated linearly."""
     n = _sorted.push(state, 0, inputs[0], int(params[1]))

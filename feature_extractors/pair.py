@@ -16,11 +16,7 @@ def CORRELATION(state, inputs, params, t):
     return _welford.correlation(state, 0)
 
 
-def _lagged_size(lag: float) -> int:
-    return _welford.STATE_SIZE + _past.delay_size(lag)
-
-
-@kind("lagged_correlation", 2, _lagged_size, (LAG,))
+@kind("lagged_correlation", 2, lambda lag: _welford.STATE_SIZE + _past.delay_size(lag), (LAG,))
 def LAGGED_CORRELATION(state, inputs, params, t):
     """Pearson's correlation of the second column with the first `lag` samples ago; NaN until both have varied."""
     leader = _past.delayed(state, _welford.STATE_SIZE, inputs[0], int(params[0]))

@@ -19,11 +19,12 @@ def WINDOWED_CORRELATION(state, inputs, params, t):
     return _welford.correlation(state, 0)
 
 
-def _lagged_size(lag: float, window: float) -> int:
-    return _past.delay_size(lag) + _window.state_size(max(window - lag, 0))
-
-
-@kind("lagged_correlation", 2, _lagged_size, (LAG, WINDOW))
+@kind(
+    "lagged_correlation",
+    2,
+    lambda lag, window: _past.delay_size(lag) + _window.state_size(max(window - lag, 0)),
+    (LAG, WINDOW),
+)
 def WINDOWED_LAGGED_CORRELATION(state, inputs, params, t):
     """Correlation of the second column with the first `lag` samples earlier, for pairs within the window."""
     lag = int(params[0])
@@ -35,11 +36,7 @@ def WINDOWED_LAGGED_CORRELATION(state, inputs, params, t):
     return _welford.correlation(state, sums)
 
 
-def _increments_size(window: float) -> int:
-    return 3 + _window.state_size(window - 1)
-
-
-@kind("increment_correlation", 2, _increments_size, (WINDOW,))
+@kind("increment_correlation", 2, lambda window: 3 + _window.state_size(window - 1), (WINDOW,))
 def WINDOWED_INCREMENT_CORRELATION(state, inputs, params, t):
     """Pearson's correlation of the increments within the window."""
     if state[0] > 0.0:
@@ -48,10 +45,6 @@ def WINDOWED_INCREMENT_CORRELATION(state, inputs, params, t):
     state[1] = inputs[0]
     state[2] = inputs[1]
     return _welford.correlation(state, 3)
-
-
-def _signs_size(window: float) -> int:
-    return 4 + _past.delay_size(window - 1)
 
 
 @kernel
@@ -63,7 +56,7 @@ def _share(state, at, agrees, window):
     return state[at] / state[at + 1]
 
 
-@kind("increment_sign_agreement", 2, _signs_size, (WINDOW,))
+@kind("increment_sign_agreement", 2, lambda window: 4 + _past.delay_size(window - 1), (WINDOW,))
 def WINDOWED_INCREMENT_SIGN_AGREEMENT(state, inputs, params, t):
     """Share of the increments within the window with both columns rising, falling or constant."""
     share = math.nan
@@ -118,11 +111,7 @@ def WINDOWED_REGRESSION_SLOPE(state, inputs, params, t):
     return _welford.slope(state, 0)
 
 
-def _residual_size(window: float) -> int:
-    return 2 * (int(window) + 1) + _window.state_size(window)
-
-
-@kind("regression_residual", 2, _residual_size, (WINDOW,))
+@kind("regression_residual", 2, lambda window: 2 * (int(window) + 1) + _window.state_size(window), (WINDOW,))
 def WINDOWED_REGRESSION_RESIDUAL(state, inputs, params, t):
     """Root mean squared residual of that line. All residuals are recomputed per sample: the work is ~window."""
     window = int(params[0])
@@ -140,11 +129,7 @@ def WINDOWED_REGRESSION_RESIDUAL(state, inputs, params, t):
     return math.sqrt(squares / n)
 
 
-def _flags_size(threshold: float, window: float) -> int:
-    return 1 + _past.delay_size(window)
-
-
-@kind("flag_agreement", 2, _flags_size, (THRESHOLD, WINDOW))
+@kind("flag_agreement", 2, lambda threshold, window: 1 + _past.delay_size(window), (THRESHOLD, WINDOW))
 def WINDOWED_FLAG_AGREEMENT(state, inputs, params, t):
     """Share of the samples in the window with both columns above the threshold, or neither."""
     agrees = (inputs[0] > params[0]) == (inputs[1] > params[0])

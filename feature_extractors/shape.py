@@ -107,11 +107,7 @@ def PEAKS(state, inputs, params, t):
     return state[NUMBER]
 
 
-def _crossings_size(window: float) -> int:
-    return N + 1 + int(window)
-
-
-@kind("mean_crossings", 1, _crossings_size, (WINDOW,))
+@kind("mean_crossings", 1, lambda window: N + 1 + int(window), (WINDOW,))
 def WINDOWED_MEAN_CROSSINGS(state, inputs, params, t):
     """Number of times the last `window` values cross their mean. The work is ~window per sample."""
     n = _past.keep(state, N, inputs[0], int(params[0]))

@@ -17,11 +17,7 @@ the initial phase."""
 SINE = COSINE + _welford.STATE_SIZE
 
 
-def _lag_size(lag: float) -> int:
-    return _welford.STATE_SIZE + _past.delay_size(lag)
-
-
-@kind("autocorrelation", 1, _lag_size, (LAG,))
+@kind("autocorrelation", 1, lambda lag: _welford.STATE_SIZE + _past.delay_size(lag), (LAG,))
 def AUTOCORRELATION(state, inputs, params, t):
     """Pearson's correlation of the values with those `lag` samples earlier; NaN until both have varied."""
     lag = int(params[0])
@@ -83,11 +79,12 @@ def BAND_SHARE(state, inputs, params, t):
     return _share(state, SINE)
 
 
-def _windowed_lag_size(lag: float, window: float) -> int:
-    return _past.delay_size(lag) + _window.state_size(max(window - lag, 0))
-
-
-@kind("autocorrelation", 1, _windowed_lag_size, (LAG, WINDOW))
+@kind(
+    "autocorrelation",
+    1,
+    lambda lag, window: _past.delay_size(lag) + _window.state_size(max(window - lag, 0)),
+    (LAG, WINDOW),
+)
 def WINDOWED_AUTOCORRELATION(state, inputs, params, t):
     """Autocorrelation within the last `window` values; always NaN if `lag` is at least `window`."""
     lag = int(params[0])

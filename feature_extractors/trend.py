@@ -93,11 +93,7 @@ def WINDOWED_SLOPE(state, inputs, params, t):
     return _welford.slope(state, 0)
 
 
-def _change_size(window: float) -> int:
-    return _past.delay_size(window - 1)
-
-
-@kind("change", 1, _change_size, (WINDOW,))
+@kind("change", 1, lambda window: _past.delay_size(window - 1), (WINDOW,))
 def WINDOWED_CHANGE(state, inputs, params, t):
     """The newest value minus the oldest of the last `window`."""
     oldest = _past.delayed(state, 0, inputs[0], int(params[0]) - 1)
@@ -122,11 +118,7 @@ def WINDOWED_INCREMENT_VARIANCE(state, inputs, params, t):
     return _variance_of_increments(state)
 
 
-def _sorted_size(window: float) -> int:
-    return SUMS + _sorted.state_size(window - 1)
-
-
-@kind("largest_increment", 1, _sorted_size, (WINDOW,))
+@kind("largest_increment", 1, lambda window: SUMS + _sorted.state_size(window - 1), (WINDOW,))
 def WINDOWED_LARGEST_INCREMENT(state, inputs, params, t):
     """Largest absolute increment among the last `window` values. The work is ~window per sample."""
     size = math.fabs(inputs[0] - _past.delayed(state, 0, inputs[0], 1))
