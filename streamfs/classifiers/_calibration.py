@@ -59,7 +59,7 @@ def _likeliest(probabilities: Array, row: int) -> int:
 
 @kernel
 def _share_rest(probabilities: Array, row: int, best: int, result: Array) -> float:
-    """Write the other classes' shares of what the likeliest leaves; return the largest share."""
+    """Write the other classes' shares of the rest; return the largest share."""
     rest, n_others, largest = 0.0, probabilities.shape[1] - 1, 0.0
     for c in range(probabilities.shape[1]):
         if c != best:

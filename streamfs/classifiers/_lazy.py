@@ -1,4 +1,4 @@
-"""The nearest instances of rows that each have features of their own to be compared by."""
+"""The nearest instances of rows, each compared by its own features."""
 
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ def distance(stored: Stored, row: Array, i: int, compared: Indices, limit: float
 
 @kernel
 def list_asked(asked: Flags, compared: Indices) -> int:
-    """Write the indices of the flags that are set; return how many they are."""
+    """Write the indices of the set flags; return their number."""
     n = 0
     for f in range(len(asked)):
         compared[n] = f

@@ -22,7 +22,7 @@ class Scales(NamedTuple):
 
 @kernel
 def difference(a: float, b: float, low: float, divisor: float, extent: float, is_nominal: bool) -> float:
-    """How far apart two values of a feature are; NaN is missing."""
+    """Return the difference of two values of a feature; NaN is missing."""
     if is_nominal:
         if a != a or b != b:
             return extent
@@ -40,7 +40,7 @@ def difference(a: float, b: float, low: float, divisor: float, extent: float, is
 def _add_differences(
     column: Array, a: float, low: float, divisor: float, extent: float, power: int, distances: Array
 ) -> None:
-    """Add what a known number differs from those of a column, to the power."""
+    """Add the differences of a known number from those of a column, to the power."""
     place = (a - low) / divisor
     far = max(place, extent - place)
     for j in range(len(column)):
@@ -65,7 +65,7 @@ def _fill_distances(columns: Array, scales: Scales, row: Array, power: int, dist
 
 @kernel
 def insert(distance: float, row: int, n_found: int, distances: Array, rows: Integers) -> int:
-    """Put a row among the nearest, after equally near ones; return how many there are."""
+    """Insert a row among the nearest, after equally near ones; return their number."""
     n = len(distances)
     if n_found == n and not distance < distances[n - 1]:
         return n

@@ -23,7 +23,7 @@ class TrainingTable(NamedTuple):
     min_leaf: float  # least weight of at least two branches
     few_valued: Flags  # (n_features,); counted in the mean gain
     costs: Array  # (n_features,), each-time costs that divide gains; (0,) for the gain ratio
-    logs: Array  # (n + 1,); see `_x_log_x`
+    logs: Array  # (n + 1,); see `x_log_x`
 
 
 @njit(cache=True, nogil=True)

@@ -16,7 +16,7 @@ HeaderFields = Mapping[str, tuple[tuple[type, ...], str]]
 
 
 class FileParts(NamedTuple):
-    """What a model file holds of a classifier.
+    """The parts of a classifier in a model file.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Classifier(ABC):
     header_fields : mapping
         Fields that the kind adds to the header.
     pickled : str
-        What a model file holds pickled, such as ``River model``: it is loaded on trust alone. Empty if nothing.
+        Name of the pickled part of a model file, such as ``River model``, loaded on trust alone; or empty.
     releases_features : bool
         Whether a stream may cease to request a feature before it is decided.
     n_classes : int
@@ -77,7 +77,7 @@ class Classifier(ABC):
 
     @abstractmethod
     def to_file(self) -> FileParts:
-        """Return what a model file holds of it."""
+        """Return its parts of a model file."""
 
     @classmethod
     @abstractmethod
@@ -113,7 +113,7 @@ class Classifier(ABC):
         return self
 
     def flat_tree(self) -> FlatTree | None:
-        """Return the tree that an engine's compiled pass evaluates; None to be asked for probabilities."""
+        """Return the tree that an engine's compiled pass evaluates; None if it has none."""
         return None
 
     def learn_one(self, values: Array, label: str) -> bool:  # noqa: ARG002 - for subclasses

@@ -14,7 +14,7 @@ from streamfs.classifiers._extra_trees import Grown, WeightedRows, grow
 from streamfs.classifiers.forest import Forest
 
 ROUNDING = 1e-9
-"""The share by which a sum of weights may be wrong: what adding up thirds of a stream loses."""
+"""The relative error of a sum of weights, such as thirds of a stream."""
 
 
 class ExtraTreesClassifier(ProbableClassifier):
@@ -134,7 +134,7 @@ class ExtraTreesClassifier(ProbableClassifier):
         return self.forest_.probabilities(rows)
 
     def _table(self, rows: Array, targets: npt.NDArray[Any], weights: Array) -> WeightedRows:
-        """The rows that have a weight, class by class."""
+        """Return the rows of positive weight, ordered by class."""
         kept = np.flatnonzero(weights > 0.0)
         self.classes_, labels = np.unique(targets[kept], return_inverse=True)
         by_class = np.argsort(labels, kind="stable")
@@ -170,7 +170,7 @@ def _check_spans(rows: Array) -> None:
 
 
 def _lay_out(grown: list[tuple[Grown, Array]], *, laplace: bool) -> Forest:
-    """Put trees one behind the other."""
+    """Concatenate trees."""
     sizes = [len(nodes) for nodes, _ in grown]
     roots = np.cumsum([0, *sizes[:-1]])
     nodes, counts = np.concatenate([n for n, _ in grown]), np.concatenate([c for _, c in grown])
@@ -187,7 +187,7 @@ def _lay_out(grown: list[tuple[Grown, Array]], *, laplace: bool) -> Forest:
 
 
 def _importances(grown: list[tuple[Grown, Array]], n_features: int) -> Array:
-    """How much purer the cuts of each feature have made the rows, as shares."""
+    """Return the decrease of impurity by the cuts of each feature, as shares."""
     gains: Array = np.zeros(n_features)
     for nodes, counts in grown:
         purity = (counts**2).sum(axis=1) / counts.sum(axis=1)

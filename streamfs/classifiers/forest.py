@@ -165,7 +165,7 @@ class Forest(Classifier):
         return np.require(self.shares, requirements=["C", "W"])
 
     def to_file(self) -> FileParts:
-        """Return what a model file holds of it."""
+        """Return its parts of a model file."""
         return FileParts({}, self.to_arrays(), {})
 
     @classmethod

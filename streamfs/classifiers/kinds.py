@@ -19,7 +19,7 @@ def register(kind: type[Classifier]) -> None:
     Parameters
     ----------
     kind : subclass of Classifier
-        Its `word` is what the file's header names it by.
+        Its `word` is its name in the file's header.
 
     Raises
     ------

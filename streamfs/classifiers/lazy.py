@@ -121,7 +121,7 @@ class LazyNeighbors(Classifier):
         )
 
     def to_file(self) -> FileParts:
-        """Return what a model file holds of it."""
+        """Return its parts of a model file."""
         return FileParts({}, self.to_arrays(), {})
 
     @classmethod

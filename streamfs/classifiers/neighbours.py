@@ -24,7 +24,7 @@ class NeighborsClassifier(ProbableClassifier):
     Parameters
     ----------
     n_neighbors : int
-        How many rows vote.
+        Number of rows that vote.
     nominal : sequence of int, optional
         Indices of the features that are codes of categories.
     power : {1, 2}

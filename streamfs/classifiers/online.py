@@ -160,7 +160,7 @@ class OnlineClassifier(Classifier):
         return f"{type(self.model).__name__} of River, which goes on learning where labels arrive"
 
     def to_file(self) -> FileParts:
-        """Return what a model file holds of it: the pickled model, and its digest in the header."""
+        """Return its parts of a model file: the pickled model, and its digest in the header."""
         model = self.dump()
         return FileParts({"identity": digest(model)}, {}, {"pickle": model})
 

@@ -121,7 +121,7 @@ class Tree(Classifier):
         return FlatTree(self.nodes, self.ways, self.confidence, self.depth)
 
     def to_file(self) -> FileParts:
-        """Return what a model file holds of it: the tables as arrays."""
+        """Return its parts of a model file: the tables as arrays."""
         tables = self.to_json()
         header = {"laplace": tables.pop("laplace")}
         return FileParts(header, {name: np.array(table) for name, table in tables.items()}, {})

@@ -104,7 +104,7 @@ def _settle(arena: Any, row: int, tick: int, label: int, confidence: float) -> i
 
 @inlined
 def _end(arena: Any, n_ended: int, sample: int, label: int) -> int:
-    """Record the end of an episode, unless it continues; return how many have ended."""
+    """Record the end of an episode, unless it continues; return the number of ended episodes."""
     if label == GOING_ON:
         return n_ended
     ended = carray(pointer(arena.ended), n_ended + 1, ENDED)
@@ -145,7 +145,7 @@ def _place_block(arena: Any, rows: Integers, times: Array, samples: Array, start
 
 @inlined
 def _fetch_block(arena: Any, rows: Integers, start: int) -> None:
-    """Prefetch what a block will touch, unless the cache holds everything."""
+    """Prefetch the memory that a block will touch, unless the cache holds everything."""
     width = 8 * arena.width
     if arena.n_rows * width < CACHED:
         return
@@ -177,7 +177,7 @@ def _run_block(arena: Any, n_moving: int) -> None:
 
 @inlined
 def _settle_block(arena: Any, rows: Integers, start: int, stop: int, n_ended: int) -> int:
-    """Classify the streams that a block has advanced; return how many episodes the batch has ended."""
+    """Classify the streams that a block has advanced; return the batch's number of ended episodes."""
     ticks = carray(pointer(arena.ticks), BLOCK, np.int64)
     values = carray(pointer(arena.values), (BLOCK, arena.n_features), np.float64)
     branches = carray(pointer(arena.branches), arena.n_nodes, WAY)
@@ -200,7 +200,7 @@ def _settle_block(arena: Any, rows: Integers, start: int, stop: int, n_ended: in
 
 @inlined
 def _take(arena: Any, rows: Integers, times: Array, samples: Array) -> int:
-    """Take samples in order: run the steps, evaluate the tree; return how many episodes have ended."""
+    """Take samples in order: run the steps, evaluate the tree; return the number of ended episodes."""
     _streams(arena)[2][SAMPLES] += len(rows)
     start = n_ended = 0
     while start < len(rows):
@@ -215,14 +215,14 @@ def _take(arena: Any, rows: Integers, times: Array, samples: Array) -> int:
 
 @njit(cache=True, nogil=True)
 def take(arenas: Any, rows: Integers, times: Array, samples: Array) -> int:
-    """Take samples; return how many episodes have ended, or -1 - i if row i is the first that holds no stream."""
+    """Take samples; return the number of ended episodes, or -1 - i if row i is the first without a stream."""
     unknown = first_unknown(arenas, rows)
     return int(-1 - unknown) if unknown >= 0 else int(_take(arenas[0], rows, times, samples))
 
 
 @njit(cache=True)
 def take_one(arenas: Any) -> int:
-    """Take the arena's single sample; return how many episodes have ended."""
+    """Take the arena's single sample; return the number of ended episodes."""
     arena = arenas[0]
     row = carray(pointer(arena.single_sample), 1, np.int64)
     time = carray(pointer(arena.single_sample + 8), 1, np.float64)

@@ -469,7 +469,7 @@ class Engine:
         probabilities = np.empty((0, len(self.procedure.classes)))
         if len(moving):
             seconds = (ticks[moving] - 1) * self.procedure.period
-            moved = self._state[rows[moving]]  # a copy: where the classifier fails, no stream has moved
+            moved = self._state[rows[moving]]  # a copy: if the classifier fails, no stream has moved
             shown = self._shown(rows[moving], samples[moving])
             values = self._program.advance(moved, np.arange(len(moving)), shown, seconds)
             probabilities = self._answer(values)
@@ -483,7 +483,7 @@ class Engine:
         return samples if self._requested is None else self._requested.shown(samples, self._newest(rows))
 
     def _charge(self, rows: Rows, ticks: Rows | int) -> None:
-        """Charge streams for what they requested since their last ticks, up to these."""
+        """Charge streams for the features requested since their last ticks, up to these."""
         if self._requested is not None:
             elapsed = ticks - self._streams["tick"][rows]
             self._spent[rows] += elapsed * self._requested.rates(self._newest(rows), self.procedure.costs.each)
@@ -566,7 +566,7 @@ class Engine:
 
 
 def _parameters(procedure: Procedure) -> dict[str, float]:
-    """Return what the kernels need of a procedure."""
+    """Return the parameters of a procedure that kernels use."""
     return {
         "period": procedure.period,
         "limit": procedure.time_limit,

@@ -174,7 +174,7 @@ def _nodes(
 def _channel(
     channel: str, traffic: TrafficFacts | None, radio: RadioFacts | None, prices: Mapping[str, float]
 ) -> ChannelFacts:
-    """Return a channel's messages, and what they cost in the radio's unit."""
+    """Return a channel's messages, and their cost in the radio's unit."""
     messages = a_tick = cost = None
     if traffic is not None and channel in traffic["channels"]:
         messages = traffic["channels"][channel]

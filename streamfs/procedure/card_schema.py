@@ -41,7 +41,7 @@ class TrafficFacts(TypedDict):
 
 
 class Card(TypedDict):
-    """What a model file holds under ``card``."""
+    """The field ``card`` of a model file."""
 
     data: DataFacts
     radio: RadioFacts
@@ -66,7 +66,7 @@ class _Measured(TypedDict):
 
 
 class PromiseFacts(_Measured):
-    """What a model file holds under ``promise``: what is promised, and the evidence."""
+    """The field ``promise`` of a model file: the promise and its evidence."""
 
     accuracy: float
     completeness: float | None
@@ -74,7 +74,7 @@ class PromiseFacts(_Measured):
 
 
 class PointFacts(_Measured):
-    """What a model file holds under ``point``: a point of a trade-off as measured, with lower bounds."""
+    """The field ``point`` of a model file: a point of a trade-off as measured, with lower bounds."""
 
     accuracy: float
     accuracy_at_least: float
@@ -125,7 +125,7 @@ class DutyFacts(TypedDict):
 
 
 class Facts(TypedDict):
-    """All that a card says, as ``streamfs card --json`` prints it; what is not known is None."""
+    """The facts of a card, as ``streamfs card --json`` prints them; unknown ones are None."""
 
     model: str
     classes: list[str]

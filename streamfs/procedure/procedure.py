@@ -70,7 +70,7 @@ class Procedure:
     Parameters
     ----------
     features : tuple of Feature
-        What the classifier reads, in order.
+        The features that the classifier reads, in order.
     classifier : Classifier
         Rows of features to probabilities.
     classes : tuple of str

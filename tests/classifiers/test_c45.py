@@ -460,7 +460,7 @@ class TestScale:
         one, other = C45Classifier().fit(X, y), C45Classifier().fit(np.ldexp(X, exponent), y)
         assert_array_equal(one.predict_proba(X), other.predict_proba(np.ldexp(X, exponent)))
 
-    def test_neighbours_in_floating_point_are_told_apart(self):
+    def test_neighbours_in_floating_point_are_separated(self):
         low = 1.0 - 2.0**-53
         X, y = np.repeat([[low], [1.0]], 10, axis=0), np.repeat([0, 1], 10)
         assert_array_equal(C45Classifier().fit(X, y).predict(X), y)
@@ -616,7 +616,7 @@ def damage(name, node, value):
         ("counts", np.zeros((3, 0)), r"tree.counts has shape \(3, 0\)"),
     ],
 )
-def test_a_tree_that_is_none_is_not_made(name, table, message):
+def test_invalid_tables_are_refused(name, table, message):
     tree = step_tree()
     with pytest.raises(ModelError, match=message):
         replace(tree, **{name: np.array(table)})

@@ -66,7 +66,7 @@ class TestApply:
         assert result.argmax(axis=1).tolist() == [0, 1, 1]
         assert_allclose(result, 0.5, rtol=1e-6)
 
-    def test_what_is_certain_and_nothing_at_all(self):
+    def test_certainty_and_no_rows(self):
         calibration = Calibration(0.5, 0.0)
         assert calibration.of(1.0) > calibration.of(1.0 - 2.0**-52)
         assert_allclose(calibration.of([0.0, 0.5, 1.0]), [1e-8, 0.5, 1.0], atol=1e-8)
@@ -101,7 +101,7 @@ class TestThresholds:
                 assert_array_equal(after >= calibrated, before >= threshold)
 
     @given(calibration=calibrations, seed=SEEDS)
-    def test_of_two_classes_the_likeliest_has_what_its_confidence_comes_to(self, calibration, seed):
+    def test_of_two_classes_the_likeliest_has_its_calibrated_confidence(self, calibration, seed):
         rows = random_rows(seed, 30, 2)
         assert_array_equal(calibration.apply(rows).max(axis=1), calibration.of(rows.max(axis=1), n_classes=2))
 
@@ -152,20 +152,20 @@ class TestFit:
         best = minimize(loss, [1.0, 0.0], method="Nelder-Mead", bounds=[(0.01, None), (None, None)])
         assert ours <= best.fun + 1e-6 * weights.sum()
 
-    def test_it_finds_what_confidences_mean(self):
+    def test_it_recovers_a_calibration(self):
         confidence, right = said(np.random.default_rng(0), 40_000, 0.6, -0.2)
         found = Calibration.fit(confidence, right)
         assert found.slope == pytest.approx(0.6, abs=0.03)
         assert found.intercept == pytest.approx(-0.2, abs=0.05)
 
-    def test_where_all_were_right_it_is_finite(self):
+    def test_it_is_finite_if_all_were_right(self):
         found = Calibration.fit([0.6, 0.7, 0.9, 1.0], [True] * 4)
         assert found.slope == 0.01
         assert_allclose(found.of([0.6, 0.9]), 5 / 6, atol=0.02)
         none = Calibration.fit([0.6, 0.7, 0.9, 0.5], [False] * 4)
         assert_allclose(none.of([0.6, 0.9]), 1 / 6, atol=0.02)
 
-    def test_confidences_that_say_the_contrary_are_held_as_good_as_equal(self):
+    def test_inverted_confidences_get_the_least_slope(self):
         confidence = np.linspace(0.55, 0.95, 200)
         found = Calibration.fit(confidence, confidence < 0.7)
         assert found.slope == 0.01
@@ -208,7 +208,7 @@ class TestFit:
             ([0.5, 0.6], [True, False], [1.0, np.nan], "weights are nan"),
         ],
     )
-    def test_rows_that_say_nothing_are_refused(self, confidence, right, weights, message):
+    def test_invalid_rows_are_refused(self, confidence, right, weights, message):
         with pytest.raises(ValueError, match=message):
             Calibration.fit(confidence, right, weights)
 
@@ -223,12 +223,12 @@ class TestFit:
         (1.0, np.nan, "intercept is nan, expected a finite number"),
     ],
 )
-def test_numbers_that_make_no_calibration_are_refused(slope, intercept, message):
+def test_invalid_slopes_and_intercepts_are_refused(slope, intercept, message):
     with pytest.raises(ValueError, match=message):
         Calibration(slope, intercept)
 
 
-def test_rows_that_are_no_probabilities_are_refused():
+def test_rows_that_are_not_probabilities_are_refused():
     with pytest.raises(ValueError, match=r"have shape \(2,\), expected \(n, n_classes\)"):
         Calibration(1.0, 0.0).apply(np.array([0.5, 0.5]))
     with pytest.raises(ValueError, match=r"a probability is -0\.5"):
@@ -236,7 +236,7 @@ def test_rows_that_are_no_probabilities_are_refused():
 
 
 @pytest.mark.parametrize("laplace", [True, False])
-def test_a_calibrated_tree_says_what_the_calibration_makes_of_a_tree(laplace):
+def test_a_calibrated_tree_calibrates_its_leaves(laplace):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
     y = np.digitize(X[:, 0] + rng.normal(size=300), [-1.0, 1.0])

@@ -159,7 +159,7 @@ class TestLaws:
 
     @settings(max_examples=30)
     @given(table=tables, chosen=parameters)
-    def test_a_row_is_told_alone_what_it_is_told_among_others(self, table, chosen):
+    def test_a_row_has_the_same_answer_alone_and_among_others(self, table, chosen):
         X, y, weights = table
         classifier = ExtraTreesClassifier(**chosen).fit(X, y, weights)
         many = np.tile(X, (10, 1))
@@ -219,7 +219,7 @@ class TestImportances:
         found = ExtraTreesClassifier(5, min_leaf=3.0).fit(X, y).feature_importances_
         assert found.tolist() == [0.0] * X.shape[1]
 
-    def test_say_which_feature_tells_how_much(self):
+    def test_rank_features_by_information(self):
         rng = np.random.default_rng(0)
         X, y = rng.normal(size=(300, 5)), rng.integers(0, 3, 300)
         X[:, 3] += 2.0 * y
@@ -259,7 +259,7 @@ class TestMissing:
 
 
 class TestEdges:
-    def test_neighbours_in_floating_point_are_told_apart(self):
+    def test_neighbours_in_floating_point_are_separated(self):
         low = 1.0 - 2.0**-53
         X, y = np.repeat([[low], [1.0]], 10, axis=0), np.repeat([0, 1], 10)
         classifier = ExtraTreesClassifier(30).fit(X, y)
@@ -309,7 +309,7 @@ class TestEdges:
             ([[1.0], [np.inf]], None, "infinity"),
         ],
     )
-    def test_rows_that_cannot_be_learnt_from_are_refused(self, X, weights, message):
+    def test_unusable_rows_are_refused(self, X, weights, message):
         with pytest.raises(ValueError, match=message):
             ExtraTreesClassifier().fit(X, [0, 1], weights)
 

@@ -55,7 +55,7 @@ def random_rows(seed, n_rows, n_features):
 class TestProbabilities:
     @settings(max_examples=60)
     @given(seed=SEEDS, n_trees=st.integers(1, 6), n_classes=st.integers(1, 4))
-    def test_are_the_mean_of_what_the_leaves_say(self, seed, n_trees, n_classes):
+    def test_are_the_mean_of_the_leaves(self, seed, n_trees, n_classes):
         forest = random_forest(seed, n_classes=n_classes, n_trees=n_trees)
         rows, roots = random_rows(seed, 40, 3), naive.nested(forest)
         assert_array_equal(forest.probabilities(rows), [naive.evaluate(roots, row.tolist()) for row in rows])
@@ -82,7 +82,7 @@ class TestProbabilities:
         assert_array_equal(calibrated.probabilities(rows), calibration.apply(forest.probabilities(rows)))
         assert_array_equal(calibrated.calibrated(None).probabilities(rows), forest.probabilities(rows))
 
-    def test_of_trees_without_a_test_are_what_the_roots_say(self):
+    def test_of_trees_without_a_test_are_those_of_the_roots(self):
         shares = np.array([[0.25, 0.75], [0.75, 0.25]])
         forest = Forest(np.array([-1, -1]), np.zeros(2), *np.zeros((2, 2), int), shares, np.array([0, 1]))
         assert forest.features_tested() == ()
@@ -338,7 +338,7 @@ class TestProcedure:
         assert_allclose(sum(float(line[12:16]) for line in cuts), 100.0, atol=4.0)
 
     @pytest.mark.parametrize(("n_features", "last"), [(MOST_LISTED, r"f\d"), (MOST_LISTED + 1, "1 other")])
-    def test_of_what_is_cut_all_is_counted(self, n_features, last):
+    def test_all_cuts_are_counted(self, n_features, last):
         X = np.random.default_rng(0).normal(size=(300, n_features))
         forest = ExtraTreesClassifier(5, random_state=0).fit(X, X @ np.arange(n_features, 0, -1) > 0).forest_
         lines = forest_text(forest, [f"f{i}" for i in range(n_features)]).splitlines()[1:]

@@ -174,7 +174,7 @@ def test_one_row_a_class_is_enough(kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_a_constant_feature_says_nothing_of_classes_of_equal_size(kernel):
+def test_a_constant_feature_does_not_separate_classes_of_equal_size(kernel):
     X, y = np.array([[0.0, 0.1], [1.0, 0.1], [1.5, 0.1], [3.0, 0.1]]), [0, 0, 1, 1]
     constant = probabilities(X, y, [[1.2, 0.1], [1.2, 7.0]], kernel=kernel)
     assert_allclose(constant[0], constant[1], rtol=1e-13)

@@ -102,7 +102,7 @@ class TestMissing:
         assert rows.tolist() == [[2, 3, 0, 1], [0, 1, 2, 3], [3, 0, 1, 2]]
         assert_allclose(distances, [[0.0, 2 / 3, 1.0, 1.0], [2 / 3] * 4, [2 / 3, 1.0, 1.0, 1.0]])
 
-    def test_a_feature_never_known_and_a_constant_one_say_nothing(self):
+    def test_unknown_and_constant_features_have_no_effect(self):
         X = [[np.nan, 2.0, 0.0], [np.nan, 2.0, 1.0]]
         distances, _ = NeighborsClassifier(2).fit(X, [0, 1]).kneighbors([[np.nan, 5.0, 0.25], [3.0, 2.0, 0.25]])
         assert_allclose(distances**2, 1.0 + np.array([[0.0625, 0.5625]] * 2))

@@ -290,7 +290,7 @@ def test_a_snapshot_whose_tables_do_not_fit_is_refused(name):
         Engine.from_state(engine.procedure, header, {**arrays, "state": arrays["state"][:, :4]})
 
 
-def frozen():
+def copied_state():
     """Two streams with a free row between them."""
     engine = Engine(mean_procedure())
     engine.push_batch(["s", "gone", "t"], np.zeros(3), np.zeros((3, 1)))
@@ -300,7 +300,7 @@ def frozen():
 
 @pytest.mark.parametrize("writeable", [True, False])
 def test_a_restored_engine_shares_no_memory(writeable):
-    header, arrays = frozen()
+    header, arrays = copied_state()
     for array in arrays.values():
         array.flags.writeable = writeable
     before = {name: array.tobytes() for name, array in arrays.items()}
@@ -345,8 +345,8 @@ def test_a_restored_engine_shares_no_memory(writeable):
         ({"counters": {"samples": 1}}, "has no not_finite"),
     ],
 )
-def test_a_snapshot_that_no_engine_has_made_is_refused(change, message):
-    header, arrays = frozen()
+def test_an_inconsistent_snapshot_is_refused(change, message):
+    header, arrays = copied_state()
     for name, value in change.items():
         if name.startswith("streams "):
             arrays["streams"][name.removeprefix("streams ")][2] = value
@@ -357,7 +357,7 @@ def test_a_snapshot_that_no_engine_has_made_is_refused(change, message):
 
 
 def test_a_snapshot_that_lacks_a_part_is_refused():
-    header, arrays = frozen()
+    header, arrays = copied_state()
     for name in (*header, *arrays):
         kept = [{key: part for key, part in parts.items() if key != name} for parts in (header, arrays)]
         with pytest.raises(ModelError, match=f"the snapshot has no {name}"):
@@ -637,7 +637,7 @@ def test_expiry_finds_every_stream_that_is_due_and_no_other(seed):
             del opened[name]
 
 
-def test_a_stream_tells_its_episode_its_values_and_when_it_was_decided():
+def test_a_stream_has_its_episode_values_and_decision_time():
     engine = Engine(mean_procedure(period=2.0))
     engine.push_batch(["s", "t"], [10.0, 10.0], [[0.25], [0.0]])
     assert_array_equal(engine.values("s"), [0.25])
@@ -698,7 +698,7 @@ def test_of_streams_that_left_long_ago_only_the_highest_number_is_kept(monkeypat
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-def test_no_two_decisions_bear_one_id_however_many_streams_come_and_go(seed):
+def test_decision_ids_are_unique(seed):
     """Also beyond the number of remembered streams, through snapshots, and from one engine to the next."""
     rng = np.random.default_rng(seed)
     engine, seen = Engine(mean_procedure()), []

@@ -12,7 +12,7 @@ moves = st.lists(st.sampled_from([*NAMES, "restore"]), max_size=40)
 
 
 @given(moves, st.integers(1, 3))
-def test_streams_keep_their_rows_and_episodes_never_come_again(drawn, n_remembered):
+def test_streams_keep_their_rows_and_episodes_are_unique(drawn, n_remembered):
     registry, row_of, last = StreamRegistry(), {}, dict.fromkeys(NAMES, 0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streamfs.engine.stream_registry.MAX_LEFT", n_remembered)

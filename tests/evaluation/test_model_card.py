@@ -81,7 +81,7 @@ def rows(section):
     return cells[2:]
 
 
-def test_a_card_says_what_the_streams_were(procedure, streams):
+def test_a_card_describes_the_streams(procedure, streams):
     data = facts(procedure)["data"]
     assert (data["streams"], data["classes"]) == (60, {"busy": 30, "calm": 30})
     assert (data["shortest"], data["median"], data["longest"]) == (20, 20.0, 20)
@@ -103,7 +103,7 @@ def test_readings_beyond_a_streams_length_are_not_missing():
     assert (data["shortest"], data["median"], data["longest"]) == (2, 2.5, 3)
 
 
-def test_channels_are_told_with_their_messages_and_what_these_cost(procedure):
+def test_channels_have_messages_and_costs(procedure):
     traffic = procedure.about["card"]["traffic"]
     message = profile("cc2420").message_joules(40)
     for row in facts(procedure)["channels"]:
@@ -116,12 +116,12 @@ def test_channels_are_told_with_their_messages_and_what_these_cost(procedure):
     assert found[0][4].endswith((" µJ", " mJ"))
 
 
-def test_features_are_told_with_their_costs(procedure):
+def test_features_have_costs(procedure):
     found = rows(sections(markdown(procedure))["Features and classifier"])
     assert found == [["`mean(a.level@delta:1.5)`", "1"], ["`mean(b.level)`", "2"]]
 
 
-def test_each_nodes_battery_life_stands_beside_that_of_one_that_sends_everything(procedure):
+def test_each_nodes_battery_life_is_compared_with_sending_everything(procedure):
     traffic, duty = procedure.about["card"]["traffic"], Duty(reopen_after=60.0, awake=0.05, battery=5000.0)
     nodes = facts(procedure, duty=duty)["nodes"]
     assert [node["node"] for node in nodes] == ["a", "b"]
@@ -138,7 +138,7 @@ def test_each_nodes_battery_life_stands_beside_that_of_one_that_sends_everything
     )
 
 
-def test_another_radio_can_be_asked_for(procedure):
+def test_another_radio_can_be_chosen(procedure):
     assert facts(procedure, profile("nrf52840_ble"))["radio"]["name"] == "nrf52840_ble"
     ours, others = (facts(procedure, radio)["nodes"][0] for radio in (None, profile("esp32_wifi")))
     assert others["days"] < ours["days"]
@@ -163,7 +163,7 @@ def test_a_radio_of_ones_own_is_kept_with_the_model(bare, streams):
     assert another["message"] == profile("heinzelman2000").message_joules(7)
 
 
-def test_a_card_says_where_the_figures_of_the_radio_come_from(procedure):
+def test_a_card_cites_the_source_of_the_radios_figures(procedure):
     assert profile("cc2420").notes in markdown(procedure)
 
 
@@ -182,7 +182,7 @@ def test_without_a_promise_it_says_that_nothing_was_certified(procedure):
     assert "accuracy was not certified" in NO_PROMISE
 
 
-def test_a_promise_comes_with_its_evidence_and_with_what_it_does_not_mean(procedure):
+def test_a_promise_has_its_evidence_and_limits(procedure):
     text = sections(markdown(with_about(procedure, promise=EVIDENCE)))["Promise"]
     assert "At least 90 % of the labels are right, and at least 80 % of the streams get a label." in text
     assert "with a probability of at least 95 %" in text
@@ -201,7 +201,7 @@ def test_a_promise_comes_with_its_evidence_and_with_what_it_does_not_mean(proced
         assert word in MEANING
 
 
-def test_without_a_completeness_what_all_features_cost_is_of_a_label_and_compared_with_one(procedure):
+def test_without_a_completeness_costs_are_compared_per_label(procedure):
     half = {**EVIDENCE, "completeness": None, "streams": 400, "labelled": 200, "right": 190}
     text = sections(markdown(with_about(procedure, promise=half)))["Promise"]
     assert "a stream cost 12.5 mJ" in text
@@ -209,12 +209,12 @@ def test_without_a_completeness_what_all_features_cost_is_of_a_label_and_compare
     assert "about 50 mJ, 2 times as much." in text
 
 
-def test_a_part_of_the_risk_that_is_not_known_is_all_of_it(procedure):
+def test_an_unknown_part_of_the_risk_is_all_of_it(procedure):
     text = sections(markdown(with_about(procedure, promise={**EVIDENCE, "accuracy_risk": None})))["Promise"]
     assert "were the accuracy just not kept; that had to be at most 0.05" in text
 
 
-def test_evidence_may_lack_completeness_and_what_the_search_came_to(procedure):
+def test_evidence_may_lack_completeness_and_the_searchs_result(procedure):
     core = ("accuracy", "risk", "threshold", "streams", "labelled", "right", "cost", "ticks")
     few = {**{name: EVIDENCE[name] for name in core}, "completeness": None, "labelled": 0, "right": 0}
     text = sections(markdown(with_about(procedure, promise=few)))["Promise"]
@@ -227,7 +227,7 @@ def test_evidence_may_lack_completeness_and_what_the_search_came_to(procedure):
     assert "None" not in text
 
 
-def test_a_promise_at_another_threshold_is_none(procedure):
+def test_a_promise_does_not_hold_at_another_threshold(procedure):
     promised = with_about(procedure, promise=EVIDENCE)
     assert "Nothing is promised of this model" not in markdown(promised)
     text = markdown(promised.with_confidence(0.95))
@@ -251,7 +251,7 @@ POINT = {
 }
 
 
-def test_a_point_of_a_trade_off_comes_with_its_bounds_and_with_what_they_do_not_mean(procedure):
+def test_a_point_of_a_trade_off_has_its_bounds_and_limits(procedure):
     found = sections(markdown(replace(with_about(procedure, point=POINT), confidence=0.9)))["Promise"]
     assert NO_PROMISE not in found
     assert rows(found) == [
@@ -264,7 +264,7 @@ def test_a_point_of_a_trade_off_comes_with_its_bounds_and_with_what_they_do_not_
     assert "not of this model" not in found
 
 
-def test_a_point_at_another_threshold_is_none(procedure):
+def test_a_point_does_not_hold_at_another_threshold(procedure):
     found = markdown(replace(with_about(procedure, point=POINT), confidence=0.8))
     assert "**What follows is not of this model.**" in found
 
@@ -282,7 +282,7 @@ def test_a_card_outlives_the_model_file(procedure, tmp_path):
     assert markdown(loaded) == markdown(promised)
 
 
-def test_a_model_of_before_has_a_card_in_which_much_is_not_known():
+def test_an_old_model_has_a_card_with_unknowns():
     text = markdown(mean_procedure(period=5.0))
     parts = sections(text)
     assert text.startswith("# Model card: `off` or `on`\n")
@@ -302,7 +302,7 @@ def test_it_says_whether_channels_repeat_their_values(max_silence):
     assert f"A channel that sends on change {found}." in markdown(channels_procedure("x", max_silence=max_silence))
 
 
-def test_what_training_makes_has_a_card(streams):
+def test_training_makes_a_card(streams):
     procedure = train(streams, pricing="cc2420", features=[fx.get(f"mean({c})") for c in CHANNELS])
     text = markdown(with_about(procedure, card=build_card(procedure, streams, profile("cc2420"))))
     parts = sections(text)
@@ -343,7 +343,7 @@ def test_names_with_any_characters_stay_in_their_cells():
 
 
 @pytest.mark.parametrize("column", ["a.inlet@north", "a.inlet@every:2", '@"a'])
-def test_a_column_with_an_at_sign_is_no_channel_of_a_policy(column):
+def test_a_column_with_an_at_sign_is_not_a_policys_channel(column):
     procedure = channels_procedure(channel_name(column))
     streams = StreamSet(np.ones((4, 3, 1)), list(procedure.classes) * 2, [column])
     known = facts(with_about(procedure, card=build_card(procedure, streams, profile("cc2420"))))
@@ -373,7 +373,7 @@ def test_a_column_with_an_at_sign_is_no_channel_of_a_policy(column):
         (("promise", "right"), True, "promise.right is True, expected a number"),
     ],
 )
-def test_a_damaged_card_is_refused_by_the_name_of_what_is_wrong(procedure, path, value, words):
+def test_a_damaged_card_is_refused_naming_the_field(procedure, path, value, words):
     about = copy.deepcopy({**procedure.about, "promise": EVIDENCE})
     part = about
     for name in path[:-1]:
@@ -394,7 +394,7 @@ def test_a_card_that_lacks_a_field_is_refused(procedure, path):
         markdown(replace(procedure, about=about))
 
 
-def test_the_command_prints_writes_and_tells_machines(procedure, tmp_path):
+def test_the_command_prints_writes_and_emits_json(procedure, tmp_path):
     model, out = tmp_path / "m.streamfs", tmp_path / "card.md"
     procedure.save(model)
     run = CliRunner().invoke
@@ -417,7 +417,7 @@ def test_the_command_keeps_the_model_and_trusts_no_pickle(streams, tmp_path):
     assert "GaussianNB of River" in run(card_command, [str(model), "--trust"]).stdout
 
 
-def test_a_card_of_neighbours_counts_what_they_ask_for():
+def test_a_card_of_neighbours_counts_requested_channels():
     streams = StreamSet(np.zeros((4, 8, 2)), ["off"] * 4, ["x", "y"])
     procedure = lazy_procedure("x", "y", confidence=1.0)
     found = build_card(procedure, streams, profile("cc2420"))["traffic"]

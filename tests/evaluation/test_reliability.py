@@ -73,13 +73,13 @@ def test_bins_are_of_about_equal_weight():
     assert [each.weight for each in bins] == pytest.approx([100] * 10, abs=1)
 
 
-def test_nothing_said_makes_no_bins():
+def test_no_answers_make_no_bins():
     nothing = np.zeros(0)
     assert binned(nothing, nothing.astype(bool), nothing) == ()
     assert Reliability(False, False, ()).error == 0.0
 
 
-def test_the_error_is_the_mean_distance_of_what_was_said_from_what_was_right():
+def test_the_error_is_the_mean_distance_of_confidence_from_accuracy():
     found = Reliability(False, False, (Bin(0.6, 0.5, 3.0), Bin(0.9, 1.0, 1.0)))
     assert found.error == pytest.approx(0.1)
     assert found._replace(bins=(Bin(0.6, 0.5, 1.0), Bin(0.9, 0.6, 1.0))).error == pytest.approx(0.2)
@@ -94,7 +94,7 @@ def test_every_stream_counts_once(found):
         assert sum(one.weight for one in each.bins) == pytest.approx(200)
 
 
-def test_what_is_counted_is_what_a_plain_replay_counts(procedure, fresh, found):
+def test_the_counts_are_those_of_a_plain_replay(procedure, fresh, found):
     values = tabulate(fresh, procedure.features).values
     for each in found:
         classifier = procedure.classifier if each.is_calibrated else procedure.classifier.calibrated(None)
@@ -138,7 +138,7 @@ def test_no_bins_are_refused(procedure, fresh):
         reliability(procedure, fresh, 0)
 
 
-def test_what_is_no_set_of_streams_is_refused(procedure):
+def test_another_type_than_streams_is_refused(procedure):
     with pytest.raises(TypeError, match="expected a StreamSet"):
         reliability(procedure, [1])
 

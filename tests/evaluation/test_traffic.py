@@ -73,7 +73,7 @@ def test_a_stream_that_never_opens_sends_to_its_end():
     assert traffic.ticks == 3.0
 
 
-def test_a_channel_that_is_asked_for_no_more_sends_no_more():
+def test_a_released_channel_sends_no_more():
     values = np.zeros((6, 8, 2))
     values[3:, :, 1] = 9.0  # unusual: these go on asking for y
     streams = StreamSet(values, ["off"] * 6, ["x", "y"])

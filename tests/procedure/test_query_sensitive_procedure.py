@@ -52,7 +52,7 @@ def test_a_channel_that_is_let_go_is_not_asked_for_again_before_the_next_episode
 
 
 @given(SEEDS)
-def test_what_comes_on_a_channel_that_is_not_asked_for_changes_nothing(seed):
+def test_readings_of_a_released_channel_have_no_effect(seed):
     rng = np.random.default_rng(seed)
     procedure = random_procedure(rng)
     full, spared = Engine(procedure), Engine(procedure)
@@ -174,7 +174,7 @@ def test_a_feature_that_never_joins_is_not_asked_for_once_the_episode_has_begun(
     ("spent", "message"),
     [(-1.0, "spent of row 0 is -1.0, expected a cost"), (NAN, "spent of row 0 is nan"), (np.inf, "row 0 is inf")],
 )
-def test_a_snapshot_that_has_spent_what_cannot_be_is_refused(spent, message):
+def test_a_snapshot_with_impossible_costs_is_refused(spent, message):
     engine = Engine(lazy_procedure("x", "y"))
     engine.push("s", 0.0, [0.5, 0.0])
     header, arrays = engine.to_state()
@@ -231,7 +231,7 @@ def test_a_person_reads_when_a_feature_is_looked_at():
     ]
 
 
-def test_features_that_read_no_channel_ask_for_none():
+def test_features_without_channels_request_none():
     classifier = neighbours([[1.0], [9.0]] * 9, [0, 1] * 9, [0], n_neighbors=8)
     asking = RequestedChannels(classifier, [fx.get("count()")])
     assert asking.channels(np.array([[3.0], [np.nan]])).shape == (2, 0)
