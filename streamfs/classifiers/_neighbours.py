@@ -79,13 +79,7 @@ def insert(distance: float, row: int, n_found: int, distances: Array, rows: Inte
 
 @kernel
 def find_nearest(
-    columns: Array,
-    scales: Scales,
-    queries: Array,
-    power: int,
-    room: Array,
-    distances: Array,
-    rows: Integers,
+    columns: Array, scales: Scales, queries: Array, power: int, room: Array, distances: Array, rows: Integers
 ) -> None:
     """Write the nearest rows of a table for each query, and their sums of differences to `power`, 1 or 2.
 
