@@ -100,7 +100,7 @@ def restart(folder: Path, port: int) -> dict[str, float]:
         )
         built = time.perf_counter()
         replayed = int(gateway.statistics().counters["replayed"])
-        n_open = gateway.core.roster.newest.n_open
+        n_open = gateway.core.roster.newest.engine.n_open
         gateway.run(stop, idle_timeout=20.0)
     found = {"built": built - begin, "decided": decided[0] - begin, "cpu": decided[1] - cpu}
     return found | {"replayed": replayed, "open": n_open}

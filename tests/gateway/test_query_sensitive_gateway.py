@@ -43,7 +43,7 @@ def wanted(core):
     roster = core.roster
     channels = {name: set() for name in roster.nodes}
     for model in roster.models:
-        engine = model._engine
+        engine = model.engine
         rows = engine.rows(WAITING, OPEN)
         for row, asked in zip(rows.tolist(), engine.asked(rows), strict=True):
             for slot, is_asked in zip(model.slots_of(engine.name(row)), asked.tolist(), strict=True):
@@ -149,7 +149,7 @@ def test_a_stream_that_ends_gives_back_what_it_still_asks_for_and_no_more():
     assert wanted(core) == {"n1": {"x"}}, "an open episode ends on its model"
     core.take([clock_record(30.0, 30.0), command({"reopen": "n1"})])
     assert heard(core, 31, x=0.0, y=0.0)[1] == []
-    assert core.roster._control._uses[core.roster.nodes["n1"]].tolist() == [1, 1]
+    assert core.roster.control._uses[core.roster.nodes["n1"]].tolist() == [1, 1]
     assert wanted(core) == {"n1": {"x", "y"}}
 
 
@@ -175,7 +175,7 @@ def test_nodes_that_are_bound_otherwise_are_asked_for_what_their_new_streams_nee
     with Run(tmp_path, models, after) as run:
         started = run.take([start_record(procedure.digest, 6.0)])
         assert requested_channels(started.publications) == {"n1": ["y"], "n2": ["x"]}
-        assert run.core.roster._control._uses[:3].tolist() == [[1, 0], [0, 2], [1, 0]]
+        assert run.core.roster.control._uses[:3].tolist() == [[1, 0], [0, 2], [1, 0]]
 
 
 def test_an_old_value_does_not_let_a_channel_go_that_a_reopened_stream_asks_for():

@@ -43,7 +43,7 @@ def costs(effects):
 
 
 def streams_by_model(core):
-    return {model.procedure.digest: set(model.streams) for model in core.roster.models}
+    return {model.procedure.digest: set(model.engine.streams) for model in core.roster.models}
 
 
 def test_open_episodes_end_on_the_model_they_began_with():
@@ -99,7 +99,7 @@ def test_streams_decided_before_are_opened_again_when_their_time_comes():
     reload(core, WIDER)
     core.take(readings("unheard", range(2, 7)))
     assert core.counters["reopened"] == 1
-    assert not core.roster.newest.is_decided("decided")
+    assert not core.roster.newest.engine.is_decided("decided")
 
 
 def test_a_stream_that_ended_on_the_model_before_is_opened_again_after_its_own_decision():
@@ -107,9 +107,9 @@ def test_a_stream_that_ended_on_the_model_before_is_opened_again_after_its_own_d
     reload(core, WIDER)
     core.take(readings("open", range(2, 9)))  # decided at 7
     core.take(readings("unheard", range(9, 13)))
-    assert core.roster.newest.is_decided("open")
+    assert core.roster.newest.engine.is_decided("open")
     core.take(readings("unheard", range(13, 15)))
-    assert core.roster.newest.episode("open") == 2
+    assert core.roster.newest.engine.episode("open") == 2
 
 
 def test_a_label_for_a_decision_of_the_model_before_teaches_the_new_one_nothing():
@@ -127,7 +127,7 @@ def test_a_stream_that_leaves_while_its_model_drains_counts_on_when_it_comes_aga
     assert ids(effects.decisions) == ["n1/1"]
     assert streams_by_model(core) == {WIDER.digest: {"n2"}}
     core.take(readings("n1", [4]))
-    assert core.roster.newest.episode("n1") == 2
+    assert core.roster.newest.engine.episode("n1") == 2
 
 
 def test_a_stream_that_left_before_the_model_came_counts_on_when_it_comes_again():
@@ -135,7 +135,7 @@ def test_a_stream_that_left_before_the_model_came_counts_on_when_it_comes_again(
     core.take([*readings("n1", [0, 1]), *readings("n2", [2, 3])])
     reload(core, WIDER)
     core.take(readings("n1", [4]))
-    assert core.roster.newest.episode("n1") == 2
+    assert core.roster.newest.engine.episode("n1") == 2
 
 
 def test_the_model_before_may_come_back_while_it_drains():

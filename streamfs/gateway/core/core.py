@@ -110,7 +110,7 @@ class Core:
         """The counters of all parts."""
         counters = Counter(self._counters)
         parts = (self._intake.counters, self.joiner.counters, self.feedback.counters, self.roster.retired)
-        for part in (*parts, *(model.counters for model in self.roster.models)):
+        for part in (*parts, *(model.engine.counters for model in self.roster.models)):
             counters.update(part)
         classifiers = (model.procedure.classifier for model in self.roster.models)
         counters["classifier_failures"] = sum(classifier.n_failures for classifier in classifiers)

@@ -51,10 +51,11 @@ class Feedback:
         except PayloadError:
             self.counters["labels_unreadable"] += 1
             raise
-        if model is None or not model.is_decided(stream) or episode not in (None, model.episode(stream)):
+        engine = None if model is None or not model.engine.is_decided(stream) else model.engine
+        if engine is None or episode not in (None, engine.episode(stream)):
             self.counters["labels_unused"] += 1
             return []
-        procedure, values = model.procedure, model.values(stream)
+        procedure, values = engine.procedure, engine.values(stream)
         if np.isnan(values).all():  # decided by a previous model
             self.counters["labels_unused"] += 1
             return []

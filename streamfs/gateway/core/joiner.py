@@ -89,9 +89,7 @@ class Joiner:
 
     def __init__(self, channels: Sequence[str], timing: Timing, max_pending: int = Limits.pending) -> None:
         self.timing = timing
-        self.channels = tuple(dict.fromkeys(channels))
-        self._number_of = {channel: number for number, channel in enumerate(self.channels)}
-        self._holds = [split_channel(channel)[1].holds for channel in self.channels]
+        self._set_channels(channels)
         self._counts = np.zeros(len(_grid.COUNTS), dtype=np.int64)
         self._grid = _new_grid(timing, max_pending)
         self._free_nodes: list[int] = []
@@ -224,9 +222,7 @@ class Joiner:
 
     def restore(self, header: dict[str, Any], arrays: dict[str, Structured]) -> None:
         """Restore what `to_state` has copied, keeping this joiner's timing."""
-        self.channels = tuple(header["channels"])
-        self._number_of = {channel: number for number, channel in enumerate(self.channels)}
-        self._holds = [split_channel(channel)[1].holds for channel in self.channels]
+        self._set_channels(header["channels"])
         self._free_nodes, self._n_nodes = list(header["free_nodes"]), header["n_nodes"]
         max_pending, self._grid = self._grid["max_pending"], arrays["grid"]
         max_gap = int(self._grid[0]["max_gap"])
@@ -244,16 +240,18 @@ class Joiner:
     def widen(self, channels: Sequence[str]) -> None:
         """Make room for more channels on every node; the numbers of slots change, those of nodes stay."""
         old = len(self.channels)
-        new = [channel for channel in dict.fromkeys(channels) if channel not in self._number_of]
-        if not new:
+        self._set_channels((*self.channels, *channels))
+        if len(self.channels) == old:
             return
-        self.channels += tuple(new)
-        self._number_of = {channel: number for number, channel in enumerate(self.channels)}
-        self._holds = [split_channel(channel)[1].holds for channel in self.channels]
         slots, heads = _new_slots(len(self.nodes), self._holds)
         slots.reshape(-1, len(self.channels))[:, :old] = self._slots.reshape(-1, old)
         heads.reshape(-1, len(self.channels))[:, :old] = self._heads.reshape(-1, old)
         self._slots, self._heads = slots, heads
+
+    def _set_channels(self, channels: Sequence[str]) -> None:
+        self.channels = tuple(dict.fromkeys(channels))
+        self._number_of = {channel: number for number, channel in enumerate(self.channels)}
+        self._holds = [split_channel(channel)[1].holds for channel in self.channels]
 
     def _emit(self, end: int) -> Iterator[int]:
         while True:

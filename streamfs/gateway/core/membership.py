@@ -1,6 +1,7 @@
 """Which nodes are known: new ones are admitted, silent ones forgotten, and full houses make room."""
 
 from collections import Counter
+from dataclasses import dataclass
 from math import inf
 
 from streamfs.costs.energy_meter import Account
@@ -21,6 +22,7 @@ EXPIRY_CHECKS = 10
 """Checks for expired streams within ``expire_after``, by the clock of arrivals."""
 
 
+@dataclass(eq=False)
 class Membership:
     """Admit nodes, and forget those that expire, are evicted or feed no stream.
 
@@ -28,95 +30,87 @@ class Membership:
     check.
     """
 
-    def __init__(
-        self,
-        roster: Roster,
-        joiner: Joiner,
-        energy: EnergyAccount,
-        episodes: Episodes,
-        intake: Intake,
-        options: Options,
-        effects: Effects,
-        counters: Counter[str],
-    ) -> None:
-        self.gone = NOTHING
-        self.checked_at = 0.0
-        expires = options.streams.expire_after is not None and roster.bindings.discovers
-        self.check_interval = (options.streams.expire_after or 0.0) / EXPIRY_CHECKS if expires else inf
-        self._roster = roster
-        self._joiner = joiner
-        self._energy = energy
-        self._episodes = episodes
-        self._intake = intake
-        self._options = options
-        self._effects = effects
-        self._counters = counters
+    roster: Roster
+    joiner: Joiner
+    energy: EnergyAccount
+    episodes: Episodes
+    intake: Intake
+    options: Options
+    effects: Effects
+    counters: Counter[str]
+    gone: Account = NOTHING
+    checked_at: float = 0.0
+
+    def __post_init__(self) -> None:
+        expire_after = self.options.streams.expire_after
+        expires = expire_after is not None and self.roster.bindings.discovers
+        self.check_interval = (expire_after or 0.0) / EXPIRY_CHECKS if expires else inf
 
     @property
     def spent(self) -> Spent:
         """What all nodes have spent."""
-        return self._energy.spent(self._roster.nodes, self._joiner.nodes, self.gone)
+        return self.energy.spent(self.roster.nodes, self.joiner.nodes, self.gone)
 
     @property
     def joules(self) -> float:
         """The sum of it, in the profile's unit."""
-        return float(self._joiner.nodes["joules"].sum()) + self.gone.joules
+        return float(self.joiner.nodes["joules"].sum()) + self.gone.joules
 
     def admit(self, name: str) -> int:
         """Admit a node as a new stream, and return its number; NONE if the gateway is full and does not evict."""
-        if self._roster.n_streams >= self._options.limits.streams:
-            if self._options.limits.streams_when_full == "refuse":
+        if self.roster.n_streams >= self.options.limits.streams:
+            if self.options.limits.streams_when_full == "refuse":
                 return NONE
             self._evict()
-        self._roster.admit(name)
-        node = self._roster.nodes[name]
-        self._effects.publications += self._roster.update([node])
+        self.roster.admit(name)
+        node = self.roster.nodes[name]
+        self.effects.publications += self.roster.update([node])
         return node
 
     def expire(self, arrival: float) -> None:
         """Forget the streams that have been silent for ``expire_after``."""
         self.checked_at = arrival
-        now, heard = self._joiner.now, self._joiner.nodes["heard"]
+        now, heard = self.joiner.now, self.joiner.nodes["heard"]
         if now is None:
             return
-        before = now - (self._options.streams.expire_after or 0.0)
-        for name in [name for name, node in self._roster.nodes.items() if not heard[node] >= before]:
+        before = now - (self.options.streams.expire_after or 0.0)
+        for name in [name for name, node in self.roster.nodes.items() if not heard[node] >= before]:
             self._forget(name)
-            topic = f"{self._options.prefix}/control/{name}"
-            self._effects.publications.append(Publication(topic, b""))  # else it would stay silent permanently
-            self._counters["expired"] += 1
+            topic = f"{self.options.prefix}/control/{name}"
+            self.effects.publications.append(Publication(topic, b""))  # else it would stay silent permanently
+            self.counters["expired"] += 1
 
     def forget_unused(self) -> None:
         """Forget the nodes that no longer feed a stream."""
-        for name in self._roster.unused():
+        for name in self.roster.unused():
             self._settle_account(name)
-            self._roster.forget_node(name)
+            self.roster.forget_node(name)
 
     def _evict(self) -> None:
         """Forget the streams that were heard longest ago."""
-        heard = self._joiner.nodes["heard"]
-        eldest = sorted(self._roster.nodes, key=lambda name: _age(heard[self._roster.nodes[name]]))
+        heard = self.joiner.nodes["heard"]
+        eldest = sorted(self.roster.nodes, key=lambda name: _age(heard[self.roster.nodes[name]]))
         for name in eldest[: max(1, len(eldest) // EVICTED_AT_ONCE)]:
             self._forget(name)
-            self._counters["evicted"] += 1
+            self.counters["evicted"] += 1
 
     def _forget(self, stream: str) -> None:
         """Close the stream of a discovered node, and forget both."""
-        model = self._roster.model_of(stream)
+        model = self.roster.model_of(stream)
         if model is not None:
-            self._episodes.close(model, stream)
-            self._roster.drop_empty()
+            self.episodes.close(model, stream)
+            self.roster.drop_empty()
         self._settle_account(stream)
-        self._roster.forget_node(stream)
-        self._intake.forget_targets()
+        self.roster.forget_node(stream)
+        self.intake.forget_targets()
 
     def _settle_account(self, node: str) -> None:
         """Add what a node has spent to that of the forgotten nodes."""
-        spent = self._energy.spent({node: self._roster.nodes[node]}, self._joiner.nodes)
+        spent = self.energy.spent({node: self.roster.nodes[node]}, self.joiner.nodes)
         for account in spent.nodes.values():
             messages, n_bytes, joules = self.gone
             self.gone = Account(messages + account.messages, n_bytes + account.bytes, joules + account.joules)
-            self._effects.energy.append(self._energy.node(node, account))
+            self.effects.energy.append(self.energy.node(node, account))
 
 
 def _age(heard: float) -> float:

@@ -1,6 +1,5 @@
 """The streams that follow one model."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import floor
 from typing import Any, NamedTuple, Self
@@ -8,7 +7,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import Array
 from feature_extractors.report import Policy, split_channel
 from streamfs.base.growable_array import append_rows, rows_to_reserve
 from streamfs.engine.engine import DECIDED, FREE, OPEN, WAITING, Engine
@@ -27,135 +25,74 @@ class TickResult(NamedTuple):
 
 
 class ModelStreams:
-    """The streams that follow one model, and the joiner's slots that feed their columns."""
+    """The streams that follow one model, in `engine`, and the joiner's slots that feed their columns."""
 
     def __init__(self, procedure: Procedure) -> None:
         self.procedure = procedure
-        self._engine = Engine(procedure)
+        self.engine = Engine(procedure)
         self._slots = np.zeros((0, len(procedure.channels)), dtype=np.int32)  # by the engine's rows
         self._max_ages = np.array([_max_age(channel, procedure) for channel in procedure.channels], dtype=np.int64)
 
     def __contains__(self, stream: str) -> bool:
-        return self._engine.status(stream) != FREE
-
-    @property
-    def counters(self) -> Counter[str]:
-        """The engine's counters."""
-        return self._engine.counters
-
-    @property
-    def releases(self) -> bool:
-        """Whether a stream may stop requesting a channel before it is decided."""
-        return self._engine.releases
-
-    @property
-    def streams(self) -> tuple[str, ...]:
-        """Names of all streams."""
-        return self._engine.streams
-
-    @property
-    def n_streams(self) -> int:
-        """Number of streams."""
-        return self._engine.n_streams
-
-    @property
-    def n_open(self) -> int:
-        """Number of streams with an open episode."""
-        return self._engine.n_open
+        return self.engine.status(stream) != FREE
 
     @property
     def n_undecided(self) -> int:
         """Number of streams that are waiting or open."""
-        return len(self._engine.rows(WAITING, OPEN))
+        return len(self.engine.rows(WAITING, OPEN))
 
     @property
     def undecided(self) -> list[str]:
         """Names of the streams that are waiting or open."""
-        return self._named(self._engine.rows(WAITING, OPEN))
+        return self._named(self.engine.rows(WAITING, OPEN))
 
     @property
     def waiting(self) -> list[str]:
         """Names of the streams whose episode has not begun."""
-        return self._named(self._engine.rows(WAITING))
+        return self._named(self.engine.rows(WAITING))
 
     @property
     def decided(self) -> list[str]:
         """Names of the streams that are decided."""
-        return self._named(self._engine.rows(DECIDED))
-
-    def is_decided(self, stream: str) -> bool:
-        """Whether a stream is decided; False for an unknown one."""
-        return self._engine.is_decided(stream)
-
-    def episode(self, stream: str) -> int:
-        """Number of a stream's newest episode."""
-        return self._engine.episode(stream)
-
-    def values(self, stream: str) -> Array:
-        """Newest feature values of a stream, shape (n_features,)."""
-        return self._engine.values(stream)
+        return self._named(self.engine.rows(DECIDED))
 
     def decided_at(self, stream: str) -> float | None:
         """Event time of a stream's decision, in seconds; None if it is undecided."""
-        if not self._engine.is_decided(stream):
+        if not self.engine.is_decided(stream):
             return None
-        return float(self._engine.decided_at(np.array([self._engine.row(stream)]))[0])
+        return float(self.engine.decided_at(np.array([self.engine.row(stream)]))[0])
 
     def decided_by(self, time: float) -> list[str]:
         """Names of the streams that were decided at an event time, in seconds, or earlier."""
-        rows = self._engine.rows(DECIDED)
-        return self._named(rows[self._engine.decided_at(rows) <= time])
+        rows = self.engine.rows(DECIDED)
+        return self._named(rows[self.engine.decided_at(rows) <= time])
 
     def admit(self, stream: str, slots: Sequence[int]) -> None:
         """Add a stream that is fed by these slots."""
-        self._place(self._engine.row(stream), slots)
+        self._place(self.engine.row(stream), slots)
 
     def adopt(self, stream: str, slots: Sequence[int], episode: int, decided_at: float | None) -> None:
         """Add a stream that was released by another model."""
-        self._place(self._engine.adopt(stream, episode, decided_at=decided_at), slots)
-
-    def release(self, stream: str) -> int:
-        """Remove a stream without a decision, and return the number of its episode."""
-        return self._engine.release(stream)
-
-    def remember(self, stream: str, episode: int) -> None:
-        """Let a stream that was removed continue counting from an episode if it returns."""
-        self._engine.remember(stream, episode)
-
-    def inherit(self, other: "ModelStreams") -> None:
-        """Continue counting the episodes of the streams that were removed from another model."""
-        self._engine.inherit(other._engine)  # noqa: SLF001 - another of this class
-
-    def reopen(self, stream: str) -> None:
-        """Let a decided stream wait for its next episode."""
-        self._engine.reopen(stream)
-
-    def close(self, stream: str) -> Decision | None:
-        """Remove a stream; return the decision that this makes if it was undecided."""
-        return self._engine.close(stream)
-
-    def expire(self, now: float) -> list[Decision]:
-        """Time out the streams whose time limit has passed at an event time, in seconds."""
-        return self._engine.expire(now)
+        self._place(self.engine.adopt(stream, episode, decided_at=decided_at), slots)
 
     def slots_of(self, stream: str) -> list[int]:
         """Slots that feed a stream."""
-        slots: list[int] = self._slots[self._engine.row(stream)].tolist()
+        slots: list[int] = self._slots[self.engine.row(stream)].tolist()
         return slots
 
     def requested_slots_of(self, stream: str) -> set[int]:
         """Slots of the channels that a stream requests."""
-        if not self.releases:
+        if not self.engine.releases:
             return set(self.slots_of(stream))
-        return _slots_in(self._requested(np.array([self._engine.row(stream)]))[0])
+        return _slots_in(self._requested(np.array([self.engine.row(stream)]))[0])
 
     def requested_slots(self) -> Slots:
         """Slots that undecided streams request, a row each; -1 in place of those that they do not."""
-        return self._requested(self._engine.rows(WAITING, OPEN))
+        return self._requested(self.engine.rows(WAITING, OPEN))
 
     def all_slots(self) -> Slots:
         """Slots that feed any stream, shape (n,)."""
-        return self._slots[self._engine.rows(WAITING, OPEN, DECIDED)].ravel()
+        return self._slots[self.engine.rows(WAITING, OPEN, DECIDED)].ravel()
 
     def renumber(self, before: int, after: int) -> None:
         """Follow the slots' new numbers after the number of channels has changed."""
@@ -163,15 +100,15 @@ class ModelStreams:
 
     def tick(self, joiner: Joiner, tick: int) -> TickResult:
         """Push to every undecided stream what its channels show at a tick."""
-        rows = self._engine.rows(WAITING, OPEN)
+        rows = self.engine.rows(WAITING, OPEN)
         if not len(rows):
             return TickResult([], [])
         samples = joiner.show(tick, self._slots, rows, self._max_ages)
         time = tick * self.procedure.period
-        if not self.releases:
-            return TickResult(self._engine.push_rows(rows, time, samples), [])
+        if not self.engine.releases:
+            return TickResult(self.engine.push_rows(rows, time, samples), [])
         before = self._requested(rows)
-        decisions = self._engine.push_rows(rows, time, samples)
+        decisions = self.engine.push_rows(rows, time, samples)
         after = self._requested(rows)
         changed = (before != after).any(axis=1)
         pairs = zip(before[changed], after[changed], strict=True)
@@ -179,7 +116,7 @@ class ModelStreams:
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Copy the state into a JSON header and arrays."""
-        header, arrays = self._engine.to_state()
+        header, arrays = self.engine.to_state()
         return header, {**arrays, "slots": self._slots.copy()}
 
     @classmethod
@@ -188,15 +125,15 @@ class ModelStreams:
     ) -> Self:
         """Restore what `to_state` has copied."""
         model = cls(procedure)
-        model._engine = Engine.from_state(procedure, header, arrays)
+        model.engine = Engine.from_state(procedure, header, arrays)
         model._slots = arrays["slots"].copy()
         return model
 
     def _named(self, rows: npt.NDArray[np.int64]) -> list[str]:
-        return [self._engine.name(row) for row in rows.tolist()]
+        return [self.engine.name(row) for row in rows.tolist()]
 
     def _requested(self, rows: npt.NDArray[np.int64]) -> Slots:
-        return np.where(self._engine.asked(rows), self._slots[rows], np.int32(NONE))
+        return np.where(self.engine.asked(rows), self._slots[rows], np.int32(NONE))
 
     def _place(self, row: int, slots: Sequence[int]) -> None:
         if row >= len(self._slots):

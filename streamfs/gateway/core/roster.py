@@ -34,7 +34,7 @@ class Roster:
         self._joiner = joiner
         self._names: list[str] = []
         self._prefix = prefix
-        self._control = self._new_control()
+        self.control = self._new_control()
 
     @property
     def newest(self) -> ModelStreams:
@@ -44,19 +44,19 @@ class Roster:
     @property
     def streams(self) -> list[str]:
         """Names of all streams."""
-        return [stream for model in self.models for stream in model.streams]
+        return [stream for model in self.models for stream in model.engine.streams]
 
     @property
     def n_streams(self) -> int:
         """Number of streams."""
-        return sum(model.n_streams for model in self.models)
+        return sum(model.engine.n_streams for model in self.models)
 
     @property
     def n_open(self) -> dict[str, int]:
         """Number of open episodes by the digest of their model."""
         n_open = Counter(dict.fromkeys((model.procedure.digest for model in self.models), 0))
         for model in self.models:
-            n_open[model.procedure.digest] += model.n_open
+            n_open[model.procedure.digest] += model.engine.n_open
         return n_open
 
     @property
@@ -88,40 +88,36 @@ class Roster:
         self._widen(self.bindings.node_channels)
         for model in self.models:
             bindings = self.bindings.with_channels(model.procedure.channels)
-            for stream in model.streams:
+            for stream in model.engine.streams:
                 if self._slots_of(stream, bindings) != model.slots_of(stream):
-                    if not model.is_decided(stream):
-                        self._control.release(model.requested_slots_of(stream))
-                    self.newest.remember(stream, model.release(stream))
+                    if not model.engine.is_decided(stream):
+                        self.control.release(model.requested_slots_of(stream))
+                    self.newest.engine.remember(stream, model.engine.release(stream))
                     n_released += 1
         for stream in self.bindings.streams:
             if self.model_of(stream) is None:
                 self.admit(stream)
         return n_released
 
-    def release(self, slots: Iterable[int]) -> None:
-        """Note that one undecided stream fewer requests these slots."""
-        self._control.release(slots)
-
     def update(self, nodes: Iterable[int]) -> list[Publication]:
         """Return control messages for those of the nodes that are to send other channels than before."""
-        return [message for node in nodes for message in self._control.update(node, self._names[node])]
+        return [message for node in nodes for message in self.control.update(node, self._names[node])]
 
     def update_all(self) -> list[Publication]:
         """Return control messages for all nodes that are to send other channels than before."""
-        return self.update(self._control.outdated())
+        return self.update(self.control.outdated())
 
     def control_states(self) -> list[Publication]:
         """Return the control message of every node, for a broker that has lost its retained messages."""
-        return [self._control.state(node, name) for name, node in self.nodes.items()]
+        return [self.control.state(node, name) for name, node in self.nodes.items()]
 
     def renew(self, now: float) -> list[Publication]:
         """Return the control messages of nodes that would soon stop on their own, at an event time in seconds."""
-        return [self._control.state(node, self._names[node]) for node in self._control.renewals(now)]
+        return [self.control.state(node, self._names[node]) for node in self.control.renewals(now)]
 
     def reopen(self, stream: str) -> list[Publication]:
         """Let a decided stream wait for its next episode; return control messages for its nodes."""
-        self.newest.reopen(stream)
+        self.newest.engine.reopen(stream)
         slots = self.newest.slots_of(stream)
         self._request(slots)
         return self.update(self.nodes_of(slots))
@@ -132,9 +128,9 @@ class Roster:
         Where streams release channels by their values, an old value must not release one again before its node,
         which has been silent, has sent a new one.
         """
-        if self.newest.releases:
-            self._joiner.hold_no_more(self._control.silent(slots))
-        self._control.use(slots)
+        if self.newest.engine.releases:
+            self._joiner.hold_no_more(self.control.silent(slots))
+        self.control.use(slots)
 
     def unused(self) -> list[str]:
         """Return the names of the nodes that feed no stream, after others were bound."""
@@ -147,7 +143,7 @@ class Roster:
         node = self.nodes.pop(name)
         self._names[node] = ""
         self._joiner.remove_node(node)
-        self._control.forget(node)
+        self.control.forget(node)
 
     def follow(self, procedure: Procedure) -> list[Publication]:
         """Let new episodes follow another model with the same period; open ones stay with theirs."""
@@ -161,11 +157,12 @@ class Roster:
         self._joiner.allow_gap(procedure.time_limit)
         self._widen(bindings.node_channels)
         self.bindings = bindings
-        self.newest.inherit(old)
+        self.newest.engine.inherit(old.engine)
         for stream in (*old.waiting, *old.decided):
             self.move(stream, old)
         self.drop_empty()
-        self._find_routes()
+        read = (channel for model in self.models for channel in model.procedure.channels)
+        self.routes = bindings.with_channels(tuple(dict.fromkeys(read)))
         return self.update_all()
 
     def move(self, stream: str, old: ModelStreams) -> None:
@@ -173,22 +170,22 @@ class Roster:
         decided_at = old.decided_at(stream)
         slots = self._slots_of(stream, self.bindings)
         if decided_at is None:
-            self._control.release(old.requested_slots_of(stream))
-            self._control.use(slots)
-        self.newest.adopt(stream, slots, old.release(stream), decided_at)
+            self.control.release(old.requested_slots_of(stream))
+            self.control.use(slots)
+        self.newest.adopt(stream, slots, old.engine.release(stream), decided_at)
 
     def drop_empty(self) -> None:
         """Drop the older models that no stream follows any more."""
         for model in self.models[:-1]:
-            if not model.n_streams:
+            if not model.engine.n_streams:
                 self.models.remove(model)
-                self.retired.update(model.counters)
+                self.retired.update(model.engine.counters)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Copy the state, the joiner's included, into a JSON header and arrays."""
         joiner, arrays = self._joiner.to_state()
         arrays = {f"joiner.{name}": array for name, array in arrays.items()}
-        arrays["told_at"] = self._control.requested_at.copy()
+        arrays["told_at"] = self.control.requested_at.copy()
         models = []
         for i, model in enumerate(self.models):
             header, part = model.to_state()
@@ -218,7 +215,7 @@ class Roster:
         self.retired = Counter(header["retired"])
         self.routes = self.bindings.with_channels(tuple(header["channels"]))
         self._recount()
-        self._control.restore(arrays["told_at"])
+        self.control.restore(arrays["told_at"])
 
     def _slots_of(self, stream: str, bindings: Bindings) -> list[int]:
         slots = []
@@ -227,10 +224,6 @@ class Roster:
                 self._add_node(node)
             slots.append(self._joiner.slot(self.nodes[node], channel))
         return slots
-
-    def _find_routes(self) -> None:
-        channels = (channel for model in self.models for channel in model.procedure.channels)
-        self.routes = self.bindings.with_channels(tuple(dict.fromkeys(channels)))
 
     def _add_node(self, name: str) -> None:
         node = self.nodes[name] = self._joiner.add_node()
@@ -246,11 +239,11 @@ class Roster:
 
     def _recount(self) -> None:
         """Count again how many undecided streams request each slot."""
-        before = self._control
-        self._control = self._new_control()
-        self._control.take_over(before)
+        before = self.control
+        self.control = self._new_control()
+        self.control.take_over(before)
         for model in self.models:
-            self._control.use_all(model.requested_slots())
+            self.control.use_all(model.requested_slots())
 
     def _widen(self, channels: Sequence[str]) -> None:
         """Add channels that no model has read so far; the slots are renumbered."""

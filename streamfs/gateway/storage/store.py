@@ -101,6 +101,7 @@ class Disk:
     def __init__(self, state: State, wake: Callable[[], None]) -> None:
         self._state = state
         self._committer = Committer(state.log, state.journal, wake)
+        self.submit, self.done, self.stop = self._committer.submit, self._committer.done, self._committer.stop
         self._n_forget_failures = 0
 
     @property
@@ -128,24 +129,12 @@ class Disk:
     def gauges(self) -> dict[str, float]:
         """Sizes of the log."""
         log = self._state.log
-        return {
-            "log_bytes": log.n_bytes,
-            "log_segments": log.n_segments,
-            "log_position": log.end,
-        }
+        return {"log_bytes": log.n_bytes, "log_segments": log.n_segments, "log_position": log.end}
 
     @property
     def fsync_seconds(self) -> float:
         """Seconds spent making the log durable."""
         return self._committer.fsync_seconds
-
-    def submit(self, commit: Commit) -> None:
-        """Hand over a commit."""
-        self._committer.submit(commit)
-
-    def done(self) -> list[Done]:
-        """Return the commits that are newly durable."""
-        return self._committer.done()
 
     def waiting(self) -> Iterable[Numbered]:
         """Yield the publications in the outbox, by their numbers."""
@@ -162,7 +151,3 @@ class Disk:
             self._n_forget_failures += 1
             if self._n_forget_failures == 1:
                 _log.warning("%s (retried after each snapshot; repetitions are only counted)", error)
-
-    def stop(self, timeout: float) -> bool:
-        """Wait for the commit under way."""
-        return self._committer.stop(timeout)

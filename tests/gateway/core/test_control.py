@@ -28,8 +28,8 @@ def wanted(core):
     channels = defaultdict(set)
     for model in core.roster.models:
         bindings = core.roster.bindings.with_channels(model.procedure.channels)
-        for stream in model.streams:
-            if not model.is_decided(stream):
+        for stream in model.engine.streams:
+            if not model.engine.is_decided(stream):
                 for node, channel in bindings.sources(stream):
                     channels[node].add(channel)
     return dict(channels)

@@ -145,7 +145,7 @@ def test_a_label_for_what_is_not_decided_is_unused(river, stream, payload):
     core = begun(river)
     effects = core.take([*episodes([2.2]), message("n1", 3.0, 1.2), message("n1", 4.0, 1.2)])
     assert ids(effects.decisions) == ["n0/1"]
-    assert core.roster.newest.n_open == 1
+    assert core.roster.newest.engine.n_open == 1
     effects = core.take([raw(f"streamfs/label/{stream}", payload)])
     assert (core.counters["labels_unused"], core.counters["labels_learnt"]) == (1, 0)
     assert effects.rejected == effects.publications == []
