@@ -125,7 +125,7 @@ def test_the_broker_is_not_there_at_the_start(tmp_path, undisturbed):
             assert_published(witness, undisturbed())
 
 
-def test_the_broker_hears_nothing_while_decisions_are_made_and_the_gateway_dies_meanwhile(
+def test_the_broker_receives_nothing_while_decisions_are_made_and_the_gateway_dies_meanwhile(
     tmp_path, broker, undisturbed
 ):
     """A long outage: decisions wait on disk, across a kill, until the broker is back."""

@@ -104,7 +104,7 @@ def test_the_disk_is_full_for_a_while(tmp_path, broker, undisturbed):
 
 
 @linux
-def test_the_gateway_is_told_to_end_while_the_disk_is_full(tmp_path, broker, undisturbed):
+def test_the_gateway_is_stopped_while_the_disk_is_full(tmp_path, broker, undisturbed):
     first, second = split(traffic(), 2)
     with watched(tmp_path, broker) as (_, gateway, publisher, witness):
         publisher.send(first)

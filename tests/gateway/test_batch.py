@@ -116,7 +116,7 @@ def test_event_time_runs_on_once_there_was_no_news_for_the_grace(clock):
     assert seconds == [0.0, 0.0, 2.0, 5.0, 0.0, 1.0]
 
 
-def test_without_a_connection_event_time_stands_still(clock):
+def test_without_a_connection_event_time_stops(clock):
     wall_clock = WallClock(grace=1.0)
     wall_clock.idle(5.0, is_connected=True)
     clock.now += 100.0

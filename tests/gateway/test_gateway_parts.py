@@ -163,7 +163,7 @@ def test_nodes_send_until_no_undecided_stream_reads_a_channel():
     assert control.state(1, "n1") == Publication("streamfs/control/n1", b'{"channels":["light"]}')
 
 
-def test_nodes_that_stop_by_themselves_are_told_again_in_time():
+def test_nodes_that_stop_by_themselves_receive_their_channels_again_in_time():
     control = Control(["light"], prefix="house", stop_after=10.0)
     control.use([0])
     (message,) = control.update(0, "n0")
@@ -175,7 +175,7 @@ def test_nodes_that_stop_by_themselves_are_told_again_in_time():
 
 
 @pytest.mark.parametrize("period", [0.1, 0.3, 0.01, 0.7])
-def test_when_nodes_are_told_again_does_not_depend_on_a_restart(period):
+def test_repeated_control_messages_do_not_depend_on_a_restart(period):
     kept, restarted = (Control(["light"], stop_after=6 * period) for _ in range(2))
     for control in (kept, restarted):
         control.use([0])
@@ -344,7 +344,7 @@ def test_a_stop_at_the_end_of_an_iteration_is_reported(procedure):
 
 
 @pytest.mark.mqtt
-def test_streams_are_decided_and_their_nodes_told(broker, procedure, tmp_path):
+def test_streams_are_decided_and_their_nodes_notified(broker, procedure, tmp_path):
     log = tmp_path / "energy.jsonl"
     heard = []
     bindings = Bindings.single([CHANNEL], ["n1", "n2"])
@@ -406,7 +406,7 @@ def test_the_stream_of_a_node_that_falls_silent_times_out(broker, procedure):
 
 
 @pytest.mark.mqtt
-def test_open_streams_are_closed_when_told_to_stop(broker, procedure):
+def test_open_streams_are_closed_at_a_stop(broker, procedure):
     heard = []
     gateway = Gateway(
         procedure, Bindings.single([CHANNEL], ["n1", "n2"]), Transport(broker.url), on_decision=heard.append
@@ -424,7 +424,7 @@ def test_open_streams_are_closed_when_told_to_stop(broker, procedure):
 
 
 @pytest.mark.mqtt
-def test_what_cannot_be_read_is_counted_and_told_once(broker, procedure, caplog):
+def test_messages_that_cannot_be_read_are_counted_and_logged_once(broker, procedure, caplog):
     with Nodes(broker) as nodes:
         nodes.publish("sensors/n1/light", reading(0, 1.0), retain=True)
         nodes.subscribe("streamfs/deadletter/gateway")
@@ -454,7 +454,7 @@ def test_bindings_without_a_role_of_the_model_are_refused(procedure):
 
 
 @pytest.mark.mqtt
-def test_a_bound_stream_that_was_never_heard_is_closed_too(broker, procedure):
+def test_a_bound_stream_that_never_sent_is_closed_too(broker, procedure):
     heard, names = [], ["unheard-1", "unheard-2"]
     gateway = Gateway(
         procedure, Bindings.single([CHANNEL], names), Transport(broker.url), on_decision=heard.append

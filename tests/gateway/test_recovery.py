@@ -227,7 +227,7 @@ def of_other_format(snapshot, change):
         (of_other_format, VERSION, "has version {} of the gateway"),
     ],
 )
-def test_snapshots_of_another_version_are_told_and_not_used(tmp_path, caplog, change, changed, version, reason):
+def test_snapshots_of_another_version_are_noted_and_not_used(tmp_path, caplog, change, changed, version, reason):
     whole, _ = long_run(tmp_path, releases=False)
     with State(tmp_path, segment_bytes=SEGMENT_BYTES) as state:
         for position, snapshot in [*state.journal.snapshots()][::-1]:
@@ -345,7 +345,7 @@ def test_with_another_model_at_a_restart_open_episodes_end_on_the_old_one(tmp_pa
 
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=10)
-def test_what_a_gateway_has_heard_replays_to_its_decisions(seed):
+def test_what_a_gateway_has_received_replays_to_its_decisions(seed):
     models, options = Models(CASES["evicting"][0].first), CASES["evicting"][1]
     bindings = BINDINGS[CASES["evicting"][0]]
     records = list(story_of(models, seed))

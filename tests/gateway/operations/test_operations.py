@@ -52,7 +52,7 @@ def test_a_gateway_without_a_broker_is_alive_but_not_ready():
     assert health.problems() == ["not connected to the broker", "not subscribed"]
 
 
-def test_a_loop_that_stands_still_is_not_alive():
+def test_a_loop_that_is_stuck_is_not_alive():
     health = Health(connected=True, subscribed=True, storing=True, loop_age=10.5, lag=0.0)
     assert not health.is_alive()
     assert health.problems() == ["the loop has been stuck for 10.5 s"]
@@ -173,7 +173,7 @@ def test_readiness_and_liveness_differ():
         assert get(site, "/healthz")[0] == 200
 
 
-def test_a_loop_that_stands_still_fails_both():
+def test_a_loop_that_is_stuck_fails_both():
     stuck = Health(connected=True, subscribed=True, storing=True, loop_age=11.0, lag=0.0)
     with web.serve(HOST, 0, lambda: STATISTICS, lambda: stuck) as site:
         assert get(site, "/readyz")[0] == get(site, "/healthz")[0] == 503
@@ -342,7 +342,7 @@ def test_a_log_line_in_json_is_one_line_with_everything(logger, capsys):
     assert line["time"].endswith("+00:00")
 
 
-def test_an_exception_stands_in_its_json_line(logger, capsys):
+def test_an_exception_is_in_its_json_line(logger, capsys):
     configure("json")
     try:
         int("x")
