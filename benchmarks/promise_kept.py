@@ -139,7 +139,7 @@ def trial(asked: Asked, seed: int, n_unseen: int = N_UNSEEN) -> Row:
 
 
 def run(cases: Sequence[Asked] = ASKED, n_seeds: int = N_SEEDS, n_unseen: int = N_UNSEEN) -> list[Row]:
-    """All trials, by setting, then by seed."""
+    """Return all trials, by setting, then by seed."""
     rows: list[Row] = []
     work = [delayed(trial)(case, seed, n_unseen) for seed in range(n_seeds) for case in cases]
     for done, row in enumerate(Parallel(N_JOBS, return_as="generator_unordered")(work), start=1):
@@ -194,7 +194,7 @@ def figures(rows: Sequence[Row]) -> list[Figure]:
 
 
 def distances(certified: Sequence[Row], name: str) -> Iterator[Figure]:
-    """Quantiles of how far true shares lie above those promised."""
+    """Yield quantiles of the true shares minus those promised."""
     beyond = [row[name] - row[f"promised_{name}"] for row in certified if row[f"promised_{name}"] is not None]
     for quantile in (0.01, 0.05, 0.5, 0.95) if beyond else ():
         yield Figure(

@@ -51,7 +51,7 @@ def of_way(rows: Sequence[Row], way: str) -> list[Row]:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The lowest value that so large a share does not exceed; some may be infinite, those that are none are left out."""
+    """Return the lowest value that a share of the values does not exceed; some may be infinite, NaN are left out."""
     known = sorted(value for value in values if not isnan(value))
     return known[max(0, ceil(share * len(known)) - 1)] if known else nan
 

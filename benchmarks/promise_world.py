@@ -60,7 +60,7 @@ class Unseen:
         self._time_limit = trainer.time_limit
 
     def curve(self, model: FittedModel) -> Curve:
-        """What the thresholds of a fitted model come to; `PromiseTrainer.curve`, but quicker."""
+        """Return the results of a fitted model's thresholds, as `PromiseTrainer.curve`, but faster."""
         table = self.table.with_features([self._places[feature] for feature in model.features])
         trajectories = Trajectories.of(model.classifier, table, self._time_limit)
         truth = class_indices(table, np.unique(table.labels))
@@ -82,8 +82,8 @@ class World:
         """Yield the results of each way to choose, by promise."""
         for promise in PROMISES:
             found = [
-                {"way": way, "judged": judged, **self.outcome(chosen, promise)}
-                for way, judged, chosen in self.ways(promise)
+                {"way": way, "judged": n_scored, **self.outcome(chosen, promise)}
+                for way, n_scored, chosen in self.ways(promise)
             ]
             best = next(row["cost"] for row in found if row["way"] == EXHAUSTIVE)
             hindsight = next(row["cost"] for row in found if row["way"] == HINDSIGHT)
@@ -178,7 +178,7 @@ class RememberingTrainer(PromiseTrainer):
 
     @classmethod
     def of(cls, trainer: PromiseTrainer) -> Self:
-        """Give a trainer a memory."""
+        """Make a caching trainer of a trainer."""
         return cls(**{part.name: getattr(trainer, part.name) for part in fields(trainer)})
 
     @cached_property
@@ -192,12 +192,12 @@ class RememberingTrainer(PromiseTrainer):
 
 
 def remembering(of: HeldOut) -> Remembering:
-    """The same, with a memory."""
+    """Return the same streams with a cache of curves."""
     return Remembering(**{part.name: getattr(of, part.name) for part in fields(of) if part.init})
 
 
 def names(features: Sequence[Feature]) -> str:
-    """The features in one cell of a table."""
+    """Return the features' names as one cell of a table."""
     return " ".join(feature.name.replace(" ", "") for feature in features)
 
 
@@ -227,5 +227,5 @@ def truth(curve: Curve, promise: Promise, threshold: float) -> Row:
 
 
 def ratio(cost: float, best: float) -> float:
-    """How much dearer; infinite where only this is refused, and no number where the best is."""
+    """Return the ratio to the best cost; infinite if only this is refused, NaN if the best is."""
     return cost / best if best < inf else nan

@@ -18,32 +18,14 @@ from streamfs.selection.by_name import SELECTORS, MakeSelector
 
 
 def require_classes(streams: StreamSet) -> None:
-    """Require labelled streams of at least two classes.
-
-    Raises
-    ------
-    TypeError
-        If they are not a `StreamSet`.
-    DataError
-        If they have one class only.
-    """
+    """Require labelled streams of at least two classes."""
     require_streams(streams)
     if len(streams.classes) < 2:
         raise DataError(f"there is one class only, {list(streams.classes)}, expected at least two")
 
 
 def offered_features(streams: StreamSet, features: Sequence[Feature | str] | None) -> tuple[Feature, ...]:
-    """The features to choose from.
-
-    Raises
-    ------
-    DataError
-        If no column has a reading, or a feature's is not there.
-    ValueError
-        If there is no feature, one is there twice, or a text is no feature's name.
-    TypeError
-        If it is one feature and no sequence, or holds something else.
-    """
+    """Return the features to choose from, by default `default_features`; every column must be in the streams."""
     if np.isnan(streams.values).all():
         raise DataError(f"no stream has a reading in any column of {', '.join(streams.columns)}")
     if features is None:
@@ -71,13 +53,7 @@ def _named(feature: Feature | str) -> str:
 
 
 def either_limit(time_limit: int | timedelta | None, horizon: int | timedelta | None) -> int | timedelta | None:
-    """Return the time limit by whichever of its two names it is given.
-
-    Raises
-    ------
-    ValueError
-        If it is given by both.
-    """
+    """Return the time limit by whichever of its two names it is given."""
     if horizon is not None and time_limit is not None:
         raise ValueError(
             f"horizon is {horizon} and time_limit {time_limit}, expected one of them: they are the same"
@@ -86,13 +62,7 @@ def either_limit(time_limit: int | timedelta | None, horizon: int | timedelta | 
 
 
 def whole_ticks(time_limit: int | timedelta | None, longest: int, period: float) -> int:
-    """Whole ticks of a time limit, by default those of the longest stream.
-
-    Raises
-    ------
-    ValueError
-        If it is shorter than a tick.
-    """
+    """Return the whole ticks of a time limit; by default those of the longest stream."""
     if time_limit is None:
         return longest
     if isinstance(time_limit, timedelta):
@@ -106,15 +76,7 @@ def whole_ticks(time_limit: int | timedelta | None, longest: int, period: float)
 
 
 def selector_of(select: str | MakeSelector | None) -> MakeSelector | None:
-    """What makes the selector.
-
-    Raises
-    ------
-    ValueError
-        If there is none of that name.
-    TypeError
-        If it is neither a name nor can be called.
-    """
+    """Return the function that makes the selector; None if features are not ranked."""
     if isinstance(select, str):
         if select not in SELECTORS:
             raise ValueError(f"select is {select!r}, expected one of {', '.join(SELECTORS)}, or None")
@@ -125,18 +87,12 @@ def selector_of(select: str | MakeSelector | None) -> MakeSelector | None:
 
 
 def pricing_of(pricing: Pricing | str, costs: Costs | None, n_features: int) -> Pricing:
-    """Return the pricing, by its radio's name or as given, checked against costs of the features.
-
-    Raises
-    ------
-    ValueError
-        If there is not one cost per feature, or prices are given as well as costs.
-    """
+    """Return the pricing, by its radio's name or as given, checked against costs of the features."""
     pricing = Pricing(pricing) if isinstance(pricing, str) else pricing
     if costs is not None and len(costs) != n_features:
         raise ValueError(f"there are {len(costs)} costs, expected {n_features}, one a feature")
     if costs is not None and pricing.prices:
         raise ValueError(
-            f"prices is {pricing.prices}, expected none beside costs: prices are for costs that are estimated"
+            f"prices is {pricing.prices}, expected none besides costs: prices apply only to estimated costs"
         )
     return pricing

@@ -201,13 +201,7 @@ def register_learner(name: str, learn: Learn) -> None:
 
 
 def _check(confidence: float, n_features: int | None, n_offered: int, *, ranked: bool) -> None:
-    """Refuse a confidence or a number of features that is out of range.
-
-    Raises
-    ------
-    ValueError
-        If one is, or features are not ranked but a number of them is asked for.
-    """
+    """Validate the confidence and the number of features."""
     if not 0 < confidence <= 1:
         raise ValueError(f"confidence is {confidence}, expected more than 0 and at most 1")
     if n_features is not None and not ranked:
@@ -225,15 +219,7 @@ def _learner(
     positions: Integers,
     seed: int,
 ) -> Learn:
-    """Return what fits a model.
-
-    Raises
-    ------
-    ValueError
-        If there is no model of that name.
-    TrainingError
-        If neighbours cannot reach the confidence.
-    """
+    """Return the function that fits a model."""
     model = OWN_LEARNERS.get(model, model) if isinstance(model, str) else model
     if callable(model):
         return model

@@ -1,4 +1,4 @@
-"""Cross-validation: streams classified by what was fitted without them."""
+"""Cross-validation over streams."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -22,18 +22,10 @@ Learn = Callable[[FeatureTable], Classifier]
 
 
 class HeldOutStreams(NamedTuple):
-    """The test streams of a fold, and what a classifier that was fitted without them makes of them.
+    """The test streams of a fold, classified by a classifier that was fitted without them.
 
-    Parameters
-    ----------
-    rows : ndarray of int
-        The streams' rows in the table.
-    trajectories : Trajectories
-        What the classifier says at every tick.
-    truth : ndarray of int
-        The index of each stream's class; -1 if the classifier does not know it.
-    tested : tuple of int
-        Features of the table that the classifier tests.
+    `rows` are the streams' rows in the table, `truth` their classes' indices (-1 if unknown to the classifier),
+    and `tested` the features of the table that the classifier tests.
     """
 
     rows: Integers
@@ -46,20 +38,8 @@ class HeldOutStreams(NamedTuple):
 class CrossValidation:
     """Classifiers on any features of a table, each fitted without the streams that it is tested on.
 
-    Parameters
-    ----------
-    table : FeatureTable
-        Of the training streams.
-    folds : sequence of Fold
-        Rows to train and to test on.
-    learn : callable
-        Fits a classifier to a table of some of the features.
-    time_limit : int
-        Ticks.
-    ticks : ndarray of int, optional
-        Ticks, counted from 1, at which test streams are classified; by default all.
-    n_jobs : int
-        Folds fitted at once; the result is the same for any number.
+    Test streams are classified at `ticks`, counted from 1, by default all. The result does not depend on
+    `n_jobs`.
     """
 
     table: FeatureTable
@@ -70,7 +50,7 @@ class CrossValidation:
     n_jobs: int = 1
 
     def run(self, chosen: Sequence[int]) -> list[HeldOutStreams]:
-        """Fit some of the features, fold by fold."""
+        """Fit classifiers on the chosen features, fold by fold."""
         table = self.table.with_features(chosen)
         jobs = (delayed(self._run_fold)(table, chosen, fold) for fold in self.folds)
         return list(Parallel(self.n_jobs, prefer="threads")(jobs))
@@ -96,13 +76,7 @@ def class_indices(table: FeatureTable, classes: Labels) -> Integers:
 
 
 def stratified_folds(labels: npt.ArrayLike, n_folds: int, seed: int) -> tuple[Fold, ...]:
-    """Divide streams into folds, every class spread evenly.
-
-    Raises
-    ------
-    DataError
-        If a class has fewer than four streams, too few to train on some and test on others.
-    """
+    """Divide streams into folds, every class spread evenly; refuse a class of fewer than four streams."""
     labels = np.asarray(labels)
     classes, counts = np.unique(labels, return_counts=True)
     if counts.min() < 4:

@@ -1,4 +1,4 @@
-"""What a trained procedure says of its training."""
+"""The record of its training that a procedure carries."""
 
 import platform
 from dataclasses import replace

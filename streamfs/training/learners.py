@@ -80,12 +80,7 @@ def fit_until_all_tested(
 ) -> tuple[list[int], Classifier]:
     """Fit a classifier until it tests every feature that it reads; return these features' indices, and it.
 
-    Without a feature its channel is not needed, and an episode may open earlier: so the table is computed anew.
-
-    Raises
-    ------
-    TrainingError
-        If no feature separates the classes.
+    Without a feature its channel is not needed, and an episode may open earlier, so the table is computed again.
     """
     chosen = list(range(len(features)))
     while True:

@@ -1,4 +1,4 @@
-"""Learns, from tables of features, neighbours that ask for more where a stream is unusual."""
+"""Fit query-sensitive neighbours, which request further channels while a stream is unusual."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,32 +13,21 @@ from streamfs.errors import TrainingError
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
 
 MOST_INSTANCES = 1000
-"""How many instances are stored at most: each tick of each stream is compared with all of them."""
+"""Most instances that are stored: each tick of each stream is compared with all of them."""
 
 NAMED: dict[str, dict[str, Any]] = {
     "qsfs1": {"thresholds": "deviation"},
     "qsfs2": {"thresholds": "learnt", "eta": 1 / MOST_INSTANCES},
 }
-"""Query-sensitive selection by name; with a larger eta so many instances drive thresholds to 0, or far away."""
+"""Query-sensitive selection by name; with a larger eta thresholds go to 0 or diverge, as instances are many."""
 
 
 @dataclass(frozen=True, eq=False)
 class NeighborsLearner:
-    """Learns from one row a stream and position.
+    """Fits neighbours to one row per stream and position; rows of one stream are a group.
 
-    Parameters
-    ----------
-    model : QuerySensitiveNeighbors
-        What learns; it is cloned. Rows of one stream are a group.
-    positions : ndarray of int
-        The ticks, counted from 1. Of more than a thousand rows as many are drawn.
-    seed : int
-        Seeds the draw.
-
-    Notes
-    -----
-    Several of a row's nearest may be rows of one stream, which are much alike: their unanimity says less than that
-    of as many streams would.
+    `positions` are ticks, counted from 1. If there are more than `MOST_INSTANCES` rows, that many are drawn. A
+    unanimous vote of rows of one stream says less than one of as many streams would.
     """
 
     model: QuerySensitiveNeighbors
@@ -46,13 +35,7 @@ class NeighborsLearner:
     seed: int = 0
 
     def __call__(self, table: FeatureTable) -> LazyNeighbors:
-        """Learn from a table.
-
-        Raises
-        ------
-        TrainingError
-            If there are fewer rows than neighbours, or no feature is selected.
-        """
+        """Fit neighbours to a table."""
         streams, ticks = table.sample_rows(self.positions, MOST_INSTANCES, self.seed)
         if len(streams) < self.model.n_neighbors:
             raise TrainingError(
@@ -71,32 +54,17 @@ class NeighborsLearner:
 
 
 def named_neighbors(name: str, confidence: float, n_classes: int) -> QuerySensitiveNeighbors:
-    """Query-sensitive selection by its name, with the fewest neighbours whose votes can reach a confidence.
-
-    Examples
-    --------
-    >>> named_neighbors("qsfs1", 0.9, n_classes=2)
-    QuerySensitiveNeighbors(laplace=True, n_neighbors=8)
-    """
+    """Return query-sensitive neighbours by name, as few as can reach a confidence."""
     n_neighbors = least_neighbors(confidence, n_classes)
     return QuerySensitiveNeighbors(n_neighbors=n_neighbors, laplace=True, **NAMED[name])
 
 
 def least_neighbors(confidence: float, n_classes: int) -> int:
-    """The fewest neighbours k whose unanimous votes reach a confidence: (k + 1) / (k + n_classes).
-
-    Raises
-    ------
-    TrainingError
-        If no number of neighbours is sure enough.
-
-    Examples
-    --------
-    >>> least_neighbors(0.9, n_classes=2), least_neighbors(0.9, n_classes=3)
-    (8, 17)
-    """
+    """Return the fewest neighbours k whose unanimous votes, (k + 1) / (k + n_classes), reach a confidence."""
     if confidence >= 1:
-        raise TrainingError(f"confidence is {confidence:g}, expected less than 1: no neighbours are so sure")
+        raise TrainingError(
+            f"confidence is {confidence:g}, expected less than 1, which no number of neighbours reaches"
+        )
     n_neighbors = max(1, int((confidence * n_classes - 1) / (1 - confidence)) - 1)
     while (n_neighbors + 1) / (n_neighbors + n_classes) < confidence:
         n_neighbors += 1
@@ -104,13 +72,7 @@ def least_neighbors(confidence: float, n_classes: int) -> int:
 
 
 def require_reach(model: QuerySensitiveNeighbors, confidence: float, n_classes: int) -> None:
-    """Refuse neighbours whose votes cannot reach a confidence.
-
-    Raises
-    ------
-    TrainingError
-        Saying how many could.
-    """
+    """Refuse neighbours whose votes cannot reach a confidence."""
     k = model.n_neighbors
     if model.laplace and (k + 1) / (k + n_classes) < confidence:
         raise TrainingError(

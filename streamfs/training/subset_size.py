@@ -21,20 +21,7 @@ TOLERANCE = 0.02
 class SizeValidation:
     """Decisions on held-out streams with some of the features, at any confidence.
 
-    The classifiers of a choice of features are fitted once, and then serve every threshold.
-
-    Parameters
-    ----------
-    table : FeatureTable
-        Of the training streams.
-    costs : Costs
-        Of its features.
-    learn : callable
-        Fits a classifier to a table of some of the features.
-    time_limit : int
-        Ticks.
-    seed : int
-        Seeds the folds.
+    The classifiers of a choice of features are fitted once and reused at every threshold.
     """
 
     table: FeatureTable
@@ -45,7 +32,7 @@ class SizeValidation:
     _known: dict[tuple[int, ...], list[HeldOutStreams]] = field(default_factory=dict, init=False)
 
     def evaluate(self, chosen: Sequence[int] | Integers, confidence: float) -> Array:
-        """Return how many streams are labelled, how many of them rightly, and their summed cost."""
+        """Return the numbers of labelled and of rightly labelled streams, and the summed cost."""
         key = tuple(int(feature) for feature in chosen)
         if key not in self._known:
             folds = stratified_folds(self.table.labels, N_FOLDS, self.seed)
@@ -65,13 +52,8 @@ def choose_size(
 ) -> int:
     """Choose the number of features with the least cost among those about as good as the best.
 
-    The ranking is that of all streams, so that a number of features means the same ones in every fold; only the
-    classifiers are fitted without the streams that they are tested on.
-
-    Raises
-    ------
-    TrainingError
-        If no number of features labels a stream.
+    All streams are ranked, so that a number of features means the same ones in every fold; only the classifiers
+    are fitted without the streams that they are tested on.
     """
     sizes = sizes_to_try(len(ranking))
     figures = np.zeros((len(sizes), 3))
@@ -93,7 +75,7 @@ def choose_size(
 def cheapest_good(completeness: Array, accuracy: Array, cost: Array) -> int:
     """Return the index of the least cost among those within 0.02 of the best accuracy and completeness.
 
-    If there are none, that of the least cost among those whose larger shortfall is least.
+    If there are none, the index of the least cost among those with the smallest maximal shortfall.
     """
     shortfall = np.maximum(completeness.max() - completeness, accuracy.max() - accuracy)
     good = shortfall <= max(TOLERANCE, shortfall.min()) + 1e-12
@@ -101,13 +83,7 @@ def cheapest_good(completeness: Array, accuracy: Array, cost: Array) -> int:
 
 
 def sizes_to_try(n_features: int) -> Integers:
-    """Return numbers of features to compare: each up to 12, then a third more each time, and all.
-
-    Examples
-    --------
-    >>> sizes_to_try(40).tolist()
-    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 16, 21, 28, 37, 40]
-    """
+    """Return the numbers of features to compare: each up to 12, then a third more each time, and all."""
     sizes = [1]
     while sizes[-1] < n_features:
         sizes.append(min(n_features, sizes[-1] + 1 if sizes[-1] < 12 else sizes[-1] * 4 // 3))

@@ -1,4 +1,4 @@
-"""Promises that are kept with a stated risk, plain and slow, beside which every fast one is laid.
+"""Naive oracle of promises that are kept with a stated risk.
 
 Nothing here knows the library. Learn then Test: A. N. Angelopoulos, S. Bates, E. J. Candes, M. I. Jordan and
 L. Lei, "Learn then Test: Calibrating Predictive Algorithms to Achieve Risk Control" (2021; The Annals of Applied
@@ -31,7 +31,7 @@ class Promise(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """What each threshold does to the same streams; the arrays have shape (n_thresholds,), the costs are sums."""
+    """Results of each threshold on the same streams; the arrays have shape (n_thresholds,), the costs are sums."""
 
     n_streams: int
     n_labelled: Integers
@@ -44,12 +44,12 @@ class Curve(NamedTuple):
 
 
 def exact(number: float | Fraction) -> Fraction:
-    """The number as the decimal that is written for it."""
+    """Return the number as the decimal that is written for it."""
     return number if isinstance(number, Fraction) else Fraction(repr(float(number)))
 
 
 def binomial_tail(n: int, p: float | Fraction, k: int) -> float:
-    """P(Bin(n, p) <= k), in whole numbers until it is rounded once; 0 for a negative k, 1 from n on.
+    """P(Bin(n, p) <= k), in integers, rounded once; 0 for a negative k, 1 from n on.
 
     With p = a / d and b = d - a it is the sum over i <= k of comb(n, i) a^i b^(n - i), over d^n.
     """
@@ -65,7 +65,7 @@ def binomial_tail(n: int, p: float | Fraction, k: int) -> float:
 
 
 def accuracy_p_value(n_labelled: int, n_wrong: int, promised: float) -> float:
-    """P(Bin(n_labelled, 1 - promised) <= n_wrong): small where so few errors speak against a broken promise."""
+    """P(Bin(n_labelled, 1 - promised) <= n_wrong): small if a broken promise would make more errors."""
     return binomial_tail(n_labelled, 1 - exact(promised), n_wrong)
 
 
@@ -75,7 +75,7 @@ def completeness_p_value(n_streams: int, n_labelled: int, promised: float) -> fl
 
 
 def fewest_labelled(promised: float, risk: float) -> int:
-    """The least n with promised^n <= risk: of fewer streams even none wrong proves nothing."""
+    """The least n with promised^n <= risk: fewer streams prove nothing, even if none is wrong."""
     kept, taken = exact(promised), exact(risk)
     n, numerator, denominator = 0, 1, 1
     while numerator * taken.denominator > taken.numerator * denominator:
@@ -91,11 +91,11 @@ def fewest_labelled(promised: float, risk: float) -> int:
 def decide(
     confidence: Array, best: Integers, lengths: Sequence[int], threshold: float
 ) -> tuple[Integers, Integers]:
-    """Label and ticks of each stream, shape (n_streams,) each.
+    """Return the label and the ticks of each stream, shape (n_streams,) each.
 
-    The label is the best class at the first tick whose confidence is at least `threshold`, -1 where none is; then
-    the ticks are all that the stream has. An unknown confidence (NaN) is never enough. `confidence` and `best`
-    have shape (n_streams, n_ticks); what is behind a stream's length is not looked at.
+    The label is the best class at the first tick whose confidence is at least `threshold`. If there is none, it is
+    -1, and the ticks are the stream's length. An unknown confidence (NaN) is never enough. `confidence` and `best`
+    have shape (n_streams, n_ticks); values beyond a stream's length are ignored.
     """
     labels, ticks = [], []
     for i, length in enumerate(lengths):
@@ -144,7 +144,7 @@ def curve(
 
 
 def fixed_sequence(p_values: Sequence[float], risk: float) -> int:
-    """Index of the last that passes (p <= risk) before the first failure; -1 where the first fails."""
+    """Index of the last that passes (p <= risk) before the first failure; -1 if the first fails."""
     last = -1
     for index, p in enumerate(p_values):
         if p > risk:
@@ -156,8 +156,8 @@ def fixed_sequence(p_values: Sequence[float], risk: float) -> int:
 def promise_p_values(replayed: Curve, promise: Promise) -> list[float]:
     """Of each threshold, the largest p-value of what is promised.
 
-    That all of it is kept is shown where each part is (an intersection-union test: R. L. Berger,
-    "Multiparameter Hypothesis Testing and Acceptance Sampling", Technometrics 1982).
+    All of it is shown if each part is (an intersection-union test: R. L. Berger, "Multiparameter
+    Hypothesis Testing and Acceptance Sampling", Technometrics 1982).
     """
     values = []
     for labelled, right in zip(replayed.n_labelled.tolist(), replayed.n_right.tolist(), strict=True):
@@ -169,7 +169,7 @@ def promise_p_values(replayed: Curve, promise: Promise) -> list[float]:
 
 
 def beginning(n_labelled: Sequence[int], promise: Promise) -> int:
-    """Index of the first threshold that labels enough streams to pass; as many as there are where none does."""
+    """Index of the first threshold that labels enough streams to pass; their number if none does."""
     enough = fewest_labelled(promise.accuracy, promise.risk)
     for index, labelled in enumerate(n_labelled):
         if labelled >= enough:
@@ -178,10 +178,10 @@ def beginning(n_labelled: Sequence[int], promise: Promise) -> int:
 
 
 def certify(replayed: Curve, promise: Promise, begin: int = 0) -> int:
-    """Index of the loosest threshold that keeps the promise but for the risk; -1 where none is found.
+    """Index of the loosest threshold that is certified to keep the promise; -1 if there is none.
 
     The thresholds from index `begin` on are tested in their order up to the first failure. Thresholds, order and
-    `begin` are settled before the replayed streams (part B) are looked at; else the risk is not what is said.
+    `begin` must be fixed before the replayed streams (part B) are seen; otherwise the risk is larger than stated.
     """
     passed = fixed_sequence(promise_p_values(replayed, promise)[begin:], promise.risk)
     return -1 if passed == -1 else begin + passed
@@ -191,7 +191,7 @@ def certify(replayed: Curve, promise: Promise, begin: int = 0) -> int:
 
 
 def dominates(better: Sequence[float], worse: Sequence[float]) -> bool:
-    """Whether a point is at least as good in all and better in one.
+    """Return whether a point is at least as good in all and better in one.
 
     Points are (accuracy, completeness, cost, ticks): the first two the higher the better, the others the lower.
     """
@@ -220,7 +220,7 @@ def shared_cost(
     tested: Sequence[int],
     ticks: Sequence[int],
 ) -> Array:
-    """What each stream pays for its first `ticks`, shape (n_streams,): each channel once, whoever reads it.
+    """Return the cost of each stream's first `ticks`, shape (n_streams,), each channel charged once.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def shared_cost(
 
 
 def exhaust(n_features: int, cost_of: Callable[[Subset], float]) -> tuple[Subset, float]:
-    """The non-empty subset whose cost is least, and the cost; (), inf where every cost is infinite.
+    """Return the cheapest non-empty subset and its cost; (), inf if every cost is infinite.
 
     Of equal costs the one of fewer features is taken, then the first in lexicographic order.
     """

@@ -1,4 +1,4 @@
-"""From recorded streams to neighbours that ask for more where a stream is unusual."""
+"""Training neighbours that request further channels while a stream is unusual."""
 
 from types import SimpleNamespace
 
@@ -16,7 +16,7 @@ from streamfs.classifiers.lazy import LazyNeighbors
 from streamfs.cli.app import main
 from streamfs.errors import TrainingError
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
-from streamfs.training import query_sensitive as lazy_learning
+from streamfs.training import query_sensitive
 from streamfs.training.query_sensitive import NeighborsLearner, least_neighbors, named_neighbors, require_reach
 
 FEATURES = [fx.get(f"mean({column})") for column in ("a.noise", "a.level", "b.noise", "b.level")]
@@ -49,7 +49,7 @@ def test_no_fewer_neighbours_reach_a_confidence(confidence, n_classes):
     assert k == 1 or k / (k - 1 + n_classes) < confidence
 
 
-def test_certainty_is_more_than_any_neighbours_have():
+def test_no_number_of_neighbours_reaches_certainty():
     with pytest.raises(TrainingError, match="confidence is 1, expected less than 1"):
         named_neighbors("qsfs1", 1.0, 2)
 
@@ -96,7 +96,7 @@ def test_rows_of_one_stream_are_one_group(table):
 
 
 def test_of_too_many_rows_some_are_drawn_the_same_for_a_seed(table, monkeypatch):
-    monkeypatch.setattr(lazy_learning, "MOST_INSTANCES", 50)
+    monkeypatch.setattr(query_sensitive, "MOST_INSTANCES", 50)
     one, same, other = (
         NeighborsLearner(QuerySensitiveNeighbors(Fixed((0,))), np.arange(1, 9), seed)(table) for seed in (0, 0, 1)
     )
@@ -141,7 +141,7 @@ def test_training_takes_neighbours_by_name(procedure, streams):
     assert train(streams, features=FEATURES, model="qsfs1", confidence=0.8, seed=1).digest == procedure.digest
 
 
-def test_what_was_learnt_decides_and_lets_channels_go(streams):
+def test_neighbours_decide_and_stop_requesting_channels(streams):
     procedure = train(streams, features=FEATURES[::2] + FEATURES[3:], select=None, model="qsfs1", confidence=0.99)
     assert len(procedure.channels) == 3
     evaluation = evaluate(procedure, labelled_streams(60, 12, seed=1))
@@ -153,7 +153,7 @@ def test_what_was_learnt_decides_and_lets_channels_go(streams):
     assert evaluation.offered_cost == pytest.approx(np.mean(full))
 
 
-def test_training_takes_neighbours_of_ones_own(streams):
+def test_training_takes_a_users_own_neighbours(streams):
     model = QuerySensitiveNeighbors(Fixed((3,)), n_neighbors=5, laplace=True, thresholds="learnt", eta=0.01)
     procedure = train(streams, features=FEATURES, select=None, model=model, confidence=0.8, positions=[1, 6])
     assert [f.name for f, kept in zip(procedure.features, procedure.classifier.subset, strict=True) if kept] == [
@@ -163,7 +163,7 @@ def test_training_takes_neighbours_of_ones_own(streams):
     assert not hasattr(model, "lazy_")
 
 
-def test_training_refuses_neighbours_that_cannot_be_sure_enough_and_names_that_are_none(streams):
+def test_training_refuses_neighbours_that_cannot_be_sure_enough_and_unknown_names(streams):
     with pytest.raises(TrainingError, match=r"n_neighbors is 1, .*expected at least 8 for.*of 0\.9"):
         train(streams, model=QuerySensitiveNeighbors(laplace=True))
     with pytest.raises(TrainingError, match="confidence is 1, expected less than 1"):
@@ -177,7 +177,7 @@ def test_the_default_by_its_name_is_the_default(streams):
     assert named.digest == default.digest
 
 
-def test_the_command_line_learns_neighbours_and_evaluates_them(streams, tmp_path, monkeypatch, capsys):
+def test_the_command_line_trains_neighbours_and_evaluates_them(streams, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     streams.write("rooms.csv")
     words = [word for feature in FEATURES for word in ("--feature", feature.name)]

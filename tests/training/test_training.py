@@ -30,7 +30,7 @@ from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.evaluation import replay, sweep, write_csv
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.training.cross_validation import stratified_folds
-from streamfs.training.subset_size import cheapest_good
+from streamfs.training.subset_size import cheapest_good, sizes_to_try
 
 
 @pytest.fixture(scope="module")
@@ -217,6 +217,11 @@ def test_folds_spread_every_class():
         stratified_folds(["a"] * 20 + ["b"] * 3, 5, 0)
 
 
+def test_all_small_sizes_are_tried_then_a_third_more_each_time():
+    assert sizes_to_try(40).tolist() == [*range(1, 13), 16, 21, 28, 37, 40]
+    assert sizes_to_try(1).tolist() == [1]
+
+
 def test_the_cheapest_of_the_good_is_taken():
     completeness = np.array([0.5, 0.99, 1.0, 1.0])
     accuracy = np.array([1.0, 0.98, 0.99, 0.90])
@@ -238,7 +243,7 @@ def test_bad_training_data_is_named(streams):
         train(streams, features=noise, n_features=9)
     with pytest.raises(ValueError, match="1 costs, expected 2"):
         train(streams, features=noise, costs=Costs([1.0]))
-    wanted = r"prices is \{'noise': 3\.0\}, expected none beside costs: prices are for costs that are estimated"
+    wanted = r"prices is \{'noise': 3\.0\}, expected none besides costs: prices apply only to estimated costs"
     own = {"features": noise, "costs": Costs([1.0, 1.0]), "pricing": Pricing(prices={"noise": 3.0})}
     for one_way in (train, partial(train_promised, promise=Promise(0.9))):
         with pytest.raises(ValueError, match=wanted):

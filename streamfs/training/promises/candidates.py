@@ -18,18 +18,10 @@ Propose = Callable[[Sequence[Feature]], list[int]]
 
 
 class Candidates(NamedTuple):
-    """Features to search.
+    """Features to search, as indices of `features`.
 
-    Parameters
-    ----------
-    features : tuple of Feature
-        All that a subset may have.
-    free : tuple of int
-        Indices of those that read no column: every subset has them.
-    proposed : tuple of int
-        Indices of those that are searched; the others are their variants over other channels.
-    groupings : tuple of ChannelGroups
-        What is added together, in one search after the other.
+    `free` features read no column and are in every subset; `proposed` ones are searched, and the others are their
+    variants over other channels. The search runs over each of the `groupings` in turn.
     """
 
     features: tuple[Feature, ...]
@@ -49,31 +41,9 @@ class Candidates(NamedTuple):
     ) -> Self:
         """Take the tick, the proposed ones of the features offered, and their variants.
 
-        Parameters
-        ----------
-        streams : StreamSet
-            Training streams.
-        offered : sequence of Feature
-            What is offered.
-        propose : callable, optional
-            Says which features to search; by default all that are offered.
-        vary : bool
-            Whether the same features over channels that are not offered are candidates.
-        shared : bool
-            Whether features share the cost of their channels. Then those of the same channels are added together,
-            and, if they are few, each alone, too; otherwise each alone.
-
-        Raises
-        ------
-        TrainingError
-            If no feature is left to search.
-
-        Examples
-        --------
-        >>> streams = StreamSet([[[1.0], [2.0]]], ["a"], ["t"])
-        >>> found = Candidates.among(streams, [fx.get("mean(t)")], None, vary=False)
-        >>> [found.features[place].name for place in (*found.free, *found.proposed)]
-        ['count()', 'mean(t)']
+        With `vary` the same features over other channels are candidates. If features share the cost of their
+        channels, those of the same channels are added together, and if they are few, also one by one; otherwise
+        only one by one.
         """
         everything = list(dict.fromkeys([fx.get(TICK), *offered]))
         free = [feature for feature in everything if not feature.columns]

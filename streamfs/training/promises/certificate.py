@@ -1,4 +1,4 @@
-"""The test of a frozen classifier's thresholds on streams that took no part in its making."""
+"""Test the thresholds of a classifier on streams that were not used in training."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,28 +10,18 @@ from streamfs.training.promises.curve import Curve, Point
 from streamfs.training.promises.promise import Promise
 
 DOUBT = 2.0
-"""Standard errors by which held-out streams may have flattered the features that they were searched with."""
+"""Standard errors by which shares are reduced: they are flattered, as the features were chosen by them."""
 
 N_THRESHOLDS = 50
-"""Thresholds that a test walks at most."""
+"""Most thresholds that are tested."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """A threshold whose promise has been tested, and by what.
+    """A threshold whose promise has been tested, and the evidence.
 
-    Parameters
-    ----------
-    promise : Promise
-        What was tested.
-    point : Point
-        The threshold, and what came of it on the streams of the test.
-    n_streams, n_labelled, n_right : int
-        Streams of the test, and how many of them got a label, and the right one.
-    p_accuracy : float
-        Probability of no more wrong labels, if the accuracy were just not kept.
-    p_completeness : float or None
-        Probability of as many labels, if the completeness were just not kept; None where nothing is promised.
+    `point` has its results on the test streams. The p-values are the probabilities of no more wrong labels and of
+    as many labels if the promise were just not kept; `p_completeness` is None if no completeness is promised.
     """
 
     promise: Promise
@@ -43,7 +33,7 @@ class Certificate:
     p_completeness: float | None
 
     def to_json(self) -> dict[str, Any]:
-        """The evidence as JSON can hold it."""
+        """Return the evidence as plain JSON."""
         return {
             **asdict(self.promise),
             "accuracy_risk": self.promise.accuracy_risk,
@@ -60,27 +50,12 @@ class Certificate:
 
 
 def walk(curve: Curve, promise: Promise, n_streams: int) -> Array:
-    """Thresholds to test, in order, by what held-out streams have come to.
+    """Return the thresholds to test, falling, chosen by the curve of held-out training streams.
 
-    Parameters
-    ----------
-    curve : Curve
-        Of the streams that were learnt from, held out.
-    promise : Promise
-        To be tested.
-    n_streams : int
-        Streams of the test.
-
-    Returns
-    -------
-    ndarray
-        Falling. The first is the one whose accuracy is likeliest to pass, even if it is less than it seems.
-
-    Notes
-    -----
-    Which thresholds are tested, and in which order, must not depend on the streams of the test; the guarantee
-    holds for any. To begin with the very strictest would end most tests at once: few streams are labelled there,
-    and a single wrong label among them is a failure.
+    The first is the one whose accuracy is likeliest to pass, even if it is less than it seems. Beginning
+    with the strictest would end most tests at once: few streams are labelled there, and a single wrong label
+    among them is a failure. The guarantee holds for any thresholds in any order that does not depend on the test
+    streams.
     """
     first, last = int(promise.accuracy_chances(*curve.doubted(DOUBT), n_streams).argmax()), len(curve) - 1
     spread = np.unique(np.linspace(first, last, min(N_THRESHOLDS, last - first + 1)).round().astype(int))
@@ -88,33 +63,18 @@ def walk(curve: Curve, promise: Promise, n_streams: int) -> Array:
 
 
 def certify(curve: Curve, promise: Promise, thresholds: Array) -> Certificate | None:
-    """Test thresholds in order, and keep the last that passes before the first failure.
+    """Test falling thresholds in order, and keep the last that passes before the first failure.
 
-    Parameters
-    ----------
-    curve : Curve
-        Of streams that took no part in the making of the classifier, nor in the choice of the thresholds.
-    promise : Promise
-        What is tested.
-    thresholds : ndarray
-        Falling.
+    Return None if the first fails, or if completeness is promised and fails at the last that passes, or looser.
 
-    Returns
-    -------
-    Certificate or None
-        None where the first fails; and where completeness is promised, if it fails at the last that passes, or at
-        one that is looser.
-
-    Notes
-    -----
     Fixed sequence testing: as long as all passed, each is tested at the whole risk, so that the probability that
     any threshold is certified that does not keep its promise is at most the risk (A. N. Angelopoulos, S. Bates,
     E. J. Candes, M. I. Jordan and L. Lei, Learn then Test, Annals of Applied Statistics 19, 2025; for early
     classification L. Ringel, R. Cohen, D. Freedman, M. Elad and Y. Romano, Early time classification with
     accumulated accuracy gap control, ICML 2024). Accuracy is tested from the strictest to the loosest, and
-    completeness, which grows the other way, from the loosest to the strictest, each at its part of the risk: one
-    sequence for both would have to begin at a threshold that is neither too loose nor too strict. The streams must
-    be drawn as those are that the procedure is to classify, each on its own.
+    completeness, which grows the other way, from the loosest to the strictest, each at its part of the risk. The
+    streams must be drawn independently, as those to classify will be, and must not have been used in training or
+    in choosing thresholds.
     """
     labelled, right = curve.at(thresholds)
     last = _passed(promise.accuracy_p_values(labelled, right), promise.accuracy_risk) - 1
@@ -139,6 +99,6 @@ def certify(curve: Curve, promise: Promise, thresholds: Array) -> Certificate | 
 
 
 def _passed(p_values: Array, risk: float) -> int:
-    """How many of a sequence of tests pass before the first failure."""
+    """Return the number of tests that pass before the first failure."""
     failed = np.flatnonzero(p_values > risk)
     return int(failed[0]) if len(failed) else len(p_values)

@@ -14,22 +14,14 @@ ChannelGroup = tuple[int, ...]
 
 
 class ChannelGroups(NamedTuple):
-    """Groups that a search adds, drops and exchanges.
-
-    Parameters
-    ----------
-    proposed : tuple of ChannelGroup
-        Those that are added.
-    variants : mapping of ChannelGroup to tuple of ChannelGroup
-        Groups that may replace a group: the same features over other channels.
-    """
+    """Groups that a search adds, drops and exchanges for variants: the same features over other channels."""
 
     proposed: tuple[ChannelGroup, ...]
     variants: Mapping[ChannelGroup, tuple[ChannelGroup, ...]]
 
     @classmethod
     def single(cls, proposed: Sequence[int], variants: Mapping[int, Sequence[int]]) -> "ChannelGroups":
-        """Put each feature in a group of its own."""
+        """Put each feature in its own group."""
         others: dict[ChannelGroup, tuple[ChannelGroup, ...]] = {
             (place,): tuple((other,) for other in alike) for place, alike in variants.items()
         }
@@ -37,24 +29,10 @@ class ChannelGroups(NamedTuple):
 
     @classmethod
     def by_channels(cls, features: Sequence[Feature], proposed: Sequence[int]) -> "ChannelGroups":
-        """Group all features that the channels of one of them allow to read.
+        """Group all features that can be read once the channels of one of them are paid for.
 
-        Parameters
-        ----------
-        features : sequence of Feature
-            All; those without a channel are not in any group.
-        proposed : sequence of int
-            Indices of features: the group of each is proposed, but only one per set of columns.
-
-        Examples
-        --------
-        >>> import feature_extractors as fx
-        >>> names = ["count()", "mean(t)", "max(t)", "mean(t@delta:1)", "correlation(t, u)", "mean(u)"]
-        >>> found = ChannelGroups.by_channels([fx.get(name) for name in names], [1, 3, 4])
-        >>> found.proposed
-        ((1, 2), (1, 2, 4, 5))
-        >>> found.variants[(1, 2)]
-        ((3,),)
+        The group of each proposed feature is proposed, but only one per set of columns; features without a
+        channel are not in any group.
         """
         channels = [frozenset(feature.columns) for feature in features]
         readable = {

@@ -8,23 +8,7 @@ from streamfs.errors import DataError
 
 
 def read_rows(path: str | Path) -> Iterator[tuple[int, dict[str, str | None]]]:
-    """Read a file row by row.
-
-    Parameters
-    ----------
-    path : path
-        A file in UTF-8, with or without a byte order mark.
-
-    Yields
-    ------
-    int, dict of str to str or None
-        The number of the line, and its cells by their columns; None where a line ends before the column.
-
-    Raises
-    ------
-    DataError
-        If the file is no text, or a line has more cells than the header.
-    """
+    """Read a UTF-8 file row by row: line number, and cells by column, None if the line ends before it."""
     try:
         with Path(path).open(newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file, restkey="", strict=True)

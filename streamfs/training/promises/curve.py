@@ -11,17 +11,7 @@ from streamfs.evaluation.trajectories import Trajectories, is_record
 
 
 class Point(NamedTuple):
-    """Results of one threshold.
-
-    Parameters
-    ----------
-    threshold : float
-        Of confidence.
-    completeness, accuracy : float
-        Share of the streams given a label, and of those with the right one.
-    cost, ticks : float
-        Means over all streams, undecided ones included.
-    """
+    """Results of one confidence threshold; cost and ticks are means over all streams, undecided ones included."""
 
     threshold: float
     completeness: float
@@ -32,18 +22,10 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Results on some streams of each confidence threshold that makes a difference, the strictest first.
+    """Results on some streams of each confidence threshold that makes a difference.
 
-    Parameters
-    ----------
-    thresholds : ndarray of shape (n_thresholds,)
-        Falling; at the first, at least one stream gets a label.
-    n_labelled, n_right : ndarray of int of shape (n_thresholds,)
-        Streams given a label, and the right one.
-    cost, ticks : ndarray of shape (n_thresholds,)
-        Summed over all streams.
-    n_streams : int
-        How many streams there are.
+    Thresholds fall; at the first, at least one stream gets a label. Counts, cost and ticks are sums over all
+    streams.
     """
 
     thresholds: Array
@@ -57,19 +39,10 @@ class Curve:
     def of(cls, trajectories: Trajectories, truth: Integers, spent: Array, at: Integers | None = None) -> Self:
         """Follow streams down all thresholds.
 
-        Parameters
-        ----------
-        trajectories : Trajectories
-            What a classifier says of the streams at every tick.
-        truth : ndarray of int of shape (n_streams,)
-            Index of each stream's class; -1 where the classifier does not know it.
-        spent : ndarray of shape (n_streams, n_ticks)
-            What each stream has cost up to and including each tick.
-        at : ndarray of int of shape (n_ticks,), optional
-            Which ticks these are, counted from 1; by default all of them, from the first.
+        `truth` is the index of each stream's class, -1 if unknown to the classifier; `spent`, of shape
+        (n_streams, n_ticks), is the cost up to and including each tick; `at` gives the ticks of the columns,
+        counted from 1, by default all.
 
-        Notes
-        -----
         A stream is decided at the first tick that is sure enough, so only ticks matter at which it is surer than
         ever before. As the threshold falls past the confidence of such a tick, the stream's decision moves to it
         from the next one, or from the end of an undecided stream.
@@ -131,13 +104,7 @@ class Curve:
         )
 
     def at_threshold(self, threshold: float) -> Point:
-        """Return the results of any threshold at which some stream is labelled.
-
-        Raises
-        ------
-        ValueError
-            If none is.
-        """
+        """Return the results of any threshold at which some stream is labelled."""
         index = int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1
         if index < 0:
             raise ValueError(f"threshold is {threshold}, expected one at which a stream is labelled")

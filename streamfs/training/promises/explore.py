@@ -138,17 +138,7 @@ def exploration(
     seed: int = 0,
     n_jobs: int = -1,
 ) -> PromiseProblem:
-    """Return the problem that `explore` explores, which describes the parameters; `Front.read` takes it.
-
-    Raises
-    ------
-    DataError
-        If the streams have one class only, or a column is missing.
-    ValueError
-        If the model cannot keep a promise, or an option is out of range.
-    TypeError
-        If the features are not a sequence of features.
-    """
+    """Return the problem that `explore` explores, which describes the parameters; `Front.read` takes it."""
     arguments.require_classes(streams)
     if model not in LEARNERS:
         raise ValueError(f"model is {model!r}, expected one of {', '.join(LEARNERS)}")

@@ -1,4 +1,4 @@
-"""The explored trade-off, whose points become measured procedures."""
+"""The explored trade-off, from whose points procedures are made."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -99,13 +99,7 @@ class Front:
 
 
 def measured(curve: Curve, threshold: float, risk: float) -> dict[str, Any]:
-    """Return the figures of a fixed threshold on held-out streams, with lower bounds; plain JSON.
-
-    Raises
-    ------
-    TrainingError
-        If none of the streams gets a label.
-    """
+    """Return the results of a fixed threshold on held-out streams, with lower bounds, as plain JSON."""
     labelled, right = (int(counts[0]) for counts in curve.at(np.array([threshold])))
     if not labelled:
         raise TrainingError(f"none of the {curve.n_streams} streams that were set apart gets a label")
@@ -126,18 +120,12 @@ def measured(curve: Curve, threshold: float, risk: float) -> dict[str, Any]:
 
 
 def lower_bound(n_good: int, n: int, risk: float) -> float:
-    """Return the least share for which `n_good` of `n` are not improbable (Clopper and Pearson).
-
-    Examples
-    --------
-    >>> round(lower_bound(29, 29, 0.05), 3), lower_bound(0, 10, 0.05)
-    (0.902, 0.0)
-    """
+    """Return the least share for which `n_good` of `n` are not improbable (Clopper and Pearson)."""
     return float(betaincinv(n_good, n - n_good + 1, risk)) if n_good else 0.0
 
 
 def identity(problem: PromiseProblem) -> str:
-    """Return a short name for what decides which streams are set apart, and what points mean."""
+    """Return a digest of what decides which streams are set apart, and what points mean."""
     train = problem.split.train
     words = train.names, train.columns, train.labels.tolist(), problem.pricing, problem.learners
     numbers = train.period, train.lengths.tolist(), problem.min_leaf, problem.time_limit, problem.seed

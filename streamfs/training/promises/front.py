@@ -1,4 +1,4 @@
-"""The trade-off that one can look at: what thresholds of subsets come to, as far as nothing else beats it."""
+"""The Pareto front of thresholds on subsets of features, in memory and as CSV."""
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,34 +14,26 @@ from streamfs.errors import DataError
 from streamfs.training.promises.csv_rows import read_rows
 
 MOST_POINTS = 24
-"""Points of a front that is to be read by people."""
+"""Most points of a front, so that people can read it."""
 
 SHARE_STEP = 0.005
-"""Accuracies and completenesses that differ by less are as good as equal."""
+"""Accuracies and completenesses that differ by less are nearly equal."""
 
 COST_STEP = 0.02
-"""Costs, and ticks, whose ratio differs from 1 by less are as good as equal."""
+"""Costs, and ticks, whose ratio differs from 1 by less are nearly equal."""
 
 WIDENING = 1.2
-"""Factor by which both grow until few enough points are left."""
+"""Factor by which both steps grow until few enough points are left."""
 
 SMALLEST = 1e-300
-"""What a cost of nothing is taken for where costs are divided."""
+"""Replaces a cost of 0 before its logarithm is taken."""
 
 
 class FrontPoint(NamedTuple):
-    """What one threshold on some features came to on held-out streams.
+    """Results of one threshold on some features, on held-out streams.
 
-    Parameters
-    ----------
-    accuracy, completeness : float
-        Share of the labelled streams whose label is right, and of the streams given a label.
-    cost, ticks : float
-        Means over all streams, undecided ones included; the cost in the unit of the profile.
-    threshold : float
-        Of the confidence before it is calibrated.
-    features : tuple of str
-        What the classifier may read.
+    Cost, in the unit of the profile, and ticks are means over all streams, undecided ones included. The threshold
+    is that of the confidence before calibration.
     """
 
     accuracy: float
@@ -53,18 +45,7 @@ class FrontPoint(NamedTuple):
 
 
 def unbeaten(losses: Array) -> Integers:
-    """Places of the rows that no other beats: none is as small in all columns, and smaller in one.
-
-    Parameters
-    ----------
-    losses : ndarray of shape (n, n_columns)
-        The smaller, the better. Equal rows do not beat each other.
-
-    Examples
-    --------
-    >>> unbeaten(np.array([[1.0, 5.0], [2.0, 2.0], [2.0, 3.0], [4.0, 1.0]])).tolist()
-    [0, 1, 3]
-    """
+    """Return the places of the rows that no other beats: by being as small in all columns, and smaller in one."""
     left, kept = np.lexsort(losses.T[::-1]), []
     while len(left):
         first = losses[left[0]]
@@ -76,26 +57,10 @@ def unbeaten(losses: Array) -> Integers:
 
 
 def front(points: Sequence[FrontPoint], most: int = MOST_POINTS) -> tuple[FrontPoint, ...]:
-    """Take the points that no other beats, and of those that are nearly equal one; the cheapest first.
+    """Return the points that no other beats, of nearly equal ones only one, the cheapest first.
 
-    Parameters
-    ----------
-    points : sequence of FrontPoint
-        Among which to choose.
-    most : int
-        How many may be left: what counts as nearly equal grows until they are as few.
-
-    Notes
-    -----
-    A point may be left out where another is at most 2 % dearer and later, and at most 0.005 less accurate and less
-    complete; so nothing that is much better than what is shown is ever left out.
-
-    Examples
-    --------
-    >>> cheap = FrontPoint(0.90, 0.8, 10.0, 5.0, 0.7, ("mean(t)",))
-    >>> found = front([cheap, cheap._replace(cost=99.0), cheap._replace(accuracy=0.95, cost=30.0)])
-    >>> [(point.accuracy, point.cost) for point in found]
-    [(0.9, 10.0), (0.95, 30.0)]
+    A point may be left out if another is at most 2 % dearer and later, and at most 0.005 less accurate and less
+    complete. These margins grow until at most `most` points are left.
     """
     if not points:
         return ()
@@ -110,7 +75,7 @@ def front(points: Sequence[FrontPoint], most: int = MOST_POINTS) -> tuple[FrontP
 
 
 def _spread(losses: Array, width: float) -> list[int]:
-    """Places of rows of which each of the others is nearly beaten by one; cheap ones are taken first."""
+    """Return places of rows such that each row left out is nearly beaten by one; cheap rows are taken first."""
     shares, spent = losses[:, :2], np.log(np.maximum(losses[:, 2:], SMALLEST))
     share_step, cost_step = width * SHARE_STEP, np.log1p(width * COST_STEP)
     left, kept = np.lexsort((shares.sum(axis=1), np.floor(spent[:, 0] / cost_step))), []
@@ -124,17 +89,7 @@ def _spread(losses: Array, width: float) -> list[int]:
 
 
 def write_front(points: Iterable[FrontPoint], exploration: str, path: str | Path) -> None:
-    """Write points as CSV, a line each.
-
-    Parameters
-    ----------
-    points : iterable of FrontPoint
-        To be numbered from 1.
-    exploration : str
-        A short name for what was explored, by which `read_front` knows it again.
-    path : path
-        The file.
-    """
+    """Write points as CSV, numbered from 1, with the name by which `read_front` recognises the exploration."""
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["point", *FrontPoint._fields, "exploration"])
@@ -144,32 +99,18 @@ def write_front(points: Iterable[FrontPoint], exploration: str, path: str | Path
 
 
 def read_front(path: str | Path, exploration: str) -> tuple[FrontPoint, ...]:
-    """Read the points of a front.
-
-    Parameters
-    ----------
-    path : path
-        A file that `write_front` has written.
-    exploration : str
-        What the front has to be of.
-
-    Raises
-    ------
-    DataError
-        If the file has no points, they are not in their order, or they are of another exploration: its streams or
-        its options were not these.
-    """
+    """Read the points that `write_front` has written, in their order and of the same exploration."""
     points: list[FrontPoint] = []
     for line, row in read_rows(path):
         try:
             point = _point(row, len(points) + 1)
             found = row["exploration"]
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"line {line} of {path} is no point of a front: {error}") from error
+            raise DataError(f"line {line} of {path} is not a point of a front: {error}") from error
         if found != exploration:
             raise DataError(
-                f"{path} was explored with other streams or options: give those of then, since what was set "
-                "apart then is not what is now"
+                f"{path} was explored with other streams or options: give the same ones, since otherwise "
+                "other streams are set apart"
             )
         points.append(point)
     if not points:
@@ -178,13 +119,7 @@ def read_front(path: str | Path, exploration: str) -> tuple[FrontPoint, ...]:
 
 
 def _point(row: Mapping[str, Any], number: int) -> FrontPoint:
-    """The point of a row, which must have its number: rows that were sorted anew have others.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If it is none.
-    """
+    """Return the point of a row, whose number must match: if rows were sorted, it does not."""
     if int(row["point"]) != number:
         raise ValueError(f"its number is {row['point']}, expected {number}: leave the points in their order")
     missing = [name for name in (*FrontPoint._fields, "exploration") if row[name] is None]

@@ -19,16 +19,10 @@ from streamfs.training.promises.curve import Curve
 
 
 class Records(NamedTuple):
-    """The ticks at which streams are surer than ever before: those at which they may be decided.
+    """The ticks at which streams are surer than ever before, at which alone they may be decided.
 
-    Parameters
-    ----------
-    confidence : ndarray of shape (n_records,)
-        Of the likeliest class.
-    is_right : ndarray of bool of shape (n_records,)
-        Whether that is the stream's class.
-    weights : ndarray of shape (n_records,)
-        Those of a stream sum to 1.
+    All have shape (n_records,): the confidence of the likeliest class, whether that is the stream's class, and
+    weights, which sum to 1 over a stream.
     """
 
     confidence: Array
@@ -38,26 +32,10 @@ class Records(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Streams in folds, each classified by what was fitted to the others.
+    """Streams in folds, each classified by a classifier that was fitted to the others.
 
-    Parameters
-    ----------
-    table : FeatureTable
-        Of all features that may be chosen.
-    spending : Spending
-        What the streams cost.
-    learn : callable
-        Fits a classifier to a table of some of the features.
-    time_limit : int
-        Ticks.
-    groups : ndarray of shape (n_streams,), optional
-        Streams of one group are never on both sides of a fold.
-    seed : int
-        Seeds the folds.
-    n_jobs : int
-        Folds fitted at once; the result is the same for any number.
-    most_ticks : int, optional
-        Most ticks, denser at the beginning, at which held-out streams are classified; by default all.
+    Streams of one group are never on both sides of a fold. Held-out streams are classified at `most_ticks` ticks
+    at most, denser at the beginning, by default at all. The result does not depend on `n_jobs`.
     """
 
     table: FeatureTable
@@ -85,7 +63,7 @@ class HeldOut:
         return position_grid(n_ticks, self.most_ticks, "geometric")
 
     def curve(self, chosen: Sequence[int]) -> Curve:
-        """Follow all streams, each held out, through all thresholds, with some of the features."""
+        """Follow all streams, each held out, through all thresholds, with the chosen features."""
         return Curve.of(*self._follow(tuple(chosen)), self.ticks)
 
     def curve_and_records(self, chosen: Sequence[int]) -> tuple[Curve, Records]:

@@ -1,4 +1,4 @@
-"""The same features over cheaper channels: sent more seldom, on change only, or as a flag."""
+"""The same features over cheaper channels: sent less often, on change only, or as a flag."""
 
 from collections.abc import Sequence
 
@@ -8,17 +8,14 @@ from streamfs.data.default_features import delta_policies, flag_policies, readin
 from streamfs.data.streams import StreamSet
 
 TICKS = (2, 4, 8, 16)
-"""A channel is sent every so many ticks, if a stream has four times as many."""
+"""Numbers of ticks between messages; each is tried if streams are at least four times as long."""
 
 DEVIATIONS = (0.25, 0.5, 1.0)
-"""A channel is sent on a change of so many standard deviations of its quantity."""
+"""Changes on which a channel is sent, in standard deviations of its quantity."""
 
 
 def policies_of(streams: StreamSet, column: str) -> tuple[Policy, ...]:
-    """Report policies worth trying on a column: every tick, every k-th, on changes, small and large, as a flag.
-
-    Columns that are the same quantity of two roles share them.
-    """
+    """Return report policies worth trying on a column; those of one quantity in two roles are the same."""
     readings = readings_of_quantity(streams, column)
     in_ticks = [Policy("every", k) for k in TICKS if 4 * k <= streams.n_ticks]
     return (Policy(), *in_ticks, *delta_policies(readings, DEVIATIONS), *flag_policies(readings))
@@ -27,34 +24,10 @@ def policies_of(streams: StreamSet, column: str) -> tuple[Policy, ...]:
 def with_policies(
     streams: StreamSet, features: Sequence[Feature], *, widen: bool = True
 ) -> tuple[tuple[Feature, ...], dict[int, tuple[int, ...]]]:
-    """Say which features are the same over other channels, and offer them over cheaper ones.
+    """Return the features and their variants over cheaper channels, and the places of each feature's variants.
 
-    Parameters
-    ----------
-    streams : StreamSet
-        Which have the features' columns.
-    features : sequence of Feature
-        What is offered; those of no column, and of flags, which tell least, stay as they are.
-    widen : bool
-        Whether policies that are not offered are tried, too.
-
-    Returns
-    -------
-    features : tuple of Feature
-        Those offered, then their variants.
-    variants : dict of int to tuple of int
-        For each feature the others that are the same but for their policies.
-
-    Examples
-    --------
-    >>> import feature_extractors as fx
-    >>> import numpy as np
-    >>> streams = StreamSet(np.arange(8.0).reshape(1, 8, 1), ["a"], ["t"])
-    >>> found, variants = with_policies(streams, [fx.get("mean(t)")])
-    >>> [feature.name for feature in found[:3]], found[-1].name
-    (['mean(t)', 'mean(t@every:2)', 'mean(t@delta:0.57)'], 'mean(t@flag:3.498)')
-    >>> variants[0]
-    (1, 2, 3, 4, 5)
+    Features without a column, and those of flags, which carry the least information, have no variants. Unless
+    `widen`, only policies that are offered are variants.
     """
     found = {feature.name: feature for feature in features}
     alike: dict[str, list[str]] = {}
@@ -77,19 +50,12 @@ def with_policies(
 
 
 def bare_name(feature: Feature) -> str:
-    """Name of a feature as if all its columns were sent at every tick.
-
-    Examples
-    --------
-    >>> import feature_extractors as fx
-    >>> bare_name(fx.get("correlation(a@delta:1, b@delta:1)"))
-    'correlation(a, b)'
-    """
+    """Return the name of a feature as if all its columns were sent at every tick."""
     return _over(feature, Policy()).name
 
 
 def _may_vary(feature: Feature) -> bool:
-    """Whether it reads columns, all under one kind of policy, and no flags."""
+    """Return whether it reads columns, all under one kind of policy, and no flags."""
     policies = {split_channel(channel)[1] for channel in feature.columns}
     kinds = {policy.kind for policy in policies}
     return len(kinds) == 1 and "flag" not in kinds
@@ -103,7 +69,7 @@ def _variants(streams: StreamSet, feature: Feature) -> list[Feature]:
 
 
 def _over(feature: Feature, *policies: Policy) -> Feature:
-    """The same feature with other policies on its columns, one for all or one each."""
+    """Return the same feature with other policies on its columns, one for all or one each."""
     each = policies * len(feature.columns) if len(policies) == 1 else policies
     columns = tuple(
         channel_name(split_channel(channel)[0], policy)

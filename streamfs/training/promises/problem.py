@@ -114,13 +114,7 @@ class PromiseProblem:
         return Candidates.among(train, self.features, self._propose(train), vary=self.search.vary, shared=shared)
 
     def trainer(self, progress: Progress = quiet) -> PromiseTrainer:
-        """Compute the candidates on the training streams.
-
-        Raises
-        ------
-        DataError
-            If streams of a class never have all their readings at once, or are too few to hold some out.
-        """
+        """Compute the candidates on the training streams."""
         split, candidates = self.split, self.candidates
         with step(progress, "computing the features"):
             table = tabulate(split.train, candidates.features, self.pricing.max_silence)
@@ -217,13 +211,7 @@ class PromiseProblem:
 def trainer_of(
     streams: StreamSet, features: Sequence[Feature], pricing: Pricing, time_limit: int, seed: int
 ) -> PromiseTrainer:
-    """Return what trains forests on features as they are offered, for any promise.
-
-    Raises
-    ------
-    DataError
-        If there are too few streams to set some apart.
-    """
+    """Return a trainer of forests on the features as they are offered, for any promise."""
     return PromiseProblem(
         streams,
         Promise(),

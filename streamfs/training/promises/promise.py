@@ -82,7 +82,7 @@ class Promise:
         return max(self.fewest_labelled, ceil(log(self.completeness_risk) / log(self.completeness) - 1e-9))
 
     def accuracy_p_values(self, n_labelled: npt.ArrayLike, n_right: npt.ArrayLike) -> Array:
-        """Probability of no more wrong labels among so many, if the accuracy were just not kept; 1 of none."""
+        """Probability of no more wrong labels, if the accuracy were just not kept; 1 if none is labelled."""
         labelled = np.asarray(n_labelled, dtype=np.int64)
         wrong = np.subtract(labelled, n_right, dtype=np.float64)
         return np.where(labelled > 0, bdtr(wrong, labelled, 1.0 - self.accuracy), 1.0)
@@ -131,13 +131,7 @@ def _chances_of_passing(n: npt.NDArray[np.int64], p: Array, promised: float, ris
 
 
 def failures_allowed(n: npt.ArrayLike, promised: float, risk: float) -> Array:
-    """How many of so many streams may fail if at most a share of failures is to be certified; -1 is none.
-
-    Examples
-    --------
-    >>> failures_allowed([28, 29, 45, 46, 61], 0.1, 0.05).tolist()
-    [-1.0, 0.0, 0.0, 1.0, 2.0]
-    """
+    """Return how many of n streams may fail if the test is to pass; -1 if n is too small."""
     sizes = np.asarray(n, dtype=np.int64)
     most = np.floor(np.nan_to_num(bdtrik(risk, sizes, promised)) + 1e-6)
     most -= bdtr(most, np.maximum(sizes, 1), promised) > risk

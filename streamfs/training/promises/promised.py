@@ -143,15 +143,9 @@ def train_promised(
 
 
 def _learners(model: str | None) -> tuple[str, ...]:
-    """Return the models that may keep the promise: one, or all.
-
-    Raises
-    ------
-    ValueError
-        If the model cannot.
-    """
+    """Return the models that may keep the promise: one, or all."""
     if model is None:
         return LEARNERS
     if not isinstance(model, str) or model not in LEARNERS:
-        raise ValueError(f"model is {model!r}, expected one of {', '.join(LEARNERS)} beside a promise")
+        raise ValueError(f"model is {model!r}, expected one of {', '.join(LEARNERS)} besides a promise")
     return (model,)

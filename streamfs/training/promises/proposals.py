@@ -1,4 +1,4 @@
-"""Which of many features to search: the cheap and the telling, but none twice over different channels."""
+"""Choose which of many features to search."""
 
 from collections.abc import Iterable, Sequence
 from itertools import chain, zip_longest
@@ -15,10 +15,10 @@ from streamfs.training.promises.elimination import elimination
 from streamfs.training.promises.policies import bare_name
 
 N_PROPOSED = 32
-"""Features that are searched at most."""
+"""Most features that are searched."""
 
 N_RANKED = 300
-"""Streams on which features are ranked at most."""
+"""Most streams on which features are ranked."""
 
 
 def propose(
@@ -30,35 +30,12 @@ def propose(
     seed: int,
     features: Sequence[Feature],
 ) -> list[int]:
-    """Propose features to search: by turns of what a forest needs, of a selector's ranking, and of its weights.
+    """Propose places of features, in turns by a forest's need, a selector's ranking, and the selector's weights.
 
-    StreamRelief ranks by what a decision is expected to cost, with one feature alone. Among many features the
-    first are those that cost hardly anything and tell hardly anything; the features that tell most belong to the
-    proposals too, by Relief weight. Both look at features one by one, and Relief is led astray where most of many
-    features are noise: what a forest can do without last are features that tell much together. A selector
-    without weights has no turn of these.
-
-    Parameters
-    ----------
-    streams : StreamSet
-        To learn from; of more than `N_RANKED`, so many are drawn.
-    pricing : Pricing
-        What features cost.
-    make_selector : callable
-        Makes the selector that ranks.
-    confidence : float
-        What the selector takes for the threshold.
-    time_limit : int
-        Ticks.
-    seed : int
-        Seeds the draw and the selector.
-    features : sequence of Feature
-        What is offered.
-
-    Returns
-    -------
-    list of int
-        Places of those to search.
+    StreamRelief ranks by the expected cost of a decision with one feature alone, so that among many features the
+    first are cheap and uninformative; the most informative ones are proposed too, by Relief weight. Both rate
+    features one by one, and Relief is misled if most features are noise, whereas a forest finds features that are
+    informative together. A selector without weights has no third turn. At most `N_RANKED` streams are drawn.
     """
     costs = pricing.costs(streams, features)
     if len(streams) > N_RANKED:
@@ -76,14 +53,14 @@ def propose(
 
 
 def _needed(table: FeatureTable, time_limit: int, seed: int) -> list[int]:
-    """The features in the order in which a forest needs them, each over one channel only."""
+    """Return the places of features in the order in which a forest needs them, each over one channel only."""
     unlike = _unlike(range(len(table.features)), table.features)
     order = elimination(table.with_features(unlike), time_limit, seed)
     return [unlike[place] for place in order]
 
 
 def _unlike(order: Iterable[int], features: Sequence[Feature]) -> list[int]:
-    """Those of an order that are no earlier one over different channels: these are exchanged later."""
+    """Drop features that are an earlier one over different channels: these are exchanged later."""
     first: dict[str, int] = {}
     for feature in order:
         first.setdefault(bare_name(features[feature]), feature)

@@ -25,9 +25,9 @@ class PromiseError(TrainingError):
     best : Point or None
         The threshold that came nearest, on the streams of the test.
     curve : list of dict
-        What thresholds came to there.
+        Results of thresholds there.
     streams_needed : int or None
-        About so many streams in all, where more might do.
+        Estimated number of streams in all, if more might suffice.
     """
 
     def __init__(
@@ -43,17 +43,7 @@ class PromiseError(TrainingError):
 
 
 def refusal(curve: Curve, promise: Promise, n_streams: int) -> PromiseError:
-    """Say how close a fitted classifier is to a promise.
-
-    Parameters
-    ----------
-    curve : Curve
-        Of the streams of the test.
-    promise : Promise
-        What was asked for.
-    n_streams : int
-        Streams in all, the training streams included.
-    """
+    """Return an error that says how close a classifier is to a promise; `n_streams` counts all streams."""
     asked = f"accuracy {promise.accuracy:g}"
     if promise.completeness is not None:
         asked += f" at completeness {promise.completeness:g}"
@@ -70,10 +60,10 @@ def refusal(curve: Curve, promise: Promise, n_streams: int) -> PromiseError:
     in_all = None if needed is None else max(n_streams + 1, round(n_streams * needed / test))
     labels = f"labels {best.completeness:.3f} of {test} streams of the test, {best.accuracy:.3f} of them rightly"
     if in_all is None:
-        advice = "more streams would not do: promise less, allow more time, or offer other features"
+        advice = "more streams would not help: promise less, allow more time, or offer other features"
     else:
         advice = (
-            f"if that is what it comes to, about {in_all} streams are needed, {in_all - n_streams} more than "
+            f"if these are the true shares, about {in_all} streams are needed, {in_all - n_streams} more than "
             "there are; or promise less"
         )
     message = f"{asked} cannot be promised: the best threshold, {best.threshold:.3g}, {labels}; {advice}"

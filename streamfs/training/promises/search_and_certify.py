@@ -36,16 +36,7 @@ if TYPE_CHECKING:
 class FittedModel:
     """A fitted and calibrated classifier, which is not changed any more.
 
-    Parameters
-    ----------
-    features : tuple of Feature
-        What it reads.
-    classifier : Tree or Forest
-        Calibrated.
-    learner : str
-        The learner that fitted it.
-    held_out : Curve
-        Of classifiers like it on the training streams, held out, over calibrated thresholds.
+    `held_out` is the curve of such classifiers on the training streams, held out, over calibrated thresholds.
     """
 
     features: tuple[Feature, ...]
@@ -58,20 +49,8 @@ class FittedModel:
 class PromiseTrainer:
     """Trains procedures that keep promises.
 
-    Parameters
-    ----------
-    split : TrainTestSplit
-        The streams.
-    candidates : Candidates
-        Features to search.
-    pricing : Pricing
-        What features cost.
-    scouted : HeldOut
-        Gives the curves of subsets quickly.
-    learners : mapping of str to callable
-        What may fit the classifier: the one with which the features found are the cheapest does.
-    time_limit : int
-        Ticks.
+    The search scores subsets by `scouted`, whose classifiers are smaller; of the `learners`, the one with which
+    the features found are the cheapest fits the classifier.
     """
 
     split: TrainTestSplit
@@ -89,22 +68,13 @@ class PromiseTrainer:
         curves: dict[Subset, Curve] | None = None,
         progress: Progress = quiet,
     ) -> SubsetScorer:
-        """Return what scores subsets for a promise."""
+        """Return a scorer of subsets for a promise."""
         shared = {} if curves is None else curves
         free, n_test = self.candidates.free, len(self.split.test)
         return SubsetScorer(self.scouted, promise, n_test, free, seconds, progress, log, shared)
 
     def search(self, scorer: SubsetScorer, strategy: str = "floating") -> SubsetScore:
-        """Search the cheapest features with which a promise can be kept.
-
-        Parameters
-        ----------
-        scorer : SubsetScorer
-            For the promise.
-        strategy : {"floating", "exhaustive"}
-            Floating selection, then exchanges, of channel groups, then of single features if they are few; or all
-            subsets.
-        """
+        """Search the cheapest features by a floating search of the groupings in turn, or among all subsets."""
         search = SubsetSearch(scorer)
         if strategy == "exhaustive":
             search.exhaust([(place,) for place in self.candidates.proposed])
@@ -114,13 +84,7 @@ class PromiseTrainer:
         return scorer.best
 
     def fit(self, subset: Subset, promise: Promise) -> FittedModel:
-        """Fit the classifier to all training streams, and calibrate it.
-
-        Raises
-        ------
-        TrainingError
-            If the features do not separate the classes.
-        """
+        """Fit the classifier to all training streams, and calibrate it."""
         chosen = [*self.candidates.free, *subset]
         followed = {name: self.held_out(name).curve_and_records(chosen) for name in self.learners}
         name = max(self.learners, key=lambda name: self._score(followed[name][0], subset, promise).score)
@@ -135,13 +99,7 @@ class PromiseTrainer:
         return FittedModel(tuple(features[i] for i in tested), classifier, name, calibrated)
 
     def certify(self, model: FittedModel, promise: Promise) -> Certificate:
-        """Test the thresholds of a model on the test streams.
-
-        Raises
-        ------
-        PromiseError
-            If none passes.
-        """
+        """Test the thresholds of a model on the test streams; raise a `PromiseError` if none passes."""
         curve = self.curve(model, self.split.test)
         certificate = certify(curve, promise, walk(model.held_out, promise, curve.n_streams))
         if certificate is None:
@@ -157,7 +115,7 @@ class PromiseTrainer:
         return Curve.of(trajectories, truth, spent)
 
     def held_out(self, learner: str) -> HeldOut:
-        """Return what gives the curves of subsets at every tick, with one of the learners."""
+        """Return curves of subsets at every tick, with one of the learners."""
         return replace(self.scouted, learn=self.learners[learner], most_ticks=None)
 
     def evaluate(self, subset: Sequence[int], promise: Promise, learner: str | None = None) -> SubsetScore:

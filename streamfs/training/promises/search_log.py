@@ -15,26 +15,8 @@ BEGINNING = b'{"problem":"'
 class SearchLog:
     """A file of scored subsets, one per line, written as they are scored.
 
-    Parameters
-    ----------
-    path : path
-        The file; created if it does not exist.
-    problem : str
-        A short name for all on which scores depend: streams, features, promise, seed. Lines of other problems are
-        ignored.
-
-    Raises
-    ------
-    DataError
-        If a whole line is not a score, or what follows the last line is not the beginning of one.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "search.jsonl"
-    >>> SearchLog(path, "1f").add(["mean(t)"], 0.99, 12.5, 0.0)
-    >>> SearchLog(path, "1f").find(["mean(t)"]), SearchLog(path, "2a").find(["mean(t)"])
-    ((0.99, 12.5, 0.0), None)
+    `problem` is a short name for all on which scores depend; lines of other problems are ignored. A torn last
+    line, whose writer was stopped, is dropped; any other line that is not a score is a `DataError`.
     """
 
     def __init__(self, path: str | Path, problem: str) -> None:
@@ -49,13 +31,7 @@ class SearchLog:
         return self._known.get(frozenset(names))
 
     def add(self, names: Sequence[str], chance: float, cost: float, shortfall: float) -> None:
-        """Write the score of a subset.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written.
-        """
+        """Write the score of a subset."""
         self._known[frozenset(names)] = chance, cost, shortfall
         known_cost = None if cost == float("inf") else cost
         line = {
@@ -69,7 +45,7 @@ class SearchLog:
             file.write(orjson.dumps(line) + b"\n")
 
     def _read(self) -> None:
-        """Read the lines; the last may be torn if its writer was stopped."""
+        """Read the lines; the last may be torn."""
         *lines, torn = self.path.read_bytes().split(b"\n")
         for number, line in enumerate(lines, start=1):
             try:

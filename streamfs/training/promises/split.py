@@ -17,15 +17,7 @@ N_TEST_PARTS = 2
 
 
 class TrainTestSplit(NamedTuple):
-    """Streams divided in two.
-
-    Parameters
-    ----------
-    train, test : StreamSet
-        To search and train on, and to test on; they share no group.
-    groups : ndarray of shape (n_train,) or None
-        Groups of the training streams.
-    """
+    """Training and test streams without a common group; `groups` are those of the training streams."""
 
     train: StreamSet
     test: StreamSet
@@ -33,29 +25,7 @@ class TrainTestSplit(NamedTuple):
 
     @classmethod
     def of(cls, streams: StreamSet, groups: npt.ArrayLike | None, seed: int) -> Self:
-        """Divide streams in two, class by class, at random.
-
-        Parameters
-        ----------
-        streams : StreamSet
-            Labelled streams.
-        groups : array_like of shape (n_streams,), optional
-            The room or the site: what streams have in common that future streams may not have.
-        seed : int
-            Seeds the split.
-
-        Raises
-        ------
-        DataError
-            If there is not one group per stream, a group is unknown, or there are too few groups, or streams of a
-            class.
-
-        Examples
-        --------
-        >>> streams = StreamSet(np.zeros((20, 1, 1)), ["a", "b"] * 10, ["t"])
-        >>> [len(part) for part in TrainTestSplit.of(streams, None, seed=0)[:2]]
-        [12, 8]
-        """
+        """Divide streams in two, class by class, at random."""
         labels, sites = streams.labels, None if groups is None else _known(groups, streams)
         _require_units(labels, sites)
         folds = make_folds(np.zeros((len(streams), 1)), labels, sites, N_PARTS, seed)
@@ -67,13 +37,7 @@ class TrainTestSplit(NamedTuple):
         return cls(streams.take(train), streams.take(test), left)
 
     def require_enough(self, promise: Promise) -> None:
-        """Refuse a test that could not be passed even if every label were right.
-
-        Raises
-        ------
-        DataError
-            Saying how many streams are needed.
-        """
+        """Refuse a test that could not be passed even if every label were right."""
         n, fewest = len(self.test), promise.fewest_streams
         if n < fewest:
             n_all = len(self.train) + n
@@ -85,13 +49,7 @@ class TrainTestSplit(NamedTuple):
 
 
 def _require_units(labels: Labels, sites: npt.NDArray[Any] | None) -> None:
-    """Refuse too few streams or groups, and classes of too few streams.
-
-    Raises
-    ------
-    DataError
-        Saying how many are expected.
-    """
+    """Refuse too few streams or groups, and too few streams of the largest class."""
     what, n_units = ("streams", len(labels)) if sites is None else ("groups", len(np.unique(sites)))
     if n_units < 2 * N_PARTS:
         raise DataError(f"there are {n_units} {what}, expected at least {2 * N_PARTS} to make a promise")
@@ -104,13 +62,7 @@ def _require_units(labels: Labels, sites: npt.NDArray[Any] | None) -> None:
 
 
 def _require_learnable(labels: Labels, sites: npt.NDArray[Any] | None, train: Integers) -> None:
-    """Refuse a class that is unknown if a stream, or a group, of it is held out.
-
-    Raises
-    ------
-    DataError
-        Saying how many of how many there are to train on.
-    """
+    """Refuse a class with fewer than two streams, or groups, to train on."""
     what, units = ("streams", np.arange(len(labels))) if sites is None else ("groups", sites)
     for label in np.unique(labels).tolist():
         n_left = len(np.unique(units[train][labels[train] == label]))
@@ -123,13 +75,7 @@ def _require_learnable(labels: Labels, sites: npt.NDArray[Any] | None, train: In
 
 
 def _known(groups: npt.ArrayLike, streams: StreamSet) -> npt.NDArray[Any]:
-    """Return the group of each stream.
-
-    Raises
-    ------
-    DataError
-        If there is not one per stream, or one is None or NaN.
-    """
+    """Return the group of each stream; none may be None or NaN."""
     sites = np.asarray(groups)
     if sites.shape != (len(streams),):
         raise DataError(f"groups have shape {sites.shape}, expected {(len(streams),)}, one a stream")

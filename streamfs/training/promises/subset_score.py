@@ -31,19 +31,12 @@ Subset = tuple[int, ...]
 
 @dataclass(frozen=True)
 class SubsetScore:
-    """How well a subset of features does on held-out streams.
+    """How well a subset of features, without the free ones, does on held-out streams.
 
-    Parameters
-    ----------
-    subset : tuple of int
-        Features, rising; the free ones, which are in every subset, are left out.
-    chance : float
-        Probability that the test of the likeliest threshold passes.
-    cost : float
-        Mean cost of a stream, or of a labelled one where no completeness is promised, at the cheapest threshold
-        that is at least half as likely to pass as the likeliest; infinite if no threshold labels a stream.
-    shortfall : float
-        How far the best threshold falls short of the promise.
+    `chance` is the probability that the test of the likeliest threshold passes. `cost` is the mean cost of a
+    stream, or of a labelled one if no completeness is promised, at the cheapest threshold that is at least half
+    as likely to pass; infinite if no threshold labels a stream. `shortfall` is how far the best threshold falls
+    short of the promise.
     """
 
     subset: Subset
@@ -72,8 +65,8 @@ class SubsetScore:
 def evaluate_subset(curve: Curve, promise: Promise, n_streams: int, subset: Subset = ()) -> SubsetScore:
     """Score a subset by its curve on held-out streams, for a test of `n_streams` others.
 
-    If no completeness is promised, the cost is that of a labelled stream: else labelling hardly any would be the
-    cheapest.
+    If no completeness is promised, the cost is that of a labelled stream, since labelling hardly any would
+    otherwise be the cheapest.
     """
     if not len(curve):
         return SubsetScore(subset, 0.0, inf, 1.0)

@@ -23,31 +23,10 @@ class OutOfTimeError(Exception):
 
 @dataclass(eq=False)
 class SubsetScorer:
-    """Scores of subsets for one promise.
+    """Scores of subsets for one promise, tested on `n_test` streams.
 
-    Parameters
-    ----------
-    held_out : HeldOut
-        Gives the curves of subsets.
-    promise : Promise
-        To be kept.
-    n_test : int
-        Streams of the test.
-    free : sequence of int
-        Features that cost nothing, such as the tick: they are in every subset.
-    seconds : float, optional
-        Time after which no other subset is scored.
-    progress : callable
-        Called with the number of subsets scored.
-    log : SearchLog, optional
-        Scores of an earlier search, added to.
-    curves : dict from tuple of int to Curve
-        Curves of subsets, added to: searches for several promises may share them.
-
-    Attributes
-    ----------
-    scores : dict from tuple of int to SubsetScore
-        Of all subsets so far.
+    The `free` features cost nothing and are in every subset. After `seconds` no other subset is scored. Searches
+    for several promises may share `curves`.
     """
 
     held_out: HeldOut
@@ -64,13 +43,7 @@ class SubsetScorer:
         self._until = inf if self.seconds is None else time.monotonic() + self.seconds
 
     def score(self, subset: Iterable[int]) -> SubsetScore:
-        """Score a subset, once.
-
-        Raises
-        ------
-        OutOfTimeError
-            If it has no score yet and the time is over.
-        """
+        """Score a subset, once; raise `OutOfTimeError` if it has no score yet and the time is over."""
         key = tuple(sorted(subset))
         if key not in self.scores:
             if time.monotonic() > self._until:
@@ -93,13 +66,7 @@ class SubsetScorer:
 
     @property
     def best(self) -> SubsetScore:
-        """The best so far; of equally good ones the smallest, then the first.
-
-        Raises
-        ------
-        TrainingError
-            If no subset has a score.
-        """
+        """The best so far; of equally good ones the smallest, then the first."""
         if not self.scores:
             raise TrainingError("no subset of features was scored: give the search more time")
         return min(self.scores.values(), key=lambda found: (-found.score, len(found.subset), found.subset))

@@ -14,26 +14,14 @@ PATIENCE = 3
 
 
 class SubsetSearch:
-    """A search that may be stopped at any time and continued.
-
-    Parameters
-    ----------
-    scorer : SubsetScorer
-        Scores the subsets, until its time is over.
-    """
+    """A search that may be stopped at any time and continued."""
 
     def __init__(self, scorer: SubsetScorer) -> None:
         self.scorer = scorer
         self._made_of: dict[Subset, tuple[ChannelGroup, ...]] = {}
 
     def exhaust(self, groups: Sequence[ChannelGroup]) -> SubsetScore:
-        """Score all subsets.
-
-        Raises
-        ------
-        ValueError
-            If there are more than `FEW` features.
-        """
+        """Score all subsets of at most `FEW` features."""
         n_features = len({feature for group in groups for feature in group})
         if n_features > FEW:
             raise ValueError(f"there are {n_features} features to exhaust, expected at most {FEW}")
@@ -45,15 +33,6 @@ class SubsetSearch:
     ) -> SubsetScore:
         """Search by floating selection; then exchange groups for variants, or drop them, while that is cheaper.
 
-        Parameters
-        ----------
-        groups : sequence of tuple of int
-            Features that are added together.
-        variants : mapping of tuple of int to sequence of tuple of int, optional
-            Groups that may replace a group: the same features over cheaper channels.
-
-        References
-        ----------
         P. Pudil, J. Novovicova and J. Kittler, Floating search methods in feature selection, Pattern Recognition
         Letters 15, 1994.
         """
@@ -90,7 +69,7 @@ class SubsetSearch:
         return self.scorer.best
 
     def _float(self, groups: Sequence[ChannelGroup]) -> Iterator[None]:
-        """Search forward, until `PATIENCE` more groups were not cheaper; if they are few, backward from all, too.
+        """Search forward, until `PATIENCE` more groups were not cheaper; if few, also backward from all.
 
         A group that is added first, as it does well alone, may be dear besides others that only do well together.
         """

@@ -175,7 +175,7 @@ def some(kind, which):
 
 
 def broken(kind, promise, n_draws=600, n_held_out=90, n_test=90):
-    """How many of so many tests certified anything, and how many of these thresholds do not keep the promise."""
+    """Return how many tests certify a threshold, and how many of these thresholds break the promise."""
     everything, rng = some(kind, slice(None)), np.random.default_rng(1)
     n_certified = n_broken = 0
     for _ in range(n_draws):
@@ -214,7 +214,7 @@ class TestRefusal:
         more = error.streams_needed - 125
         assert str(error) == (
             "accuracy 0.9 (risk 0.05) cannot be promised: the best threshold, 0.75, labels 0.800 of 50 streams of "
-            "the test, 0.925 of them rightly; if that is what it comes to, about "
+            "the test, 0.925 of them rightly; if these are the true shares, about "
             f"{error.streams_needed} streams are needed, {more} more than there are; or promise less"
         )
 
@@ -235,7 +235,7 @@ class TestRefusal:
         error = refusal(of(50, [50], [44]), Promise(0.9), 125)
         assert error.streams_needed is None
         assert str(error).endswith(
-            "more streams would not do: promise less, allow more time, or offer other features"
+            "more streams would not help: promise less, allow more time, or offer other features"
         )
         error = refusal(of(50, [40], [40]), Promise(0.9, 0.85), 125)
         assert error.streams_needed is None

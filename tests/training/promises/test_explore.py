@@ -107,11 +107,11 @@ def test_a_front_is_read_as_it_was_written(tmp_path):
     ("change", "words"),
     [
         (lambda text: text.replace("abc", "abd"), "was explored with other streams or options"),
-        (lambda text: text.replace("0.25", "much"), "line 2 of .* is no point of a front"),
-        (lambda text: text.replace("threshold", "bar"), "line 2 of .* is no point of a front"),
+        (lambda text: text.replace("0.25", "much"), "line 2 of .* is not a point of a front"),
+        (lambda text: text.replace("threshold", "bar"), "line 2 of .* is not a point of a front"),
         (lambda text: text[: text.index("0.25")], "line 2 .* of a front: the line ends before completeness"),
         (lambda text: text[: text.index(",abc")], "line 2 .* of a front: the line ends before exploration"),
-        (lambda text: text.replace('""', ""), "line 2 of .* is no point of a front"),
+        (lambda text: text.replace('""', ""), "line 2 of .* is not a point of a front"),
         (lambda text: text.splitlines()[0], "has no points of a front"),
         (lambda _: "", "has no points of a front"),
         (
@@ -236,7 +236,7 @@ def test_the_table_of_the_handbook_is_what_promises_need():
         assert all(int(cell[2]) == round(int(cell[1]) * 2.5) for cell in counted if cell)
 
 
-def test_with_little_time_there_is_a_front_of_what_was_judged(streams):
+def test_with_little_time_there_is_a_front_of_the_scored_subsets(streams):
     found = explore(streams, FEATURES, search=SearchSettings(vary=False, seconds=1e-9), n_jobs=1)
     assert found.points
 
@@ -425,7 +425,10 @@ def test_a_file_of_groups_that_is_no_text_is_named(tmp_path, content):
     [
         ("stream,group\np,attic,2\nq,attic\n", r"line 2 of .* has the further cells \['2'\]"),
         ("stream,group\np,attic\n", "has no group for stream 'q'"),
-        ("stream,group\np,attic\nq,attic\nr,attic\n", "has a group for stream 'r', which there is not"),
+        (
+            "stream,group\np,attic\nq,attic\nr,attic\n",
+            "has a group for stream 'r', which is not one of the streams",
+        ),
         ("stream,group\np,attic\nq,attic\np,cellar\n", "has stream 'p' in the groups 'attic' and 'cellar'"),
         ("stream,group\np,attic\nq,\n", "line 3 of .*, expected a stream and its group"),
         ("stream,room\np,attic\n", "line 2 of .*, expected a stream and its group"),

@@ -122,7 +122,7 @@ class TestTheEvidence:
         assert_allclose([evidence["p_accuracy"], evidence["p_completeness"]], [accurate, complete], rtol=1e-9)
         assert max(accurate, complete) <= evidence["risk"] == 0.1
 
-    def test_says_how_many_subsets_were_judged(self, streams):
+    def test_reports_the_number_of_subsets_scored(self, streams):
         assert kept(streams, strategy="exhaustive").about["promise"]["subsets"] == 7
 
     def test_of_a_promise_without_completeness_says_so(self, streams):
@@ -237,9 +237,7 @@ class TestTheCheapest:
 
 
 class TestTheTestIsApart:
-    def test_what_is_searched_learnt_and_walked_does_not_depend_on_the_streams_of_the_test(
-        self, plan, monkeypatch
-    ):
+    def test_search_fit_and_order_of_thresholds_do_not_depend_on_the_test_streams(self, plan, monkeypatch):
         walked, trainer = [], plan.trainer()
         scorer = trainer.scorer(PROMISE)
         model = trainer.fit(trainer.search(scorer).subset, PROMISE)
@@ -315,7 +313,7 @@ class TestRefusals:
         assert f"about {needed} streams are needed, {needed - 100} more than there are" in str(refused.value)
         assert refused.value.best.accuracy > 0.84
 
-    def test_few_streams_are_refused_before_anything_is_learnt(self, streams, monkeypatch):
+    def test_few_streams_are_refused_before_anything_is_fitted(self, streams, monkeypatch):
         monkeypatch.setattr(HeldOut, "curve", None)
         with pytest.raises(DataError, match="of 160 streams 64 are left for the test, expected at least 299"):
             kept(streams, promise=Promise(0.99, risk=0.05))
@@ -344,8 +342,8 @@ class TestGoingOn:
         monkeypatch.setattr(HeldOut, "curve", curve)
         return asked
 
-    def test_a_finished_search_is_not_judged_anew(self, streams, tmp_path, monkeypatch):
-        asked, path = self.counted(monkeypatch), tmp_path / "judged.jsonl"
+    def test_a_finished_search_is_not_scored_again(self, streams, tmp_path, monkeypatch):
+        asked, path = self.counted(monkeypatch), tmp_path / "search.jsonl"
         first = kept(streams, model="c45", resume=path)
         n_first, written = len(asked), path.read_bytes()
         again = kept(streams, model="c45", resume=path, n_jobs=2)
@@ -356,7 +354,7 @@ class TestGoingOn:
 
     @pytest.mark.parametrize("n_lines", [0, 1, 3])
     def test_a_search_that_was_stopped_goes_the_same_way(self, streams, tmp_path, n_lines):
-        path = tmp_path / "judged.jsonl"
+        path = tmp_path / "search.jsonl"
         first = kept(streams, model="c45", resume=path)
         lines = path.read_bytes().splitlines(keepends=True)
         path.write_bytes(b"".join(lines[:n_lines]) + lines[n_lines][:-9])
@@ -382,8 +380,8 @@ class TestGoingOn:
         ],
         ids=str,
     )
-    def test_what_was_judged_of_another_problem_does_not_count(self, streams, tmp_path, other, monkeypatch):
-        path, options = tmp_path / "judged.jsonl", {"model": "c45", **other}
+    def test_scores_of_another_problem_do_not_count(self, streams, tmp_path, other, monkeypatch):
+        path, options = tmp_path / "search.jsonl", {"model": "c45", **other}
         kept(streams, model="c45", resume=path)
         values, labels, columns = streams.values, streams.labels, streams.columns
         changed = {
@@ -399,7 +397,7 @@ class TestGoingOn:
         assert path.read_bytes().count(b"\n") - before.count(b"\n") > 3
         assert len(asked) > 3
 
-    def test_what_was_judged_in_another_way_does_not_count(self, plan, monkeypatch):
+    def test_scores_of_another_version_do_not_count(self, plan, monkeypatch):
         before = plan._digest()
         assert plan._digest() == before
         monkeypatch.setattr("streamfs.training.promises.problem.SCORES_VERSION", 0)
@@ -482,7 +480,7 @@ class TestWrongArguments:
             kept(streams, features=names, strategy="exhaustive", select=select)
 
 
-def test_a_rare_class_that_only_the_test_has_is_refused_before_anything_is_learnt(streams, monkeypatch):
+def test_a_rare_class_that_only_the_test_has_is_refused_before_anything_is_fitted(streams, monkeypatch):
     monkeypatch.setattr(HeldOut, "curve", None)
     sites = np.arange(160) % 20
     labels = np.where(np.isin(sites, [3, 4]), "aaa", np.where(sites % 2, "a", "b"))
@@ -510,7 +508,7 @@ def test_the_learner_that_is_cheaper_on_what_was_found_learns(plan):
     assert trainer.fit(found.subset, PROMISE).learner == cheaper == "c45"
 
 
-def test_subsets_are_judged_by_how_likely_they_pass_a_test_of_as_many_streams_as_are_set_apart(plan):
+def test_subsets_are_scored_by_their_chance_in_a_test_of_the_size_of_the_test_streams(plan):
     trainer, subset = plan.trainer(), plan.candidates.proposed[-1:]
     curve, scorer = trainer.scouted.curve([*plan.candidates.free, *subset]), trainer.scorer(PROMISE)
     by_64, by_96 = (evaluate_subset(curve, PROMISE, n, subset) for n in (64, 96))
@@ -536,7 +534,7 @@ def test_a_class_that_no_stream_of_the_test_has_does_not_change_what_the_others_
     assert trainer.curve(model, calm).accuracy[-1] > 0.8
 
 
-def test_values_are_held_as_long_in_what_is_searched_learnt_and_tested(plan, monkeypatch):
+def test_values_are_held_equally_long_in_search_fit_and_test(plan, monkeypatch):
     asked = []
     for module in (learners, problem, search_and_certify):
         monkeypatch.setattr(module, "tabulate", lambda *args: asked.append(args[2:]) or tabulate(*args))

@@ -18,22 +18,22 @@ verdicts = st.tuples(st.floats(0, 1), finite | st.just(math.inf), finite)
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "judged.jsonl"
+    return tmp_path / "search.jsonl"
 
 
 @given(st.lists(st.tuples(names, verdicts), max_size=6))
-def test_what_is_kept_is_found_by_the_next(tmp_path_factory, judged):
-    path = tmp_path_factory.mktemp("judged") / "judged.jsonl"
+def test_what_is_kept_is_found_by_the_next(tmp_path_factory, scored):
+    path = tmp_path_factory.mktemp("search") / "search.jsonl"
     first = SearchLog(path, "1f")
-    for subset, verdict in judged:
+    for subset, verdict in scored:
         first.add(subset, *verdict)
     again = SearchLog(path, "1f")
-    for subset, verdict in {frozenset(subset): (subset, verdict) for subset, verdict in judged}.values():
+    for subset, verdict in {frozenset(subset): (subset, verdict) for subset, verdict in scored}.values():
         assert again.find(subset[::-1]) == first.find(subset) == verdict
     assert again.find(["mean(other)"]) is None
 
 
-def test_each_is_written_as_it_is_judged(path):
+def test_each_is_written_as_it_is_scored(path):
     log = SearchLog(path, "1f")
     assert not path.exists()
     log.add(["b", "a"], 0.5, math.inf, 0.25)
@@ -57,7 +57,7 @@ def test_problems_share_a_file_and_do_not_know_of_each_other(path):
 
 
 @pytest.mark.parametrize("whole", [0, 1, 2])
-def test_a_line_torn_anywhere_is_dropped_and_judged_anew(path, whole):
+def test_a_line_torn_anywhere_is_dropped_and_scored_again(path, whole):
     for i in range(whole + 1):
         SearchLog(path, "1f").add([f"f{i}"], 0.5, float(i), 0.0)
     lines = path.read_bytes().splitlines(keepends=True)
@@ -95,7 +95,7 @@ def test_what_is_whole_is_never_written_again(path, monkeypatch):
 def test_a_line_that_is_none_is_named_and_the_file_left_as_it_was(path, line, number):
     path.write_bytes(line + b"\n")
     with pytest.raises(
-        DataError, match=rf"line {number} of .*judged\.jsonl is b'.*, expected the score of a subset"
+        DataError, match=rf"line {number} of .*search\.jsonl is b'.*, expected the score of a subset"
     ):
         SearchLog(path, "1f")
     assert path.read_bytes() == line + b"\n"
@@ -130,6 +130,6 @@ def test_an_empty_file_is_a_beginning(path):
 
 def test_what_cannot_be_written_is_said(tmp_path):
     with pytest.raises(FileNotFoundError):
-        SearchLog(tmp_path / "nowhere" / "judged.jsonl", "1f").add(["a"], 0.5, 1.0, 0.0)
+        SearchLog(tmp_path / "nowhere" / "search.jsonl", "1f").add(["a"], 0.5, 1.0, 0.0)
     with pytest.raises(IsADirectoryError):
         SearchLog(tmp_path, "1f")

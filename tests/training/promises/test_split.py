@@ -13,7 +13,7 @@ from streamfs.training.promises.split import TrainTestSplit
 
 
 def some_streams(labels):
-    """Streams of so many labels, each known by its only reading."""
+    """Return a stream per label, recognisable by its only reading."""
     values = np.arange(float(len(labels)))[:, np.newaxis, np.newaxis]
     return StreamSet(values, labels, ["t"], names=[f"s{i}" for i in range(len(labels))])
 
@@ -107,7 +107,7 @@ class TestOf:
             TrainTestSplit.of(some_streams([*"ab"] * 20 + ["rare"] * 4), None, 0).train.labels == "rare"
         ).sum() == 2
 
-    def test_a_class_that_could_not_be_learnt_is_refused(self):
+    def test_a_class_with_too_few_training_streams_is_refused(self):
         """Of some seeds the test has every group of a rare class."""
         sites = np.arange(200) % 20
         labels = np.where(np.isin(sites, [3, 4]), "rare", np.where(sites % 2, "a", "b"))

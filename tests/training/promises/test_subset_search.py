@@ -1,4 +1,4 @@
-"""The search for the cheapest features: made-up costs for the search, small streams for what judges them."""
+"""The search for the cheapest features, on made-up costs; their scores, on small streams."""
 
 import math
 from dataclasses import replace
@@ -33,7 +33,7 @@ PROMISE = Promise(0.9, 0.9)
 
 
 def curve(cost, right=N, n=N):
-    """One threshold at which all streams are labelled, so many rightly, for so much each."""
+    """One threshold at which all streams are labelled, `right` rightly, at `cost` each."""
     cost = np.array([cost * n], dtype=float)
     return Curve(np.array([0.9]), np.array([n]), np.array([right]), cost, cost, n)
 
@@ -73,7 +73,7 @@ def each(features):
 
 
 def by_table(n_features, seed, share=0.5):
-    """Costs that are drawn, with ties; so many subsets can keep no promise."""
+    """Drawn costs with ties; some subsets cannot keep the promise."""
     rng = np.random.default_rng(seed)
     subsets = [s for size in range(1, n_features + 1) for s in combinations(range(n_features), size)]
     costs = np.where(rng.random(len(subsets)) < share, np.inf, rng.integers(1, 12, len(subsets)) / 4)
@@ -89,7 +89,7 @@ def needs(*needed, also=0.0):
     return cost
 
 
-class TestJudge:
+class TestEvaluateSubset:
     @given(curves(), st.none() | st.sampled_from([0.5, 0.8]), st.integers(20, 400))
     def test_the_cost_is_the_least_of_the_thresholds_that_are_as_likely_to_pass_as_not(self, found, complete, n):
         promise = Promise(0.85, complete)
@@ -99,13 +99,13 @@ class TestJudge:
             costs.append(point.cost if complete else point.cost / point.completeness)
             behind = promise.accuracy - point.accuracy
             short.append(behind if complete is None else max(behind, complete - point.completeness))
-        judged = evaluate_subset(found, promise, n, (1, 2))
-        assert judged.subset == (1, 2)
-        assert_allclose(judged.chance, max(chances), rtol=1e-12)
-        assert_allclose(judged.shortfall, max(0.0, min(short)), rtol=1e-12)
-        assert judged.is_likely == (max(chances) >= LIKELY)
+        scored = evaluate_subset(found, promise, n, (1, 2))
+        assert scored.subset == (1, 2)
+        assert_allclose(scored.chance, max(chances), rtol=1e-12)
+        assert_allclose(scored.shortfall, max(0.0, min(short)), rtol=1e-12)
+        assert scored.is_likely == (max(chances) >= LIKELY)
         even = [cost for cost, chance in zip(costs, chances, strict=True) if chance >= EVEN * max(chances)]
-        assert_allclose(judged.cost, min(even), rtol=1e-12)
+        assert_allclose(scored.cost, min(even), rtol=1e-12)
 
     def test_a_looser_threshold_counts_that_passes_about_as_often_as_not(self):
         for right in range(N // 2, N):
@@ -176,11 +176,11 @@ class TestExhaust:
 
 class TestSearch:
     @given(st.integers(1, 5), st.integers(0, 2**32 - 1))
-    def test_returns_the_best_that_it_has_judged_and_judges_none_twice(self, n_features, seed):
+    def test_returns_the_best_that_it_has_scored_and_scores_none_twice(self, n_features, seed):
         made_up = by_table(n_features, seed)
         search = searching(made_up, PROMISE, N)
         found = search.search(each(range(n_features)))
-        assert found.score == max(judged.score for judged in search.scorer.scores.values())
+        assert found.score == max(scored.score for scored in search.scorer.scores.values())
         assert len(made_up.asked) == len(set(made_up.asked)) == len(search.scorer.scores)
         exhausted = searching(made_up, PROMISE, N).exhaust(each(range(n_features)))
         assert found.score <= exhausted.score
@@ -256,12 +256,12 @@ class TestSearch:
         assert found.subset == (2, 3)
         assert set(search.scorer.scores) == {(0, 1), (1, 4), (0, 1, 4), (2, 3)}
 
-    def test_a_subset_that_was_judged_before_may_be_the_cheapest(self):
+    def test_a_subset_scored_earlier_may_be_the_cheapest(self):
         search = searching(MadeUp(6, needs(1)), PROMISE, N)
         search.scorer.score([1, 5])
         assert search.search([(1, 2, 3), (4,)], {(1,): []}).subset == (1,), "5, which is in no bundle, is dropped"
 
-    def test_what_a_subset_that_was_judged_before_shares_with_a_bundle_is_exchanged_together(self):
+    def test_what_a_subset_scored_earlier_shares_with_a_bundle_is_exchanged_together(self):
         search = searching(MadeUp(6, needs(1)), PROMISE, N)
         search.scorer.score([1, 2])
         assert search.search([(1, 2, 3), (4,)], {(1, 2): [(0, 1)]}).subset == (0, 1)
@@ -296,7 +296,7 @@ class TestTime:
         search = searching(made_up, PROMISE, N, seconds=9.5)
         found = search.search(each(range(8)))
         assert len(made_up.asked) == 10
-        assert found == search.scorer.best == max(search.scorer.scores.values(), key=lambda judged: judged.score)
+        assert found == search.scorer.best == max(search.scorer.scores.values(), key=lambda scored: scored.score)
         assert not found.is_likely
 
     def test_it_ends_exchanges_and_exhaustion_too(self, monkeypatch):
@@ -317,7 +317,7 @@ class TestTime:
 class TestGoingOn:
     @given(st.integers(2, 5), st.integers(0, 2**32 - 1), st.integers(1, 12))
     def test_a_search_that_is_gone_on_with_goes_the_same_way(self, tmp_path_factory, n_features, seed, n_first):
-        path = tmp_path_factory.mktemp("judged") / "judged.jsonl"
+        path = tmp_path_factory.mktemp("search") / "search.jsonl"
         made_up = by_table(n_features, seed)
         whole = searching(made_up, PROMISE, N)
         found = whole.search(each(range(n_features)))
@@ -342,7 +342,7 @@ class TestGoingOn:
         assert mild.scorer.best.subset == (0,)
 
 
-# What judges them: streams that a classifier has not learnt from
+# Scores on held-out streams
 
 STREAMS = labelled_streams(n_streams=60, n_ticks=6)
 TABLE = tabulate(
@@ -354,18 +354,18 @@ SITES = np.arange(60) // 2 % 12
 
 class TestHeldOut:
     @pytest.mark.parametrize("groups", [None, SITES])
-    def test_each_stream_is_classified_by_what_was_learnt_from_others(self, groups):
-        learn, learnt = tree_learner(2, 6), []
+    def test_each_stream_is_classified_by_a_classifier_fitted_to_others(self, groups):
+        learn, fitted_to = tree_learner(2, 6), []
 
         def spy(table):
-            learnt.append(table)
+            fitted_to.append(table)
             return learn(table)
 
         held_out = HeldOut(TABLE, SPENDING, spy, 6, groups, seed=3)
         trajectories, truth, spent = held_out._follow((0, 1, 3))
         assert sorted(np.concatenate([fold.test for fold in held_out.folds]).tolist()) == list(range(60))
         assert_array_equal(truth, [STREAMS.classes.index(label) for label in STREAMS.labels])
-        for fold, table in zip(held_out.folds, learnt, strict=True):
+        for fold, table in zip(held_out.folds, fitted_to, strict=True):
             assert table.values.tobytes() == TABLE.with_features([0, 1, 3]).take(fold.training).values.tobytes()
             assert not set(fold.training) & set(fold.test)
             assert groups is None or not set(groups[fold.training]) & set(groups[fold.test])
@@ -398,7 +398,7 @@ class TestHeldOut:
             expected += [(said[t], best[t] == truth[i], 1 / len(records)) for t in records]
         assert list(zip(confidence.tolist(), is_right.tolist(), weights.tolist(), strict=True)) == expected
 
-    def test_streams_of_a_class_that_was_not_learnt_are_wrong(self):
+    def test_streams_of_a_class_without_training_streams_are_wrong(self):
         labels = np.array(["aside", "aside", *STREAMS.labels[2:]])
         lengths = np.where(labels == "aside", 0, TABLE.lengths)
         held_out = HeldOut(replace(TABLE, labels=labels, lengths=lengths), SPENDING, tree_learner(2, 6), 6, seed=0)
