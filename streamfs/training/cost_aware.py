@@ -39,7 +39,7 @@ MODELS = (*LEARNERS, *NAMED)
 """Models by name."""
 
 OWN_LEARNERS: dict[str, Learn] = {}
-"""What `register_learner` was called with, by name."""
+"""Learners registered by `register_learner`, by name."""
 
 
 def train(
@@ -150,17 +150,8 @@ def train(
     _check(confidence, n_features, len(features), ranked=make_selector is not None)
     grid = position_grid(min(limit, longest)) if positions is None else check_positions(positions)
     learn = _learner(model, min_leaf, confidence, len(streams.classes), limit, grid, seed)
-    offered: Integers = np.arange(len(features))
-    if make_selector is not None:
-        with step(progress, "ranking the features"):
-            selector = make_selector(
-                costs, confidence=confidence, horizon=limit, positions=grid, random_state=seed
-            )
-            offered = selector.fit(table).ranking_
-        if n_features is None:
-            validation = SizeValidation(table, costs, learn, limit, seed)
-            n_features = choose_size(validation, offered, confidence, progress)
-        offered = offered[:n_features]
+    validation = SizeValidation(table, costs, learn, limit, seed)
+    offered = _offered(validation, make_selector, n_features, confidence, grid, progress)
     with step(progress, "building the classifier"):
         tested, classifier = fit_until_all_tested(
             learn, streams, [features[i] for i in offered], pricing.max_silence
@@ -208,6 +199,32 @@ def _check(confidence: float, n_features: int | None, n_offered: int, *, ranked:
         raise ValueError(f"n_features is {n_features}, but select is None: the features have no order")
     if n_features is not None and not 1 <= n_features <= n_offered:
         raise ValueError(f"n_features is {n_features}, expected 1 to {n_offered}")
+
+
+def _offered(
+    validation: SizeValidation,
+    make_selector: MakeSelector | None,
+    n_features: int | None,
+    confidence: float,
+    positions: Integers,
+    progress: Progress,
+) -> Integers:
+    """Return the indices of the features that are offered to the classifier, best first; all if not ranked."""
+    table = validation.table
+    if make_selector is None:
+        return np.arange(len(table.features))
+    with step(progress, "ranking the features"):
+        selector = make_selector(
+            validation.costs,
+            confidence=confidence,
+            horizon=validation.time_limit,
+            positions=positions,
+            random_state=validation.seed,
+        )
+        ranking: Integers = selector.fit(table).ranking_
+    if n_features is None:
+        n_features = choose_size(validation, ranking, confidence, progress)
+    return ranking[:n_features]
 
 
 def _learner(

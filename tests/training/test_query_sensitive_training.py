@@ -77,7 +77,7 @@ def test_instances_are_one_row_a_stream_and_position(table):
     assert lazy.subset.tolist() == [False, True, False, False]
 
 
-def test_the_default_selector_finds_what_tells_the_classes_apart(table):
+def test_the_default_selector_finds_the_features_that_separate_the_classes(table):
     lazy = NeighborsLearner(named_neighbors("qsfs1", 0.9, 2), np.arange(1, 12, 2))(table)
     assert lazy.subset[[1, 3]].any()
     assert lazy.features_tested() == (0, 1, 2, 3)

@@ -1,4 +1,4 @@
-"""Training and evaluation: from recorded streams to a procedure, and what it is worth."""
+"""Train procedures on recorded streams, and evaluate them."""
 
 from datetime import timedelta
 from functools import partial
@@ -43,7 +43,7 @@ def procedure(streams):
     return train(streams, confidence=0.85, seed=1)
 
 
-def test_training_finds_the_telling_columns(procedure):
+def test_training_finds_the_informative_columns(procedure):
     assert all("level" in channel for channel in procedure.channels)
     assert procedure.classes == ("busy", "calm")
     assert isinstance(procedure.classifier, Tree)
@@ -82,7 +82,7 @@ def test_a_trained_procedure_generalises(procedure):
 
 
 def test_the_table_decides_as_the_engine_does(streams):
-    """The fast way that chooses the number of features, against the engine."""
+    """The fast choice of the number of features agrees with the engine."""
     features = [
         fx.get(name) for name in ("mean(a.level)", "mean_absolute_difference(a.level, b.level)", "count()")
     ]
@@ -112,7 +112,7 @@ def test_every_way_to_select_trains(streams, select):
 
 
 class Hiding:
-    """Ranks noise first, and takes it alone for relevant."""
+    """Ranks noise first, and only it as relevant."""
 
     ranking_ = np.array([2, 0])
     relevant_ = np.array([False, False, True])

@@ -1,4 +1,4 @@
-"""Thresholds that are tested on streams apart: what passes, in which order, and how often it is wrong."""
+"""Thresholds tested on separate streams: which pass, in which order, and how often wrongly."""
 
 import pickle
 from functools import cache
@@ -80,7 +80,7 @@ class TestCertify:
         else:
             assert_allclose(found.p_completeness, complete[expected], rtol=1e-9)
 
-    def test_what_passes_behind_a_failure_is_not_kept(self):
+    def test_a_threshold_that_passes_after_a_failure_is_not_kept(self):
         curve, promise = of(100, [40, 60, 80], [40, 50, 80]), Promise(0.9)
         assert certify(curve, promise, curve.thresholds).n_labelled == 40
         assert certify(curve, promise, curve.thresholds[1:]) is None
@@ -91,7 +91,7 @@ class TestCertify:
         assert certify(curve, Promise(0.9, 0.9), curve.thresholds).n_labelled == 100
         assert certify(curve, Promise(0.9, 0.9), curve.thresholds[:1]) is None
 
-    def test_where_accuracy_fails_before_enough_are_labelled_nothing_is_certified(self):
+    def test_nothing_is_certified_if_accuracy_fails_before_enough_are_labelled(self):
         curve = of(100, [40, 80, 100], [40, 80, 80])
         assert certify(curve, Promise(0.9), curve.thresholds).n_labelled == 80
         assert certify(curve, Promise(0.9, 0.9), curve.thresholds) is None
@@ -103,7 +103,7 @@ class TestCertify:
         assert certify(curve, promise, curve.thresholds) is None
         assert certify(curve, Promise(0.9, 0.7, risk=0.09), curve.thresholds).n_labelled == 80
 
-    def test_nothing_is_certified_where_there_is_nothing_to_test(self):
+    def test_nothing_is_certified_without_thresholds_to_test(self):
         curve = of(100, [100], [100])
         assert certify(curve, Promise(), np.array([])) is None
         assert certify(curve, Promise(), np.array([1.5])) is None
@@ -153,12 +153,12 @@ class TestWalk:
         assert 29 <= labelled[np.searchsorted(-curve.thresholds, -walk(curve, Promise(0.9), 100)[0])] <= 60
 
 
-# The claim: streams are drawn, thresholds certified, and their true shares looked up
+# The claim: thresholds are certified on drawn streams, and compared with their true shares
 
 
 @cache
 def population(kind):
-    """Many streams of one law: how sure a frozen classifier is of each at six ticks, and whether rightly."""
+    """Return confidences of many streams of one law at six ticks, and whether the label is right."""
     rng = np.random.default_rng(0)
     n = 40_000
     confidence = np.maximum.accumulate(np.round(rng.beta(2, 2, (n, 6)), 2), axis=1)
@@ -204,7 +204,7 @@ class TestTheClaim:
 
 
 class TestRefusal:
-    def test_says_what_came_nearest_and_how_many_streams_might_do(self):
+    def test_reports_the_nearest_threshold_and_how_many_streams_might_suffice(self):
         curve = of(50, [10, 40, 50], [10, 37, 44])
         error = refusal(curve, Promise(0.9, risk=0.05), 125)
         assert isinstance(error, TrainingError)
@@ -231,7 +231,7 @@ class TestRefusal:
             assert promise.chances(*shares, n_test + n_test // 5 + 2) > PROBABLE - 0.25
         assert len(error.curve) <= 12
 
-    def test_where_the_shares_fall_short_no_number_of_streams_would_do(self):
+    def test_no_number_of_streams_suffices_if_the_shares_fall_short(self):
         error = refusal(of(50, [50], [44]), Promise(0.9), 125)
         assert error.streams_needed is None
         assert str(error).endswith(
@@ -245,12 +245,12 @@ class TestRefusal:
         error = refusal(of(50, [30, 50], [30, 34]), Promise(0.7, 0.85), 125)
         assert (error.best.completeness, error.best.accuracy) == (1.0, 0.68)
 
-    def test_where_nothing_is_labelled_there_is_no_best(self):
+    def test_there_is_no_best_if_nothing_is_labelled(self):
         error = refusal(of(50, [], []), Promise(0.9), 125)
         assert (error.best, error.curve, error.streams_needed) == (None, [], None)
         assert str(error) == "accuracy 0.9 (risk 0.05) cannot be promised: no stream of the test is labelled"
 
-    def test_it_comes_whole_from_another_process(self):
+    def test_it_can_be_pickled(self):
         error = refusal(of(50, [50], [44]), Promise(0.9), 125)
         again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
         assert type(again) is PromiseError

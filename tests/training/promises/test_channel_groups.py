@@ -1,4 +1,4 @@
-"""Features that go in together: what the channels of one allow to read, and the same over other channels."""
+"""Groups of features that the channels of one allow to read, and their variants over other channels."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ offers = st.lists(reads, unique=True, min_size=1, max_size=14)
 
 @st.composite
 def proposals(draw):
-    """What is read, pairs of kind and channels, and places of some that read a column."""
+    """Draw features as pairs of kind and channels, and places of some that read a column."""
     offered = draw(offers)
     paid = [place for place, (_, read) in enumerate(offered) if read]
     return offered, draw(st.lists(st.sampled_from(paid), unique=True)) if paid else []
@@ -46,7 +46,7 @@ def columns_of(offered, group):
 
 
 def readable(offered, place):
-    """What may be read with the channels of a feature, taken one by one."""
+    """Naive: the features that can be read with the channels of a feature, one by one."""
     paid = offered[place][1]
     return tuple(
         other for other, (_, read) in enumerate(offered) if read and all(channel in paid for channel in read)
@@ -55,7 +55,7 @@ def readable(offered, place):
 
 class TestByChannels:
     @given(proposals())
-    def test_each_holds_all_that_the_channels_of_what_is_proposed_allow_to_read(self, drawn):
+    def test_each_holds_all_features_that_the_channels_of_a_proposed_one_allow_to_read(self, drawn):
         offered, proposed = drawn
         expected, seen = [], []
         for place in proposed:
@@ -73,7 +73,7 @@ class TestByChannels:
         assert all({column for column, _ in offered[place][1]} in read for place in proposed)
 
     @given(proposals())
-    def test_what_costs_nothing_is_in_none(self, drawn):
+    def test_free_features_are_in_no_group(self, drawn):
         offered, proposed = drawn
         found = found_of(offered, proposed)
         held = {place for group in (*found.proposed, *found.variants) for place in group}
@@ -95,7 +95,7 @@ class TestByChannels:
         assert ChannelGroups.by_channels(features, [1, 0]).proposed == ((1, 3),)
         assert ChannelGroups.by_channels(features, [2, 3]).proposed == ((0, 2),)
 
-    def test_a_pair_comes_with_what_each_of_its_channels_tells(self):
+    def test_a_pair_is_grouped_with_the_features_of_each_of_its_channels(self):
         names = ["mean(t)", "mean(u@delta:1)", "correlation(t, u@delta:1)", "mean(u)", "mean(v)"]
         found = ChannelGroups.by_channels([fx.get(name) for name in names], [2])
         assert found.proposed == ((0, 1, 2),)
@@ -119,7 +119,7 @@ class TestSingle:
 
 
 class TestTraining:
-    """Two classes that tell only how the least and the largest reading of one column of many go together."""
+    """Two classes that differ only in how the least and the largest reading of one of many columns are related."""
 
     PROMISE = Promise(accuracy=0.8, completeness=0.8, risk=0.1)
     NOISES = tuple(f"noise.{i}" for i in range(16))
@@ -150,7 +150,7 @@ class TestTraining:
 
     @pytest.mark.parametrize("seed", SEEDS)
     @pytest.mark.parametrize("select", [None, "streamrelief"])
-    def test_what_tells_only_with_another_of_its_channel_is_found_as_both_go_in(self, select, seed):
+    def test_a_feature_informative_only_with_another_of_its_channel_is_found_as_both_are_added(self, select, seed):
         procedure = self.kept(seed, select)
         assert {feature.name for feature in procedure.features} - {"count()"} == {"min(x)", "max(x)"}
         assert procedure.channels == ("x",)
@@ -165,7 +165,7 @@ class TestTraining:
 
 
 class Scripted:
-    """A search that finds what is written down, and notes what it was told to put in."""
+    """A search that finds given subsets, and records the groups it was given."""
 
     def __init__(self, *found):
         self.found = iter(found)
@@ -180,7 +180,7 @@ class TestTurns:
     TOGETHER, SINGLE = ChannelGroups(((1, 2),), {}), ChannelGroups(((1,), (2,)), {})
 
     @pytest.mark.parametrize("found", ["aa", "abb", "abcc", "abcdefgg"])
-    def test_ways_are_searched_by_turns_until_none_finds_anything_cheaper(self, found):
+    def test_groupings_are_searched_in_turn_until_none_finds_anything_cheaper(self, found):
         search = Scripted(*found)
         search_in_turns(search, [self.TOGETHER, self.SINGLE])
         assert next(search.found, "all") == "all"

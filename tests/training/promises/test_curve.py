@@ -1,4 +1,4 @@
-"""What thresholds come to on recorded streams: all at once, beside a replay of each."""
+"""Curves of all thresholds on recorded streams, compared with a replay of each."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def replays(draw, fewest=0, fewest_ticks=0):
 
 
 def replayed(trajectories, truth, spent, thresholds):
-    """The same by the plain and slow way, to which a class that is not known is one that is never said."""
+    """The oracle's curve; an unknown class is one that is never predicted."""
     truth = np.where(truth < 0, UNKNOWN, truth)
     return naive_promises.curve(
         trajectories.confidence, trajectories.best, trajectories.ticks, truth, spent, thresholds
@@ -55,7 +55,7 @@ def of(n_streams, thresholds, n_labelled, n_right):
 
 class TestAllThresholds:
     @given(replays())
-    def test_come_to_what_replays_come_to(self, replay):
+    def test_equals_replays_at_each_threshold(self, replay):
         curve, expected = Curve.of(*replay), replayed(*replay, Curve.of(*replay).thresholds)
         assert curve.n_streams == expected.n_streams
         assert_array_equal(curve.n_labelled, expected.n_labelled)
@@ -97,7 +97,7 @@ class TestAllThresholds:
 
 class TestSomeTicks:
     @given(replays(fewest_ticks=1), st.data())
-    def test_come_to_what_all_come_to_of_which_only_they_can_decide(self, replay, data):
+    def test_some_ticks_suffice_if_only_they_can_decide(self, replay, data):
         (trajectories, truth, spent), n_ticks = replay, replay[2].shape[1]
         at = np.array(sorted(data.draw(st.sets(st.integers(1, n_ticks), min_size=1))))
         seen = np.searchsorted(at, trajectories.ticks, side="right")

@@ -27,7 +27,7 @@ def noise(n_streams, n_ticks, n_features, seed=0):
 
 @st.composite
 def tables(draw):
-    """Few streams of some lengths and classes; some values are alike, some missing, some features constant."""
+    """Few streams of some lengths and classes; some values are equal, some missing, some features constant."""
     n_streams, n_ticks, n_features = (draw(st.integers(1, most)) for most in (8, 4, 7))
     values = noise(n_streams, n_ticks, n_features, draw(st.integers(0, 1000)))
     rng = np.random.default_rng(draw(st.integers(0, 1000)))
@@ -56,7 +56,7 @@ class TestTheOrder:
 
     @pytest.mark.parametrize("place", [0, 4, 9, 39])
     @pytest.mark.parametrize("seed", [0, 1])
-    def test_begins_with_the_one_that_tells(self, place, seed):
+    def test_begins_with_the_informative_one(self, place, seed):
         values, labels = noise(60, TIME_LIMIT, 40, seed), np.repeat(["a", "b", "c"], 20)
         values[:, :, place] += np.repeat([0.0, 2.0, 4.0], 20)[:, np.newaxis]
         assert order_of(plain_table(values, labels), seed)[0] == place
@@ -73,7 +73,7 @@ class TestTheOrder:
         assert order == [0, 1, 2]
 
     @pytest.mark.parametrize("seed", range(3))
-    def test_begins_with_two_that_tell_only_together(self, seed):
+    def test_begins_with_two_that_are_informative_only_together(self, seed):
         rng = np.random.default_rng(seed)
         signs, values = rng.choice([-1.0, 1.0], (200, 2)), noise(200, TIME_LIMIT, 30, seed)
         values[:, :, [7, 21]] = 2.0 * signs[:, np.newaxis] + 0.5 * values[:, :, [7, 21]]
@@ -88,7 +88,7 @@ class TestTheOrder:
 
 
 class TestCopies:
-    """The first three tell the same, the fourth something else and less, the others nothing."""
+    """The first three are redundant, the fourth is less informative, the others are noise."""
 
     COPIES, OTHER, SEEDS = (0, 1, 2), 3, range(8)
 
@@ -102,11 +102,11 @@ class TestCopies:
         values[:, 0, self.OTHER] = shift * side + told[1]
         return plain_table(values, np.where(side > 0, "a", "b"))
 
-    def test_of_what_tells_most_come_first_though_one_forest_divides_among_them_what_they_tell(self):
+    def test_redundant_features_come_first_though_a_forest_divides_their_importance(self):
         made = [self.table(seed, shift=0.68) for seed in self.SEEDS]
         assert sum(order_of_one_forest(table)[0] == self.OTHER for table in made) >= 6
         assert all(order_of(table)[0] in self.COPIES for table in made)
 
-    def test_are_not_the_first_two_where_another_tells_about_as_much(self):
+    def test_are_not_the_first_two_if_another_is_about_as_informative(self):
         for seed in self.SEEDS:
             assert self.OTHER in order_of(self.table(seed, shift=0.78))[:2]

@@ -1,4 +1,4 @@
-"""The trade-off: no point is beaten, nothing much better is left out, and a point becomes a measured model."""
+"""The front: no point is beaten, no much better one is left out, and a point becomes a measured model."""
 
 import re
 from datetime import timedelta
@@ -31,7 +31,7 @@ POINTS = st.lists(st.builds(FrontPoint, SHARES, SHARES, SPENT, SPENT, st.just(0.
 
 
 def noisy_streams(n_streams=240, seed=0, n_ticks=10):
-    """Two columns that tell the classes apart, one better than the other."""
+    """Two columns that separate the classes, one better than the other."""
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.repeat(["calm", "busy"], n_streams // 2))
     level = np.where(labels == "calm", 0.0, 1.0)[:, None]
@@ -61,7 +61,7 @@ def losses(points):
 
 
 @given(POINTS)
-def test_what_is_unbeaten_is_what_the_plain_definition_says(points):
+def test_unbeaten_points_are_those_of_the_oracle(points):
     assert unbeaten(losses(points)).tolist() == pareto([point[:4] for point in points])
 
 
@@ -75,7 +75,7 @@ def test_a_front_has_as_few_points_as_asked_for_the_cheapest_first_and_none_is_b
 
 
 @given(POINTS)
-def test_nothing_that_is_much_better_than_what_is_shown_is_left_out(points):
+def test_no_much_better_point_is_left_out(points):
     shown = front(points, most=1000)
     for point in points:
         assert any(
@@ -131,7 +131,7 @@ def test_a_front_that_cannot_be_read_is_refused(tmp_path, change, words):
         read_front(path, "abc")
 
 
-def test_a_front_that_was_sorted_anew_is_refused_and_no_other_point_taken(tmp_path):
+def test_a_sorted_front_is_refused(tmp_path):
     path = tmp_path / "front.csv"
     point = FrontPoint(0.9, 0.9, 1.0, 1.0, 0.5, ("mean(t)",))
     write_front([point, point._replace(cost=2.0)], "abc", path)
@@ -150,7 +150,7 @@ def test_no_point_that_is_found_beats_another(found):
     assert all({"count()"} < set(point.features) <= {"count()", *FEATURES} for point in found.points)
 
 
-def test_a_point_says_what_held_out_streams_came_to(found):
+def test_a_point_has_the_results_on_held_out_streams(found):
     trainer = found.problem.trainer()
     names = [feature.name for feature in trainer.candidates.features]
     held_out = trainer.held_out("extra-trees")
@@ -161,7 +161,7 @@ def test_a_point_says_what_held_out_streams_came_to(found):
         assert (again.cost, again.ticks) == pytest.approx((point.cost, point.ticks))
 
 
-def test_what_a_subset_comes_to_is_computed_once_for_all_promises(streams, monkeypatch):
+def test_the_curve_of_a_subset_is_computed_once_for_all_promises(streams, monkeypatch):
     asked = []
     curve = HeldOut.curve
     monkeypatch.setattr(
@@ -194,7 +194,7 @@ def test_points_that_are_less_complete_than_the_least_that_is_asked_for_are_left
     assert min(point.completeness for point in complete.points) >= 0.95
 
 
-def test_where_no_point_is_accurate_enough_those_next_to_the_best_are_shown():
+def test_points_next_to_the_best_are_shown_if_none_is_accurate_enough():
     streams = noisy_streams(160, n_ticks=2)
     hopeless = explore(
         streams, ["mean(soft)"], search=AS_OFFERED, n_jobs=1, accuracies=(0.93,), completenesses=(0.5,)
@@ -204,14 +204,14 @@ def test_where_no_point_is_accurate_enough_those_next_to_the_best_are_shown():
 
 
 @pytest.mark.parametrize(("least", "shown"), [(0.8, [0.84, 0.8]), (0.85, [0.84, 0.8, 0.795])])
-def test_where_some_point_is_accurate_enough_none_that_is_less_is_shown(least, shown):
+def test_less_accurate_points_are_not_shown_if_some_are_accurate_enough(least, shown):
     labelled, right = np.array([50, 100, 200]), np.array([42, 80, 159])
     curve = Curve(np.array([0.9, 0.8, 0.7]), labelled, right, np.ones(3), np.ones(3), 200)
     found = points_of({("mean(t)",): curve}, least, 0.2)
     assert [point.accuracy for point in found] == pytest.approx(shown)
 
 
-def test_where_too_few_streams_are_ever_labelled_it_is_said(streams):
+def test_too_few_labelled_streams_are_an_error(streams):
     values = streams.values.copy()
     values[60:] = np.nan
     silent = StreamSet(values, streams.labels, streams.columns)
@@ -241,7 +241,7 @@ def test_with_little_time_there_is_a_front_of_the_scored_subsets(streams):
     assert found.points
 
 
-def test_a_model_of_a_point_comes_to_what_it_says_on_the_streams_set_apart(found, middle):
+def test_a_model_of_a_point_has_the_reported_results_on_the_streams_set_apart(found, middle):
     _, procedure = middle
     evidence = procedure.about["point"]
     testing = found.problem.split.test
@@ -281,7 +281,7 @@ def test_the_threshold_of_a_point_means_the_same_after_the_calibration(found, mi
     assert procedure.confidence != threshold
 
 
-def test_the_threshold_of_a_point_means_the_same_where_the_calibration_makes_half_of_it(found, monkeypatch):
+def test_the_threshold_of_a_point_means_the_same_if_the_calibration_halves_it(found, monkeypatch):
     index, point = next((i, p) for i, p in enumerate(found.points) if p.threshold > 0.6)
     plain = found.procedure(index)
     monkeypatch.setattr(Calibration, "fit", lambda *_: Calibration(1.0, -6.0))

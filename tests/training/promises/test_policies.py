@@ -1,4 +1,4 @@
-"""What is searched: features over cheaper channels, those put in, and those proposed of many."""
+"""The features that are searched: variants over cheaper channels, and proposals of many."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ STREAMS = noise("a.t", "b.t", "u")
 
 
 def widened(streams, *names, widen=True):
-    """Names of what is found, and variants by name."""
+    """Return names of the features found, and variants by name."""
     found, variants = with_policies(streams, [fx.get(name) for name in names], widen=widen)
     by_name = {found[i].name: [found[j].name for j in others] for i, others in variants.items()}
     return [feature.name for feature in found], by_name
@@ -120,7 +120,7 @@ class TestVariants:
         ]
 
     @pytest.mark.parametrize("name", ["count()", "mean(b.t@flag:0.5)", "correlation(a.t@delta:1, b.t@every:2)"])
-    def test_there_are_none_of_flags_of_no_column_and_of_mixed_channels(self, name):
+    def test_flags_mixed_channels_and_features_without_a_column_have_no_variants(self, name):
         assert widened(STREAMS, name) == ([name], {})
 
     def test_the_parameters_of_a_feature_stay(self):
@@ -150,7 +150,7 @@ class TestCandidates:
         assert self.named(found, found.proposed) == ["mean(a.t)", "max(u)"]
         assert len(found.features) == 3
 
-    def test_what_is_proposed_comes_with_its_variants_and_nothing_else(self):
+    def test_proposed_features_and_their_variants_are_kept_and_no_others(self):
         def last(features):
             assert all(feature.columns for feature in features)
             return [1]
@@ -182,7 +182,7 @@ class TestCandidates:
             expected = [asked[i].name for i in variants.get(asked.index(found.features[place]), ())]
             assert self.named(found, [other for (other,) in others]) == expected
 
-    def test_what_goes_in_together_is_of_the_same_channels(self):
+    def test_features_added_together_have_the_same_channels(self):
         offered = [fx.get(name) for name in ("mean(a.t)", "max(u)", "min(a.t)", "mean(a.t@delta:1)", "count()")]
         found = Candidates.among(STREAMS, offered, lambda _: [2, 1], vary=False, shared=True)
         assert found.groupings[0] == ChannelGroups.by_channels(found.features, found.proposed)
@@ -205,7 +205,7 @@ class TestCandidates:
 
 
 class Ranking:
-    """Ranks backwards, and remembers what it was asked."""
+    """Ranks backwards, and records its arguments."""
 
     def __init__(self, costs, **parameters):
         self.costs, self.parameters = costs, parameters
@@ -250,7 +250,7 @@ class TestPropose:
 
     @pytest.fixture
     def needs(self, monkeypatch):
-        """Says which features a forest needs, and gets what it was asked."""
+        """Set the features that a forest needs, and record the arguments."""
 
         def needs(*order):
             asked = []
@@ -264,11 +264,11 @@ class TestPropose:
 
         return needs
 
-    def test_what_a_forest_needs_takes_turns_with_the_ranking(self, needs):
+    def test_a_forests_order_takes_turns_with_the_ranking(self, needs):
         needs(0, 1, 2, 3)
         assert self.proposed(["mean(a.t)", "max(a.t)", "min(u)", "last(a.t)"])[0] == [0, 3, 1, 2]
 
-    def test_the_telling_take_turns_with_the_cheap(self, needs):
+    def test_informative_features_take_turns_with_cheap_ones(self, needs):
         needs(2, 4, 5, 3, 1, 0)
         names = [f"{kind}({column})" for column in ("a.t", "u") for kind in ("mean", "max", "min")]
         assert self.proposed(names, Weighing)[0] == [2, 5, 0, 4, 1, 3]
@@ -290,7 +290,7 @@ class TestPropose:
         half = N_PROPOSED // 2
         assert sorted(self.proposed(names)[0]) == sorted([*range(half), *backwards[:half]])
 
-    def test_of_two_that_tell_only_together_the_forest_knows(self):
+    def test_a_forest_finds_two_that_are_informative_only_together(self):
         rng = np.random.default_rng(0)
         signs = rng.choice([-1.0, 1.0], (N_RANKED, 2))
         values = rng.normal(size=(N_RANKED, 4, N_PROPOSED + 16))

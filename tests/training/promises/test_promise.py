@@ -1,4 +1,4 @@
-"""What is promised, and the tests that show it, beside whole numbers."""
+"""Promises and their tests, compared with exact integer arithmetic."""
 
 import numpy as np
 import orjson
@@ -17,7 +17,7 @@ sizes = st.integers(0, 300)
 
 
 def lower(n, promised, risk):
-    """Failures that a test of n streams lets pass, counted up one by one; -1 is none."""
+    """Failures that a test of n streams allows, counted one by one; -1 if none passes."""
     allowed = -1
     while n and binomial_tail(n, 1 - exact(promised), allowed + 1) <= risk:
         allowed += 1
@@ -51,7 +51,7 @@ class TestWhatMayBePromised:
         with pytest.raises(TypeError, match="risk is None"):
             Promise(risk=None)
 
-    def test_numpys_numbers_become_such_as_json_holds(self):
+    def test_numpy_numbers_become_plain_json_numbers(self):
         promise = Promise(np.float64(0.9), np.float32(0.5), np.float64(0.05))
         assert orjson.loads(orjson.dumps(vars(promise))) == {"accuracy": 0.9, "completeness": 0.5, "risk": 0.05}
 
@@ -79,10 +79,10 @@ class TestPValues:
         found = Promise(0.9, completeness).completeness_p_values(n_labelled, n_streams)
         assert_allclose(found, completeness_p_value(n_streams, n_labelled, completeness), rtol=1e-9)
 
-    def test_nothing_speaks_for_a_promise_where_nothing_is_labelled(self):
+    def test_the_p_value_is_one_if_nothing_is_labelled(self):
         assert Promise(0.01, risk=0.9).accuracy_p_values([0, 0], [0, 0]).tolist() == [1.0, 1.0]
 
-    def test_of_completeness_there_is_none_where_none_is_promised(self):
+    def test_there_is_no_completeness_p_value_if_none_is_promised(self):
         with pytest.raises(ValueError, match="completeness is None, expected a share"):
             Promise().completeness_p_values(3, 4)
 
@@ -101,7 +101,7 @@ class TestHowManyAreNeeded:
         assert Promise(accuracy, None, risk).fewest_streams == fewest_labelled(accuracy, risk)
 
     @given(shares, st.none() | shares, risks)
-    def test_so_many_pass_if_all_are_right_and_one_fewer_do_not(self, accuracy, completeness, risk):
+    def test_the_fewest_streams_pass_if_all_are_right_and_one_fewer_do_not(self, accuracy, completeness, risk):
         promise = Promise(accuracy, completeness, risk)
         n = promise.fewest_streams
         assert all(p <= part for p, part in both(promise, n))
@@ -139,10 +139,10 @@ class TestChances:
         assert_allclose(promise.chances(completeness, true_accuracy, n), one * other, rtol=1e-9)
 
     @given(st.integers(1, 200), shares, st.none() | shares, risks)
-    def test_what_is_just_broken_passes_at_no_more_than_the_risk(self, n, accuracy, completeness, risk):
+    def test_a_just_broken_promise_passes_at_most_at_the_risk(self, n, accuracy, completeness, risk):
         promise = Promise(accuracy, completeness, risk)
         true = 1.0 if completeness is None else completeness
         assert promise.chances(true, accuracy, n) <= risk + 1e-12
 
-    def test_what_labels_nothing_never_passes(self):
+    def test_a_threshold_that_labels_nothing_never_passes(self):
         assert Promise(0.03, risk=0.05).chances([0.0, 0.0], [0.0, 1.0], 40).tolist() == [0.0, 0.0]

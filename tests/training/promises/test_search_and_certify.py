@@ -1,4 +1,4 @@
-"""Promises from recorded streams to a running procedure: what is certified, is what an engine does."""
+"""Promised procedures from recorded streams; an engine decides as was certified."""
 
 from dataclasses import replace
 
@@ -44,7 +44,7 @@ PROMISE = Promise(accuracy=0.8, completeness=0.8, risk=0.1)
 
 
 def kept(streams, **options):
-    """A small promise kept."""
+    """A procedure that keeps a low promise."""
     given = {"features": FEATURES, "promise": PROMISE, "vary": False, "n_jobs": 1, **options}
     return train_promised(streams, **grouped(**given))
 
@@ -78,7 +78,7 @@ def plan(streams):
 
 
 def waiting(n_streams=160, n_ticks=16, start=9, seed=0):
-    """Two classes that no tick tells apart before a certain one, in two columns that say the same."""
+    """Two classes that no tick separates before a given one, in two redundant columns."""
     rng = np.random.default_rng(seed)
     labels = np.where(np.arange(n_streams) % 2, "on", "off")
     step = (labels == "on")[:, np.newaxis] & (np.arange(1, n_ticks + 1) >= start)
@@ -87,7 +87,7 @@ def waiting(n_streams=160, n_ticks=16, start=9, seed=0):
 
 
 class TestTheEvidence:
-    def test_is_what_an_engine_does_on_the_streams_of_the_test(self, streams, procedure):
+    def test_equals_the_decisions_of_an_engine_on_the_test_streams(self, streams, procedure):
         evidence, testing = procedure.about["promise"], TrainTestSplit.of(streams, None, 0).test
         evaluation = evaluate(procedure, testing)
         assert evidence["streams"] == len(testing)
@@ -223,7 +223,7 @@ class TestTheCheapest:
             assert_allclose(evidence["cost"], evidence["ticks"] + once)
             assert_allclose(found.costs.classification(3), 3 + once)
 
-    def test_of_all_subsets_is_no_dearer_than_what_floats_up(self, plan):
+    def test_exhaustive_search_is_not_dearer_than_a_floating_one(self, plan):
         trainer = plan.trainer()
         floating = trainer.search(trainer.scorer(PROMISE))
         assert trainer.search(trainer.scorer(PROMISE), "exhaustive").score >= floating.score
@@ -318,7 +318,7 @@ class TestRefusals:
         with pytest.raises(DataError, match="of 160 streams 64 are left for the test, expected at least 299"):
             kept(streams, promise=Promise(0.99, risk=0.05))
 
-    def test_constant_features_tell_nothing(self, streams):
+    def test_constant_features_are_refused(self, streams):
         flat = StreamSet(np.ones_like(streams.values), streams.labels, streams.columns)
         with pytest.raises(TrainingError, match="tells the classes apart on 96 streams"):
             kept(flat, model="c45")
@@ -332,7 +332,7 @@ class TestRefusals:
 
 class TestGoingOn:
     def counted(self, monkeypatch):
-        """How many curves are computed."""
+        """Count the curves that are computed."""
         asked = []
 
         def curve(held, chosen, compute=HeldOut.curve):
@@ -412,7 +412,7 @@ class TestGoingOn:
 
 
 class TestTime:
-    def test_when_it_is_over_what_was_found_works(self, streams, monkeypatch):
+    def test_the_best_so_far_is_used_when_the_time_is_over(self, streams, monkeypatch):
         now = iter(range(1000))
         monkeypatch.setattr(subset_scorer.time, "monotonic", lambda: float(next(now)))
         found = kept(streams, model="c45", seconds=2.5)
@@ -499,7 +499,7 @@ def refuses(recorded, sites, seed):
     return False
 
 
-def test_the_learner_that_is_cheaper_on_what_was_found_learns(plan):
+def test_the_learner_that_is_cheaper_on_the_features_found_is_fitted(plan):
     trainer = plan.trainer()
     both = {"c45": trainer.learners["c45"], "stump": tree_learner(40, 10)}
     trainer = replace(trainer, learners=both)
@@ -517,7 +517,7 @@ def test_subsets_are_scored_by_their_chance_in_a_test_of_the_size_of_the_test_st
     assert by_64.chance != by_96.chance
 
 
-def test_thresholds_mean_the_same_where_the_calibration_makes_half_of_them(plan, monkeypatch):
+def test_thresholds_mean_the_same_if_the_calibration_halves_them(plan, monkeypatch):
     trainer, test = plan.trainer(), plan.split.test
     plain = trainer.fit(plan.candidates.proposed, PROMISE)
     monkeypatch.setattr(Calibration, "fit", lambda *_: Calibration(1.0, -6.0))
@@ -546,7 +546,7 @@ def test_values_are_held_equally_long_in_search_fit_and_test(plan, monkeypatch):
 
 
 @pytest.mark.parametrize(("own", "ways"), [(None, 2), (dict.fromkeys(FEATURES, (1.0, 0.0)), 1)])
-def test_features_go_in_together_only_where_they_share_what_is_paid(plan, own, ways):
+def test_features_are_added_together_only_if_they_share_costs(plan, own, ways):
     candidates = replace(plan, pricing=replace(plan.pricing, own=own)).candidates
     assert len(candidates.groupings) == ways
 
@@ -561,14 +561,14 @@ def test_many_features_are_ranked_but_not_a_few_nor_those_to_exhaust(plan, n_fea
     assert (asked._propose(plan.streams) is not None) == is_ranked
 
 
-def test_what_was_found_is_followed_at_every_tick(plan, monkeypatch):
+def test_the_subset_found_is_followed_at_every_tick(plan, monkeypatch):
     monkeypatch.setattr(problem, "SCOUTED_TICKS", 4)
     trainer = plan.trainer()
     assert len(trainer.scouted.ticks) == 4
     assert trainer.held_out("c45").ticks.tolist() == list(range(1, 11))
 
 
-def test_all_subsets_of_what_is_offered_are_searched_and_no_variants_beside_them():
+def test_all_subsets_of_the_offered_features_are_searched_and_no_variants():
     streams = StreamSet(np.random.default_rng(0).normal(size=(20, 16, 1)), ["off", "on"] * 10, ["t"])
     found = Candidates.among(streams, [fx.get("mean(t)"), fx.get("max(t)")], None, vary=True)
     assert [found.features[place].name for place in found.proposed] == ["mean(t)", "max(t)"]

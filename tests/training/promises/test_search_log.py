@@ -1,4 +1,4 @@
-"""A file of log: read as it was written, torn or not, and never another's file spoilt."""
+"""The search log: read as it was written, torn or not; foreign files are left unchanged."""
 
 import math
 from pathlib import Path
@@ -22,7 +22,7 @@ def path(tmp_path):
 
 
 @given(st.lists(st.tuples(names, verdicts), max_size=6))
-def test_what_is_kept_is_found_by_the_next(tmp_path_factory, scored):
+def test_logged_scores_are_found_by_the_next_search(tmp_path_factory, scored):
     path = tmp_path_factory.mktemp("search") / "search.jsonl"
     first = SearchLog(path, "1f")
     for subset, verdict in scored:
@@ -69,7 +69,7 @@ def test_a_line_torn_anywhere_is_dropped_and_scored_again(path, whole):
         assert path.read_bytes().splitlines(keepends=True) == lines
 
 
-def test_what_is_whole_is_never_written_again(path, monkeypatch):
+def test_whole_lines_are_never_rewritten(path, monkeypatch):
     SearchLog(path, "1f").add(["a"], 0.5, 1.0, 0.0)
     whole = path.read_bytes()
     path.write_bytes(whole + whole[:20])
@@ -92,7 +92,7 @@ def test_what_is_whole_is_never_written_again(path, monkeypatch):
         (b"\xff\xfe", 1),
     ],
 )
-def test_a_line_that_is_none_is_named_and_the_file_left_as_it_was(path, line, number):
+def test_a_malformed_line_is_named_and_the_file_unchanged(path, line, number):
     path.write_bytes(line + b"\n")
     with pytest.raises(
         DataError, match=rf"line {number} of .*search\.jsonl is b'.*, expected the score of a subset"
@@ -115,7 +115,7 @@ def test_another_file_without_an_end_of_line_is_no_torn_line(path, content):
     assert path.read_bytes() == content
 
 
-def test_of_a_long_line_that_is_none_the_beginning_is_named(path):
+def test_the_beginning_of_a_long_malformed_line_is_named(path):
     path.write_bytes(b"stream" * 1000)
     with pytest.raises(DataError) as refused:
         SearchLog(path, "1f")
@@ -128,7 +128,7 @@ def test_an_empty_file_is_a_beginning(path):
     assert SearchLog(path, "1f").find([]) == (0.5, 1.0, 0.0)
 
 
-def test_what_cannot_be_written_is_said(tmp_path):
+def test_an_unwritable_file_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         SearchLog(tmp_path / "nowhere" / "search.jsonl", "1f").add(["a"], 0.5, 1.0, 0.0)
     with pytest.raises(IsADirectoryError):

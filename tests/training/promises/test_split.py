@@ -1,4 +1,4 @@
-"""Streams to train on and streams for the test: nothing on both sides, and enough of both."""
+"""The split into training and test streams, which are disjoint and enough."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def some_streams(labels):
 
 
 def numbers(streams):
-    """Which streams there are."""
+    """Return the numbers of the streams."""
     return streams.values[:, 0, 0].astype(int)
 
 
@@ -53,12 +53,12 @@ class TestOf:
         assert_array_equal(first, again)
         assert first.tolist() != other.tolist()
 
-    def test_what_streams_have_in_common_may_be_a_list_of_names(self):
+    def test_groups_may_be_a_list_of_names(self):
         labels = ["a", "b"] * 12
         names = [f"room {i // 2}" for i in range(24)]
         assert set(TrainTestSplit.of(some_streams(labels), names, 0).groups) <= set(names)
 
-    def test_what_streams_have_in_common_may_be_names_and_numbers(self):
+    def test_groups_may_be_names_and_numbers(self):
         sites = np.array([i // 2 if i < 12 else f"room {i // 2}" for i in range(24)], dtype=object)
         assert set(TrainTestSplit.of(some_streams(["a", "b"] * 12), sites, 0).groups) <= {
             str(site) for site in sites
@@ -108,7 +108,7 @@ class TestOf:
         ).sum() == 2
 
     def test_a_class_with_too_few_training_streams_is_refused(self):
-        """Of some seeds the test has every group of a rare class."""
+        """For some seeds the test has every group of a rare class."""
         sites = np.arange(200) % 20
         labels = np.where(np.isin(sites, [3, 4]), "rare", np.where(sites % 2, "a", "b"))
         streams, refusals = some_streams(labels), []
@@ -134,14 +134,14 @@ class TestRequireEnough:
         more = int(str(refused.value).split()[-2])
         TrainTestSplit.of(some_streams((["a", "b"] * (n + more))[: n + more]), None, 0).require_enough(promise)
 
-    def test_it_says_what_there_is_and_what_is_needed(self):
+    def test_the_error_has_the_numbers_of_streams_present_and_needed(self):
         parts = TrainTestSplit.of(some_streams(["a", "b"] * 10), None, 0)
         with pytest.raises(
             DataError, match=r"^of 20 streams 8 are left for the test, expected at least 29: .* record 53 more$"
         ):
             parts.require_enough(Promise(0.9))
 
-    def test_where_groups_leave_less_than_two_fifths_for_the_test_more_are_needed(self):
+    def test_more_are_needed_if_groups_leave_less_than_two_fifths_for_the_test(self):
         streams = some_streams(["a", "b"] * 30)
         parts = TrainTestSplit(streams.take(np.arange(45)), streams.take(np.arange(45, 60)), np.arange(45) // 5)
         with pytest.raises(DataError, match=r"^of 60 streams 15 are left .* at least 29: .* record 56 more$"):

@@ -49,7 +49,7 @@ def curves(draw):
 
 
 class MadeUp:
-    """Curves by a table of costs; where the cost is infinite, too few labels are right."""
+    """Curves by a table of costs; if the cost is infinite, too few labels are right."""
 
     def __init__(self, n_features, cost):
         self.table = SimpleNamespace(features=[SimpleNamespace(name=f"f{i}") for i in range(n_features)])
@@ -63,12 +63,12 @@ class MadeUp:
 
 
 def searching(*scored, **options):
-    """A search of what a scorer has of these."""
+    """A search with a scorer of these curves."""
     return SubsetSearch(SubsetScorer(*scored, **options))
 
 
 def each(features):
-    """Each feature on its own."""
+    """Each feature alone."""
     return [(feature,) for feature in features]
 
 
@@ -81,7 +81,7 @@ def by_table(n_features, seed, share=0.5):
 
 
 def needs(*needed, also=0.0):
-    """Only with these features the promise is kept; each costs its place and one."""
+    """The promise is kept only with these features; each costs its place plus one."""
 
     def cost(chosen):
         return sum(1.0 + i for i in chosen) + also if set(needed) <= set(chosen) else math.inf
@@ -117,7 +117,7 @@ class TestEvaluateSubset:
                 3.0 if chances[1] >= EVEN * max(chances) else 5.0 * N / (N - 1)
             )
 
-    def test_what_labels_nothing_is_the_worst(self):
+    def test_a_subset_that_labels_nothing_is_the_worst(self):
         empty = evaluate_subset(curve(1.0).thinned(0), PROMISE, N)
         assert (empty.chance, empty.cost, empty.shortfall) == (0.0, math.inf, 1.0)
         assert empty.score <= evaluate_subset(curve(1.0, right=0), PROMISE, N).score
@@ -133,7 +133,7 @@ class TestEvaluateSubset:
             > evaluate_subset(curve(0.0, right=179), PROMISE, N).score
         )
 
-    def test_where_none_is_likely_half_the_chance_is_taken_for_a_quarter_of_the_cost(self):
+    def test_if_none_is_likely_half_the_chance_is_accepted_for_a_quarter_of_the_cost(self):
         def score(chance, cost):
             return SubsetScore((1,), chance, cost, 0.0).score
 
@@ -142,7 +142,7 @@ class TestEvaluateSubset:
         assert possible[1] < possible[2] < possible[3] < possible[4]
         assert possible[3] < score(0.8, 0.0) < possible[4], "what costs nothing is no better than what is likely"
 
-    def test_where_none_is_possible_the_nearer_is_better_whatever_it_costs(self):
+    def test_if_none_is_possible_the_nearer_is_better_at_any_cost(self):
         chances = np.linspace(0.0, POSSIBLE, 9)
         scores = [SubsetScore((1,), chance, 10.0**i, 0.1).score for i, chance in enumerate(chances)]
         assert scores == sorted(set(scores))
@@ -162,7 +162,7 @@ class TestExhaust:
             assert found.cost == pytest.approx(cost)
             assert found.subset == subset
 
-    def test_where_none_is_likely_it_finds_what_is_nearest_to_it(self):
+    def test_if_none_is_likely_it_finds_the_nearest(self):
         found = searching(MadeUp(3, lambda _: math.inf), PROMISE, N).exhaust(each(range(3)))
         assert found.subset == (0, 1, 2)
         assert not found.is_likely
@@ -186,11 +186,11 @@ class TestSearch:
         assert found.score <= exhausted.score
 
     @pytest.mark.parametrize("needed", [(0,), (3,), (1, 4), (0, 2, 3)])
-    def test_finds_what_is_needed_and_no_more(self, needed):
+    def test_finds_the_needed_features_and_no_others(self, needed):
         found = searching(MadeUp(6, needs(*needed)), PROMISE, N).search(each(range(6)))
         assert found.subset == needed
 
-    def test_steps_back_where_the_first_to_enter_was_a_detour(self):
+    def test_steps_back_if_the_first_feature_added_was_a_detour(self):
         costs = {(0,): 5.0, (0, 1): 4.0, (0, 2): 4.5, (0, 1, 2): 3.0, (1, 2): 1.0}
         found = searching(MadeUp(3, lambda chosen: costs.get(chosen, 9.0)), PROMISE, N).search(each(range(3)))
         assert found.subset == (1, 2)
@@ -200,7 +200,7 @@ class TestSearch:
         searching(made_up, PROMISE, N).search(each(range(12)))
         assert max(len(asked) for asked in made_up.asked) == 1 + PATIENCE
 
-    def test_what_goes_in_together_counts_once_in_how_far_it_goes_beyond(self):
+    def test_features_added_together_count_once_towards_patience(self):
         made_up = MadeUp(15, needs(0, 1, 2))
         searching(made_up, PROMISE, N).search([(0, 1, 2), *each(range(3, 15))])
         assert max(len(asked) for asked in made_up.asked) == 3 + PATIENCE
@@ -213,7 +213,7 @@ class TestSearch:
         assert max(len(asked) for asked in made_up.asked) == 1 + PATIENCE
 
     @pytest.mark.parametrize(("n_features", "found"), [(FEW, (4, 5, 6, 7, 8, 9)), (FEW + 1, (0,))])
-    def test_what_does_well_together_only_is_found_from_all_where_they_are_few(self, n_features, found):
+    def test_features_that_only_do_well_together_are_found_backward_if_few(self, n_features, found):
         def cost(chosen):
             if {4, 5, 6, 7, 8, 9} <= set(chosen):
                 return len(chosen) - 5.0
@@ -261,13 +261,13 @@ class TestSearch:
         search.scorer.score([1, 5])
         assert search.search([(1, 2, 3), (4,)], {(1,): []}).subset == (1,), "5, which is in no bundle, is dropped"
 
-    def test_what_a_subset_scored_earlier_shares_with_a_bundle_is_exchanged_together(self):
+    def test_features_that_an_earlier_subset_shares_with_a_group_are_exchanged_together(self):
         search = searching(MadeUp(6, needs(1)), PROMISE, N)
         search.scorer.score([1, 2])
         assert search.search([(1, 2, 3), (4,)], {(1, 2): [(0, 1)]}).subset == (0, 1)
         assert (1,) not in search.scorer.scores
 
-    def test_what_one_search_has_put_in_together_the_next_exchanges_one_by_one(self):
+    def test_features_added_together_by_one_search_are_exchanged_one_by_one_by_the_next(self):
         costs = {(1, 2): 5.0, (1, 3): 2.0}
         search = searching(MadeUp(4, lambda chosen: costs.get(chosen, math.inf)), PROMISE, N)
         assert search.search([(1, 2)]).subset == (1, 2)
@@ -279,7 +279,7 @@ class TestSearch:
         search.search(each([1, 2]), {(1,): each([0, 2]), (2,): each([0, 1]), (0,): each([1, 2])})
         assert told == list(range(1, len(search.scorer.scores) + 1))
 
-    def test_progress_says_what_is_done(self):
+    def test_progress_is_reported(self):
         told = []
         searching(MadeUp(2, needs()), PROMISE, N, progress=lambda *step: told.append(step)).exhaust(each([0, 1]))
         assert told == [("searching the cheapest features", n, 0) for n in (1, 2, 3)]
@@ -287,7 +287,7 @@ class TestSearch:
 
 class TestTime:
     def clock(self, monkeypatch, made_up, each=1.0):
-        """Each subset takes so long."""
+        """Scoring a subset takes this many seconds."""
         monkeypatch.setattr(subset_scorer.time, "monotonic", lambda: each * len(made_up.asked))
 
     def test_when_it_is_over_the_best_so_far_is_taken(self, monkeypatch):
