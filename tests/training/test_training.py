@@ -299,7 +299,7 @@ def test_a_river_model_of_two_classes_is_given_true_and_false(streams, model):
     assert evaluation.completeness > 0.8
     assert evaluation.accuracy > 0.9
     three = StreamSet(streams.values, np.resize(["a", "b", "c"], len(streams)), streams.columns)
-    with pytest.raises(TrainingError, match="two classes apart, not 3"):
+    with pytest.raises(TrainingError, match="separates two classes, not 3"):
         train(three, features=["mean(a.level)"], select=None, model=model)
 
 
