@@ -38,7 +38,7 @@ LONGEST = 60.0
 
 
 class Outcome(NamedTuple):
-    """What features come to on the test fold: as certified, None where refused; and uncertified."""
+    """Results of features on the test fold: as certified, None if refused; and uncertified."""
 
     certified: Point | None
     plain: Point | None
@@ -197,7 +197,7 @@ def _median(name: str, share: str, certified: list[Point]) -> Figure:
 
 
 def _against(name: str, theirs: list[Outcome], ours: list[Outcome]) -> list[Figure]:
-    """Ratios of costs, over the divisions in which both have come to something."""
+    """Ratios of costs, over the divisions in which both have a result."""
     figures = []
     n_certified = sum(their.certified is not None for their in theirs)
     for what, point in (("certified", "certified"), ("at the uncertified threshold", "plain")):

@@ -209,3 +209,12 @@ def test_every_public_name_is_there_and_no_other(face):
         assert not isinstance(getattr(package, name), ModuleType)
     with pytest.raises(AttributeError, match="Ouija"):
         _ = package.Ouija
+
+
+def test_a_class_name_means_one_thing():
+    homes = defaultdict(list)
+    for module, text in sources().items():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].append(module)
+    assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}
