@@ -1,5 +1,6 @@
 """Warm-up: the first message finds everything compiled."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from helpers.procedures import channels_procedure
 
 from streamfs.gateway.warm_up import warm_up
 
+ROOT = Path(__file__).parents[2]
 CHANNELS = ["x", "door@flag:0.5"]
 
 COMPILED = f"""
@@ -47,7 +49,8 @@ print(gc.get_freeze_count())
 def run(*code, argument=""):
     """Return the output of a fresh process."""
     command = [sys.executable, "-c", "\n".join(["import sys", *code]), argument]
-    found = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
+    found = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert found.stderr == ""
     return found.stdout.split()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.options import grouped
+from helpers.training_options import grouped
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles.promises import pareto

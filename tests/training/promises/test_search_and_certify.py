@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.options import grouped
 from helpers.procedures import labelled_streams
+from helpers.training_options import grouped
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import promises as naive_promises
 
