@@ -59,7 +59,7 @@ def episodes(core):
     """Return the engine's state of each stream."""
     standing = {}
     for model in core.roster.models:
-        header, arrays = model._engine.to_state()
+        header, arrays = model.engine.to_state()
         for row, stream in enumerate(header["names"]):
             if stream:
                 known = {name: array[row].tobytes() for name, array in arrays.items()}
