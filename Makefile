@@ -13,7 +13,7 @@ demo: $(VENV)/demo
 
 test: $(VENV)/dev check
 	@sh tests/install_broker.sh
-	$(BIN)/pytest --numprocesses 3 --dist worksteal
+	$(BIN)/pytest --numprocesses 4 --dist worksteal
 
 # The unit tests of the rooms, with few examples of each law: no broker, no processes, no long training.
 quick: $(VENV)/dev

@@ -25,7 +25,7 @@ from typing import NamedTuple
 from figures import N_TURNS, Figure, Parts, main, measure, processor, table
 from gateway_runs import Broker, Way, scratch, undecided, write_config
 
-from streamfs.cli.app import cli
+from streamfs.cli.app import COMMANDS
 
 STREAMFS = ("-m", "streamfs")
 IDLE = 0.1  # seconds
@@ -70,7 +70,7 @@ def warm(words: Sequence[str], folder: Path | None = None, cache: Path | None = 
 
 def help_texts() -> list[Figure]:
     figures = []
-    for name in ("", *cli.commands):
+    for name in ("", *COMMANDS):
         seconds = warm([*STREAMFS, *name.split(), "--help"])
         what = " ".join(["streamfs", *name.split(), "--help, s"])
         figures.append(Figure(what, seconds.wall, at_most=0.3, detail=seconds.detail))

@@ -1,29 +1,57 @@
 """The command line."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from traceback import walk_tb
 
 import click
 
-from streamfs.cli.commands.card import card
-from streamfs.cli.commands.check import check
-from streamfs.cli.commands.demo import demo
-from streamfs.cli.commands.evaluate import evaluate
-from streamfs.cli.commands.figure2 import figure2
-from streamfs.cli.commands.journal import journal
-from streamfs.cli.commands.replay import replay
-from streamfs.cli.commands.run import run
-from streamfs.cli.commands.sample_plan import sample_plan
-from streamfs.cli.commands.simulate import simulate
-from streamfs.cli.commands.train import train
 from streamfs.cli.parameters import example_text
 from streamfs.errors import StreamfsError
 
 NO_CACHE = "there is no folder for compiled code: set NUMBA_CACHE_DIR to a writable one"
 
 
+COMMANDS: Mapping[str, str] = {
+    "card": "Show what to know about MODEL before deploying it.",
+    "check": "Check the SETTINGS of a gateway, and show what it would do.",
+    "demo": "Train, then follow a fleet of simulated nodes over MQTT.",
+    "evaluate": "Evaluate completeness, accuracy and cost on labelled STREAMS.",
+    "figure2": "Repeat the StreamRelief paper's experiment (Figure 2).",
+    "journal": "Show the folder STATE of a gateway, which may be running.",
+    "replay": "Run MODEL on recorded STREAMS and print each decision.",
+    "run": "Follow the streams of an MQTT broker until stopped (Ctrl-C).",
+    "sample-plan": "Plan which streams get an expensive sensor next.",
+    "simulate": "Record simulated pairs of nodes that sense one source or two.",
+    "train": "Select features worth their cost, and train a classifier.",
+}
+"""What `streamfs --help` says of each command of `streamfs.cli.commands`."""
+
+
+class Commands(click.Group):
+    """The commands; each is imported when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of the commands."""
+        return [*COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - the same
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(import_module(f"streamfs.cli.commands.{name}"), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write what each command does, without importing it."""
+        with formatter.section("Commands"):
+            formatter.write_dl([*COMMANDS.items()])
+
+
 @click.group(
+    cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog=example_text(
         "streamfs simulate pairs.csv --pairs 300",
@@ -36,10 +64,6 @@ NO_CACHE = "there is no folder for compiled code: set NUMBA_CACHE_DIR to a writa
 @click.version_option(package_name="streamfs", prog_name="streamfs")
 def cli() -> None:
     """Decide early and cheaply what a stream of sensor readings is."""
-
-
-for command in (simulate, train, evaluate, card, replay, run, check, journal, sample_plan, figure2, demo):
-    cli.add_command(command)
 
 
 def main(args: Sequence[str] | None = None) -> None:

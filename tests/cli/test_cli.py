@@ -16,6 +16,7 @@ from time import monotonic, sleep
 from types import SimpleNamespace
 from typing import NamedTuple
 
+import click
 import orjson
 import polars as pl
 import pytest
@@ -27,6 +28,7 @@ from sensors_sim.fleet import Fleet
 from sensors_sim.same_source import SameSource, nodes_of
 from streamfs import Procedure, StreamRelief, StreamSet
 from streamfs.cli import console
+from streamfs.cli.app import COMMANDS as SENTENCES
 from streamfs.cli.app import NO_CACHE, cli, main
 from streamfs.gateway.transport.transport import Transport
 from streamfs.selection.by_name import SELECTORS
@@ -612,7 +614,12 @@ def test_streams_of_other_columns_are_not_replayed(command, variant):
     assert missing in command("evaluate", "pairs.streamfs", "variant.csv").err
 
 
-COMMANDS = {name: cli.commands[name] for name in sorted(cli.commands)}
+COMMANDS = {name: cli.get_command(click.Context(cli), name) for name in SENTENCES}
+
+
+def test_the_program_says_of_commands_what_they_say_of_themselves():
+    assert {name: command.get_short_help_str(100) for name, command in COMMANDS.items()} == SENTENCES
+    assert [*SENTENCES] == sorted(SENTENCES)
 
 
 def examples(text):

@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 from rooms_table import ROOMS, picture
 
-from streamfs.cli.app import cli
+from streamfs.cli.app import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("feature_extractors", "sensors_sim", "streamfs")
@@ -177,7 +177,7 @@ HELP = "from streamfs.cli.app import main; main({words})"
         ("import streamfs", (*SLOW, "numpy")),
         ("import streamfs.cli.app", SLOW),
         (HELP.format(words=["--help"]), SLOW),
-        *((HELP.format(words=[name, "--help"]), SLOW) for name in cli.commands),
+        *((HELP.format(words=[name, "--help"]), SLOW) for name in COMMANDS),
         ("import feature_extractors", LEARNING),
         ("import streamfs.engine.engine", LEARNING),
         ("import streamfs.gateway.service", LEARNING),
