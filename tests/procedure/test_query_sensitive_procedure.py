@@ -79,6 +79,8 @@ def test_decisions_channels_and_costs_are_those_of_a_slow_twin(seed):
             twin.take(tick, dict(zip(procedure.channels, sample.tolist(), strict=True)))
         asked = {c for c, wanted in zip(procedure.channels, engine.asked(row)[0], strict=True) if wanted}
         assert asked == twin.asked_channels()
+        values = engine.values("s")
+        assert values == pytest.approx(twin.values, rel=1e-9, abs=1e-12, nan_ok=True)
         if decision is not None:
             break
         tick += rng.choice([1, 1, 1, 2, 5])
@@ -89,7 +91,7 @@ def test_decisions_channels_and_costs_are_those_of_a_slow_twin(seed):
     assert decision.tick == twin.tick
     assert decision.cost == pytest.approx(twin.cost, rel=1e-12)
     if not np.isnan(decision.confidence):
-        probabilities = procedure.classifier.probabilities(np.array([twin.values]))[0]
+        probabilities = procedure.classifier.probabilities(values[None])[0]  # of equal distances, rounding decides
         assert decision.confidence == probabilities.max()
         assert decision.label in (None, procedure.classes[probabilities.argmax()])
 
