@@ -72,13 +72,24 @@ def _share_rest(probabilities: Array, row: int, best: int, result: Array) -> flo
 
 
 @kernel
-def apply(slope: float, intercept: float, probabilities: Array, result: Array) -> None:
-    """Write rows whose likeliest class has its calibrated probability; the others keep their proportions."""
+def apply_to_row(
+    slope: float, intercept: float, growth: float, count: float, probabilities: Array, row: int, result: Array
+) -> None:
+    """Write a row whose likeliest class has its calibrated probability; the others keep their proportions."""
+    best = _likeliest(probabilities, row)
+    needed = least(probabilities[row, best], _share_rest(probabilities, row, best, result))
+    grown = growth * log(count) if growth != 0.0 and count > 1.0 else 0.0
+    wanted = sigmoid(slope * logit(probabilities[row, best]) + intercept + grown)
+    confidence = 1.0 if probabilities.shape[1] == 1 else max(wanted, needed)
+    for c in range(probabilities.shape[1]):
+        result[row, c] *= 1.0 - confidence
+    result[row, best] = confidence
+
+
+@kernel
+def apply(
+    slope: float, intercept: float, growth: float, counts: Array, probabilities: Array, result: Array
+) -> None:
+    """Calibrate each row, at its number of samples."""
     for row in range(len(probabilities)):
-        best = _likeliest(probabilities, row)
-        needed = least(probabilities[row, best], _share_rest(probabilities, row, best, result))
-        wanted = sigmoid(slope * logit(probabilities[row, best]) + intercept)
-        confidence = 1.0 if probabilities.shape[1] == 1 else max(wanted, needed)
-        for c in range(probabilities.shape[1]):
-            result[row, c] *= 1.0 - confidence
-        result[row, best] = confidence
+        apply_to_row(slope, intercept, growth, counts[row], probabilities, row, result)

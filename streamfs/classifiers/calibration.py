@@ -23,17 +23,24 @@ TINY = 1e-12
 class Calibration:
     """Platt scaling of the likeliest class's probability p: 1 / (1 + exp(-slope logit(p) - intercept)).
 
+    With a clock, ``growth log(n)`` is added to the logit, n being the number of samples so far: of two streams of
+    which a classifier says the same, the longer one may be the safer.
+
     Parameters
     ----------
     slope : float
         More than 0, so that the more confident of two stays so.
     intercept : float
         Added to the logit.
+    growth : float
+        Factor of the logarithm of the number of samples.
+    clock : int
+        The feature that counts samples; -1 if there is none, and no growth.
 
     Raises
     ------
     ValueError
-        If the slope is not positive, or one of them not finite.
+        If the slope is not positive, a number not finite, or there is growth without a clock.
 
     References
     ----------
@@ -52,16 +59,21 @@ class Calibration:
 
     slope: float
     intercept: float
+    growth: float = 0.0
+    clock: int = -1
 
     def __post_init__(self) -> None:
         if not 0.0 < self.slope < np.inf:
             raise ValueError(f"slope is {self.slope}, expected a positive number")
-        if not np.isfinite(self.intercept):
-            raise ValueError(f"intercept is {self.intercept}, expected a finite number")
+        for name in ("intercept", "growth"):
+            if not np.isfinite(getattr(self, name)):
+                raise ValueError(f"{name} is {getattr(self, name)}, expected a finite number")
+        if self.clock < -1 or (self.clock < 0 and self.growth):
+            raise ValueError(f"clock is {self.clock}, expected a feature, or -1 without growth")
 
     @classmethod
     def read(cls, numbers: Any, owner: str) -> Self | None:
-        """Read the calibration of `owner` from a model file: slope and intercept, or nothing.
+        """Read the calibration of `owner` from a model file: slope and intercept, growth and clock, or nothing.
 
         Raises
         ------
@@ -69,17 +81,30 @@ class Calibration:
             If it is something else.
         """
         is_list = isinstance(numbers, list) and all(type(number) is float for number in numbers)
-        if not is_list or len(numbers) not in {0, 2}:
+        if not is_list or len(numbers) not in {0, 2, 4} or not all(n.is_integer() for n in numbers[3:]):
             raise ModelError(
-                f"{owner}.calibration is {numbers!r}, expected a list of slope and intercept, or an empty one"
+                f"{owner}.calibration is {numbers!r}, expected a list of slope and intercept, perhaps with growth "
+                "and clock, or an empty one"
             )
         try:
-            return cls(*numbers) if numbers else None
+            return cls(*numbers[:3], *map(int, numbers[3:])) if numbers else None
         except ValueError as error:
             raise ModelError(f"{owner}.calibration: {error}") from error
 
+    def numbers(self) -> list[float]:
+        """Return what a model file holds, which `read` takes."""
+        without = [self.slope, self.intercept]
+        return without if self.clock < 0 else [*without, self.growth, float(self.clock)]
+
     @classmethod
-    def fit(cls, confidence: npt.ArrayLike, right: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Self:
+    def fit(
+        cls,
+        confidence: npt.ArrayLike,
+        right: npt.ArrayLike,
+        weights: npt.ArrayLike | None = None,
+        counts: npt.ArrayLike | None = None,
+        clock: int = -1,
+    ) -> Self:
         """Fit to confidences of held-out rows, and whether they were right.
 
         Parameters
@@ -90,6 +115,10 @@ class Calibration:
             Whether that was the class.
         weights : array-like of shape (n,), optional
             Weights of the rows, not negative; all 1 by default.
+        counts : array-like of shape (n,), optional
+            Numbers of samples so far, at least 1; with them, growth is fitted, too.
+        clock : int
+            The feature that will count samples; needed with `counts`.
 
         Raises
         ------
@@ -113,16 +142,23 @@ class Calibration:
         targets = np.where(is_right, *_targets(weighed[is_right].sum(), weighed[~is_right].sum()))
         logits = np.empty(len(said))
         _calibration.write_logits(said, logits)
-        centre = float(np.average(logits, weights=weighed))
-        rows = _Rows(logits - centre, targets, weighed / weighed.sum())
-        slope, offset = _most_likely(rows, 1.0)
-        if slope < LEAST_SLOPE:
-            slope, offset = _most_likely(rows, LEAST_SLOPE, is_held=True)
-        return cls(slope, offset - slope * centre)
+        columns = [logits, *([] if counts is None else [_logarithms(counts, said.shape)])]
+        centres = [float(np.average(column, weights=weighed)) for column in columns]
+        terms = [column - centre for column, centre in zip(columns, centres, strict=True)]
+        total = float(weighed.sum())
+        prior = 0.0 if counts is None else 1.0 / total
+        rows = _Rows(np.stack([*terms, np.ones(len(said))], axis=1), targets, weighed / total, prior)
+        found = _most_likely(rows)
+        if found[0] < LEAST_SLOPE:
+            found = _most_likely(rows, held=LEAST_SLOPE)
+        slope, *growth, offset = found.tolist()
+        intercept = offset - sum(f * centre for f, centre in zip(found.tolist(), centres, strict=False))
+        return cls(slope, intercept, *growth, **({} if counts is None else {"clock": clock}))
 
     def text(self) -> str:
         """Return the calibration as readable text."""
-        return f"slope {self.slope:.4g}, intercept {self.intercept:.4g}"
+        growth = "" if self.clock < 0 else f", growth {self.growth:.4g}"
+        return f"slope {self.slope:.4g}, intercept {self.intercept:.4g}{growth}"
 
     def of(self, confidence: npt.ArrayLike, *, n_classes: int | None = None) -> Array:
         """Return the calibrated confidence of each confidence, of the same shape.
@@ -151,7 +187,7 @@ class Calibration:
         _calibration.calibrate(self.slope, self.intercept, next_share, said.ravel(), result)
         return result.reshape(said.shape)
 
-    def apply(self, probabilities: Array) -> Array:
+    def apply(self, probabilities: Array, rows: Array | None = None) -> Array:
         """Return rows of probabilities in which the likeliest class has its calibrated one.
 
         The other classes keep their proportions, or have equal shares if all had 0. The likeliest class, the first
@@ -163,6 +199,8 @@ class Calibration:
         ----------
         probabilities : ndarray of shape (n, n_classes)
             Each row sums to 1.
+        rows : ndarray of shape (n, n_features), optional
+            The features that were classified; needed with a clock. An unknown number of samples counts as 1.
 
         Returns
         -------
@@ -172,22 +210,29 @@ class Calibration:
         Raises
         ------
         ValueError
-            If it is not a matrix with a class, or holds something outside [0, 1].
+            If it is not a matrix with a class, holds something outside [0, 1], or rows are needed.
         """
         said = _probabilities(probabilities)
         if said.ndim != 2 or not said.shape[1]:
             raise ValueError(f"probabilities have shape {said.shape}, expected (n, n_classes)")
         result = np.empty(said.shape)
-        _calibration.apply(self.slope, self.intercept, said, result)
+        if self.clock >= 0 and rows is None:
+            raise ValueError(f"rows are missing, whose feature {self.clock} counts samples")
+        counts = np.ones(len(said)) if rows is None or self.clock < 0 else rows[:, self.clock]
+        _calibration.apply(self.slope, self.intercept, self.growth, np.ascontiguousarray(counts), said, result)
         return result
 
 
 class _Rows(NamedTuple):
-    """Logits, target probabilities, and the rows' shares of the weight, each of shape (n,)."""
+    """Rows to fit: terms of the logit, shape (n, n_terms), the last of each 1, and two arrays of shape (n,).
 
-    logits: Array
+    The prior belief that the slope is 1 and growth 0 has the weight `prior`; the shares of the rows sum to 1.
+    """
+
+    terms: Array
     targets: Array
     shares: Array
+    prior: float
 
 
 def _probabilities(values: npt.ArrayLike) -> Array:
@@ -217,39 +262,55 @@ def _checked(
     return said, is_right, weighed
 
 
+def _logarithms(counts: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
+    numbers = np.asarray(counts, dtype=np.float64)
+    if numbers.shape != shape or not (numbers >= 1.0).all() or np.isinf(numbers).any():
+        raise ValueError(f"counts have shape {numbers.shape}, expected numbers of samples of shape {shape}")
+    return np.asarray(np.log(numbers))
+
+
 def _targets(n_right: float, n_wrong: float) -> tuple[float, float]:
     """Return the target probability of right and of wrong answers."""
     return (n_right + 1.0) / (n_right + 2.0), 1.0 / (n_wrong + 2.0)
 
 
-def _most_likely(rows: _Rows, slope: float, *, is_held: bool = False) -> tuple[float, float]:
-    """Return slope and offset of the greatest likelihood, by Newton steps from a slope, which may be held."""
+def _most_likely(rows: _Rows, held: float | None = None) -> Array:
+    """Return the factors of the greatest likelihood, by Newton steps; the slope may be held."""
     target = float((rows.shares * rows.targets).sum())
-    terms = np.array([slope, np.log(target / (1.0 - target))])
+    factors = np.zeros(rows.terms.shape[1])
+    factors[0], factors[-1] = 1.0 if held is None else held, np.log(target / (1.0 - target))
     for _ in range(MOST_STEPS):
-        step, gained = _step(rows, terms, is_held=is_held)
+        step, gained = _step(rows, factors, first=0 if held is None else 1)
         if gained < ENOUGH:
             break
-        loss = _loss(rows, terms)
-        while _loss(rows, terms - step) > loss - 1e-4 * gained and gained > ENOUGH:
+        loss = _loss(rows, factors)
+        while _loss(rows, factors - step) > loss - 1e-4 * gained and gained > ENOUGH:
             step, gained = step / 2.0, gained / 2.0
-        terms = terms - step
-    return float(terms[0]), float(terms[1])
+        factors = factors - step
+    return factors
 
 
-def _loss(rows: _Rows, terms: Array) -> float:
-    x = terms[0] * rows.logits + terms[1]
-    return float((rows.shares * (np.logaddexp(0.0, x) - rows.targets * x)).sum())
+def _pulled(factors: Array) -> Array:
+    """Return how far the factors are from those of no calibration; the intercept is free."""
+    pulled = factors.copy()
+    pulled[0] -= 1.0
+    pulled[-1] = 0.0
+    return pulled
 
 
-def _step(rows: _Rows, terms: Array, *, is_held: bool) -> tuple[Array, float]:
-    """Return Newton's step, and the decrease of the loss that it predicts."""
-    logits, targets, shares = rows
-    said = 1.0 / (1.0 + np.exp(-(terms[0] * logits + terms[1])))
-    residual, curvature = shares * (said - targets), shares * said * (1.0 - said)
-    along, across = (residual * logits).sum(), residual.sum()
-    a, b, c = (curvature * logits * logits).sum() + TINY, (curvature * logits).sum(), curvature.sum() + TINY
-    if is_held:
-        return np.array([0.0, across / c]), float(across * across / c)
-    step = np.array([c * along - b * across, a * across - b * along]) / (a * c - b * b)
-    return step, float(step[0] * along + step[1] * across)
+def _loss(rows: _Rows, factors: Array) -> float:
+    x = rows.terms @ factors
+    likelihood = float((rows.shares * (np.logaddexp(0.0, x) - rows.targets * x)).sum())
+    return likelihood + 0.5 * rows.prior * float((_pulled(factors) ** 2).sum())
+
+
+def _step(rows: _Rows, factors: Array, first: int) -> tuple[Array, float]:
+    """Return Newton's step of the factors from the first on, and the decrease of the loss that it predicts."""
+    terms, targets, shares, prior = rows
+    said = 1.0 / (1.0 + np.exp(-(terms @ factors)))
+    slopes = terms.T @ (shares * (said - targets)) + prior * _pulled(factors)
+    curvature = (terms.T * (shares * said * (1.0 - said))) @ terms
+    curvature += np.diag([*[prior] * (len(factors) - 1), 0.0]) + TINY * np.eye(len(factors))
+    step = np.zeros(len(factors))
+    step[first:] = np.linalg.solve(curvature[first:, first:], slopes[first:])
+    return step, float(step @ slopes)

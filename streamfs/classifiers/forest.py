@@ -102,8 +102,9 @@ class Forest(Classifier):
         return ways
 
     def features_tested(self) -> tuple[int, ...]:
-        """Return the features that the trees test, ascending."""
-        return tuple(np.unique(self.feature[self.feature >= 0]).tolist())
+        """Return the features that the trees test and the calibration reads, ascending."""
+        clock = [] if self.calibration is None or self.calibration.clock < 0 else [self.calibration.clock]
+        return tuple(np.unique([*self.feature[self.feature >= 0], *clock]).astype(np.int64).tolist())
 
     def calibrated(self, calibration: Calibration | None) -> Self:
         """Return the same forest with this calibration, or none, in place of its own."""
@@ -143,9 +144,8 @@ class Forest(Classifier):
         X = np.require(X, dtype=np.float64, requirements=["C", "W"])
         if X.ndim != 2:
             raise ValueError(f"X has {X.ndim} dimensions, expected 2")
-        n_needed = int(self.feature.max()) + 1
-        if X.shape[1] < n_needed:
-            raise ValueError(f"X has {X.shape[1]} features, expected at least {n_needed}")
+        if X.shape[1] < self._n_needed:
+            raise ValueError(f"X has {X.shape[1]} features, expected at least {self._n_needed}")
         if X.shape[1] == 0:
             X = np.zeros((len(X), 1))  # a leaf reads a value, too, whatever it is
         sums = np.zeros((len(X), self.n_classes))
@@ -154,7 +154,11 @@ class Forest(Classifier):
             room = np.zeros(n_block * 2 * X.shape[1]), np.zeros(GROUP, dtype=np.uint64)
             add_shares(self.ways, self._starts, self._said, X, *room, sums)
         means: Array = sums / self.n_trees
-        return means if self.calibration is None else self.calibration.apply(means)
+        return means if self.calibration is None else self.calibration.apply(means, X)
+
+    @cached_property
+    def _n_needed(self) -> int:
+        return max(self.features_tested(), default=-1) + 1
 
     @cached_property
     def _starts(self) -> Places:
@@ -176,7 +180,7 @@ class Forest(Classifier):
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return all fields as arrays, which `from_arrays` takes; no calibration is an empty one."""
         found = self.calibration
-        calibration = np.array([] if found is None else [found.slope, found.intercept], dtype=np.float64)
+        calibration = np.array([] if found is None else found.numbers(), dtype=np.float64)
         return {**{name: getattr(self, name) for name in TABLES}, "calibration": calibration}
 
     @classmethod

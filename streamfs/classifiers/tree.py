@@ -12,6 +12,7 @@ from streamfs.classifiers._evaluate import NODE, WAY, Array, Flags, FlatTree, In
 from streamfs.classifiers._tree_json import FIELDS, check_tables, read_tables
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.classifier import Classifier, FileParts
+from streamfs.errors import ModelError
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,8 @@ class Tree(Classifier):
 
     def __post_init__(self) -> None:
         check_tables({name: getattr(self, name) for name in (*FIELDS, "counts")})
+        if self.calibration is not None and self.calibration.clock >= 0:
+            raise ModelError("tree.calibration has a clock, and a leaf's confidence knows no number of samples")
 
     @property
     def n_nodes(self) -> int:
@@ -135,7 +138,7 @@ class Tree(Classifier):
         """Return the tables as plain lists, which JSON keeps exactly, and the calibration, if any."""
         tables = {name: getattr(self, name).tolist() for name in (*FIELDS, "counts")}
         found = self.calibration
-        calibration = {} if found is None else {"calibration": [found.slope, found.intercept]}
+        calibration = {} if found is None else {"calibration": found.numbers()}
         return {**tables, "laplace": self.laplace, **calibration}
 
     @classmethod

@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 
 from streamfs import Engine, Procedure
 from streamfs.classifiers import C45Classifier, Calibration
+from streamfs.classifiers.forest import Forest
 from streamfs.classifiers.tree import Tree
 from streamfs.errors import ModelError
 
@@ -140,6 +141,58 @@ def platt_loss(confidence, right, weights):
     return loss
 
 
+class TestClock:
+    """Confidence that grows with the number of samples."""
+
+    CALIBRATION = Calibration(0.8, -0.3, growth=0.5, clock=1)
+
+    def test_growth_is_added_to_the_logit(self):
+        rows = np.array([[7.0, 1.0], [7.0, 20.0], [7.0, np.nan]])
+        found = self.CALIBRATION.apply(np.array([[0.3, 0.7]] * 3), rows)[:, 1]
+        expected = 1 / (1 + np.exp(-(0.8 * np.log(0.7 / 0.3) - 0.3 + 0.5 * np.log([1, 20, 1]))))
+        assert_allclose(found, expected, rtol=1e-12)
+
+    def test_a_fit_recovers_it(self):
+        rng = np.random.default_rng(0)
+        counts, confidence = rng.integers(1, 100, 40_000), rng.uniform(0.05, 0.95, 40_000)
+        logits = 0.7 * np.log(confidence / (1 - confidence)) + 0.4 * np.log(counts) - 1.0
+        right = rng.random(40_000) < 1 / (1 + np.exp(-logits))
+        found = Calibration.fit(confidence, right, counts=counts, clock=3)
+        assert [found.slope, found.intercept, found.growth] == pytest.approx([0.7, -1.0, 0.4], abs=0.12)
+        assert found.clock == 3
+
+    def test_few_rows_are_drawn_towards_no_calibration(self):
+        found = Calibration.fit([0.6, 0.7, 0.9], [True] * 3, counts=[1, 2, 9], clock=0)
+        assert Calibration.fit([0.6, 0.7, 0.9], [True] * 3).slope == 0.01
+        assert 0.5 < found.slope < 1.5
+        assert abs(found.growth) < 0.2
+
+    def test_a_forest_reads_the_number_and_keeps_it_in_its_file(self):
+        forest = Forest(
+            feature=np.array([0, -1, -1]),
+            threshold=np.array([0.5, 0.0, 0.0]),
+            first_child=np.array([1, 0, 0]),
+            missing_child=np.array([2, 0, 0]),
+            shares=np.array([[0.5, 0.5], [0.75, 0.25], [0.0, 1.0]]),
+            roots=np.array([0]),
+        ).calibrated(self.CALIBRATION)
+        assert forest.features_tested() == (0, 1)
+        rows = np.array([[0.1, 1.0], [0.1, 30.0]])
+        said = forest.probabilities(rows).max(axis=1)
+        assert said[0] < said[1]
+        assert_array_equal(Forest.from_arrays(forest.to_arrays()).probabilities(rows), forest.probabilities(rows))
+
+    def test_what_has_no_number_is_refused(self):
+        with pytest.raises(ValueError, match="rows are missing, whose feature 1 counts samples"):
+            self.CALIBRATION.apply(np.array([[0.3, 0.7]]))
+        with pytest.raises(ValueError, match="clock is -1, expected a feature, or -1 without growth"):
+            Calibration(1.0, 0.0, growth=0.1)
+        with pytest.raises(ValueError, match=r"counts have shape \(1,\), expected numbers of samples"):
+            Calibration.fit([0.5], [True], counts=[0], clock=0)
+        with pytest.raises(ModelError, match="a leaf's confidence knows no number of samples"):
+            step_tree().calibrated(self.CALIBRATION)
+
+
 class TestFit:
     @given(seed=SEEDS, n=st.integers(2, 80), slope=st.floats(0.2, 3.0), intercept=st.floats(-1.0, 1.0))
     def test_no_other_numbers_are_likelier(self, seed, n, slope, intercept):
@@ -255,7 +308,7 @@ def test_a_calibrated_tree_calibrates_its_leaves(laplace):
 @pytest.mark.parametrize(
     ("numbers", "message"),
     [
-        ([1.0], r"tree.calibration is \[1\.0\], expected a list of slope and intercept, or an empty one"),
+        ([1.0], r"tree.calibration is \[1\.0\], expected a list of slope and intercept, perhaps"),
         ([1, 2.0], r"tree.calibration is \[1, 2\.0\]"),
         ("1.0", "tree.calibration is '1.0'"),
         (None, "tree.calibration is None"),
