@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from feature_extractors import moments, order, pair, pair_window, shape, spectral, trend
+from feature_extractors import moments, order, pair, pair_window, pattern, shape, spectral, trend
 from feature_extractors._window import WINDOW
 from feature_extractors.base import Feature, Kind
 from feature_extractors.report import channel_name, split_channel
@@ -34,7 +34,7 @@ ESSENTIAL: tuple[Kind, ...] = (
 )
 """A small set of kinds: level, spread, trend, and relations of pairs."""
 
-_MODULES = (moments, order, trend, shape, spectral, pair, pair_window)
+_MODULES = (moments, order, trend, shape, spectral, pattern, pair, pair_window)
 
 KINDS: tuple[Kind, ...] = tuple(
     dict.fromkeys(
@@ -148,12 +148,14 @@ def catalogue(columns: Sequence[str], kinds: Sequence[Kind] = KINDS) -> tuple[Fe
     -------
     tuple of Feature
         Flags get only features that are informative about flags, other columns no agreement of flags. Windows have
-        `DEFAULT_WINDOW` samples; all other parameters have their defaults.
+        `DEFAULT_WINDOW` samples; all other parameters have their defaults. A kind with another parameter that has
+        no default, such as the kernel of a pattern, gives no feature: ``streamfs.data.pattern_features`` proposes
+        patterns.
 
     Raises
     ------
     ValueError
-        If a channel cannot be read, or a kind has a parameter without a default.
+        If a channel cannot be read.
 
     Examples
     --------
@@ -161,6 +163,7 @@ def catalogue(columns: Sequence[str], kinds: Sequence[Kind] = KINDS) -> tuple[Fe
     ['count()', 'last(a@flag:3)', 'mean(a@flag:3)', 'mean(a@flag:3; window=16)', 'sign_runs(a@flag:3)']
     """
     columns = [canonical(column) for column in columns]
+    kinds = [kind for kind in kinds if _needs_no_more_than_a_window(kind)]
     features = [_make(kind) for kind in kinds if kind.n_columns == 0]
     for column in columns:
         features += [_make(kind, column) for kind in kinds if kind.n_columns == 1 and _applies(kind, column)]
@@ -170,6 +173,10 @@ def catalogue(columns: Sequence[str], kinds: Sequence[Kind] = KINDS) -> tuple[Fe
                 _make(kind, first, second) for kind in kinds if kind.n_columns == 2 and _applies(kind, first)
             ]
     return tuple(features)
+
+
+def _needs_no_more_than_a_window(kind: Kind) -> bool:
+    return all(p is WINDOW or p.default is not None for p in kind.parameters)
 
 
 def _make(kind: Kind, *columns: str) -> Feature:

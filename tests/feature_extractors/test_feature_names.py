@@ -171,6 +171,13 @@ def test_other_kinds_may_be_passed() -> None:
         ("quantile(a; q=1)", r"q is 1\.0, expected a number from 0\.001 to 0\.999"),
         ("autocorrelation(a; lag=0)", r"lag is 0\.0, expected a number from 1 to 10000"),
         ("band_power(a; cycle=1.9)", r"cycle is 1\.9, expected a number from 2 to 1e\+06"),
+        ("pattern_max(a; kernel=84, dilation=1)", r"kernel is 84\.0, expected a number from 0 to 83"),
+        ("pattern_max(a; kernel=2.5, dilation=1)", r"kernel is 2\.5, expected a whole number"),
+        ("pattern_max(a; kernel=2, dilation=0)", r"dilation is 0\.0, expected a number from 1 to 1250"),
+        ("pattern_max(a; kernel=2)", "pattern_max needs a value of dilation"),
+        ("pattern_max(a; kernel=2, dilation=1, bias=0)", "pattern_max has no parameter 'bias'"),
+        ("pattern_share(a; kernel=2, dilation=1)", "pattern_share needs a value of bias"),
+        ("pattern_share(a; kernel=2, dilation=1, bias=inf)", "bias is inf, expected a number from -inf to inf"),
         ("quantile(a; window=8, hysteresis=1)", "quantile has no parameter 'hysteresis'"),
         ("flag_agreement(a, b; threshold=nan)", "threshold is nan, expected a number from -inf to inf"),
         ("flag_agreement(a, b; threshold=inf)", "threshold is inf, expected a number from -inf to inf"),
@@ -239,7 +246,9 @@ def test_flags_get_only_features_informative_about_flags() -> None:
 
 def test_numbers_get_every_other_kind() -> None:
     listed = [feature.kind for feature in fx.catalogue(["a", "b"])]
-    assert set(listed) == {kind for kind in KINDS if kind.name != "flag_agreement"}
+    patterns = {kind for kind in KINDS if "kernel" in {parameter.name for parameter in kind.parameters}}
+    assert set(listed) == {kind for kind in KINDS if kind.name != "flag_agreement"} - patterns
+    assert len(patterns) == 4
     assert listed.count(moments.COUNT) == 1
     essential = [feature.name for feature in fx.catalogue(["a", "b"], ESSENTIAL)]
     assert essential[:4] == ["count()", "last(a)", "mean(a)", "variance(a)"]

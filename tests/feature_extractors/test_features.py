@@ -68,6 +68,14 @@ FEATURES = tuple(
         "band_share(a)",
         "band_share(a; cycle=2)",
         "band_share(a; cycle=5.3)",
+        "pattern_max(a; kernel=0, dilation=1)",
+        "pattern_max(a; kernel=55, dilation=3)",
+        "pattern_share(a; kernel=83, dilation=1, bias=0)",
+        "pattern_share(a; kernel=28, dilation=2, bias=-0.7)",
+        "normalised_pattern_max(a; kernel=83, dilation=1)",
+        "normalised_pattern_max(a; kernel=28, dilation=2)",
+        "normalised_pattern_share(a; kernel=0, dilation=1, bias=0)",
+        "normalised_pattern_share(a; kernel=55, dilation=3, bias=-0.7)",
         "mean(a; window=2)",
         "mean(a; window=3)",
         "mean(a; window=16)",
@@ -209,6 +217,10 @@ DEFINITIONS: dict[tuple[str, ...], Callable[..., float]] = {
     ("autocorrelation", "lag"): naive_features.autocorrelation,
     ("band_power", "cycle"): naive_features.band_power,
     ("band_share", "cycle"): naive_features.band_share,
+    ("pattern_max", "kernel", "dilation"): naive_features.pattern_max,
+    ("pattern_share", "kernel", "dilation", "bias"): naive_features.pattern_share,
+    ("normalised_pattern_max", "kernel", "dilation"): naive_features.normalised_pattern_max,
+    ("normalised_pattern_share", "kernel", "dilation", "bias"): naive_features.normalised_pattern_share,
     ("correlation",): naive_features.correlation,
     ("increment_correlation",): naive_features.correlation_of_increments,
     ("lagged_correlation", "lag"): naive_features.lagged_correlation,
@@ -267,11 +279,13 @@ WITHOUT_UNIT = (
     "correlation",
     "increment_correlation",
     "lagged_correlation",
+    "normalised_pattern_max",
 )
 
 SCALES: dict[str, Callable[..., float]] = dict.fromkeys(WITHOUT_UNIT, lambda *_: 1.0) | {
     "increment_variance": lambda a: a**2,
     "band_power": lambda a: a**2,
+    "pattern_max": lambda a: a,
     "deviation_difference": max,
     "regression_slope": lambda a, b: b / a if a > 0 else 0.0,
     "regression_residual": lambda _, b: b,
@@ -289,6 +303,9 @@ VANISHING = (
 )
 """Kinds that are none while the squares of what they divide by vanish."""
 
+NORMALISED = ("normalised_pattern_max", "normalised_pattern_share")
+"""Kinds that are 0 while the squares of what they divide by vanish."""
+
 by_feature = pytest.mark.parametrize("feature", FEATURES, ids=str)
 
 
@@ -301,7 +318,7 @@ WINDOWED = tuple(feature for feature in FEATURES if "window" in feature.params)
 
 
 def definition_of(feature: Feature) -> Definition:
-    whole = {"lag", "window"}
+    whole = {"lag", "window", "kernel", "dilation"}
     params = {name: int(value) if name in whole else value for name, value in feature.params.items()}
     return partial(DEFINITIONS[key(feature.kind)], **params)
 
@@ -344,8 +361,8 @@ def test_all_checks_at_once(feature: Feature) -> None:
 @by_feature
 def test_definition(feature: Feature) -> None:
     def law(signal: Array) -> None:
-        if feature.kind.name in VANISHING and signal is SIGNALS["denormal"]:
-            signal = 1e180 * signal  # see test_a_spread_whose_square_vanishes_is_none
+        if feature.kind.name in (*VANISHING, *NORMALISED) and signal is SIGNALS["denormal"]:
+            signal = 1e180 * signal  # see test_a_spread_whose_square_vanishes_is_none, or 0
         values = read_by(feature, signal)
         check_equals_definition(feature, definition_of(feature), values, scale=scale_of(feature, values))
 
@@ -377,6 +394,14 @@ def test_definition_after_many_ticks(feature: Feature) -> None:
 def test_a_spread_whose_square_vanishes_is_none(feature: Feature) -> None:
     values = read_by(feature, SIGNALS["denormal"])
     assert_array_equal(fx.scan([feature], values[np.newaxis]), np.nan)
+
+
+@pytest.mark.parametrize("feature", [f for f in FEATURES if f.kind.name in NORMALISED], ids=str)
+def test_a_pattern_is_0_over_a_spread_whose_square_vanishes(feature: Feature) -> None:
+    values = read_by(feature, SIGNALS["denormal"])
+    computed = fx.scan([feature], values[np.newaxis]).ravel()
+    is_above = feature.params.get("bias", 0.0) < 0.0
+    assert_array_equal(computed[8 * int(feature.params["dilation"]) :], float(is_above))
 
 
 @pytest.mark.parametrize("outlier", [1e12, -1e15, 1e100])
@@ -412,6 +437,25 @@ def test_a_value_on_the_mean_but_for_rounding_is_no_crossing() -> None:
         feature = fx.get(name)
         check_equals_definition(feature, definition_of(feature), values)
     assert fx.scan([fx.get("mean_crossings(a)")], values[np.newaxis]).ravel().tolist() == [0, 0, 0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("offset", [0.0, 64.0])
+def test_a_response_equal_to_the_bias_but_for_rounding_is_not_above_it(offset: float) -> None:
+    values = np.array([0.1, 0.2, 0, 0, 0, 0, 0, 0, 0])[:, np.newaxis] + offset  # 2 * 0.1 + 2 * 0.2 > 0.6 in floats
+    for bias, share in ((0.6, 0.0), (0.599999, 1.0)):
+        feature = fx.get(f"pattern_share(a; kernel=0, dilation=1, bias={bias})")
+        check_equals_definition(feature, definition_of(feature), values)
+        assert fx.scan([feature], values[np.newaxis])[0, -1, 0] == share
+
+
+@pytest.mark.parametrize("dilation", [1, 2, 3, 7])
+@pytest.mark.parametrize("kind", ["pattern_max", "normalised_pattern_max"])
+def test_every_kernel_is_what_it_is_defined_as(kind: str, dilation: int) -> None:
+    values = 1e6 + np.random.default_rng(dilation).normal(size=(1, 8 * dilation + 20, 1)).cumsum(axis=1)
+    features = [fx.get(f"{kind}(a; kernel={kernel}, dilation={dilation})") for kernel in range(84)]
+    computed, times = fx.scan(features, values)[0, -1], np.arange(float(values.shape[1]))
+    expected = [definition_of(feature)(values[0], times) for feature in features]
+    assert_allclose(computed, expected, rtol=1e-9)
 
 
 def test_the_wrong_definition_is_seen() -> None:

@@ -17,7 +17,8 @@ def read(name):
 
 def test_citation_and_changelog_have_the_version():
     assert re.search(r"^version: (.+)$", read("CITATION.cff"), re.MULTILINE)[1] == PROJECT["version"]
-    assert re.search(r"^## (.+)$", read("CHANGELOG.md"), re.MULTILINE)[1] == PROJECT["version"]
+    headings = re.findall(r"^## (.+)$", read("CHANGELOG.md"), re.MULTILINE)
+    assert next(heading for heading in headings if heading != "Unreleased") == PROJECT["version"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ or by ``math.fsum``. Nothing here imports the library.
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import groupby, pairwise
+from itertools import accumulate, combinations, groupby, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -361,6 +361,72 @@ def band_share(values: Array, times: Array, cycle: float) -> float:
         return math.nan
     d = [float(Fraction(deviation, max(map(abs, exact)))) for deviation in exact]
     return min(2.0 * amplitude(d, cycle) ** 2 / (math.fsum(x**2 for x in d) / len(d)), 1.0)
+
+
+# Patterns
+
+
+def taps_of(x: Sequence[int], dilation: int) -> list[Sequence[int]]:
+    """The nine values, `dilation` apart, that end at each value, oldest first."""
+    return [x[end - 8 * dilation : end + 1 : dilation] for end in range(8 * dilation, len(x))]
+
+
+def response(taps: Sequence[int], kernel: int) -> int:
+    """Sum of the taps, three of them with weight 2 and the others with -1; kernels count the threes in order."""
+    heavy = list(combinations(range(9), 3))[kernel]
+    return sum((2 if place in heavy else -1) * tap for place, tap in enumerate(taps))
+
+
+def extent(taps: Sequence[int]) -> int:
+    """Sum of the distances of the taps from the newest."""
+    return sum(abs(tap - taps[-1]) for tap in taps)
+
+
+def pattern_max(values: Array, times: Array, kernel: int, dilation: int) -> float:
+    """Greatest response; NaN before the first."""
+    p, unit = whole(kept(values, times)[0][:, 0])
+    responses = [response(taps, kernel) for taps in taps_of(p, dilation)]
+    return float(Fraction(max(responses), unit)) if responses else math.nan
+
+
+def pattern_share(values: Array, times: Array, kernel: int, dilation: int, bias: float) -> float:
+    """Share of the responses that exceed the bias by more than 1e-9 of their extent."""
+    p, unit = whole(kept(values, times)[0][:, 0])
+    limit = Fraction(bias) * unit
+    above = [10**9 * (response(taps, kernel) - limit) > extent(taps) for taps in taps_of(p, dilation)]
+    return above.count(True) / len(above) if above else math.nan
+
+
+def variances_so_far(p: Sequence[int]) -> list[Fraction]:
+    """Sample variance (n - 1) of the values up to each; 0 for the first."""
+    sums, squares = accumulate(p), accumulate(x**2 for x in p)
+    return [
+        Fraction(n * square - total**2, n * max(n - 1, 1))
+        for n, (total, square) in enumerate(zip(sums, squares, strict=True), start=1)
+    ]
+
+
+def over_deviation(number: int, variance: Fraction) -> float:
+    """A number over the square root of a variance; 0 if that is 0."""
+    return math.copysign(math.sqrt(number**2 / variance), number) if variance else 0.0
+
+
+def normalised_pattern_max(values: Array, times: Array, kernel: int, dilation: int) -> float:
+    """Greatest response over the standard deviation of the values up to it, 0 if that is 0."""
+    p, _ = whole(kept(values, times)[0][:, 0])
+    pairs = zip(taps_of(p, dilation), variances_so_far(p)[8 * dilation :], strict=True)
+    return max((over_deviation(response(taps, kernel), variance) for taps, variance in pairs), default=math.nan)
+
+
+def normalised_pattern_share(values: Array, times: Array, kernel: int, dilation: int, bias: float) -> float:
+    """Share of these that exceed the bias, as above."""
+    p, _ = whole(kept(values, times)[0][:, 0])
+    pairs = zip(taps_of(p, dilation), variances_so_far(p)[8 * dilation :], strict=True)
+    above = [
+        over_deviation(response(taps, kernel), variance) - bias > 1e-9 * over_deviation(extent(taps), variance)
+        for taps, variance in pairs
+    ]
+    return above.count(True) / len(above) if above else math.nan
 
 
 # Pairs of columns

@@ -317,3 +317,31 @@ def test_one_sample_or_one_time_is_not_enough() -> None:
     assert math.isnan(features.slope(column(3, 4), np.array([1.0, 1.0])))
     assert math.isnan(features.correlation(np.array([[1.0, 2.0]]), TIMES[:1]))
     assert math.isnan(features.correlation_of_increments(np.array([[1.0, 2.0], [2.0, 5.0]]), TIMES[:2]))
+
+
+def test_patterns() -> None:
+    bump = column(0, 0, 0, 1, 2, 1, 0, 0, 0, 0)
+    times = np.arange(10.0)
+    first_three, last_three = 0, 83
+    assert math.isnan(features.pattern_max(bump[:8], times[:8], first_three, 1))
+    assert features.pattern_max(bump[:9], times[:9], first_three, 1) == -4
+    assert features.pattern_max(bump, times, first_three, 1) == -4 + 3  # the second sees 0, 0, 1 there
+    assert features.pattern_max(bump, times, last_three, 1) == -4
+    assert features.pattern_share(bump, times, first_three, 1, -2) == 0.5
+    assert features.pattern_share(bump, times, first_three, 1, -1) == 0
+    wide = np.repeat(bump[:9], 2, axis=0)
+    assert features.pattern_max(wide[:17], np.arange(17.0), first_three, 2) == -4
+    # The nine values 0, 0, 0, 1, 2, 1, 0, 0, 0 have squares 6 and mean 4/9: variance (6 - 16/9) / 8 = 19/36.
+    assert_allclose(features.normalised_pattern_max(bump[:9], times[:9], first_three, 1), -4 / math.sqrt(19 / 36))
+    assert features.normalised_pattern_share(bump[:9], times[:9], first_three, 1, -6) == 1
+    assert features.normalised_pattern_share(bump[:9], times[:9], first_three, 1, -5) == 0
+    flat = column(*[0.1] * 9)
+    assert features.normalised_pattern_max(flat, times[:9], first_three, 1) == 0
+    assert features.normalised_pattern_share(flat, times[:9], first_three, 1, -1e-9) == 1
+
+
+def test_kernels_are_counted_in_the_order_of_their_heavy_taps() -> None:
+    for kernel, heavy in ((0, (0, 1, 2)), (1, (0, 1, 3)), (6, (0, 1, 8)), (7, (0, 2, 3)), (83, (6, 7, 8))):
+        assert [features.response([int(k == tap) for k in range(9)], kernel) for tap in range(9)] == [
+            2 if tap in heavy else -1 for tap in range(9)
+        ]
