@@ -2,4 +2,5 @@ from .default_features import default_features as default_features
 from .feature_table import FeatureTable as FeatureTable
 from .feature_table import tabulate as tabulate
 from .instances import Instances as Instances
+from .pattern_features import pattern_features as pattern_features
 from .streams import StreamSet as StreamSet
