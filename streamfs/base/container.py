@@ -36,14 +36,17 @@ def pack(kind: str, version: int, header: Mapping[str, Any], arrays: Arrays, **s
 
 
 def unpack(
-    data: bytes, kind: str, version: int, source: str
+    data: bytes, kind: str, version: int, source: str, oldest: int | None = None
 ) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]], dict[str, bytes]]:
-    """Return header, arrays and opaque parts, or raise a ModelError that names `source`."""
+    """Return header, arrays and opaque parts, or raise a ModelError that names `source`.
+
+    Versions from the `oldest` are read; by default `version` alone.
+    """
     line, _, content = data.partition(b"\n")
     words = line.split(b" ")
     if len(words) != 4 or words[:2] != [b"streamfs", kind.encode()]:
         raise ModelError(f"{source} is not a streamfs {kind}")
-    if words[2] != b"%d" % version:
+    if words[2] not in [b"%d" % each for each in range(version if oldest is None else oldest, version + 1)]:
         found = words[2][:20].decode(errors="replace")
         raise ModelError(
             f"{source} has version {found} of the {kind} format, expected {version}; "

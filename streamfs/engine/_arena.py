@@ -9,6 +9,7 @@ from feature_extractors import Program
 from feature_extractors._driver import BLOCK, ENTRY, layout_of
 from feature_extractors._loop import TASK_SIZE
 from streamfs.classifiers._evaluate import NODE, WAY, FlatTree
+from streamfs.procedure.procedure import Procedure
 
 FREE, WAITING, OPEN, DECIDED, MOVING = range(5)
 """Status of a row: without a stream; episode not begun; open; decided; and MOVING, only within a kernel, between a
@@ -22,6 +23,9 @@ STREAM = np.dtype([("start", np.float64), ("tick", np.int64), ("episode", np.int
 ENDED = np.dtype([("sample", np.int64), ("label", np.int64)])
 """A sample that ends an episode, and the class, or -1."""
 
+THRESHOLD = np.dtype([("tick", np.int64), ("level", np.float64)])
+"""A confidence threshold, and the tick from which it holds."""
+
 ARRAYS: dict[str, tuple[Any, tuple[str | int, ...]]] = {
     "state": (np.float64, ("n_rows", "width")),
     "streams": (STREAM, ("n_rows",)),
@@ -29,6 +33,7 @@ ARRAYS: dict[str, tuple[Any, tuple[str | int, ...]]] = {
     "counters": (np.int64, (len(COUNTERS),)),
     "ended": (ENDED, (1,)),
     "single_sample": (np.float64, ("n_columns",)),
+    "thresholds": (THRESHOLD, ("n_thresholds",)),
     "table": (ENTRY, ("n_features",)),
     "inputs": (np.int64, ("n_inputs",)),
     "params": (np.float64, (1,)),
@@ -46,17 +51,21 @@ ARRAYS: dict[str, tuple[Any, tuple[str | int, ...]]] = {
     "weights": (np.float64, ("n_nodes",)),
     "result": (np.float64, ("n_classes",)),
 }
-"""Type and shape of each array: those of the streams, of the features, of the tree, and scratch space.
+"""Type and shape of each array: those of the streams, the thresholds, those of the features, of the tree, and
+scratch space.
 
 The first dimension is a minimum. `single_sample` holds a sample's row, as a whole number, its time and its values.
 """
 
-SIZES = ("n_rows", "width", "n_features", "n_columns", "n_inputs", "n_nodes", "n_classes", "depth", "limit")
+SIZES = (
+    *("n_rows", "width", "n_features", "n_columns", "n_inputs", "n_thresholds"),
+    *("n_nodes", "n_classes", "depth", "limit"),
+)
 
 ARENA = np.dtype(
     [(name, np.int64) for name in (*ARRAYS, *SIZES)]
-    + [(name, np.float64) for name in ("period", "confidence", "earliest")]
-    + [layout_of(BLOCK, TASK_SIZE, ENTRY, NODE, WAY, STREAM, ENDED, COUNTERS)]
+    + [(name, np.float64) for name in ("period", "earliest")]
+    + [layout_of(BLOCK, TASK_SIZE, ENTRY, NODE, WAY, STREAM, ENDED, THRESHOLD, COUNTERS)]
 )
 """Addresses and sizes of arrays, and parameters of the procedure; no open episode began before `earliest`."""
 
@@ -64,17 +73,19 @@ ARENA = np.dtype(
 class KernelArena:
     """The record that is passed to kernels, shape (1,), and the arrays that it points to.
 
-    Without a tree, kernels that classify must not be called. `numbers` are fields of the record.
+    Without a tree, kernels that classify must not be called.
     """
 
-    def __init__(self, program: Program, tree: FlatTree | None, **numbers: float) -> None:
+    def __init__(self, program: Program, tree: FlatTree | None, procedure: Procedure) -> None:
         self.record = np.zeros(1, dtype=ARENA)
         self._held: dict[str, npt.NDArray[Any]] = {}
         n_features, n_columns = len(program.features), len(program.columns)
+        thresholds = _thresholds(procedure)
         sizes = {"width": program.state_size, "n_features": n_features, "n_columns": n_columns}
-        for name, number in {**sizes, "n_inputs": len(program.inputs), **numbers}.items():
+        sizes |= {"n_inputs": len(program.inputs), "n_thresholds": len(thresholds), "limit": procedure.time_limit}
+        for name, number in {**sizes, "period": procedure.period, "earliest": np.inf}.items():
             self.record[name] = number
-        self.hold(table=program.table, inputs=program.inputs, params=program.params)
+        self.hold(thresholds=thresholds, table=program.table, inputs=program.inputs, params=program.params)
         self.hold(
             ticks=np.zeros(BLOCK, np.int64),
             rows=np.zeros(BLOCK, np.int64),
@@ -110,3 +121,10 @@ class KernelArena:
                 )
             self._held[name] = array
             self.record[name] = array.ctypes.data
+
+
+def _thresholds(procedure: Procedure) -> npt.NDArray[Any]:
+    """Return the thresholds of a procedure as kernels read them."""
+    thresholds = np.zeros(len(procedure.thresholds.ticks), dtype=THRESHOLD)
+    thresholds["tick"], thresholds["level"] = procedure.thresholds.ticks, procedure.thresholds.levels
+    return thresholds

@@ -71,7 +71,7 @@ class Engine:
         self._program = Program(procedure.features, procedure.channels)
         self._registry = StreamRegistry()
         tree = procedure.classifier.flat_tree()
-        self._arena = KernelArena(self._program, tree, **_parameters(procedure))
+        self._arena = KernelArena(self._program, tree, procedure)
         self._is_compiled = tree is not None and self._program.is_compiled
         self._requested = RequestedChannels.of(procedure.classifier, procedure.features)
         self._arena.hold(state=self._program.new_state(0), streams=np.empty(0, dtype=STREAM))
@@ -133,6 +133,10 @@ class Engine:
     def episode(self, stream: str) -> int:
         """Return the number of a stream's newest episode."""
         return int(self._streams["episode"][self._registry.row(stream)])
+
+    def tick(self, stream: str) -> int:
+        """Return the newest tick of a stream's newest episode; 0 before it opens."""
+        return int(self._streams["tick"][self._registry.row(stream)])
 
     def values(self, stream: str) -> Array:
         """Return a stream's newest feature values, shape (n_features,)."""
@@ -563,13 +567,3 @@ class Engine:
         """Reserve space for the episodes that `n_samples` samples may end."""
         if n_samples > len(self._arena["ended"]):
             self._arena.hold(ended=np.zeros(n_samples, dtype=ENDED))
-
-
-def _parameters(procedure: Procedure) -> dict[str, float]:
-    """Return the parameters of a procedure that kernels use."""
-    return {
-        "period": procedure.period,
-        "limit": procedure.time_limit,
-        "confidence": procedure.confidence,
-        "earliest": np.inf,
-    }

@@ -2,7 +2,8 @@
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from streamfs.data.streams import Labels, StreamSet, require_streams
 from streamfs.engine.engine import Engine
 from streamfs.procedure.fits import require_classes, require_columns, require_period
 from streamfs.procedure.procedure import Decision, Procedure
+from streamfs.procedure.stopping import TickThresholds
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,16 +27,21 @@ class Evaluation:
         One per stream, in the streams' order.
     labels : ndarray of shape (n_streams,)
         The true classes.
-    confidence : float
-        The threshold.
+    thresholds : TickThresholds
+        The thresholds at which the streams were decided.
     offered_cost : float
         Mean cost over the features that were offered to the classifier (equation 1).
     """
 
     decisions: tuple[Decision, ...]
     labels: Labels
-    confidence: float
+    thresholds: TickThresholds
     offered_cost: float
+
+    @property
+    def confidence(self) -> float:
+        """The threshold; NaN if it depends on the tick."""
+        return self.thresholds.levels[0] if len(self.thresholds.levels) == 1 else nan
 
     @property
     def completeness(self) -> float:
@@ -93,7 +100,7 @@ def evaluate(procedure: Procedure, streams: StreamSet) -> Evaluation:
     decided = {decision.stream: decision for decision in replay(procedure, streams)}
     decisions = tuple(decided[name] for name in streams.names)
     offered = _mean([procedure.offered_cost(d.tick) for d in decisions])
-    return Evaluation(decisions, streams.labels, procedure.confidence, offered)
+    return Evaluation(decisions, streams.labels, procedure.thresholds, offered)
 
 
 def replay(procedure: Procedure, streams: StreamSet, start: float = 0.0) -> Iterator[Decision]:
@@ -139,14 +146,21 @@ def replay(procedure: Procedure, streams: StreamSet, start: float = 0.0) -> Iter
 
 
 def sweep(
-    procedure: Procedure, streams: StreamSet, thresholds: Sequence[float], progress: Progress | None = None
+    procedure: Procedure,
+    streams: StreamSet,
+    thresholds: Sequence[float | TickThresholds],
+    progress: Progress | None = None,
 ) -> list[Evaluation]:
-    """Evaluate a procedure at several confidence thresholds."""
+    """Evaluate a procedure at several confidence thresholds, or thresholds by tick, each in place of its own."""
     evaluations = []
     if progress is not None:
         progress("thresholds", 0, len(thresholds))
     for index, threshold in enumerate(thresholds):
-        evaluations.append(evaluate(procedure.with_confidence(threshold), streams))
+        if isinstance(threshold, TickThresholds):
+            other = replace(procedure, stopping=threshold)
+        else:
+            other = procedure.with_confidence(threshold)
+        evaluations.append(evaluate(other, streams))
         if progress is not None:
             progress("thresholds", index + 1, len(thresholds))
     return evaluations

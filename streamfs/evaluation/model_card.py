@@ -20,6 +20,7 @@ from streamfs.procedure.card_schema import (
     LifeFacts,
     NodeFacts,
     RadioFacts,
+    StoppingFacts,
     TrafficFacts,
     read_card,
     read_point,
@@ -53,6 +54,7 @@ def build_card(
             "streams": len(watched),
             "held_out": measured_on is not None,
             "confidence": procedure.confidence,
+            "stopping": _stopping(procedure),
             "ticks": traffic.ticks,
             "channels": traffic.channels,
             "columns": traffic.columns,
@@ -94,6 +96,7 @@ def facts(procedure: Procedure, radio: Profile | None = None, duty: Duty | None 
         "classes": list(procedure.classes),
         "classifier": procedure.classifier.describe(),
         "confidence": procedure.confidence,
+        "stopping": _stopping(procedure),
         "time_limit": procedure.time_limit,
         "period": procedure.period,
         "max_silence": procedure.max_silence,
@@ -126,6 +129,11 @@ def markdown(procedure: Procedure, radio: Profile | None = None, duty: Duty | No
         If the card or the promise in the procedure is damaged.
     """
     return card_text.markdown(facts(procedure, radio, duty))
+
+
+def _stopping(procedure: Procedure) -> StoppingFacts | None:
+    stopping = procedure.stopping
+    return None if stopping is None else {"ticks": list(stopping.ticks), "levels": list(stopping.levels)}
 
 
 def _data(streams: StreamSet) -> DataFacts:

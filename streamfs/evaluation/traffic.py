@@ -14,6 +14,7 @@ from streamfs.errors import DataError
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.procedure.fits import require_columns, require_period
 from streamfs.procedure.procedure import Procedure
+from streamfs.procedure.stopping import TickThresholds
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,12 @@ def measure_traffic(procedure: Procedure, streams: StreamSet) -> Traffic:
     Messages before the episode opens are counted: a channel may have to wait for another's first value. A stream
     whose episode never opens sends until it ends.
     """
-    return measure_traffics(procedure, streams, [procedure.confidence])[0]
+    return measure_traffics(procedure, streams, [procedure.thresholds])[0]
 
 
-def measure_traffics(procedure: Procedure, streams: StreamSet, thresholds: Sequence[float]) -> list[Traffic]:
+def measure_traffics(
+    procedure: Procedure, streams: StreamSet, thresholds: Sequence[float | TickThresholds]
+) -> list[Traffic]:
     """Count messages as `measure_traffic` does, at each threshold; streams are classified once for all."""
     require_period(procedure, streams)
     require_columns(procedure, streams)

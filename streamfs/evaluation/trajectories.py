@@ -12,6 +12,7 @@ from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers
 from streamfs.procedure.requested_channels import Flags, RequestedChannels
+from streamfs.procedure.stopping import TickThresholds
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +40,14 @@ class Trajectories:
         confidence = np.where(inside, probabilities.max(axis=2), 0.0)
         return cls(probabilities.argmax(axis=2), confidence, np.minimum(table.lengths, n_ticks), asked)
 
-    def decide(self, threshold: float) -> tuple[Integers, Integers]:
-        """Return each stream's class, -1 if it stays undecided, and the ticks spent, at a confidence threshold."""
-        sure = self.confidence >= threshold
+    def decide(self, threshold: float | TickThresholds) -> tuple[Integers, Integers]:
+        """Return each stream's class, -1 if it stays undecided, and the ticks spent.
+
+        The threshold is one confidence, or depends on the tick.
+        """
+        n_ticks = self.confidence.shape[1]
+        levels = threshold.by_tick(n_ticks) if isinstance(threshold, TickThresholds) else threshold
+        sure = (self.confidence >= levels) & (np.arange(n_ticks) < self.ticks[:, np.newaxis])
         first = sure.argmax(axis=1)
         labelled = sure.any(axis=1)
         best = self.best[np.arange(len(first)), first]

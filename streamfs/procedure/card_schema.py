@@ -4,6 +4,7 @@ from types import NoneType, UnionType
 from typing import Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
 from streamfs.errors import ModelError
+from streamfs.procedure.stopping import TickThresholds
 
 
 class DataFacts(TypedDict):
@@ -29,12 +30,20 @@ class RadioFacts(TypedDict):
     notes: str
 
 
+class StoppingFacts(TypedDict):
+    """Thresholds that depend on the tick; see `streamfs.procedure.stopping.TickThresholds`."""
+
+    ticks: list[int]
+    levels: list[float]
+
+
 class TrafficFacts(TypedDict):
     """Mean messages per episode: of the channels that are read, and of every recorded column."""
 
     streams: int
     held_out: bool
     confidence: float
+    stopping: NotRequired[StoppingFacts | None]
     ticks: float
     channels: dict[str, float]
     columns: dict[str, float]
@@ -131,6 +140,7 @@ class Facts(TypedDict):
     classes: list[str]
     classifier: str
     confidence: float
+    stopping: StoppingFacts | None
     time_limit: int
     period: float
     max_silence: float | None
@@ -169,7 +179,9 @@ def _read(what: str, value: Any, expected: Any) -> Any:
     if not any(_is_of(value, kind) for kind in kinds):
         names = " or ".join(dict.fromkeys(map(_name_of, kinds)))
         raise ModelError(f"the model is damaged: {what} is {value!r}, expected {names}")
-    if is_typeddict(expected):
+    if StoppingFacts in kinds and value is not None:
+        _read_stopping(what, value)
+    elif is_typeddict(expected):
         for name, kind in get_type_hints(expected).items():
             if name in value:
                 _read(f"{what}.{name}", value[name], kind)
@@ -177,15 +189,22 @@ def _read(what: str, value: Any, expected: Any) -> Any:
                 raise ModelError(f"the model is damaged: {what} has no {name}")
     elif isinstance(value, dict):
         for name, number in value.items():
-            if not _is_of(number, float) or number < 0:
-                _refuse_number(f"{what}.{name}", number)
-    elif _is_of(value, float) and value < 0:
-        _refuse_number(what, value)
+            _read_number(f"{what}.{name}", number)
+    elif _is_of(value, float):
+        _read_number(what, value)
     return value
 
 
-def _refuse_number(what: str, number: Any) -> None:
-    raise ModelError(f"the model is damaged: {what} is {number!r}, expected a number, at least 0")
+def _read_stopping(what: str, value: Any) -> None:
+    try:
+        TickThresholds.from_json(value, what)
+    except ModelError as error:
+        raise ModelError(f"the model is damaged: {error}") from error
+
+
+def _read_number(what: str, number: Any) -> None:
+    if not _is_of(number, float) or number < 0:
+        raise ModelError(f"the model is damaged: {what} is {number!r}, expected a number, at least 0")
 
 
 def _is_of(value: Any, kind: Any) -> bool:

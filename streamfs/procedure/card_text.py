@@ -2,8 +2,18 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from streamfs.procedure.card_schema import DutyFacts, Facts, NodeFacts, PointFacts, PromiseFacts, RadioFacts
+from streamfs.procedure.card_schema import (
+    DutyFacts,
+    Facts,
+    NodeFacts,
+    PointFacts,
+    PromiseFacts,
+    RadioFacts,
+    StoppingFacts,
+    TrafficFacts,
+)
 from streamfs.procedure.card_words import UNKNOWN, code, joules, life, listed, number, percent, table, time
+from streamfs.procedure.stopping import TickThresholds
 
 NO_PROMISE = (
     "No promise was asked for: accuracy was not certified. The confidence threshold is no accuracy: it is crossed "
@@ -29,9 +39,20 @@ def _decision(facts: Facts) -> Iterable[str]:
     yield f"# Model card: {classes}"
     yield (
         f"Decides whether a stream is {classes}, as soon as one of them has a confidence of at least "
-        f"{facts['confidence']:.4g}; it gives no label after {limit} ticks of {facts['period']:g} s "
+        f"{_said(_threshold(facts), facts, 4)}; it gives no label after {limit} ticks of {facts['period']:g} s "
         f"({time(limit * facts['period'])}). The model is `{facts['model']}`."
     )
+
+
+def _threshold(facts: Facts | TrafficFacts) -> float | StoppingFacts:
+    """Return what decides: the thresholds by tick if there are any, or else the confidence."""
+    return facts.get("stopping") or facts["confidence"]
+
+
+def _said(threshold: float | StoppingFacts, facts: Facts, digits: int = 6) -> str:
+    if isinstance(threshold, dict):
+        return TickThresholds.from_json(threshold).text(facts["time_limit"])
+    return f"{threshold:.{digits}g}"
 
 
 def _promise(facts: Facts) -> Iterable[str]:
@@ -40,10 +61,10 @@ def _promise(facts: Facts) -> Iterable[str]:
     if promise is None:
         yield from [NO_PROMISE] if facts["point"] is None else _point(facts["point"], facts)
         return
-    if promise["threshold"] != facts["confidence"]:
+    if promise["threshold"] != _threshold(facts):
         yield (
             "**Nothing is promised of this model.** What follows was certified at a confidence threshold of "
-            f"{promise['threshold']:.6g}, and the model's is {facts['confidence']:.6g}."
+            f"{promise['threshold']:.6g}, and the model's is {_said(_threshold(facts), facts)}."
         )
     yield _promised(promise)
     yield table(("what", "promised", "found"), _evidence(promise))
@@ -57,10 +78,10 @@ def _point(point: PointFacts, facts: Facts) -> Iterable[str]:
         "No promise was asked for. This is a point of a trade-off, chosen on "
         f"{point['searched_on']} streams, and measured on {point['streams']} others that were kept apart."
     )
-    if point["threshold"] != facts["confidence"]:
+    if point["threshold"] != _threshold(facts):
         yield (
             "**What follows is not of this model.** It was measured at a confidence threshold of "
-            f"{point['threshold']:.6g}, and the model's is {facts['confidence']:.6g}."
+            f"{point['threshold']:.6g}, and the model's is {_said(_threshold(facts), facts)}."
         )
     right, labelled, streams = (point[name] for name in ("right", "labelled", "streams"))
     rows = (
@@ -153,10 +174,10 @@ def _battery(facts: Facts) -> Iterable[str]:
         "decided."
     )
     yield _radio(radio, facts["duty"])
-    if traffic["confidence"] != facts["confidence"]:
+    if _threshold(traffic) != _threshold(facts):
         yield (
-            f"The messages were counted at a confidence threshold of {traffic['confidence']:.6g}, and the model's "
-            f"is {facts['confidence']:.6g}."
+            f"The messages were counted at a confidence threshold of {_said(_threshold(traffic), facts)}, and the "
+            f"model's is {_said(_threshold(facts), facts)}."
         )
 
 

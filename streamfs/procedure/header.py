@@ -7,6 +7,7 @@ from streamfs.classifiers import kinds
 from streamfs.classifiers.classifier import Classifier, HeaderFields
 from streamfs.errors import ModelError
 from streamfs.procedure.card_words import listed
+from streamfs.procedure.stopping import TickThresholds
 
 
 def _fields() -> HeaderFields:
@@ -41,6 +42,14 @@ def check_header(header: Any, source: object) -> type[Classifier]:
     for name in kind.header_fields:
         _check_field(header, name, kind.header_fields, source)
     return kind
+
+
+def read_stopping(header: Mapping[str, Any], source: object) -> TickThresholds | None:
+    """Return the thresholds by tick of a model file from `source`; None if it has one threshold."""
+    try:
+        return TickThresholds.from_json(header["stopping"]) if "stopping" in header else None
+    except ModelError as error:
+        raise ModelError(f"{source} is damaged: {error}") from error
 
 
 def check_distinct(what: str, names: Sequence[Any]) -> None:

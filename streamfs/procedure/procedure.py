@@ -15,9 +15,11 @@ from streamfs.base import container
 from streamfs.classifiers.classifier import Classifier, FileParts
 from streamfs.costs.costs import Costs
 from streamfs.errors import ModelError
-from streamfs.procedure.header import check_distinct, check_header
+from streamfs.procedure.header import check_distinct, check_header, read_stopping
+from streamfs.procedure.stopping import TickThresholds
 
-KIND, VERSION = "model", 1
+KIND, VERSION, OLDEST = "model", 2, 1
+"""A file without thresholds by tick is of the oldest version, which earlier programs read."""
 LONGEST = 2**53
 """Most ticks: the largest number up to which floats hold every whole number."""
 MOST_LISTED = 12
@@ -65,7 +67,7 @@ class Decision:
 
 @dataclass(frozen=True, eq=False)
 class Procedure:
-    """Features, a classifier, a confidence threshold and a time limit.
+    """Features, a classifier, a confidence threshold or several by tick, and a time limit.
 
     Parameters
     ----------
@@ -78,7 +80,8 @@ class Procedure:
     costs : Costs
         Of the features: what equation 1 charges.
     confidence : float
-        Threshold: a stream is labelled as soon as a class has at least this probability.
+        Threshold: a stream is labelled as soon as a class has at least this probability. With `stopping` it is
+        kept, as what the procedure was trained for, but decides nothing.
     time_limit : int
         Ticks after which a stream gets no label.
     period : float
@@ -90,11 +93,14 @@ class Procedure:
         Of all features that the classifier could choose from; by default those of the features.
     about : dict
         How the procedure was made: versions, seed, model card.
+    stopping : TickThresholds, optional
+        Thresholds that depend on the tick, in place of the confidence; see `thresholds`.
 
     Raises
     ------
     ValueError
-        If the confidence is not in (0, 1], the time limit below 1 or above 2**53 ticks, or sizes do not fit.
+        If the confidence is not in (0, 1], the time limit below 1 or above 2**53 ticks, `stopping` goes beyond
+        the time limit, or sizes do not fit.
     """
 
     features: tuple[Feature, ...]
@@ -107,6 +113,7 @@ class Procedure:
     max_silence: float | None = None
     offered: Costs | None = None
     about: dict[str, Any] = field(default_factory=dict)
+    stopping: TickThresholds | None = None
 
     def __post_init__(self) -> None:
         check_distinct("class", self.classes)
@@ -120,6 +127,9 @@ class Procedure:
         if self.time_limit != int(self.time_limit):
             raise ValueError(f"time limit is {self.time_limit}, expected whole ticks")
         silent_ticks(self.max_silence, self.period)
+        if self.stopping is not None and self.stopping.ticks[-1] > self.time_limit:
+            last = self.stopping.ticks[-1]
+            raise ValueError(f"stopping has tick {last}, expected none beyond the time limit of {self.time_limit}")
         for name, kind in (("confidence", float), ("time_limit", int), ("period", float), ("max_silence", float)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, kind(getattr(self, name)))  # numpy's numbers are not JSON
@@ -131,6 +141,11 @@ class Procedure:
         if self.classifier.n_classes != len(self.classes):
             raise ValueError(f"the classifier knows {self.classifier.n_classes} classes, expected {self.classes}")
         self.classifier.require_features(len(self.features))
+
+    @cached_property
+    def thresholds(self) -> TickThresholds:
+        """The thresholds at which streams are decided: those of `stopping`, or the confidence at every tick."""
+        return TickThresholds((1,), (self.confidence,)) if self.stopping is None else self.stopping
 
     @cached_property
     def channels(self) -> tuple[str, ...]:
@@ -146,8 +161,8 @@ class Procedure:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def with_confidence(self, confidence: float) -> "Procedure":
-        """Return the procedure with another confidence threshold."""
-        return replace(self, confidence=confidence)
+        """Return the procedure with one confidence threshold, in place of its own or those of `stopping`."""
+        return replace(self, confidence=confidence, stopping=None)
 
     def cost(self, ticks: int) -> float:
         """Return the cost of a classification that ends after `ticks` ticks (equation 1)."""
@@ -161,7 +176,9 @@ class Procedure:
         """Return the procedure as readable text."""
         lines = [
             f"classes     {', '.join(self.classes)}",
-            f"confidence  {self.confidence:g}",
+            f"confidence  {self.confidence:g}"
+            if self.stopping is None
+            else f"decides at  {self.stopping.text(self.time_limit)}",
             f"time limit  {self.time_limit} ticks of {self.period:g} s",
             *self._feature_lines(),
         ]
@@ -204,12 +221,16 @@ class Procedure:
             "classifier": kind,
             **parts.header,
         }
+        version = OLDEST
+        if self.stopping is not None:
+            header["stopping"] = self.stopping.to_json()
+            version = VERSION  # a program that knows only one threshold must not read the file
         arrays = _cost_arrays("costs", self.costs)
         if self.offered is not None:
             arrays |= _cost_arrays("offered", self.offered)
         arrays |= {f"{kind}.{name}": array for name, array in parts.arrays.items()}
         return container.pack(
-            KIND, VERSION, header, arrays, **{f"{kind}.{name}": data for name, data in parts.sealed.items()}
+            KIND, version, header, arrays, **{f"{kind}.{name}": data for name, data in parts.sealed.items()}
         )
 
     @classmethod
@@ -236,7 +257,7 @@ class Procedure:
             data = Path(path).read_bytes()
         except OSError as error:
             raise ModelError(f"{path} cannot be read: {error.strerror}") from error
-        header, arrays, sealed = container.unpack(data, KIND, VERSION, str(path))
+        header, arrays, sealed = container.unpack(data, KIND, VERSION, str(path), OLDEST)
         kind = check_header(header, path)
         try:
             features = tuple(_feature(name, (*fx.KINDS, *kinds), path) for name in header["features"])
@@ -253,6 +274,7 @@ class Procedure:
                 None if header["max_silence"] is None else float(header["max_silence"]),
                 _read_costs("offered", arrays) if "offered.each" in arrays else None,
                 dict(header["about"]),
+                read_stopping(header, path),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ModelError(f"{path} is damaged: {error}") from error

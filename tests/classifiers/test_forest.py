@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.random_models import random_forest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -25,26 +26,6 @@ from streamfs.evaluation.trajectories import Trajectories
 
 NAN = float("nan")
 SEEDS = st.integers(0, 2**32 - 1)
-
-
-def random_forest(seed, n_features=3, n_classes=3, n_trees=4):
-    """Trees of random shapes and shares."""
-    rng = np.random.default_rng(seed)
-    tables = {name: [] for name in ("feature", "threshold", "first_child", "missing_child", "shares", "roots")}
-    for _ in range(n_trees):
-        root = len(tables["feature"])
-        tables["roots"].append(root)
-        n_nodes, node = 1, 0
-        while node < n_nodes:
-            is_test = n_nodes < 30 and rng.random() < 0.7
-            first = root + n_nodes if is_test else 0
-            tables["feature"].append(rng.integers(n_features) if is_test else -1)
-            tables["threshold"].append(rng.choice([-1.0, 0.0, 0.5, 1e300]) if is_test else 0.0)
-            tables["first_child"].append(first)
-            tables["missing_child"].append(first + rng.integers(2) if is_test else 0)
-            tables["shares"].append(rng.dirichlet(np.ones(n_classes)))
-            n_nodes, node = n_nodes + 2 * is_test, node + 1
-    return Forest(**{name: np.array(table) for name, table in tables.items()})
 
 
 def random_rows(seed, n_rows, n_features):

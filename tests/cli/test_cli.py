@@ -10,6 +10,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from time import monotonic, sleep
@@ -31,6 +32,7 @@ from streamfs.cli import console
 from streamfs.cli.app import COMMANDS as SENTENCES
 from streamfs.cli.app import NO_CACHE, cli, main
 from streamfs.gateway.transport.transport import Transport
+from streamfs.procedure import TickThresholds
 from streamfs.selection.by_name import SELECTORS
 
 ROOT = Path(__file__).parents[2]
@@ -178,6 +180,23 @@ def test_a_sweep_is_printed_written_and_drawn(command):
     assert image.shape[:2] == (432, 1440)
     assert image[..., :3].std() > 0.05
     assert command(*swept[:-1], "0.9,0.8", "--json").rows[0][1] == rows[0]
+
+
+def test_a_model_whose_threshold_depends_on_the_tick_is_evaluated_by_it(command, first_steps):
+    folder, _ = first_steps
+    procedure = Procedure.load(folder / "pairs.streamfs")
+    stopping = TickThresholds((1, procedure.time_limit), (1.0, 0.0))
+    replace(procedure, stopping=stopping).save(folder / "tick.streamfs")
+    evaluated = ["evaluate", "tick.streamfs", "new.parquet"]
+    (figures,) = command(*evaluated, "--json").rows
+    assert (figures["confidence"], figures["completeness"]) == (None, 1.0)
+    ticks = [decision["tick"] for decision in command("replay", "tick.streamfs", "new.parquet", "--json").rows]
+    assert figures["ticks"] == pytest.approx(sum(ticks) / len(ticks))
+    swept = ["evaluate", "pairs.streamfs", "new.parquet", "--sweep", "0.8,0.9", "--json"]
+    assert command(*evaluated, *swept[3:]).rows == command(*swept).rows
+    refused = command(*evaluated, "--png", "none.png")
+    assert (refused.code, (folder / "none.png").exists()) == (2, False)
+    assert "--png needs --sweep, since the threshold of tick.streamfs depends on the tick" in refused.err
 
 
 def test_files_are_written_even_if_nobody_reads_the_table(first_steps, variant):

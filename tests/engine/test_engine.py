@@ -9,64 +9,22 @@ import numpy as np
 import pytest
 from helpers.own_classifier import Opaque
 from helpers.procedures import labelled_streams, mean_procedure, step_tree
+from helpers.random_models import random_procedure
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from oracles.papers import classification_cost
 
-import feature_extractors as fx
 from feature_extractors import _driver, _loop
-from streamfs import Costs, Engine, Procedure, evaluate, train
+from streamfs import Costs, Engine, evaluate, train
 from streamfs.base import growable_array as growth
 from streamfs.classifiers import _evaluate
-from streamfs.classifiers.tree import Tree
 from streamfs.engine import _arena
 from streamfs.engine.engine import DECIDED, FREE, OPEN, WAITING
 from streamfs.errors import ModelError
 
 NAN = float("nan")
 FAR = 2**40
-
-
-def random_tree(rng, n_features, n_classes=3, n_tests=8):
-    """Numeric tests, and nominal ones of whole numbers from 0 to 3; some branches have no training weight."""
-    feature, nominal, threshold, first, n_children, code, share = [-1], [False], [0.0], [0], [0], [0.0], [1.0]
-    for _ in range(n_tests):
-        node = int(rng.choice([i for i, tested in enumerate(feature) if tested < 0]))
-        is_nominal = bool(rng.random() < 0.3)
-        codes = sorted(rng.choice(4, rng.integers(2, 5), replace=False).tolist()) if is_nominal else [0, 0]
-        feature[node], nominal[node] = int(rng.integers(n_features)), is_nominal
-        threshold[node] = 0.0 if is_nominal else float(rng.normal(1, 1))
-        first[node], n_children[node] = len(feature), len(codes)
-        shares = rng.random(len(codes)) * (rng.random(len(codes)) < 0.8)
-        shares = shares / shares.sum() if shares.sum() > 0 else np.full(len(codes), 1 / len(codes))
-        for child, weight in zip(codes, shares.tolist(), strict=True):
-            for column, value in zip(
-                (feature, nominal, threshold, first, n_children, code, share),
-                (-1, False, 0.0, 0, 0, float(child), weight),
-                strict=True,
-            ):
-                column.append(value)
-    return Tree.from_json(
-        {
-            "feature": feature,
-            "nominal": nominal,
-            "threshold": threshold,
-            "first_child": first,
-            "n_children": n_children,
-            "code": code,
-            "share": share,
-            "counts": (rng.integers(0, 9, (len(feature), n_classes)) + 0.5).tolist(),
-            "laplace": bool(rng.random() < 0.5),
-        }
-    )
-
-
-def random_procedure(rng, **options):
-    features = tuple(map(fx.get, ("count()", "mean(a)", "last(b)", "variance(a)", "correlation(a, b)")))
-    costs = Costs(np.ones(len(features)))
-    tree = random_tree(rng, len(features))
-    return Procedure(features, tree, ("x", "y", "z"), costs, rng.choice([0.5, 0.7]), 9, 0.5, **options)
 
 
 def random_samples(rng, n_rows, n_samples):

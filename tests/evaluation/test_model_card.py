@@ -25,6 +25,7 @@ from streamfs.errors import ModelError
 from streamfs.evaluation.model_card import build_card, facts, markdown
 from streamfs.procedure import card_words
 from streamfs.procedure.card_text import MEANING, NO_PROMISE
+from streamfs.procedure.stopping import TickThresholds
 
 CHANNELS = ("a.level@delta:1.5", "b.level")
 EVIDENCE = {
@@ -233,6 +234,27 @@ def test_a_promise_does_not_hold_at_another_threshold(procedure):
     text = markdown(promised.with_confidence(0.95))
     assert "**Nothing is promised of this model.**" in sections(text)["Promise"]
     assert "at a confidence threshold of 0.9, and the model's is 0.95" in sections(text)["Battery life"]
+
+
+def test_thresholds_by_tick_are_said_and_are_not_those_of_a_promise(bare, streams):
+    stopping = TickThresholds((1, 4, 9), (0.97, 0.9, 0.0))
+    by_tick = replace(bare, stopping=stopping)
+    kept = with_about(by_tick, card=build_card(by_tick, streams, profile("cc2420")), promise=EVIDENCE)
+    assert facts(kept)["stopping"] == facts(kept)["traffic"]["stopping"] == stopping.to_json()
+    text, said = markdown(kept), "0.97 from tick 1, 0.9 from tick 4, at tick 9 in any case"
+    assert f"has a confidence of at least {said}; it gives no label after 9 ticks" in text
+    assert f"at a confidence threshold of 0.9, and the model's is {said}" in sections(text)["Promise"]
+    assert "The messages were counted at a confidence threshold" not in text
+    one = kept.with_confidence(0.9)
+    assert facts(one)["stopping"] is None
+    assert "Nothing is promised of this model" not in markdown(one)
+    counted = f"were counted at a confidence threshold of {said}, and the model's is 0.9."
+    assert counted in sections(markdown(one))["Battery life"]
+    damaged = copy.deepcopy(kept.about["card"])
+    damaged["traffic"]["stopping"]["levels"][2] = 2
+    words = r"the model is damaged: card\.traffic\.stopping\.levels\[2\] is 2, expected a number from 0 to 1"
+    with pytest.raises(ModelError, match=words):
+        markdown(with_about(kept, card=damaged))
 
 
 POINT = {

@@ -1,5 +1,7 @@
 """Messages until a decision, against decisions of an engine and messages counted one by one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.lazy import NaiveLazyStream, lazy_procedure
@@ -11,6 +13,7 @@ from streamfs.data.feature_table import tabulate
 from streamfs.errors import DataError
 from streamfs.evaluation import traffic as counting
 from streamfs.evaluation.traffic import measure_traffic, measure_traffics
+from streamfs.procedure import TickThresholds
 
 
 def counted(streams, channel, last_ticks, max_silence=None):
@@ -47,13 +50,15 @@ def test_of_many_thresholds_each_has_its_own_traffic_and_streams_are_classified_
     streams = labelled_streams(gaps=0.2)
     channels = ("a.level@delta:1.5", "b.level", "a.level")
     procedure = channels_procedure(*channels, threshold=1.5, time_limit=9, max_silence=max_silence)
-    thresholds = [0.5, 0.9, 0.99, 1.0]
-    alone = [measure_traffic(procedure.with_confidence(threshold), streams) for threshold in thresholds]
+    by_tick = TickThresholds((1, 3, 6), (0.99, 0.9, 0.0))
+    thresholds = [0.5, 0.9, 0.99, 1.0, by_tick]
+    alone = [measure_traffic(procedure.with_confidence(threshold), streams) for threshold in thresholds[:-1]]
+    alone.append(measure_traffic(replace(procedure, stopping=by_tick), streams))
     tabulated = []
     monkeypatch.setattr(counting, "tabulate", lambda *args: tabulated.append(args) or tabulate(*args))
     assert measure_traffics(procedure, streams, thresholds) == alone
     assert len(tabulated) == 1
-    assert len({traffic.ticks for traffic in alone}) > 1
+    assert len({traffic.ticks for traffic in alone}) > 2
 
 
 def test_no_policy_sends_more_than_its_column_at_every_tick():

@@ -85,10 +85,17 @@ class NaiveGateway:
             return
         samples.append((tick, sample))
         confidence, label = self.confidence(stream)
-        if confidence >= self.procedure.confidence:
+        if confidence >= self.threshold(len(samples)):
             self.decide(stream, label, "confident")
         elif len(samples) == self.procedure.time_limit:
             self.decide(stream, None, "timeout")
+
+    def threshold(self, tick):
+        stopping = self.procedure.stopping
+        if stopping is None:
+            return self.procedure.confidence
+        pairs = zip(stopping.ticks, stopping.levels, strict=True)
+        return [level for first, level in pairs if first <= tick][-1]
 
     def confidence(self, stream):
         samples = np.array([sample for _, sample in self.samples[stream]])

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from streamfs.data.streams import StreamSet
     from streamfs.procedure.procedure import Procedure
+    from streamfs.procedure.stopping import TickThresholds
 
 
 @click.command(
@@ -47,6 +48,7 @@ def evaluate(
     Completeness is the share of streams that MODEL labels in time, accuracy the share of labels that are correct,
     and cost the mean cost of a stream by the mean rates of its channels (equation 1); offered cost is that of all
     features that MODEL could choose from. Sent are the messages of a stream's nodes until its decision.
+    A confidence that is not known is a threshold that depends on the tick; --sweep tries others in its place.
     """
     parameters.protect_inputs({"MODEL": model, "STREAMS": streams}, {"--csv": csv_path, "--png": png_path})
     from streamfs.cli import console
@@ -59,13 +61,15 @@ def evaluate(
         from streamfs.experiments import plots  # matplotlib is an extra
     console.announce_compiling()
     procedure = Procedure.load(model, trust=trust)
+    if png_path and procedure.stopping is not None and not sweep:
+        raise click.UsageError(f"--png needs --sweep, since the threshold of {model} depends on the tick")
     with console.progress() as report:
         with step(report, "reading the streams"):
             recorded = StreamSet.read(streams, procedure.period)
         require_columns(procedure, recorded, streams)
-        evaluations = evaluation.sweep(procedure, recorded, sweep or [procedure.confidence], report)
+        evaluations = evaluation.sweep(procedure, recorded, sweep or [procedure.thresholds], report)
         with step(report, "counting the messages"):
-            sent = _messages(procedure, recorded, [each.confidence for each in evaluations])
+            sent = _messages(procedure, recorded, [each.thresholds for each in evaluations])
         rows = [{**each.summary(), "sent": n_sent} for each, n_sent in zip(evaluations, sent, strict=True)]
         if csv_path:
             evaluation.write_csv(rows, csv_path)
@@ -78,7 +82,9 @@ def evaluate(
         console.print_table(rows)
 
 
-def _messages(procedure: "Procedure", recorded: "StreamSet", thresholds: "Sequence[float]") -> list[float]:
+def _messages(
+    procedure: "Procedure", recorded: "StreamSet", thresholds: "Sequence[TickThresholds]"
+) -> list[float]:
     """Return the mean messages of a stream until its decision, by threshold; NaN if no stream has a tick."""
     from streamfs.evaluation.traffic import measure_traffics
 

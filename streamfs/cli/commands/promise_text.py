@@ -59,6 +59,7 @@ def _model(procedure: "Procedure", out: Path) -> dict[str, Any]:
         "features": [feature.name for feature in procedure.features],
         "each_costs": procedure.costs.each,
         "confidence": procedure.confidence,
+        "stopping": None if procedure.stopping is None else procedure.stopping.to_json(),
         "time_limit": procedure.time_limit,
         "period": procedure.period,
         "max_silence": procedure.max_silence,

@@ -64,7 +64,8 @@ class Feedback:
             raise PayloadError(f"label is {label!r}, expected one of {', '.join(procedure.classes)}")
         probabilities = procedure.classifier.probabilities(values[None, :])[0]
         best = int(probabilities.argmax())
-        predicted = procedure.classes[best] if probabilities[best] >= procedure.confidence else None
+        threshold = procedure.thresholds.at(engine.tick(stream))
+        predicted = procedure.classes[best] if probabilities[best] >= threshold else None
         if self._learn(procedure.classifier.learn_one, values, label):
             self.counters["labels_learnt"] += 1
         if self._drift is None or procedure.digest != self._digest:

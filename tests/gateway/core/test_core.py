@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 from helpers.procedures import channels_procedure
+from helpers.random_models import tick_thresholds
 from helpers.records import Models, command, content, message, new_core, outcome, take_divided
 from helpers.stories import BINDINGS, CASES, PAIRS, story_of
 from hypothesis import given, settings
@@ -53,13 +54,14 @@ def sendings(channels, random, n_ticks=40):
     lateness=st.sampled_from([0.0, 1.0, 2.5]),
     max_silence=st.sampled_from([None, 3.0]),
     time_limit=st.sampled_from([3, 12]),
+    stopping=st.none() | tick_thresholds(3),
 )
 @settings(max_examples=40)
-def test_decisions_are_those_of_a_slow_twin(paired, seed, lateness, max_silence, time_limit):
+def test_decisions_are_those_of_a_slow_twin(paired, seed, lateness, max_silence, time_limit, stopping):
     random = Random(seed)  # noqa: S311 - no secret
     columns = ("a.x", "b.x", "b.door@flag:0.5") if paired else ("x", "door@flag:0.5", "y@every:2")
     options = {"confidence": 0.85, "threshold": 0.537, "time_limit": time_limit, "max_silence": max_silence}
-    models = Models(channels_procedure(*columns, **options))
+    models = Models(channels_procedure(*columns, stopping=stopping, **options))
     nodes = [f"n{i}" for i in range(4)]
     bindings = Bindings.pairs(columns, PAIRS) if paired else Bindings.single(columns, nodes)
     sources = {stream: bindings.sources(stream) for stream in bindings.streams}
