@@ -41,10 +41,13 @@ def least(probability: float, next_share: float) -> float:
 
 
 @kernel
-def calibrate(slope: float, intercept: float, next_share: float, confidence: Array, result: Array) -> None:
-    """Write the calibrated probability of each likeliest class, whose next one has this share of the rest."""
+def calibrate(slope: float, shifts: Array, next_share: float, confidence: Array, result: Array) -> None:
+    """Write the calibrated probability of each likeliest class, whose next one has this share of the rest.
+
+    `shifts` are added to the logits.
+    """
     for i in range(len(confidence)):
-        wanted = sigmoid(slope * logit(confidence[i]) + intercept)
+        wanted = sigmoid(slope * logit(confidence[i]) + shifts[i])
         result[i] = max(wanted, least(confidence[i], next_share))
 
 
@@ -72,16 +75,37 @@ def _share_rest(probabilities: Array, row: int, best: int, result: Array) -> flo
 
 
 @kernel
+def _most(probability: float, confidence: float) -> float:
+    """Return the largest share of the rest that leaves the likeliest class the likeliest."""
+    if confidence >= 0.5 * (1.0 + TILT):
+        return 1.0
+    return confidence / (1.0 - confidence) / (1.0 + TILT * probability)
+
+
+@kernel
+def _flatten_rest(n_others: int, largest: float, most: float, best: int, row: int, result: Array) -> None:
+    """Draw the other classes' shares together until none is larger than `most`."""
+    even = 1.0 / max(n_others, 1)
+    if largest <= most or largest <= even:
+        return
+    kept = max(most - even, 0.0) / (largest - even)
+    for c in range(n_others + 1):
+        if c != best:
+            result[row, c] = even + kept * (result[row, c] - even)
+
+
+@kernel
 def apply_to_row(
     slope: float, intercept: float, growth: float, count: float, probabilities: Array, row: int, result: Array
 ) -> None:
     """Write a row whose likeliest class has its calibrated probability; the others keep their proportions."""
-    best = _likeliest(probabilities, row)
-    needed = least(probabilities[row, best], _share_rest(probabilities, row, best, result))
+    best, n_others = _likeliest(probabilities, row), probabilities.shape[1] - 1
+    largest = _share_rest(probabilities, row, best, result)
     grown = growth * log(count) if growth != 0.0 and count > 1.0 else 0.0
     wanted = sigmoid(slope * logit(probabilities[row, best]) + intercept + grown)
-    confidence = 1.0 if probabilities.shape[1] == 1 else max(wanted, needed)
-    for c in range(probabilities.shape[1]):
+    confidence = 1.0 if n_others == 0 else max(wanted, least(probabilities[row, best], 1.0 / max(n_others, 1)))
+    _flatten_rest(n_others, largest, _most(probabilities[row, best], confidence), best, row, result)
+    for c in range(n_others + 1):
         result[row, c] *= 1.0 - confidence
     result[row, best] = confidence
 

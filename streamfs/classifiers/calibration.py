@@ -1,6 +1,6 @@
 """Calibration: confidence as the probability of being right."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -104,6 +104,7 @@ class Calibration:
         weights: npt.ArrayLike | None = None,
         counts: npt.ArrayLike | None = None,
         clock: int = -1,
+        slope: float | None = None,
     ) -> Self:
         """Fit to confidences of held-out rows, and whether they were right.
 
@@ -119,6 +120,8 @@ class Calibration:
             Numbers of samples so far, at least 1; with them, growth is fitted, too.
         clock : int
             The feature that will count samples; needed with `counts`.
+        slope : float, optional
+            The slope, if it is known.
 
         Raises
         ------
@@ -148,19 +151,28 @@ class Calibration:
         total = float(weighed.sum())
         prior = 0.0 if counts is None else 1.0 / total
         rows = _Rows(np.stack([*terms, np.ones(len(said))], axis=1), targets, weighed / total, prior)
-        found = _most_likely(rows)
+        found = _most_likely(rows, held=slope)
         if found[0] < LEAST_SLOPE:
             found = _most_likely(rows, held=LEAST_SLOPE)
-        slope, *growth, offset = found.tolist()
-        intercept = offset - sum(f * centre for f, centre in zip(found.tolist(), centres, strict=False))
-        return cls(slope, intercept, *growth, **({} if counts is None else {"clock": clock}))
+        *factors, offset = found.tolist()
+        intercept = offset - sum(factor * centre for factor, centre in zip(factors, centres, strict=True))
+        growth = {} if counts is None else {"growth": factors[1], "clock": clock}
+        return cls(factors[0], intercept, **growth)
+
+    def then(self, other: Self) -> Self:
+        """Return the calibration that applies this one, and then another without a clock."""
+        slope = other.slope
+        intercept = slope * self.intercept + other.intercept
+        return replace(self, slope=slope * self.slope, intercept=intercept, growth=slope * self.growth)
 
     def text(self) -> str:
         """Return the calibration as readable text."""
         growth = "" if self.clock < 0 else f", growth {self.growth:.4g}"
         return f"slope {self.slope:.4g}, intercept {self.intercept:.4g}{growth}"
 
-    def of(self, confidence: npt.ArrayLike, *, n_classes: int | None = None) -> Array:
+    def of(
+        self, confidence: npt.ArrayLike, *, n_classes: int | None = None, counts: npt.ArrayLike | None = None
+    ) -> Array:
         """Return the calibrated confidence of each confidence, of the same shape.
 
         Parameters
@@ -169,6 +181,8 @@ class Calibration:
             Probabilities of the likeliest classes, or thresholds on them.
         n_classes : int, optional
             Number of classes; with two, the likeliest has at least one half, as `apply` gives it.
+        counts : array-like, optional
+            Numbers of samples, of the same shape; by default 1.
 
         Raises
         ------
@@ -179,21 +193,24 @@ class Calibration:
         -----
         With `n_classes`, a row that `apply` has calibrated passes the calibrated threshold if and only if the row
         passed the threshold before, up to rounding: with two classes at any threshold, with more if the calibrated
-        threshold is above one half. Below that, a row with a near rival passes sooner.
+        threshold is above an even share.
         """
         said = _probabilities(confidence)
         result = np.empty(said.size)
         next_share = 1.0 if n_classes == 2 else 0.0
-        _calibration.calibrate(self.slope, self.intercept, next_share, said.ravel(), result)
+        shifts = np.full(said.size, self.intercept)
+        if counts is not None and self.clock >= 0:
+            shifts += self.growth * _logarithms(counts, said.shape).ravel()
+        _calibration.calibrate(self.slope, shifts, next_share, said.ravel(), result)
         return result.reshape(said.shape)
 
     def apply(self, probabilities: Array, rows: Array | None = None) -> Array:
         """Return rows of probabilities in which the likeliest class has its calibrated one.
 
         The other classes keep their proportions, or have equal shares if all had 0. The likeliest class, the first
-        of equals, stays likeliest: if its calibrated probability is too small for that, it gets slightly more than
-        the least that suffices, increasing with its probability. So of two classes it has at least one half, and
-        the more confident of two rows stays so.
+        of equals, stays likeliest: if its calibrated probability is less than that of another, the others are
+        drawn together; and it has slightly more than an even share at least, increasing with its probability. So
+        of two classes it has at least one half, and the more confident of two rows stays so.
 
         Parameters
         ----------

@@ -11,6 +11,9 @@ import numpy.typing as npt
 from streamfs.classifiers._evaluate import Array, Flags, FlatTree
 from streamfs.errors import ModelError
 
+if TYPE_CHECKING:
+    from streamfs.classifiers.calibration import Calibration
+
 HeaderFields = Mapping[str, tuple[tuple[type, ...], str]]
 """Fields of a JSON header by name: their types, and the same in words."""
 
@@ -107,6 +110,10 @@ class Classifier(ABC):
     def requests(self, values: Array) -> Flags:
         """Return which features are still of interest after newest values, both of shape (n_rows, n_features)."""
         return np.ones(values.shape, dtype=np.bool_)
+
+    def calibrated(self, calibration: "Calibration | None") -> "Classifier":  # noqa: ARG002 - for subclasses
+        """Return it with this calibration, or none; itself if it states its confidence as it is."""
+        return self
 
     def uncalibrated(self) -> "Classifier":
         """Return it without its calibration; itself if it has none."""

@@ -51,9 +51,14 @@ class TestApply:
         for row, new, k in zip(rows, result, best, strict=True):
             others, kept = np.delete(row, k), np.delete(new, k)
             rest = others / others.sum() if others.sum() > 0 else np.full(len(others), 1 / len(others))
-            assert_allclose(kept, (1.0 - new[k]) * rest, rtol=1e-12, atol=1e-15)
-            needed = rest.max() / (1.0 + rest.max()) * (1.0 + 2.0**-20 * row[k])
-            assert_allclose(new[k], max(calibration.of(row[k]), needed), rtol=1e-12)
+            even = 1.0 / n_classes * (1.0 + 2.0**-20 * row[k])
+            assert_allclose(new[k], max(calibration.of(row[k]), even), rtol=1e-12)
+            most = new[k] / (1.0 + 2.0**-20 * row[k])
+            drawn = (1.0 - new[k]) * rest
+            if drawn.max() > most and new[k] < 0.5 * (1.0 + 2.0**-20):
+                even = (1.0 - new[k]) / len(rest)
+                drawn = even + max(most - even, 0.0) / (drawn.max() - even) * (drawn - even)
+            assert_allclose(kept, drawn, rtol=1e-6, atol=1e-15)
             assert new[k] > kept.max()
 
     @given(calibration=calibrations, seed=SEEDS)
