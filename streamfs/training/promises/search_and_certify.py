@@ -89,7 +89,7 @@ class PromiseTrainer:
         followed = {name: self.held_out(name).curve_and_records(chosen) for name in self.learners}
         name = max(self.learners, key=lambda name: self._score(followed[name][0], subset, promise).score)
         curve, records = followed[name]
-        calibration = Calibration.fit(*records)
+        calibration = Calibration.fit(records.confidence, records.is_right, records.weights)
         features = [self.candidates.features[i] for i in chosen]
         tested, fitted = fit_until_all_tested(
             self.learners[name], self.split.train, features, self.pricing.max_silence

@@ -21,12 +21,11 @@ from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.traffic import measure_traffic
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.selection.by_name import SELECTORS
-from streamfs.training import learners
+from streamfs.training import held_out, learners
 from streamfs.training.learners import tree_learner
 from streamfs.training.promises import (
     Promise,
     PromiseError,
-    held_out,
     problem,
     search_and_certify,
     split,

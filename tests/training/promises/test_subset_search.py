@@ -362,7 +362,7 @@ class TestHeldOut:
             return learn(table)
 
         held_out = HeldOut(TABLE, SPENDING, spy, 6, groups, seed=3)
-        trajectories, truth, spent = held_out._follow((0, 1, 3))
+        trajectories, truth, spent, _ = held_out.follow((0, 1, 3))
         assert sorted(np.concatenate([fold.test for fold in held_out.folds]).tolist()) == list(range(60))
         assert_array_equal(truth, [STREAMS.classes.index(label) for label in STREAMS.labels])
         for fold, table in zip(held_out.folds, fitted_to, strict=True):
@@ -378,7 +378,7 @@ class TestHeldOut:
 
     def test_the_curve_is_that_of_all_folds_together(self):
         held_out = HeldOut(TABLE, SPENDING, tree_learner(2, 4), 4, seed=1)
-        found, expected = held_out.curve([1, 2]), Curve.of(*held_out._follow((1, 2)))
+        found, expected = held_out.curve([1, 2]), Curve.of(*held_out.follow((1, 2)))
         assert found.points() == expected.points()
         assert found.n_streams == 60
         assert found.ticks.max() <= 4 * 60
@@ -389,8 +389,8 @@ class TestHeldOut:
 
     def test_records_are_the_ticks_at_which_a_stream_may_be_decided(self):
         held_out = HeldOut(TABLE, SPENDING, forest_learner(2, 6, 0), 6, seed=4)
-        trajectories, truth, _ = held_out._follow((0, 1))
-        confidence, is_right, weights = held_out.curve_and_records([0, 1])[1]
+        trajectories, truth, *_ = held_out.follow((0, 1))
+        confidence, is_right, weights, _ = held_out.curve_and_records([0, 1])[1]
         expected = []
         for i in range(60):
             said, best = trajectories.confidence[i], trajectories.best[i]
@@ -402,5 +402,5 @@ class TestHeldOut:
         labels = np.array(["aside", "aside", *STREAMS.labels[2:]])
         lengths = np.where(labels == "aside", 0, TABLE.lengths)
         held_out = HeldOut(replace(TABLE, labels=labels, lengths=lengths), SPENDING, tree_learner(2, 6), 6, seed=0)
-        _, truth, _ = held_out._follow((1, 2))
+        _, truth, *_ = held_out.follow((1, 2))
         assert truth.tolist() == [-1, -1, *(["busy", "calm"].index(label) for label in labels[2:])]

@@ -1,0 +1,110 @@
+"""Streams, each classified at every tick by a classifier that was fitted to others."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from feature_extractors.base import Array
+from streamfs.costs.spending import Spending
+from streamfs.data.feature_table import FeatureTable
+from streamfs.data.streams import Integers
+from streamfs.evaluation.trajectories import Trajectories, is_record
+from streamfs.relief import position_grid
+from streamfs.selection.folds import Fold, make_folds
+from streamfs.training.cross_validation import N_FOLDS, CrossValidation, Learn
+
+
+class Records(NamedTuple):
+    """The ticks at which streams are surer than ever before, at which alone they may be decided.
+
+    All have shape (n_records,): the confidence of the likeliest class, whether that is the stream's class, and
+    weights, which sum to 1 over a stream.
+    """
+
+    confidence: Array
+    is_right: np.ndarray
+    weights: Array
+    ticks: Integers
+
+
+class Followed(NamedTuple):
+    """What was said of streams at the ticks of a grid, and spent on them until then.
+
+    `truth` is the index of each stream's class, -1 if unknown to its classifier, `spent` has shape (n_streams,
+    n_ticks), and `ticks`, counted from 1, are those of the columns of the trajectories.
+    """
+
+    trajectories: Trajectories
+    truth: Integers
+    spent: Array
+    ticks: Integers
+
+    def take(self, rows: Integers) -> "Followed":
+        """Return some of the streams."""
+        followed = self.trajectories
+        taken = Trajectories(followed.best[rows], followed.confidence[rows], followed.ticks[rows])
+        return self._replace(trajectories=taken, truth=self.truth[rows], spent=self.spent[rows])
+
+    def is_right(self) -> np.ndarray:
+        """Return whether the likeliest class is the stream's, shape (n_streams, n_ticks)."""
+        return np.asarray(self.trajectories.best == self.truth[:, np.newaxis])
+
+    def records(self) -> Records:
+        """Return the ticks at which alone streams may be decided."""
+        stream, tick = np.nonzero(is_record(self.trajectories.confidence))
+        weights = 1.0 / np.bincount(stream)[stream]
+        confidence = self.trajectories.confidence[stream, tick]
+        return Records(confidence, self.is_right()[stream, tick], weights, self.ticks[tick])
+
+
+@dataclass(frozen=True, eq=False)
+class OutOfFold:
+    """Streams in folds, each classified by a classifier that was fitted to the others.
+
+    Streams of one group are never on both sides of a fold. Held-out streams are classified at the ticks
+    `points`, or at `most_ticks` at most, denser at the beginning; by default at all. The result does not
+    depend on `n_jobs`.
+    """
+
+    table: FeatureTable
+    spending: Spending
+    learn: Learn
+    time_limit: int
+    groups: np.ndarray | None = None
+    seed: int = 0
+    n_jobs: int = 1
+    most_ticks: int | None = None
+    points: Integers | None = None
+    folds: tuple[Fold, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        labels = self.table.labels
+        n_folds = N_FOLDS if self.groups is None else min(N_FOLDS, len(np.unique(self.groups)))
+        folds = make_folds(np.zeros((len(labels), 1)), labels, self.groups, n_folds, self.seed)
+        object.__setattr__(self, "folds", folds)
+
+    @cached_property
+    def ticks(self) -> Integers:
+        """The ticks at which streams are classified, counted from 1."""
+        n_ticks = min(self.table.n_ticks, self.time_limit)
+        if self.points is not None:
+            return self.points
+        if self.most_ticks is None or n_ticks <= self.most_ticks:
+            return np.arange(1, n_ticks + 1)
+        return position_grid(n_ticks, self.most_ticks, "geometric")
+
+    def follow(self, chosen: Sequence[int]) -> Followed:
+        """Follow all streams, each while it was held out, with the chosen features."""
+        validation = CrossValidation(self.table, self.folds, self.learn, self.time_limit, self.ticks, self.n_jobs)
+        n_streams, n_ticks = len(self.table.labels), len(self.ticks)
+        best, confidence = np.zeros((n_streams, n_ticks), np.int64), np.zeros((n_streams, n_ticks))
+        spent, truth = np.zeros((n_streams, n_ticks)), np.full(n_streams, -1)
+        for rows, trajectories, classes, tested in validation.run(tuple(chosen)):
+            best[rows], confidence[rows], truth[rows] = trajectories.best, trajectories.confidence, classes
+            features = [self.table.features[i] for i in tested]
+            spent[rows] = self.spending.until(features)[np.ix_(rows, self.ticks - 1)]
+        lengths = np.searchsorted(self.ticks, self.table.lengths, side="right")
+        return Followed(Trajectories(best, confidence, lengths), truth, spent, self.ticks)
