@@ -23,7 +23,9 @@ def main() -> None:
     }
     rows = []
     for name, costs in all_costs.items():
-        procedure = train(training, features=FEATURES, costs=costs, confidence=0.85, n_features=1)
+        procedure = train(
+            training, features=FEATURES, costs=costs, confidence=0.85, n_features=1, select="streamrelief"
+        )
         measured = evaluate(procedure, testing)
         selected = QUANTITIES[FEATURES.index(procedure.features[0])]
         figures = ("completeness", "accuracy", "cost")

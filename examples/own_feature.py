@@ -26,7 +26,7 @@ def main() -> None:
         for quantity in ("temperature", "humidity", "light")
     ]
     check_feature(features[0])
-    procedure = train(StreamSet(*SameSource().sample(n_pairs=120, n_ticks=20)), features=features, confidence=0.85)
+    procedure = train(StreamSet(*SameSource().sample(n_pairs=120, n_ticks=20)), features=features)
     with TemporaryDirectory() as folder:
         procedure.save(Path(folder) / "own.streamfs")
         loaded = Procedure.load(Path(folder) / "own.streamfs", kinds=[feature.kind for feature in features])

@@ -28,7 +28,7 @@ if __name__ == "__main__":
         parser.exit(1, f"{error}\n")
     of_both_motes = [feature for feature in default_features(training) if len(feature.columns) == 2]
     with progress() as report:
-        procedure = train(training, features=of_both_motes, confidence=0.9, progress=report)
+        procedure = train(training, features=of_both_motes, confidence=0.9, progress=report, select="streamrelief")
     print(procedure.text())
     print_table([evaluate(procedure.with_confidence(c), test).summary() for c in (0.8, 0.85, 0.9, 0.95)])
     if options.out:

@@ -34,7 +34,6 @@ from streamfs.training.cost_aware import train
 N_TRAINING_PAIRS = 240
 N_TICKS = 60
 TICK_SECONDS = 0.2  # that a simulated second takes
-CONFIDENCE = 0.9
 
 _DECIDED, _NODES_TIME = "streams decided", "seconds of the nodes' time"
 
@@ -69,7 +68,7 @@ def run_demo(
     radio = profile(profile_name)
     recorded = StreamSet(*SameSource().sample(n_training_pairs, N_TICKS, seed=seed))
     with console.progress() as report:
-        procedure = train(recorded, confidence=CONFIDENCE, pricing=Pricing(radio), seed=seed, progress=report)
+        procedure = train(recorded, pricing=Pricing(radio), seed=seed, progress=report)
     procedure.save(out / "model.streamfs")
     console.say(procedure.text())
 

@@ -84,7 +84,7 @@ def reliability(procedure: Procedure, streams: StreamSet, n_bins: int = N_BINS) 
     >>> labels = np.repeat(["calm", "busy"], 150)
     >>> values = rng.normal(np.where(labels == "calm", 0, 2)[:, None, None], 1, (300, 6, 1))
     >>> training, others = StreamSet(values, labels, ["noise"]).split(0.7, seed=0)
-    >>> procedure = train(training, features=["mean(noise)"], confidence=0.8)
+    >>> procedure = train(training, features=["mean(noise)"], confidence=0.8, select=None)
     >>> [(found.is_calibrated, found.is_record) for found in reliability(procedure, others)]
     [(False, False), (False, True)]
     """

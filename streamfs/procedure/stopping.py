@@ -70,7 +70,7 @@ class TickThresholds:
     def text(self, time_limit: int) -> str:
         """Return the thresholds in words."""
         return ", ".join(
-            f"{level:g} from tick {tick}"
+            f"{level:.3g} from tick {tick}"
             if level > 0
             else f"{'at' if tick == time_limit else 'from'} tick {tick} in any case"
             for tick, level in zip(self.ticks, self.levels, strict=True)

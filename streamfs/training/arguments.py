@@ -75,14 +75,17 @@ def whole_ticks(time_limit: int | timedelta | None, longest: int, period: float)
     return int(time_limit)
 
 
-def selector_of(select: str | MakeSelector | None) -> MakeSelector | None:
-    """Return the function that makes the selector; None if features are not ranked."""
+def selector_of(select: str | MakeSelector | None, *others: str) -> MakeSelector | None:
+    """Return the function that makes the selector; None if features are not ranked, or it is one of the others."""
+    if select in others:
+        return None
+    names = ", ".join([*others, *SELECTORS])
     if isinstance(select, str):
         if select not in SELECTORS:
-            raise ValueError(f"select is {select!r}, expected one of {', '.join(SELECTORS)}, or None")
+            raise ValueError(f"select is {select!r}, expected one of {names}, or None")
         return SELECTORS[select]
     if select is not None and not callable(select):
-        raise TypeError(f"select is {select!r}, expected one of {', '.join(SELECTORS)}, a class, or None")
+        raise TypeError(f"select is {select!r}, expected one of {names}, a class, or None")
     return select
 
 

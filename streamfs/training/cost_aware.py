@@ -1,45 +1,38 @@
-"""Train a procedure on the features that are worth their cost."""
+"""Train a procedure on recorded streams."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
 from feature_extractors.base import Feature
-from streamfs.base.progress import Progress, quiet, step
+from streamfs.base.progress import Progress, quiet
 from streamfs.costs.costs import Costs
-from streamfs.costs.pricing import Pricing
-from streamfs.data.feature_table import require_episodes, tabulate
-from streamfs.data.streams import Integers, StreamSet
+from streamfs.costs.pricing import Pricing, own_costs
+from streamfs.data.pattern_features import pattern_features
+from streamfs.data.streams import StreamSet
 from streamfs.procedure.procedure import Procedure
-from streamfs.relief import position_grid
-from streamfs.relief.positions import check_positions
 from streamfs.selection.by_name import MakeSelector
-from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
 from streamfs.training import arguments
-from streamfs.training.cross_validation import Learn
-from streamfs.training.description import made_with, with_card
-from streamfs.training.learners import (
-    FOREST,
-    LEARNERS,
-    fit_until_all_tested,
-    forest_learner,
-    river_learner,
-    tree_learner,
-)
-from streamfs.training.query_sensitive import NAMED, NeighborsLearner, named_neighbors, require_reach
-from streamfs.training.subset_size import SizeValidation, choose_size
+from streamfs.training.decision_costs import DecisionCosts
+from streamfs.training.learners import FOREST
+from streamfs.training.least_cost import LeastCost
+from streamfs.training.models import TREE, TrainingModel
+from streamfs.training.ranked import RankedFeatures
 
 if TYPE_CHECKING:
     from river.base import Classifier as RiverClassifier
 
-MODELS = (*LEARNERS, *NAMED)
-"""Models by name."""
+    from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
+    from streamfs.training.cross_validation import Learn
 
-OWN_LEARNERS: dict[str, Learn] = {}
-"""Learners registered by `register_learner`, by name."""
+CHANNELS = "channels"
+
+USUAL_CONFIDENCE = 0.9
+"""The threshold of classifiers on ranked features, unless one is given."""
+
+N_KERNELS, LEAST_KERNELS = 80, 8
+"""Kernels of the patterns that are offered by default: over all columns, and of a column at least."""
 
 
 def train(
@@ -48,18 +41,18 @@ def train(
     features: Sequence[Feature | str] | None = None,
     costs: Costs | None = None,
     pricing: Pricing | str = "transmissions",
-    confidence: float = 0.9,
+    confidence: float | None = None,
+    error_cost: float = 1.0,
+    delay_cost: float = 1.0,
     time_limit: int | timedelta | None = None,
     horizon: int | timedelta | None = None,
-    select: str | MakeSelector | None = "streamrelief",
+    select: str | MakeSelector | None = CHANNELS,
     n_features: int | None = None,
-    positions: npt.ArrayLike | None = None,
     model: "str | QuerySensitiveNeighbors | RiverClassifier | Learn | None" = None,
-    min_leaf: float = 2,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Procedure:
-    """Train a procedure: rank the features, choose how many, and fit a classifier on them.
+    """Train a procedure: choose what to read, fit a classifier, and choose when to decide.
 
     `train_promised` instead finds the cheapest procedure with which an accuracy can be promised.
 
@@ -74,28 +67,29 @@ def train(
     pricing : Pricing or str
         How costs are estimated: a radio's name, or a `Pricing` with prices and weights. Its `max_silence` applies
         to given `costs`, too.
-    confidence : float
-        Threshold at which a stream is labelled.
+    confidence : float, optional
+        Threshold at which a stream is labelled. By default it is chosen so that errors and delays on held-out
+        streams cost least, and every stream that reaches the time limit is labelled there; for features that a
+        selector ranks, 0.9.
+    error_cost, delay_cost : float
+        What a wrong label costs, and what a delay up to the time limit costs; a shorter delay costs its share.
     time_limit : int or timedelta, optional
         In ticks, or in time; by default the ticks of the longest stream.
     horizon : int or timedelta, optional
         The time limit, by StreamRelief's name for it.
     select : str or callable, optional
-        ``"streamrelief"``, ``"literal"``, ``"relief"``, or a callable that makes a selector from the costs and the
-        keywords `confidence`, `horizon`, `positions` and `random_state`. None offers all features to the
-        classifier.
+        ``"channels"``, the default, takes all features of the channels whose decisions on held-out streams cost
+        least; of about equal ones, those that send least. To rank features: ``"streamrelief"``, ``"literal"``,
+        ``"relief"``, or a callable that makes a selector from the costs and the keywords `confidence`, `horizon`,
+        `positions` and `random_state`. None offers all features to the classifier.
     n_features : int, optional
-        How many of the ranked features to offer; by default chosen by cross-validation over streams.
-    positions : array_like of int, optional
-        Ticks at which weights are computed, and of which neighbours store the rows; by default at most 12, evenly
-        spread.
+        How many ranked features to offer; by default chosen by cross-validation over streams.
     model : str, QuerySensitiveNeighbors, river.base.Classifier or callable, optional
-        What to fit: ``"c45"``, a tree, the default; ``"extra-trees"``, a forest; ``"qsfs1"`` or ``"qsfs2"``,
+        What to fit: ``"extra-trees"``, a forest, the default; ``"c45"``, a tree, the default on ranked or all
+        features; ``"qsfs1"`` or ``"qsfs2"``,
         neighbours that request some channels only while a stream is unusual, as few as can reach the confidence;
         such neighbours with parameters of your own; a River classifier; or a function from a `FeatureTable` to a
         `Classifier`, given itself or by the name under which `register_learner` was called.
-    min_leaf : float
-        Least number of streams in a leaf of a tree.
     seed : int
         Seeds the folds, the probes and the forests.
     progress : callable, optional
@@ -113,16 +107,20 @@ def train(
     TrainingError
         If the tree finds no feature that separates the classes, or neighbours cannot reach the confidence.
     ValueError
-        If the confidence, the number of features or the model is out of range.
+        If the confidence, a cost, the number of features or the model is out of range.
     TypeError
         If the streams are not a `StreamSet`, or the features not a sequence of features.
 
     Notes
     -----
-    The tree is fitted on one row per stream and tick up to the time limit, weighted by 1 / ticks of its stream, so
-    that `min_leaf` and the leaves' confidence count streams. Neighbours store one row per stream and position, at
-    most a thousand. The number of features is the cheapest, out of fold, of those within 0.02 of the best
-    out-of-fold accuracy and completeness.
+    On chosen channels, the classifier's confidence is calibrated: on held-out streams, at the ticks at which they
+    can be decided, with the number of samples so far, and again where they are decided. The procedure keeps how
+    many held-out streams were labelled, and rightly, in ``about["held_out"]``.
+
+    On ranked features, a tree is fitted on one row per stream and tick up to the time limit, weighted by 1 / ticks
+    of its stream, so that leaves and their confidence count streams. Neighbours store one row per stream and
+    position, at most a thousand. The number of features is the cheapest, out of fold, of those within 0.02 of the
+    best out-of-fold accuracy and completeness.
 
     Examples
     --------
@@ -135,120 +133,26 @@ def train(
     ['mean(noise)']
     """
     arguments.require_classes(streams)
-    time_limit = arguments.either_limit(time_limit, horizon)
-    make_selector = arguments.selector_of(select)
-    features = arguments.offered_features(streams, features)
-    pricing = arguments.pricing_of(pricing, costs, len(features))
-    progress = progress or quiet
-    if costs is None:
-        costs = pricing.costs(streams, features)
-    with step(progress, "computing the features"):
-        table = tabulate(streams, features, pricing.max_silence)
-    require_episodes(table, streams)
-    longest = int(table.lengths.max())
-    limit = arguments.whole_ticks(time_limit, longest, streams.period)
-    _check(confidence, n_features, len(features), ranked=make_selector is not None)
-    grid = position_grid(min(limit, longest)) if positions is None else check_positions(positions)
-    learn = _learner(model, min_leaf, confidence, len(streams.classes), limit, grid, seed)
-    validation = SizeValidation(table, costs, learn, limit, seed)
-    offered = _offered(validation, make_selector, n_features, confidence, grid, progress)
-    with step(progress, "building the classifier"):
-        tested, classifier = fit_until_all_tested(
-            learn, streams, [features[i] for i in offered], pricing.max_silence
-        )
-    procedure = Procedure(
-        tuple(features[i] for i in offered[tested]),
-        classifier,
-        streams.classes,
-        costs.take(offered[tested]),
-        confidence,
-        limit,
-        streams.period,
-        pricing.max_silence,
-        costs.take(offered),
-        made_with(seed, streams, [features[i].name for i in offered]),
-    )
-    return with_card(procedure, streams, pricing)
-
-
-def register_learner(name: str, learn: Learn) -> None:
-    """Let `train` fit a model of your own by its name.
-
-    Parameters
-    ----------
-    name : str
-        What `train(model=...)` is given.
-    learn : callable
-        Fits a classifier to a `FeatureTable`.
-
-    Raises
-    ------
-    ValueError
-        If the name belongs to another model.
-    """
-    if name in MODELS or OWN_LEARNERS.get(name, learn) is not learn:
-        raise ValueError(f"name is {name!r}, expected one that is not taken")
-    OWN_LEARNERS[name] = learn
-
-
-def _check(confidence: float, n_features: int | None, n_offered: int, *, ranked: bool) -> None:
-    """Validate the confidence and the number of features."""
-    if not 0 < confidence <= 1:
+    limit = arguments.either_limit(time_limit, horizon)
+    decision_costs = DecisionCosts(error_cost, delay_cost)
+    if confidence is not None and not 0 < confidence <= 1:
         raise ValueError(f"confidence is {confidence}, expected more than 0 and at most 1")
-    if n_features is not None and not ranked:
-        raise ValueError(f"n_features is {n_features}, but select is None: the features have no order")
-    if n_features is not None and not 1 <= n_features <= n_offered:
-        raise ValueError(f"n_features is {n_features}, expected 1 to {n_offered}")
-
-
-def _offered(
-    validation: SizeValidation,
-    make_selector: MakeSelector | None,
-    n_features: int | None,
-    confidence: float,
-    positions: Integers,
-    progress: Progress,
-) -> Integers:
-    """Return the indices of the features that are offered to the classifier, best first; all if not ranked."""
-    table = validation.table
-    if make_selector is None:
-        return np.arange(len(table.features))
-    with step(progress, "ranking the features"):
-        selector = make_selector(
-            validation.costs,
-            confidence=confidence,
-            horizon=validation.time_limit,
-            positions=positions,
-            random_state=validation.seed,
+    make_selector = arguments.selector_of(select, CHANNELS)
+    offered = arguments.offered_features(streams, features)
+    if features is None and select == CHANNELS and costs is None:
+        n_kernels = max(N_KERNELS // len(streams.columns), LEAST_KERNELS)
+        offered = (*offered, *pattern_features(streams, n_kernels=n_kernels, seed=seed))
+    pricing = arguments.pricing_of(pricing, costs, len(offered))
+    if n_features is not None and make_selector is None:
+        raise ValueError(f"n_features is {n_features}, but select is {select!r}: the features have no order")
+    if n_features is not None and not 1 <= n_features <= len(offered):
+        raise ValueError(f"n_features is {n_features}, expected 1 to {len(offered)}")
+    if select == CHANNELS:
+        pricing = replace(pricing, own=own_costs(offered, costs))
+        chosen = TrainingModel(model or FOREST, confidence or USUAL_CONFIDENCE, seed)
+        return LeastCost(streams, offered, pricing, decision_costs, chosen, limit, confidence).procedure(
+            progress or quiet
         )
-        ranking: Integers = selector.fit(table).ranking_
-    if n_features is None:
-        n_features = choose_size(validation, ranking, confidence, progress)
-    return ranking[:n_features]
-
-
-def _learner(
-    model: "str | QuerySensitiveNeighbors | RiverClassifier | Learn | None",
-    min_leaf: float,
-    confidence: float,
-    n_classes: int,
-    limit: int,
-    positions: Integers,
-    seed: int,
-) -> Learn:
-    """Return the function that fits a model."""
-    model = OWN_LEARNERS.get(model, model) if isinstance(model, str) else model
-    if callable(model):
-        return model
-    if isinstance(model, str) and model not in MODELS:
-        raise ValueError(f"model is {model!r}, expected one of {', '.join(MODELS)}, or a classifier")
-    if isinstance(model, str) and model in NAMED:
-        model = named_neighbors(model, confidence, n_classes)
-    if isinstance(model, QuerySensitiveNeighbors):
-        require_reach(model, confidence, n_classes)
-        return NeighborsLearner(model, positions[positions <= limit], seed)
-    if model == FOREST:
-        return forest_learner(min_leaf, limit, seed)
-    if model is None or isinstance(model, str):
-        return tree_learner(min_leaf, limit)
-    return river_learner(model, limit)
+    chosen = TrainingModel(model or TREE, confidence or USUAL_CONFIDENCE, seed)
+    ranked = RankedFeatures(streams, offered, pricing, costs, make_selector, n_features, chosen, limit)
+    return ranked.procedure(progress or quiet)

@@ -1,6 +1,7 @@
 """Functions that fit a classifier to a table of features; streams, not rows, count."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,8 +10,9 @@ from feature_extractors.base import Feature
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.classifiers.classifier import Classifier
 from streamfs.classifiers.extra_trees import ExtraTreesClassifier
+from streamfs.classifiers.forest import Forest
 from streamfs.data.feature_table import FeatureTable, tabulate
-from streamfs.data.streams import StreamSet
+from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import TrainingError
 from streamfs.relief import position_grid
 from streamfs.training.cross_validation import Learn
@@ -30,7 +32,16 @@ N_CANDIDATES = 16
 """Most features that a node of a forest tries."""
 
 N_TREES = 20
-"""Trees of a forest."""
+"""Trees of a forest with large leaves, which promises search with."""
+
+SMALL_LEAF = 0.1
+"""Streams in a leaf of a forest whose confidence is calibrated afterwards."""
+
+N_SMALL_TREES, N_SMALL_SCOUTS = 60, 20
+"""Trees of a forest with small leaves, and of one that is only compared with others."""
+
+MOST_POSITIONS = 24
+"""Most ticks of a stream that a forest with small leaves is fitted on."""
 
 
 def tree_learner(min_leaf: float, time_limit: int) -> Learn:
@@ -51,6 +62,34 @@ def forest_learner(min_leaf: float, time_limit: int, seed: int, n_trees: int = N
         return grown_forest(table, min_leaf, time_limit, seed, n_trees).forest_
 
     return learn
+
+
+def small_leaf_learner(points: Integers, seed: int, n_trees: int = N_SMALL_TREES) -> Learn:
+    """Fit extra trees with small leaves to the ticks at which streams may be decided."""
+
+    def learn(table: FeatureTable) -> Classifier:
+        return with_doubt(small_leaf_forest(table, points, seed, n_trees).forest_)
+
+    return learn
+
+
+def with_doubt(forest: Forest) -> Forest:
+    """Return a forest with one more voice, for all classes alike, so that none is ever certain."""
+    n_trees, n_classes = forest.n_trees, forest.n_classes
+    return replace(forest, shares=(n_trees * forest.shares + 1.0 / n_classes) / (n_trees + 1))
+
+
+def small_leaf_forest(
+    table: FeatureTable, points: Integers, seed: int, n_trees: int = N_SMALL_SCOUTS
+) -> ExtraTreesClassifier:
+    """Grow a forest with small leaves on ticks of each stream, weighted by one over their number."""
+    if len(points) > MOST_POSITIONS:
+        grids = [position_grid(len(points), MOST_POSITIONS // 2, spacing) for spacing in ("geometric", "even")]
+        points = points[np.unique(np.concatenate(grids)) - 1]
+    streams, ticks = table.rows(points)
+    forest = ExtraTreesClassifier(n_trees, SMALL_LEAF, N_CANDIDATES, laplace=False, random_state=seed)
+    weights = 1.0 / np.bincount(streams)[streams]
+    return forest.fit(table.values[streams, ticks - 1], table.labels[streams], sample_weight=weights)
 
 
 def grown_forest(

@@ -41,7 +41,8 @@ FEATURES = [
     "mean_absolute_difference(a.temperature, b.temperature)",
     "mean_absolute_difference(a.humidity, b.humidity)",
 ]
-TRAIN = ["train", "pairs.csv", "--features", "3", *(word for name in FEATURES for word in ("--feature", name))]
+RANKED = ["--select", "streamrelief", "--features", "3"]
+TRAIN = ["train", "pairs.csv", *RANKED, *(word for name in FEATURES for word in ("--feature", name))]
 NOWHERE = ["--broker", "mqtt://127.0.0.1:1"]
 
 
@@ -353,7 +354,18 @@ def test_a_river_model_of_two_classes_refuses_three(command, variant):
 
 def test_time_limits_are_in_ticks_or_seconds(command, variant):
     variant(lambda table: table.with_columns(pl.col("time") * 0.5))
-    words = ["train", "variant.csv", "-o", "limit.streamfs", "--features", "2", "--json", *TRAIN[4:]]
+    words = [
+        "train",
+        "variant.csv",
+        "-o",
+        "limit.streamfs",
+        "--select",
+        "streamrelief",
+        "--features",
+        "2",
+        "--json",
+        *TRAIN[6:],
+    ]
     assert command(*words, "--time-limit", "5").rows[0]["time_limit"] == 5
     assert command(*words, "--time-limit", "5s").rows[0]["time_limit"] == 10
     result = command(*words, "--time-limit", "0.2s")
@@ -392,7 +404,7 @@ USAGE = {
     "train pairs.csv -o x --channel a.light@bogus:1": "report policy is 'bogus:1', expected kind:value",
     "train pairs.csv -o x --channel ''": "channel is '', expected a column",
     "train pairs.csv -o x --features none": "'none' is not a valid integer",
-    "train pairs.csv -o x --select best": "'best' is not one of 'streamrelief'",
+    "train pairs.csv -o x --select best": "'best' is not one of 'channels', 'streamrelief'",
     "train pairs.csv -o x --profile radio": "'radio' is not one of 'transmissions', 'heinzelman2000'",
     "train pairs.csv -o x --seed -1": "-1 is not in the range x>=0",
     "train pairs.csv -o x -a -1": "-1.0 is not in the range x>=0",
@@ -435,7 +447,7 @@ USAGE = {
     "figure2 --data pairs.csv --features 3000": "--features is 3000, expected 1 to 172",
     "figure2 --price light=1 --price light=2": "--price names light twice: 1 and 2",
     "train pairs.csv -o x --price light=10 --price a=3 --price light=2": "--price names light twice: 10 and 2",
-    "train pairs.csv -o x --select none --features 3": "--features counts ranked features, and --select none",
+    "train pairs.csv -o x --select none --features 3": "--features counts ranked features",
     "train pairs.csv -o x --catalogue full --feature 'mean(a.light)'": "--catalogue needs --channel",
     "train pairs.csv -o x --select relief --extrapolation spline": "--extrapolation is for StreamRelief, and --se",
     "train pairs.csv -o x --extrapolation cubic": "'cubic' is not one of 'linear', 'none', 'spline'",

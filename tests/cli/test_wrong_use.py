@@ -11,7 +11,7 @@ from streamfs.base import container
 from streamfs.cli.demo import run_demo
 from streamfs.errors import MissingExtraError, ModelError
 from streamfs.evaluation.evaluation import replay
-from streamfs.procedure.procedure import KIND, VERSION
+from streamfs.procedure.procedure import KIND, OLDEST, VERSION
 from streamfs.relief import Relief, ReliefF
 
 
@@ -22,7 +22,7 @@ def rewritten(tmp_path):
     def rewrite(change):
         path = tmp_path / "m.streamfs"
         channels_procedure("x").save(path)
-        header, arrays, sealed = container.unpack(path.read_bytes(), KIND, VERSION, "m")
+        header, arrays, sealed = container.unpack(path.read_bytes(), KIND, VERSION, "m", OLDEST)
         header = change(header, arrays) or header
         path.write_bytes(container.pack(KIND, VERSION, header, arrays, **sealed))
         return Procedure.load(path)
@@ -107,7 +107,7 @@ def test_an_argument_that_is_not_a_procedure_is_refused_with_a_hint():
 )
 def test_features_are_a_sequence_of_distinct_features(features, error, message):
     with pytest.raises(error, match=message):
-        train(labelled_streams(8, 4), features=features)
+        train(labelled_streams(8, 4), features=features, select="streamrelief")
 
 
 @pytest.mark.parametrize("relief", [Relief, ReliefF])

@@ -183,5 +183,7 @@ def test_training_tells_shapes_apart_wherever_they_are():
     values = np.where(is_rising, saw, 1 - saw) + levels + rng.normal(0, 0.1, saw.shape)
     streams = StreamSet(values[:, :, np.newaxis], np.where(is_rising[:, 0], "rising", "falling"), ["x"])
     training, testing = streams.split(0.6, seed=0)
-    trained = train(training, features=pattern_features(training, n_kernels=20), confidence=0.9)
+    trained = train(
+        training, features=pattern_features(training, n_kernels=20), confidence=0.9, select="streamrelief"
+    )
     assert evaluate(trained, testing).accuracy > 0.9

@@ -123,7 +123,7 @@ def test_ticks_at_which_a_stream_is_surer_than_before_flatter(found):
 
 
 def test_a_classifier_without_calibration_is_measured_once(fresh):
-    procedure = train(noisy_streams(100, 2), features=["mean(noise)"], confidence=0.6)
+    procedure = train(noisy_streams(100, 2), features=["mean(noise)"], confidence=0.6, select="streamrelief")
     assert [each[:2] for each in reliability(procedure, fresh, n_bins=3)] == [(False, False), (False, True)]
 
 

@@ -222,7 +222,13 @@ def saws() -> StreamSet:
 
 @pytest.fixture(scope="module")
 def procedure(saws: StreamSet) -> Procedure:
-    return train(saws, features=["mean(level)", RISING, "range(level)", "count()"], confidence=0.8, seed=1)
+    return train(
+        saws,
+        features=["mean(level)", RISING, "range(level)", "count()"],
+        confidence=0.8,
+        seed=1,
+        select="streamrelief",
+    )
 
 
 def follow(streams: StreamSet, engine: Engine, ticks: range) -> list[Any]:

@@ -33,6 +33,7 @@ ONLY_HERE = {
         "streamfs.classifiers.online",
         "streamfs.gateway.core.drift",
         "streamfs.training.cost_aware",
+        "streamfs.training.models",
         "streamfs.training.learners",
     },
     "cbor2": {"streamfs.gateway.messages.codecs.cbor"},

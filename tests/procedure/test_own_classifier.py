@@ -18,7 +18,7 @@ from streamfs.training import register_learner
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
     monkeypatch.setattr(kinds, "_KINDS", dict(kinds._KINDS))
-    monkeypatch.setattr("streamfs.training.cost_aware.OWN_LEARNERS", {})
+    monkeypatch.setattr("streamfs.training.models.OWN_LEARNERS", {})
     register(NearestMean)
     register_learner("nearest-mean", learn_nearest_mean)
 

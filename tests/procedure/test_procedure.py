@@ -25,12 +25,12 @@ def streams():
 
 @pytest.fixture(scope="module")
 def tree(streams):
-    return train(streams, confidence=0.8, n_features=3, seed=2)
+    return train(streams, confidence=0.8, n_features=3, seed=2, select="streamrelief")
 
 
 @pytest.fixture(scope="module")
 def river(streams):
-    return train(streams, confidence=0.8, n_features=3, model=GaussianNB(), seed=2)
+    return train(streams, confidence=0.8, n_features=3, model=GaussianNB(), seed=2, select="streamrelief")
 
 
 def test_a_saved_tree_decides_alike(tree, streams, tmp_path):

@@ -130,7 +130,7 @@ def streams():
 
 @pytest.fixture(scope="module")
 def procedure(streams):
-    return train(streams, features=FEATURES, model="qsfs1", confidence=0.8, seed=1)
+    return train(streams, features=FEATURES, model="qsfs1", confidence=0.8, seed=1, select="streamrelief")
 
 
 def test_training_takes_neighbours_by_name(procedure, streams):
@@ -138,7 +138,10 @@ def test_training_takes_neighbours_by_name(procedure, streams):
     assert (procedure.classifier.n_neighbors, procedure.classifier.laplace) == (3, True)
     assert procedure.classifier.features_tested() == tuple(range(len(procedure.features)))
     assert any("level" in channel for channel in procedure.channels)
-    assert train(streams, features=FEATURES, model="qsfs1", confidence=0.8, seed=1).digest == procedure.digest
+    assert (
+        train(streams, features=FEATURES, model="qsfs1", confidence=0.8, seed=1, select="streamrelief").digest
+        == procedure.digest
+    )
 
 
 def test_neighbours_decide_and_stop_requesting_channels(streams):
@@ -155,25 +158,28 @@ def test_neighbours_decide_and_stop_requesting_channels(streams):
 
 def test_training_takes_a_users_own_neighbours(streams):
     model = QuerySensitiveNeighbors(Fixed((3,)), n_neighbors=5, laplace=True, thresholds="learnt", eta=0.01)
-    procedure = train(streams, features=FEATURES, select=None, model=model, confidence=0.8, positions=[1, 6])
+    procedure = train(streams, features=FEATURES, select=None, model=model, confidence=0.8)
     assert [f.name for f, kept in zip(procedure.features, procedure.classifier.subset, strict=True) if kept] == [
         "mean(b.level)"
     ]
-    assert (len(procedure.classifier.values), procedure.classifier.n_neighbors) == (120, 5)
+    assert (len(procedure.classifier.values), procedure.classifier.n_neighbors) == (720, 5)
     assert not hasattr(model, "lazy_")
 
 
 def test_training_refuses_neighbours_that_cannot_be_sure_enough_and_unknown_names(streams):
     with pytest.raises(TrainingError, match=r"n_neighbors is 1, .*expected at least 8 for.*of 0\.9"):
-        train(streams, model=QuerySensitiveNeighbors(laplace=True))
+        train(streams, model=QuerySensitiveNeighbors(laplace=True), select="streamrelief")
     with pytest.raises(TrainingError, match="confidence is 1, expected less than 1"):
-        train(streams, model="qsfs2", confidence=1.0)
+        train(streams, model="qsfs2", confidence=1.0, select="streamrelief")
     with pytest.raises(ValueError, match="model is 'knn', expected one of extra-trees, c45, qsfs1, qsfs2, or"):
-        train(streams, model="knn")
+        train(streams, model="knn", select="streamrelief")
 
 
 def test_the_default_by_its_name_is_the_default(streams):
-    named, default = (train(streams, features=FEATURES, model=model, confidence=0.8) for model in ("c45", None))
+    named, default = (
+        train(streams, features=FEATURES, model=model, confidence=0.8, select="streamrelief")
+        for model in ("c45", None)
+    )
     assert named.digest == default.digest
 
 

@@ -40,7 +40,7 @@ def streams():
 
 @pytest.fixture(scope="module")
 def procedure(streams):
-    return train(streams, confidence=0.85, seed=1)
+    return train(streams, confidence=0.85, seed=1, select="streamrelief")
 
 
 def test_training_finds_the_informative_columns(procedure):
@@ -57,7 +57,7 @@ def test_leaves_count_streams(procedure, streams):
 
 
 def test_training_is_reproducible(procedure, streams):
-    assert train(streams, confidence=0.85, seed=1).digest == procedure.digest
+    assert train(streams, confidence=0.85, seed=1, select="streamrelief").digest == procedure.digest
 
 
 def test_evaluation_measures_what_the_paper_defines():
@@ -97,7 +97,13 @@ def test_the_table_decides_as_the_engine_does(streams):
 
 
 def test_a_river_classifier_serves(streams):
-    trained = train(streams, n_features=2, confidence=0.8, model=HoeffdingTreeClassifier(grace_period=20))
+    trained = train(
+        streams,
+        n_features=2,
+        confidence=0.8,
+        model=HoeffdingTreeClassifier(grace_period=20),
+        select="streamrelief",
+    )
     evaluation = evaluate(trained, labelled_streams(n_streams=40, seed=3))
     assert evaluation.completeness > 0.5
     assert evaluation.accuracy > 0.8
@@ -132,10 +138,10 @@ def test_a_floor_hides_no_feature_that_is_needed(streams):
 @pytest.mark.parametrize("limit", [7, timedelta(seconds=7.5)])
 def test_a_time_limit_is_in_ticks_or_in_time(streams, limit):
     features = [fx.get("mean(a.level)")]
-    assert train(streams, features=features, n_features=1, time_limit=limit).time_limit == 7
+    assert train(streams, features=features, n_features=1, time_limit=limit, select="streamrelief").time_limit == 7
     for wrong in (0, timedelta(seconds=0.5)):
         with pytest.raises(ValueError, match="time limit is 0"):
-            train(streams, features=features, n_features=1, time_limit=wrong)
+            train(streams, features=features, n_features=1, time_limit=wrong, select="streamrelief")
 
 
 def test_costs_are_the_transmissions_of_the_channels(streams):
@@ -165,7 +171,7 @@ def test_streams_of_unequal_length_and_with_gaps_train():
     full = labelled_streams(n_streams=60, gaps=0.2)
     lengths = np.random.default_rng(0).integers(3, 21, 60)
     ragged = StreamSet(full.values, full.labels, full.columns, 1.0, full.names, lengths)
-    trained = train(ragged, confidence=0.8)
+    trained = train(ragged, confidence=0.8, select="streamrelief")
     evaluation = evaluate(trained, ragged)
     assert len(evaluation.decisions) == 60
     for decision, length in zip(evaluation.decisions, lengths, strict=True):
@@ -231,33 +237,33 @@ def test_the_cheapest_of_the_good_is_taken():
 
 def test_bad_training_data_is_named(streams):
     with pytest.raises(DataError, match="one class only"):
-        train(streams.take(np.flatnonzero(streams.labels == "calm")))
+        train(streams.take(np.flatnonzero(streams.labels == "calm")), select="streamrelief")
     with pytest.raises(DataError, match="column 'z' does not exist"):
-        train(streams, features=[fx.get("mean(z)")])
+        train(streams, features=[fx.get("mean(z)")], select="streamrelief")
     noise = [fx.get("mean(a.noise)"), fx.get("last(b.noise)")]
     with pytest.raises(TrainingError, match=r"confidence 0\.9"):
-        train(streams, features=noise, confidence=0.9)
+        train(streams, features=noise, confidence=0.9, select="streamrelief")
     with pytest.raises(TrainingError, match="tells the classes apart"):
         train(streams, features=[fx.get("count()")], select=None)
     with pytest.raises(ValueError, match="n_features is 9"):
-        train(streams, features=noise, n_features=9)
+        train(streams, features=noise, n_features=9, select="streamrelief")
     with pytest.raises(ValueError, match="1 costs, expected 2"):
-        train(streams, features=noise, costs=Costs([1.0]))
+        train(streams, features=noise, costs=Costs([1.0]), select="streamrelief")
     wanted = r"prices is \{'noise': 3\.0\}, expected none besides costs: prices apply only to estimated costs"
     own = {"features": noise, "costs": Costs([1.0, 1.0]), "pricing": Pricing(prices={"noise": 3.0})}
     for one_way in (train, partial(train_promised, promise=Promise(0.9))):
         with pytest.raises(ValueError, match=wanted):
             one_way(streams, **own)
     with pytest.raises(
-        ValueError, match=r"select is 'best', expected one of streamrelief, literal, relief, .*, or None"
+        ValueError, match=r"select is 'best', expected one of channels, streamrelief, literal, relief, .*, or None"
     ):
         train(streams, select="best")
     with pytest.raises(TypeError, match="select is 3, expected one of streamrelief"):
         train(streams, select=3)
     with pytest.raises(ValueError, match="confidence is nan"):
-        train(streams, features=noise, confidence=float("nan"))
+        train(streams, features=noise, confidence=float("nan"), select="streamrelief")
     with pytest.raises(ValueError, match="whole ticks"):
-        train(streams, features=noise, time_limit=2.5)
+        train(streams, features=noise, time_limit=2.5, select="streamrelief")
 
 
 def test_streams_that_do_not_fit_a_model_are_named(procedure, streams):
@@ -274,7 +280,7 @@ def test_a_class_that_is_never_complete_is_named(streams):
     values[streams.labels == "calm", :, 1] = np.nan
     gone = StreamSet(values, streams.labels, streams.columns)
     with pytest.raises(DataError, match=r"class 'calm' .* b\.level has 0 readings"):
-        train(gone, n_features=2)
+        train(gone, n_features=2, select="streamrelief")
 
 
 def test_a_column_without_readings_is_left_out(streams):
@@ -305,7 +311,10 @@ def test_a_river_model_of_two_classes_is_given_true_and_false(streams, model):
 
 def test_a_time_limit_beyond_the_recordings_changes_no_ranking(streams):
     features = [f"mean({column})" for column in streams.columns]
-    one, other = (train(streams, features=features, confidence=0.8, time_limit=limit) for limit in (20, 5000))
+    one, other = (
+        train(streams, features=features, confidence=0.8, time_limit=limit, select="streamrelief")
+        for limit in (20, 5000)
+    )
     assert [f.name for f in one.features] == [f.name for f in other.features]
     assert other.time_limit == 5000
 
@@ -316,7 +325,7 @@ def test_the_procedure_keeps_what_its_folds_promised():
         learning, testing = (
             StreamSet(*SameSource().sample(n, 40, seed=s)) for n, s in ((160, seed), (200, seed + 9))
         )
-        trained = train(learning, confidence=0.85, seed=seed)
+        trained = train(learning, confidence=0.85, seed=seed, select="streamrelief")
         evaluation = evaluate(trained, testing)
         assert evaluation.completeness > 0.85
         assert evaluation.accuracy > 0.75

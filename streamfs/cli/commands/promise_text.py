@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from streamfs.cli.commands.held_out_text import held_out_text, held_out_warnings
+
 if TYPE_CHECKING:
     from streamfs.data.streams import StreamSet
     from streamfs.procedure.procedure import Procedure
@@ -42,6 +44,10 @@ def show(procedure: "Procedure", out: Path, *, as_json: bool) -> None:
         evidence, meaning = promised(promise, unit), MEANING
     elif point is not None:
         evidence, meaning = measured(point, unit), MEASURED
+    held_out = procedure.about.get("held_out")
+    if held_out is not None:
+        for warning in held_out_warnings(held_out, None if procedure.stopping else procedure.confidence):
+            console.say(f"warning: {warning}")
     if as_json:
         console.print_json(_model(procedure, out))
         if meaning:
@@ -50,6 +56,8 @@ def show(procedure: "Procedure", out: Path, *, as_json: bool) -> None:
     click.echo(procedure.text())
     if evidence:
         click.echo(f"\n{evidence}\n{fill(meaning, 100)}")
+    if held_out is not None:
+        click.echo(f"\n{held_out_text(held_out, unit)}")
 
 
 def _model(procedure: "Procedure", out: Path) -> dict[str, Any]:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 PRICING = ("profile", "prices", "max_silence", "weight_each", "weight_once")
 """Options for the cost of messages."""
 
+DECISION_COSTS = ("error_cost", "delay_cost")
+
 
 @click.command(
     epilog=example_text(
@@ -51,8 +53,11 @@ PRICING = ("profile", "prices", "max_silence", "weight_each", "weight_once")
 @click.option(
     "--confidence",
     type=PROBABILITY,
-    help="Probability of a class at which a label is given; by default 0.9. It is not an accuracy: see --promise.",
+    help="Probability of a class at which a label is given; by default the one at which errors and delays cost "
+    "least, and 0.9 for ranked features. It is not an accuracy: see --promise.",
 )
+@click.option("--error-cost", type=POSITIVE, help="What a wrong label costs; by default 1.")
+@click.option("--delay-cost", type=NOT_NEGATIVE, help="What a delay up to the time limit costs; by default 1.")
 @click.option(
     "--time-limit",
     type=Parsed("limit", parameters.time_limit),
@@ -82,11 +87,10 @@ PRICING = ("profile", "prices", "max_silence", "weight_each", "weight_once")
 )
 @click.option(
     "--select",
-    default="streamrelief",
-    show_default=True,
-    type=click.Choice([*parameters.SELECTIONS, "none"]),
+    type=click.Choice(["channels", *parameters.SELECTIONS, "none"]),
     metavar="SELECTION",
-    help="How to select features: streamrelief; literal (StreamRelief as printed); without costs "
+    help="How to select features: channels (all features of those worth reading, the default); streamrelief (the "
+    "default of promises); literal (StreamRelief as printed); without costs "
     f"{', '.join(parameters.SELECTIONS[2:])}; or none (no selection).",
 )
 @click.option(
@@ -99,7 +103,8 @@ PRICING = ("profile", "prices", "max_silence", "weight_each", "weight_once")
     "n_features",
     type=click.IntRange(1),
     metavar="NUMBER",
-    help="Number of features to offer to the classifier; by default cross-validated.",
+    help="Number of ranked features to offer to the classifier, ranked by StreamRelief unless --select says "
+    "otherwise; by default cross-validated.",
 )
 @click.option(
     "-a", "weight_each", default=1.0, show_default=True, type=NOT_NEGATIVE, help="Weight of each-time costs."
@@ -115,13 +120,14 @@ PRICING = ("profile", "prices", "max_silence", "weight_each", "weight_once")
 @click.option(
     "--classifier",
     type=click.Choice(["c45", "extra-trees", *parameters.LAZY]),
-    help="C4.5 (the default), extra trees, or nearest neighbours that request some channels only while a stream "
-    "is unusual. By default a promise takes the cheaper of the first two.",
+    help="Extra trees (the default on chosen channels), C4.5 (the default on ranked features), or nearest "
+    "neighbours that request some channels only while a stream is unusual. By default a promise takes the cheaper "
+    "of the first two.",
 )
 @click.option(
     "--river",
     type=Parsed("classifier", parameters.river_classifier),
-    help="A River classifier instead of C4.5, such as tree.HoeffdingTreeClassifier.",
+    help="A River classifier, such as tree.HoeffdingTreeClassifier.",
 )
 @click.option(
     "--price",
@@ -144,7 +150,7 @@ def train(
     features: Sequence[Any],
     channels: Sequence[str],
     catalogue: str | None,
-    select: str,
+    select: str | None,
     extrapolation: str | None,
     n_features: int | None,
     classifier: str | None,
@@ -158,6 +164,7 @@ def train(
     --channel, the features of --catalogue are tried on every column at every tick, on change, and as a flag.
     """
     pricing, river = {name: others.pop(name) for name in PRICING}, others.pop("river")
+    decision_costs = {name: others.pop(name) for name in DECISION_COSTS}
     promised = PromiseOptions(**others)
     context = click.get_current_context()
     promised.check(context)
@@ -167,9 +174,11 @@ def train(
     options: dict[str, Any] = {
         "pricing": _pricing(**pricing),
         "time_limit": time_limit,
-        "select": _selector(select, extrapolation),
         "seed": seed,
     }
+    is_ranked = extrapolation is not None or n_features is not None
+    if select is not None or is_ranked:
+        options["select"] = _selector(select or "streamrelief", extrapolation)
     offered = _offered(recorded, features, channels, catalogue)
     if promised.explore is not None:
         from streamfs.cli.commands.exploring import explore
@@ -180,6 +189,7 @@ def train(
         options |= {"model": river if classifier is None else classifier}
         options |= {} if confidence is None else {"confidence": confidence}
         options |= {} if n_features is None else {"n_features": n_features}
+        options |= {name: cost for name, cost in decision_costs.items() if cost is not None}
         _train(recorded, offered, promised, options, out, as_json=as_json)
 
 
@@ -188,10 +198,12 @@ def _check_options(given: dict[str, Any]) -> None:
     select, classifier = given["select"], given["classifier"]
     if given["catalogue"] and given["features"] and not given["channels"]:
         raise click.UsageError("--catalogue needs --channel if --feature is given")
-    if select == "none" and given["n_features"]:
-        raise click.UsageError("--features counts ranked features, and --select none does not rank")
-    if given["extrapolation"] and select not in ("streamrelief", "literal"):
+    if select in ("channels", "none") and given["n_features"]:
+        raise click.UsageError("--features counts ranked features: give --select streamrelief or another ranking")
+    if given["extrapolation"] and select not in (None, "streamrelief", "literal"):
         raise click.UsageError(f"--extrapolation is for StreamRelief, and --select is {select}")
+    if given["promise"] is not None and select == "channels":
+        raise click.UsageError("--promise searches features of its own proposals, and --select is channels")
     if classifier and given["river"] is not None:
         raise click.UsageError(f"--classifier {classifier} and --river are two classifiers, expected one")
 
@@ -218,11 +230,11 @@ def _pricing(
     return Pricing(profile, prices or None, max_silence, weight_each, weight_once)
 
 
-def _selector(select: str, extrapolation: str | None) -> "MakeSelector | None":
+def _selector(select: str, extrapolation: str | None) -> "str | MakeSelector | None":
     from streamfs.selection.by_name import SELECTORS
 
-    if select == "none":
-        return None
+    if select in ("channels", "none"):
+        return None if select == "none" else select
     return partial(SELECTORS[select], extrapolation=extrapolation) if extrapolation else SELECTORS[select]
 
 

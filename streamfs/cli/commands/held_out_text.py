@@ -1,0 +1,40 @@
+"""What held-out streams showed of a model, for people."""
+
+from collections.abc import Mapping
+from typing import Any
+
+SHORT = 0.05
+"""A class whose share of right labels is by this much less than stated, or a confidence, is warned of."""
+
+
+def held_out_text(facts: Mapping[str, Any], unit: str) -> str:
+    """Return how many held-out streams were labelled, and rightly, as lines of text, by class, too."""
+    labelled, streams = facts["labelled"], facts["streams"]
+    if not labelled:
+        return f"held out    none of {streams} streams was labelled"
+    classes = ", ".join(f"{name} {each['right']} of {each['streams']}" for name, each in facts["classes"].items())
+    return (
+        f"held out    {labelled} of {streams} streams labelled, {facts['right'] / labelled:.3f} of them rightly "
+        f"({facts['stated']:.3f} stated)\n"
+        f"            after {facts['ticks']:.1f} ticks and {facts['sent']:.3g} {unit} on average\n"
+        f"by class    {classes} rightly"
+    )
+
+
+def held_out_warnings(facts: Mapping[str, Any], confidence: float | None) -> list[str]:
+    """Return what to know before the model is used: labels that are wrong more often than is stated or asked."""
+    labelled = facts["labelled"]
+    wanted = facts["stated"] if confidence is None else confidence
+    warnings = []
+    if labelled and facts["right"] / labelled < wanted - SHORT:
+        share = facts["right"] / labelled
+        warnings.append(
+            f"only {share:.3f} of the labels of held-out streams are right, {wanted:.3f} were expected: record "
+            "more streams, offer other features, or ask for an accuracy with --promise"
+        )
+    for name, each in facts["classes"].items():
+        if each["right"] < 0.5 * each["streams"]:
+            warnings.append(
+                f"of {each['streams']} held-out streams of class {name}, {each['right']} are recognised"
+            )
+    return warnings

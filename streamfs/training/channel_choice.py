@@ -1,0 +1,128 @@
+"""Choose the channels that are worth reading, by what decisions on held-out streams cost."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from feature_extractors.base import Array, Feature
+from feature_extractors.report import quantity_of, split_channel
+from streamfs.base.progress import Progress, quiet
+from streamfs.training.decision_costs import DecisionCosts, cautious_mean, choose_confidence
+from streamfs.training.held_out import OutOfFold
+
+TOLERANCE = 0.01
+"""By how much of an error's cost a choice may be worse than the best to send less."""
+
+Group = tuple[str, str]
+"""The channels of a quantity under a report policy, by the names of both."""
+
+Choice = frozenset[Group]
+
+
+@dataclass(frozen=True, eq=False)
+class ChoiceCost:
+    """What decisions with some features cost, shape (n_streams,), and what is sent on average."""
+
+    costs: Array
+    sent: float
+
+    @property
+    def mean(self) -> float:
+        """The mean cost, with its standard error."""
+        return cautious_mean(self.costs)
+
+    def excess(self, best: "ChoiceCost") -> float:
+        """Return by how much it may cost more than another: the mean difference, with its standard error."""
+        return cautious_mean(self.costs - best.costs)
+
+
+@dataclass(frozen=True, eq=False)
+class ChannelChoice:
+    """The features over each choice of channels, compared by decisions on held-out streams.
+
+    A feature is offered with all channels that it reads. The channels of all roles of a quantity, under one report
+    policy, are chosen together. `importances` are those of the features.
+    """
+
+    held_out: OutOfFold
+    costs: DecisionCosts
+    importances: Array
+    confidence: float | None = None
+    found: dict[Choice, ChoiceCost] = field(default_factory=dict)
+
+    @cached_property
+    def read(self) -> Sequence[Choice]:
+        """The groups of channels that each feature reads."""
+        return [groups_of(feature) for feature in self.held_out.table.features]
+
+    @cached_property
+    def importance(self) -> Mapping[Group, float]:
+        """The summed importance of the features that read each group of channels."""
+        groups: list[Group] = sorted(frozenset().union(*self.read))
+        return {
+            group: float(sum(i for i, read in zip(self.importances, self.read, strict=True) if group in read))
+            for group in groups
+        }
+
+    def features(self, choice: Choice) -> list[int]:
+        """Return the features that read no other channels."""
+        return [i for i, read in enumerate(self.read) if read <= choice]
+
+    def evaluate(self, choice: Choice) -> ChoiceCost:
+        """Return what decisions cost with the features over a choice of channels."""
+        if choice not in self.found:
+            followed = self.held_out.follow(self.features(choice))
+            limit, table = self.held_out.time_limit, self.held_out.table
+            chosen = choose_confidence(followed, self.costs, limit, clock_of(table.features), self.confidence)
+            rows, ends = np.arange(len(chosen.columns)), np.maximum(followed.trajectories.ticks - 1, 0)
+            sent = followed.spent[rows, np.where(chosen.columns < 0, ends, chosen.columns)]
+            self.found[choice] = ChoiceCost(self.costs.of(followed, chosen.columns, limit), float(sent.mean()))
+        return self.found[choice]
+
+    def search(self, progress: Progress = quiet) -> Choice:
+        """Leave out quantities, the least important first, and then try other report policies of those left.
+
+        Fewer quantities are taken if their decisions cost about as little; another policy, which sees less of the
+        same, only if it sends less and surely does not cost more.
+        """
+        groups = frozenset(self.importance)
+        choice = frozenset(group for group in groups if not group[1]) or groups
+        n_steps = 2 * len(choice)
+        for n in range(len(choice)):
+            progress("choosing the channels", n, n_steps)
+            self.evaluate(choice)
+            choice -= {min(sorted(choice), key=lambda group: self.importance[group])}
+        best = self._least()
+        for n, group in enumerate(sorted(best)):
+            progress("choosing the channels", n_steps - len(best) + n, n_steps)
+            best = self._under_another_policy(best, group)
+        progress("choosing the channels", n_steps, n_steps)
+        return best
+
+    def _least(self) -> Choice:
+        """Return the choice that sends least, of those about as cheap as the cheapest."""
+        most = min(found.mean for found in self.found.values()) + TOLERANCE * self.costs.error
+        good = [choice for choice, found in self.found.items() if found.mean <= most]
+        return min(good, key=lambda choice: (self.found[choice].sent, self.found[choice].mean, sorted(choice)))
+
+    def _under_another_policy(self, best: Choice, group: Group) -> Choice:
+        """Return the choice with a group's quantity under the policy that sends least."""
+        for other in sorted(each for each in self.importance if each[0] == group[0]):
+            tried, present = best - {group} | {other}, self.evaluate(best)
+            found = self.evaluate(tried)
+            if found.sent < present.sent and found.excess(present) <= TOLERANCE * self.costs.error:
+                best, group = tried, other
+        return best
+
+
+def groups_of(feature: Feature) -> Choice:
+    """Return the groups of channels that a feature reads."""
+    split = (split_channel(channel) for channel in feature.columns)
+    return frozenset((quantity_of(column), policy.name) for column, policy in split)
+
+
+def clock_of(features: Sequence[Feature]) -> int:
+    """Return the place of the feature that counts samples, -1 if there is none."""
+    return next((i for i, feature in enumerate(features) if feature.name == "count()"), -1)

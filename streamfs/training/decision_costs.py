@@ -1,0 +1,170 @@
+"""What decisions cost, and the confidence from which they are the cheapest."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.base import Array
+from streamfs.classifiers.calibration import Calibration
+from streamfs.data.streams import Integers
+from streamfs.procedure.stopping import TickThresholds
+from streamfs.training.cross_validation import N_FOLDS
+from streamfs.training.held_out import Followed
+
+LEVELS = np.r_[0.0, np.arange(0.10, 0.96, 0.025), 0.97, 0.98, 0.99, 0.995, 1.0]
+"""Thresholds that are compared."""
+
+FEWEST_POINTS, STREAMS_OF_A_POINT = 20, 4
+"""Fewest ticks at which streams may be decided, and how many streams each of more takes."""
+
+
+@dataclass(frozen=True)
+class DecisionCosts:
+    """What a decision costs: an error, a delay up to the time limit, and each unit of the features' costs.
+
+    A delay costs its share of the time limit. A stream without a label is an error at the time limit.
+
+    Raises
+    ------
+    ValueError
+        If one is negative or not finite, or an error costs nothing.
+    """
+
+    error: float = 1.0
+    delay: float = 1.0
+    sending: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("error", "delay", "sending"):
+            cost = getattr(self, name)
+            if not 0.0 <= cost < np.inf:
+                raise ValueError(f"{name}_cost is {cost}, expected a number of at least 0")
+        if self.error == 0.0:
+            raise ValueError("error_cost is 0, expected more: a label that may be wrong needs no readings")
+
+    def of(self, followed: Followed, columns: Integers, time_limit: int) -> Array:
+        """Return each stream's cost if it is decided in a column of what was followed, -1 for never."""
+        rows, ends = np.arange(len(columns)), np.maximum(followed.trajectories.ticks - 1, 0)
+        never = columns < 0
+        at = np.where(never, ends, columns)
+        wrong = never | ~followed.is_right()[rows, at]
+        delay = np.where(never, 1.0, followed.ticks[at] / time_limit)
+        return np.asarray(self.error * wrong + self.delay * delay + self.sending * followed.spent[rows, at])
+
+
+class Confident(NamedTuple):
+    """When streams are decided, and how confidence is stated.
+
+    `columns` are those in which the followed streams were decided, -1 for never, and `stated` the calibrated
+    confidence there.
+    """
+
+    calibration: Calibration
+    thresholds: TickThresholds
+    columns: Integers
+    stated: Array
+
+
+def decision_points(n_ticks: int, n_streams: int) -> Integers:
+    """Return the ticks at which streams may be decided: evenly spread, of more streams more.
+
+    With few streams, a class seems to be told by some early tick or other, by luck.
+    """
+    n_points = min(n_ticks, max(FEWEST_POINTS, n_streams // STREAMS_OF_A_POINT))
+    return np.unique(np.round(np.linspace(n_ticks / n_points, n_ticks, n_points)).astype(np.int64))
+
+
+def choose_confidence(
+    followed: Followed, costs: DecisionCosts, time_limit: int, clock: int, confidence: float | None = None
+) -> Confident:
+    """Calibrate held-out confidence, and choose the threshold of the least mean cost, unless one is given.
+
+    Confidence is calibrated at the ticks at which streams can be decided, with the number of samples as a clock
+    (unless `clock` is -1), and then once more at decisions for which neither calibration nor threshold was chosen
+    with the stream's help, so that as many are right as is stated. Without a given threshold, streams are decided
+    at the ticks of what was followed alone, at the time limit in any case.
+    """
+    rule = _Rule.chosen(followed, costs, time_limit, clock, confidence)
+    columns, said = np.full(len(followed.truth), -1), np.zeros(len(followed.truth))
+    for others, part in _parts(followed.truth):
+        own = _Rule.chosen(followed.take(others), costs, time_limit, clock, confidence)
+        columns[part], said[part] = own.decide(followed.take(part))
+    rows = np.flatnonzero(columns >= 0)
+    if not len(rows):
+        return Confident(rule.calibration, rule.thresholds(), columns, said)
+    last = Calibration.fit(said[rows], followed.is_right()[rows, columns[rows]], slope=1.0)
+    level = rule.level if confidence is not None else float(last.of(rule.level))
+    corrected = replace(rule, calibration=rule.calibration.then(last), level=level)
+    return Confident(corrected.calibration, corrected.thresholds(), columns, last.of(said))
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A calibration, and the calibrated confidence at which streams are decided."""
+
+    calibration: Calibration
+    level: float
+    points: Integers
+    time_limit: int
+    is_forced: bool
+
+    @classmethod
+    def chosen(
+        cls, followed: Followed, costs: DecisionCosts, time_limit: int, clock: int, confidence: float | None
+    ) -> "_Rule":
+        """Calibrate, and choose the level of the least cost, unless one is given."""
+        records = followed.records()
+        counts = None if clock < 0 else records.ticks
+        calibration = Calibration.fit(records.confidence, records.is_right, records.weights, counts, clock)
+        rule = cls(calibration, confidence or 1.0, followed.ticks, time_limit, confidence is None)
+        if confidence is not None:
+            return rule
+        said = rule.said(followed)
+        tried = [replace(rule, level=float(level)) for level in LEVELS[::-1]]
+        return min(tried, key=lambda each: cautious_mean(costs.of(followed, each.columns(said), time_limit)))
+
+    def said(self, followed: Followed) -> Array:
+        """Return the calibrated confidence of each stream and tick, -1 beyond a stream's end."""
+        confidence = followed.trajectories.confidence
+        counts = None if self.calibration.clock < 0 else np.broadcast_to(followed.ticks, confidence.shape)
+        inside = np.arange(confidence.shape[1]) < followed.trajectories.ticks[:, np.newaxis]
+        return np.where(inside, self.calibration.of(confidence, counts=counts), -1.0)
+
+    def columns(self, said: Array) -> Integers:
+        """Return the column in which each stream is decided, -1 for never."""
+        levels = np.where(self.is_forced & (self.points == self.time_limit), 0.0, self.level)
+        sure: npt.NDArray[np.bool_] = said >= levels
+        return np.where(sure.any(axis=1), sure.argmax(axis=1), -1)
+
+    def decide(self, followed: Followed) -> tuple[Integers, Array]:
+        """Return the column in which each stream is decided, and the confidence there."""
+        said = self.said(followed)
+        columns = self.columns(said)
+        return columns, np.where(columns < 0, 0.0, said[np.arange(len(said)), columns])
+
+    def thresholds(self) -> TickThresholds:
+        """Return the level at the points, 1 at other ticks, and 0 at the time limit; or the level at all ticks."""
+        if not self.is_forced:
+            return TickThresholds((1,), (self.level,))
+        levels = {1: 1.0}
+        for point in self.points.tolist():
+            levels |= {point: self.level, point + 1: 1.0}
+        levels = {tick: each for tick, each in levels.items() if tick < self.time_limit} | {self.time_limit: 0.0}
+        ticks = [tick for tick in sorted(levels) if levels[tick] != levels.get(tick - 1)]
+        return TickThresholds(tuple(ticks), tuple(levels[tick] for tick in ticks))
+
+
+def _parts(truth: Integers) -> Iterator[tuple[Integers, Integers]]:
+    """Divide streams into parts, every class spread evenly: yield the others and the part."""
+    part = np.empty(len(truth), dtype=np.int64)
+    part[np.argsort(truth, kind="stable")] = np.arange(len(truth)) % N_FOLDS
+    for number in range(N_FOLDS):
+        yield np.flatnonzero(part != number), np.flatnonzero(part == number)
+
+
+def cautious_mean(costs: Array) -> float:
+    """Return the mean cost plus its standard error: what luck with few streams promises is not believed."""
+    return float(costs.mean() + costs.std() / np.sqrt(len(costs)))

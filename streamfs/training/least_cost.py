@@ -1,0 +1,162 @@
+"""Train a procedure whose channels, confidence and stopping cost least on held-out streams."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+
+from feature_extractors.base import Feature
+from streamfs.base.progress import Progress, step
+from streamfs.classifiers.classifier import Classifier
+from streamfs.costs.pricing import Pricing
+from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
+from streamfs.data.streams import Integers, StreamSet
+from streamfs.errors import TrainingError
+from streamfs.procedure.procedure import Procedure
+from streamfs.procedure.stopping import TickThresholds
+from streamfs.relief import position_grid
+from streamfs.training import arguments
+from streamfs.training.channel_choice import ChannelChoice, clock_of
+from streamfs.training.cross_validation import Learn
+from streamfs.training.decision_costs import Confident, DecisionCosts, choose_confidence, decision_points
+from streamfs.training.description import made_with, with_card
+from streamfs.training.held_out import Followed, OutOfFold
+from streamfs.training.learners import (
+    FOREST,
+    N_SMALL_SCOUTS,
+    N_SMALL_TREES,
+    fit_until_all_tested,
+    small_leaf_forest,
+    small_leaf_learner,
+)
+from streamfs.training.models import TrainingModel
+
+MOST_TICKS = 64
+"""Most ticks at which held-out streams are followed if a confidence is given, denser at the beginning."""
+
+
+@dataclass(frozen=True)
+class FittedConfidence:
+    """A calibrated classifier, its features, when to stop, and what held-out streams gave."""
+
+    features: tuple[Feature, ...]
+    classifier: Classifier
+    thresholds: TickThresholds
+    held_out: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class LeastCost:
+    """Streams, the features on offer, what is paid, what to fit, and the confidence, if one is given."""
+
+    streams: StreamSet
+    features: Sequence[Feature]
+    pricing: Pricing
+    costs: DecisionCosts
+    model: TrainingModel
+    time_limit: int | timedelta | None
+    confidence: float | None
+
+    def procedure(self, progress: Progress) -> Procedure:
+        """Choose the channels, fit a classifier to all streams, and calibrate it on held-out ones."""
+        streams, pricing, classes = self.streams, self.pricing, self.streams.classes
+        with step(progress, "computing the features"):
+            table = tabulate(streams, self.features, pricing.max_silence)
+        require_episodes(table, streams)
+        n_ticks = int(table.lengths.max())
+        limit = arguments.whole_ticks(self.time_limit, n_ticks, streams.period)
+        points = self._points(min(n_ticks, limit))
+        offered = self._chosen(table, points, limit, progress)
+        with step(progress, "building the classifier"):
+            fitted = self._fit(offered, points, limit)
+        threshold = self.confidence or min(level for level in fitted.thresholds.levels if level > 0.0)
+        names = [feature.name for feature in offered]
+        procedure = Procedure(
+            fitted.features,
+            fitted.classifier,
+            classes,
+            pricing.costs(streams, fitted.features, shared=True),
+            threshold,
+            limit,
+            streams.period,
+            pricing.max_silence,
+            pricing.costs(streams, self.features, shared=True),
+            {**made_with(self.model.seed, streams, names), "held_out": fitted.held_out},
+            fitted.thresholds if self.confidence is None else None,
+        )
+        return with_card(procedure, streams, pricing)
+
+    def _points(self, n_ticks: int) -> Integers:
+        """Return the ticks at which streams may be decided, and are followed while they are held out."""
+        if self.confidence is None:
+            return decision_points(n_ticks, len(self.streams))
+        return position_grid(n_ticks, MOST_TICKS, "geometric")
+
+    def _learn(self, points: Integers, limit: int, n_trees: int) -> Learn:
+        if self.model.model == FOREST:
+            return small_leaf_learner(points, self.model.seed, n_trees)
+        return self.model.learner(len(self.streams.classes), int(points[-1]), limit)
+
+    def _chosen(self, table: FeatureTable, points: Integers, limit: int, progress: Progress) -> list[Feature]:
+        """Return the features over the channels that are worth reading."""
+        forest = small_leaf_forest(table, points, self.model.seed)
+        held_out = self._held_out(table, self._learn(points, limit, N_SMALL_SCOUTS), points, limit)
+        choice = ChannelChoice(held_out, self.costs, forest.feature_importances_, self.confidence)
+        return [self.features[i] for i in choice.features(choice.search(progress))]
+
+    def _fit(self, offered: Sequence[Feature], points: Integers, limit: int) -> FittedConfidence:
+        """Fit a classifier to all streams, and calibrate it on held-out ones."""
+        learn = self._learn(points, limit, N_SMALL_TREES)
+        tested, classifier = fit_until_all_tested(learn, self.streams, offered, self.pricing.max_silence)
+        features = [offered[i] for i in tested]
+        if clock_of(features) < 0 <= clock_of(offered):
+            features.append(offered[clock_of(offered)])
+        table = tabulate(self.streams, features, self.pricing.max_silence)
+        followed = self._held_out(table, learn, points, limit).follow(range(len(features)))
+        chosen = choose_confidence(followed, self.costs, limit, clock_of(features), self.confidence)
+        self._require_labels(chosen)
+        return FittedConfidence(
+            tuple(features),
+            classifier.calibrated(chosen.calibration),
+            chosen.thresholds,
+            held_out_facts(followed, chosen, table),
+        )
+
+    def _require_labels(self, chosen: Confident) -> None:
+        """Raise a TrainingError if no held-out stream is given a label."""
+        if (chosen.columns < 0).all():
+            raise TrainingError(
+                f"none of {len(chosen.columns)} held-out streams is given a label at confidence "
+                f"{self.confidence:g}: leave the confidence out, and errors and delays choose it; lower it; or "
+                "record more streams"
+            )
+
+    def _held_out(self, table: FeatureTable, learn: Learn, points: Integers, limit: int) -> OutOfFold:
+        spending = self.pricing.spending(self.streams, table.features, table.lengths)
+        return OutOfFold(table, spending, learn, limit, seed=self.model.seed, points=points)
+
+
+def held_out_facts(followed: Followed, chosen: Confident, table: FeatureTable) -> dict[str, Any]:
+    """Return what the decisions on held-out streams were worth, by class, too."""
+    decided = np.flatnonzero(chosen.columns >= 0)
+    columns = chosen.columns[decided]
+    right = followed.is_right()[decided, columns]
+    labels = table.labels[decided]
+    return {
+        "streams": len(table.labels),
+        "labelled": len(decided),
+        "right": int(right.sum()),
+        "stated": float(chosen.stated.mean()) if len(decided) else None,
+        "ticks": float(followed.ticks[columns].mean()) if len(decided) else None,
+        "sent": float(followed.spent[decided, columns].mean()) if len(decided) else None,
+        "classes": {
+            str(label): {
+                "streams": int((table.labels == label).sum()),
+                "labelled": int((labels == label).sum()),
+                "right": int(right[labels == label].sum()),
+            }
+            for label in np.unique(table.labels)
+        },
+    }

@@ -1,0 +1,83 @@
+"""What `train` fits, by name or as given."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from streamfs.data.streams import Integers
+from streamfs.relief import position_grid
+from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
+from streamfs.training.cross_validation import Learn
+from streamfs.training.learners import (
+    FOREST,
+    LEARNERS,
+    forest_learner,
+    river_learner,
+    tree_learner,
+)
+from streamfs.training.query_sensitive import NAMED, NeighborsLearner, named_neighbors, require_reach
+
+if TYPE_CHECKING:
+    from river.base import Classifier as RiverClassifier
+
+TREE = "c45"
+
+MODELS = (*LEARNERS, *NAMED)
+"""Models by name."""
+
+OWN_LEARNERS: dict[str, Learn] = {}
+"""Learners registered by `register_learner`, by name."""
+
+MIN_LEAF = 2
+"""Streams in a leaf of a tree."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingModel:
+    """What is fitted: its name or itself, the confidence that neighbours must reach, and a seed."""
+
+    model: "str | QuerySensitiveNeighbors | RiverClassifier | Learn"
+    confidence: float
+    seed: int
+
+    def learner(self, n_classes: int, n_ticks: int, time_limit: int) -> Learn:
+        """Return the function that fits it to streams of `n_ticks` ticks at most."""
+        model = OWN_LEARNERS.get(self.model, self.model) if isinstance(self.model, str) else self.model
+        if callable(model):
+            return model
+        if isinstance(model, str) and model not in MODELS:
+            raise ValueError(f"model is {model!r}, expected one of {', '.join(MODELS)}, or a classifier")
+        if isinstance(model, str) and model in NAMED:
+            model = named_neighbors(model, self.confidence, n_classes)
+        if isinstance(model, QuerySensitiveNeighbors):
+            require_reach(model, self.confidence, n_classes)
+            return NeighborsLearner(model, training_positions(n_ticks, time_limit), self.seed)
+        if model == FOREST:
+            return forest_learner(MIN_LEAF, time_limit, self.seed)
+        return tree_learner(MIN_LEAF, time_limit) if isinstance(model, str) else river_learner(model, time_limit)
+
+
+def training_positions(n_ticks: int, time_limit: int) -> Integers:
+    """Return the ticks at which weights are computed, and of which neighbours store the rows."""
+    return np.asarray(position_grid(min(time_limit, n_ticks)))
+
+
+def register_learner(name: str, learn: Learn) -> None:
+    """Let `train` fit a model of your own by its name.
+
+    Parameters
+    ----------
+    name : str
+        What `train(model=...)` is given.
+    learn : callable
+        Fits a classifier to a `FeatureTable`.
+
+    Raises
+    ------
+    ValueError
+        If the name belongs to another model.
+    """
+    if name in MODELS or OWN_LEARNERS.get(name, learn) is not learn:
+        raise ValueError(f"name is {name!r}, expected one that is not taken")
+    OWN_LEARNERS[name] = learn

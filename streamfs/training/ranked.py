@@ -1,0 +1,83 @@
+"""Train a procedure on ranked features, or on all of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import numpy as np
+
+from feature_extractors.base import Feature
+from streamfs.base.progress import Progress, step
+from streamfs.costs.costs import Costs
+from streamfs.costs.pricing import Pricing
+from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
+from streamfs.data.streams import Integers, StreamSet
+from streamfs.procedure.procedure import Procedure
+from streamfs.selection.by_name import MakeSelector
+from streamfs.training import arguments
+from streamfs.training.description import made_with, with_card
+from streamfs.training.learners import fit_until_all_tested
+from streamfs.training.models import TrainingModel, training_positions
+from streamfs.training.subset_size import SizeValidation, choose_size
+
+
+@dataclass(frozen=True, eq=False)
+class RankedFeatures:
+    """Streams, the features on offer with their costs, what ranks them, how many to take, and what to fit."""
+
+    streams: StreamSet
+    features: Sequence[Feature]
+    pricing: Pricing
+    costs: Costs | None
+    make_selector: MakeSelector | None
+    n_features: int | None
+    model: TrainingModel
+    time_limit: int | timedelta | None
+
+    def procedure(self, progress: Progress) -> Procedure:
+        """Rank the features, choose how many, and fit a classifier on them."""
+        streams, features, pricing = self.streams, self.features, self.pricing
+        costs = pricing.costs(streams, features) if self.costs is None else self.costs
+        with step(progress, "computing the features"):
+            table = tabulate(streams, features, pricing.max_silence)
+        require_episodes(table, streams)
+        longest = int(table.lengths.max())
+        limit = arguments.whole_ticks(self.time_limit, longest, streams.period)
+        learn = self.model.learner(len(streams.classes), longest, limit)
+        validation = SizeValidation(table, costs, learn, limit, self.model.seed)
+        offered = self._offered(validation, training_positions(longest, limit), progress)
+        with step(progress, "building the classifier"):
+            tested, classifier = fit_until_all_tested(
+                learn, streams, [features[i] for i in offered], pricing.max_silence
+            )
+        procedure = Procedure(
+            tuple(features[i] for i in offered[tested]),
+            classifier,
+            streams.classes,
+            costs.take(offered[tested]),
+            self.model.confidence,
+            limit,
+            streams.period,
+            pricing.max_silence,
+            costs.take(offered),
+            made_with(self.model.seed, streams, [features[i].name for i in offered]),
+        )
+        return with_card(procedure, streams, pricing)
+
+    def _offered(self, validation: SizeValidation, positions: Integers, progress: Progress) -> Integers:
+        """Return the indices of the features that are offered to the classifier, best first; all if not ranked."""
+        table: FeatureTable = validation.table
+        if self.make_selector is None:
+            return np.arange(len(table.features))
+        with step(progress, "ranking the features"):
+            selector = self.make_selector(
+                validation.costs,
+                confidence=self.model.confidence,
+                horizon=validation.time_limit,
+                positions=positions,
+                random_state=validation.seed,
+            )
+            ranking: Integers = selector.fit(table).ranking_
+        if self.n_features is not None:
+            return ranking[: self.n_features]
+        return ranking[: choose_size(validation, ranking, self.model.confidence, progress)]

@@ -1,0 +1,155 @@
+"""Training by what decisions cost: channels, confidence, stopping, and what held-out streams show."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from helpers.procedures import labelled_streams
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamfs import Costs, Procedure, StreamSet, evaluate, train
+from streamfs.classifiers.tree import Tree
+from streamfs.errors import TrainingError
+from streamfs.evaluation.trajectories import Trajectories
+from streamfs.training.decision_costs import DecisionCosts, cautious_mean, choose_confidence, decision_points
+from streamfs.training.held_out import Followed
+
+
+def white_noise(n_streams, n_classes, n_ticks, distance, seed):
+    """Classes of white noise around different means."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n_streams) % n_classes
+    values = rng.normal(distance * labels[:, None, None], 1.0, (n_streams, n_ticks, 1))
+    return StreamSet(values, labels.astype(str), ["x"])
+
+
+def followed(seed, n_streams=60, n_ticks=20):
+    """Streams that a classifier tells apart the better the later it is."""
+    rng = np.random.default_rng(seed)
+    sure = np.sort(rng.uniform(0.5, 1.0, (n_streams, n_ticks)), axis=1)
+    right = rng.random((n_streams, n_ticks)) < sure
+    best = np.where(right, 0, 1)
+    ticks = np.full(n_streams, n_ticks)
+    spent = np.tile(np.arange(1.0, n_ticks + 1), (n_streams, 1))
+    return Followed(
+        Trajectories(best, sure, ticks), np.zeros(n_streams, np.int64), spent, np.arange(1, n_ticks + 1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("n_streams", "n_classes", "n_ticks", "distance"), [(320, 2, 100, 1.5), (120, 6, 60, 1.5), (60, 2, 12, 1.5)]
+)
+def test_stated_confidence_is_that_of_being_right(n_streams, n_classes, n_ticks, distance):
+    streams = (white_noise(n, n_classes, n_ticks, distance, seed) for seed, n in enumerate((n_streams, 1000)))
+    found = evaluate(train(next(streams)), next(streams))
+    stated = np.mean([decision.confidence for decision in found.decisions])
+    assert found.completeness == 1.0
+    assert found.accuracy > 0.85
+    assert abs(stated - found.accuracy) < 0.05
+
+
+def test_a_given_confidence_is_kept_at_every_tick():
+    training, testing = (white_noise(n, 2, 40, 1.0, seed) for seed, n in ((0, 200), (1, 1000)))
+    procedure = train(training, confidence=0.9)
+    assert procedure.stopping is None
+    assert procedure.confidence == 0.9
+    found = evaluate(procedure, testing)
+    assert found.accuracy > 0.87
+    assert found.completeness > 0.9
+
+
+def test_dear_delays_are_shorter_and_dear_errors_rarer():
+    training, testing = (white_noise(n, 2, 60, 0.7, seed) for seed, n in ((0, 200), (1, 600)))
+    hasty, patient = (
+        evaluate(train(training, error_cost=error, delay_cost=1.0), testing) for error in (0.5, 20.0)
+    )
+    assert hasty.ticks < 0.7 * patient.ticks
+    assert hasty.accuracy < patient.accuracy
+
+
+def test_only_channels_that_tell_are_read():
+    streams = labelled_streams(n_streams=120)
+    procedure = train(streams)
+    assert all("level" in channel for channel in procedure.channels)
+    facts = procedure.about["held_out"]
+    assert facts["streams"] == facts["labelled"] == 120
+    assert facts["right"] == sum(each["right"] for each in facts["classes"].values()) > 100
+    assert 0.8 < facts["stated"] <= 1.0
+
+
+def test_it_is_reproducible_and_read_back(tmp_path):
+    streams = labelled_streams(n_streams=40)
+    one, other = train(streams, seed=3), train(streams, seed=3)
+    assert one.digest == other.digest
+    one.save(tmp_path / "m.streamfs")
+    loaded = Procedure.load(tmp_path / "m.streamfs")
+    again = evaluate(loaded, streams).decisions
+    assert loaded.thresholds == one.thresholds
+    assert again == evaluate(one, streams).decisions
+    assert {decision.label for decision in again} == {"busy", "calm"}
+
+
+def test_any_model_and_own_costs_are_taken():
+    streams = labelled_streams(n_streams=160)
+    names = [f"mean({column})" for column in streams.columns]
+    tree = train(streams, features=names, model="c45", select="channels")
+    assert isinstance(tree.classifier, Tree)
+    assert tree.classifier.calibration is not None
+    own = train(streams, features=names, costs=Costs(np.array([1.0, 1.0, 9.0, 9.0])))
+    assert own.costs.each.max() <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"error_cost": 0.0}, "error_cost is 0, expected more"),
+        ({"error_cost": -1.0}, r"error_cost is -1\.0, expected a number of at least 0"),
+        ({"delay_cost": np.nan}, "delay_cost is nan, expected a number of at least 0"),
+        ({"n_features": 3}, "n_features is 3, but select is 'channels': the features have no order"),
+        ({"confidence": 1.5}, r"confidence is 1\.5, expected more than 0 and at most 1"),
+        ({"select": "best"}, "select is 'best', expected one of channels, streamrelief"),
+    ],
+)
+def test_wrong_options_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        train(labelled_streams(n_streams=20), **options)
+
+
+def test_a_confidence_that_nothing_reaches_is_refused():
+    noise = white_noise(60, 2, 8, 0.0, 0)
+    with pytest.raises(TrainingError, match=r"none of 60 held-out streams is given a label at confidence 0\.99"):
+        train(noise, confidence=0.99)
+
+
+@given(st.integers(1, 600), st.integers(8, 5000))
+def test_decision_points_rise_to_the_last_tick(n_ticks, n_streams):
+    points = decision_points(n_ticks, n_streams).tolist()
+    assert points[-1] == n_ticks
+    assert all(1 <= first < second for first, second in pairwise(points)) or points == [n_ticks]
+    assert len(points) <= max(20, n_streams // 4)
+
+
+@given(st.integers(0, 1000), st.floats(0.1, 10.0))
+def test_the_cost_of_decisions_is_that_of_a_slow_twin(seed, delay):
+    rng, found = np.random.default_rng(seed), followed(seed)
+    columns = rng.integers(-1, 20, 60)
+    costs = DecisionCosts(2.0, delay, 0.1).of(found, columns, 25)
+    for stream, column in enumerate(columns):
+        at = 19 if column < 0 else column
+        wrong = column < 0 or found.trajectories.best[stream, at] != 0
+        late = 1.0 if column < 0 else (column + 1) / 25
+        assert costs[stream] == pytest.approx(2.0 * wrong + delay * late + 0.1 * (at + 1))
+
+
+@given(st.integers(0, 200))
+def test_as_many_are_right_as_is_stated(seed):
+    found = followed(seed)
+    chosen = choose_confidence(found, DecisionCosts(), 20, clock=-1)
+    right = found.is_right()[np.arange(60), chosen.columns]
+    assert (chosen.columns >= 0).all()
+    assert chosen.stated.mean() == pytest.approx((right.sum() + 0.5) / 61, abs=0.03)
+
+
+def test_luck_with_few_streams_is_not_believed():
+    assert cautious_mean(np.array([0.0, 1.0])) > cautious_mean(np.tile([0.0, 1.0], 50)) > 0.5
