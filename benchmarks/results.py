@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import c45
+import early
 import engine
 import figure2
 import gateway
@@ -184,6 +185,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "promise_regret": promise_regret.section,
     "promise_kept": promise_kept.section,
     "promise_training": promise_training.section,
+    "early": early.section,
 }
 NEED_DATA = (
     "room_climate",
@@ -194,6 +196,7 @@ NEED_DATA = (
     "selection_sampling",
     *papers.PARTS,
     "promise_training",
+    "early",
 )
 NEED_BROKER = ("gateway",)
 

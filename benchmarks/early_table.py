@@ -1,0 +1,205 @@
+"""Tables of early classifiers, from rows of what they gave on each set with each seed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from early_sets import BUNDLED
+from early_triggers import TRIGGERS, Array
+from figures import Figure, table
+
+OURS = "streamfs"
+STUDENT = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.776}
+"""Student's quantiles of 95 % intervals, by the number of seeds."""
+
+LEAST_HM, LEAST_DISTURBED, MOST_OF_COST = 0.82, 0.72, 0.95
+WEAK, STRONG = 0.70, 0.80
+
+SUMMARY = (
+    "method",
+    "seeds",
+    "HM, all sets",
+    "HM, aeon's five",
+    "mean rank",
+    "accuracy",
+    "earliness",
+    "AvgCost over alpha",
+    "stated less accuracy",
+    "fit s",
+    "us a tick",
+    "failed",
+)
+
+Row = dict[str, Any]
+"""Seed, set, method and figures of a trial; or ``failed``, and why."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of one kind, disturbed or not, by set, method and seed."""
+
+    rows: Sequence[Row]
+
+    @cached_property
+    def methods(self) -> list[str]:
+        return list(dict.fromkeys(row["method"] for row in self.rows))
+
+    @cached_property
+    def sets(self) -> list[str]:
+        return list(dict.fromkeys(row["set"] for row in self.rows))
+
+    def seeds(self, method: str) -> list[int]:
+        """Return the seeds with which a method was measured."""
+        return sorted({row["seed"] for row in self.rows if row["method"] == method})
+
+    def values(self, method: str, get: Callable[[Row], Any], names: Sequence[str] = ()) -> Array:
+        """Return a figure, shape (n_sets, n_seeds); NaN where the method failed or states none."""
+        found = {(r["set"], r["seed"]): get(r) for r in self.rows if r["method"] == method and "failed" not in r}
+        seeds = self.seeds(method)
+        cells = [[found.get((name, seed)) for seed in seeds] for name in names or self.sets]
+        return np.array(cells, dtype=np.float64).reshape(-1, len(seeds))
+
+    def cost(self, method: str) -> Array:
+        """Return the mean cost over alpha, shape (n_sets, n_seeds)."""
+        return self.values(method, lambda row: np.mean(list(row["costs"].values())))
+
+    def ranks(self) -> dict[str, float]:
+        """Return mean ranks of HM over sets, where a method that fails is last."""
+        hm = np.array([self.values(method, _hm).mean(axis=1) for method in self.methods])
+        hm = np.where(np.isnan(hm), -1.0, hm).round(9)
+        better = (hm[np.newaxis] > hm[:, np.newaxis]).sum(axis=1)
+        equal = (hm[np.newaxis] == hm[:, np.newaxis]).sum(axis=1)
+        return dict(zip(self.methods, (better + (equal + 1) / 2).mean(axis=1), strict=True))
+
+    def text(self) -> str:
+        """Return a table of the methods; one that fails on a set has no mean over sets."""
+        ranks, lines = self.ranks(), [SUMMARY, ("---",) * len(SUMMARY)]
+        five = bundled_of(self.sets)
+        for method in self.methods:
+            of = lambda key, m=method: self.values(m, lambda row: row[key])  # noqa: E731
+            stated = of("stated")
+            lines.append(
+                (
+                    method,
+                    str(len(self.seeds(method))),
+                    interval(self.values(method, _hm)),
+                    interval(self.values(method, _hm, five)) if five else "-",
+                    f"{ranks[method]:.2f}",
+                    _mean(of("accuracy")),
+                    _mean(of("earliness")),
+                    interval(self.cost(method)),
+                    _mean(stated, "+.3f"),
+                    _mean(of("fit_seconds"), ".2f"),
+                    _mean(of("us_a_tick"), ".1f"),
+                    ", ".join(name for name in self.sets if self._fails(method, name)) or "-",
+                )
+            )
+        return _lines(lines)
+
+    def by_set(self) -> str:
+        """Return a table of mean HM by set and method."""
+        lines = [("HM", *self.methods), ("---",) * (len(self.methods) + 1)]
+        lines += [(name, *(_mean(self.values(m, _hm, [name])) for m in self.methods)) for name in self.sets]
+        return _lines(lines)
+
+    def by_alpha(self) -> str:
+        """Return a table of mean AvgCost by alpha and method."""
+        alphas = list(next(row["costs"] for row in self.rows if "failed" not in row))
+        lines = [("AvgCost at alpha", *self.methods), ("---",) * (len(self.methods) + 1)]
+        for alpha in alphas:
+            cost = lambda row, alpha=alpha: row["costs"][alpha]  # noqa: E731
+            lines.append((alpha, *(_mean(self.values(method, cost)) for method in self.methods)))
+        return _lines(lines)
+
+    def _fails(self, method: str, name: str) -> bool:
+        return bool(np.isnan(self.values(method, _hm, [name])).any())
+
+
+def bundled_of(names: Sequence[str]) -> Sequence[str]:
+    """Return the sets that come with aeon, if all of them were measured."""
+    return BUNDLED if set(BUNDLED) <= set(names) else ()
+
+
+def _lines(lines: Sequence[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _hm(row: Row) -> float:
+    return float(row["hm"])
+
+
+def _mean(values: Array, form: str = ".3f") -> str:
+    return "-" if np.isnan(values).any() else f"{values.mean():{form}}"
+
+
+def interval(values: Array) -> str:
+    """Return the mean over sets and seeds, with half the 95 % interval of Student's t over the seeds."""
+    if np.isnan(values).any():
+        return "-"
+    seeds = values.mean(axis=0)
+    if len(seeds) not in STUDENT:
+        return f"{seeds.mean():.3f}"
+    return f"{seeds.mean():.3f} ± {STUDENT[len(seeds)] * seeds.std(ddof=1) / np.sqrt(len(seeds)):.3f}"
+
+
+def targets(plain: Table, disturbed: Table) -> list[Figure]:
+    """Compare ours with what it should be."""
+    five = bundled_of(plain.sets)
+    found, worst = [], []
+    for what, each, least in (("", plain, LEAST_HM), (", disturbed", disturbed, LEAST_DISTURBED)):
+        if five:
+            hm = each.values(OURS, _hm, five)
+            found.append(
+                Figure(f"HM over aeon's sets{what}", float(hm.mean()), at_least=least, detail=", ".join(five))
+            )
+    ranks = plain.ranks()
+    best = min(ranks, key=lambda method: ranks[method])
+    found.append(Figure("mean rank of HM", ranks[OURS], at_most=1.0, detail=f"best is {best}, {ranks[best]:.2f}"))
+    costs = {name: float(plain.cost(name).mean()) for name in plain.methods if name in TRIGGERS}
+    if costs:
+        cheapest = min(costs, key=lambda name: costs[name])
+        ratio = float(plain.cost(OURS).mean()) / costs[cheapest]
+        detail = f"{cheapest}, {costs[cheapest]:.3f}"
+        found.append(Figure("AvgCost : best trigger's, over alpha", ratio, at_most=MOST_OF_COST, detail=detail))
+    for name in plain.sets:
+        mine = float(plain.values(OURS, _hm, [name]).mean())
+        others = [float(plain.values(m, _hm, [name]).mean()) for m in plain.methods if m != OURS]
+        if mine < WEAK and others and np.nanmax(others) > STRONG:
+            worst.append(f"{name}: {mine:.3f}, a peer {np.nanmax(others):.3f}")
+    detail = "; ".join(worst) or "-"
+    found.append(Figure("sets below 0.70 where a peer is above 0.80", len(worst), at_most=0, detail=detail))
+    return found
+
+
+def report(found: Sequence[Row]) -> str:
+    """Return the tables of all rows."""
+    plain, disturbed = (Table([row for row in found if row["disturbed"] is is_so]) for is_so in (False, True))
+    return f"""
+As recorded, {len(plain.sets)} sets:
+
+{plain.text()}
+
+Disturbed:
+
+{disturbed.text()}
+
+By set, as recorded:
+
+{plain.by_set()}
+
+By set, disturbed:
+
+{disturbed.by_set()}
+
+By alpha, as recorded:
+
+{plain.by_alpha()}
+
+By alpha, disturbed:
+
+{disturbed.by_alpha()}
+
+{table(targets(plain, disturbed))}
+"""
