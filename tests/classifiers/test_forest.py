@@ -155,7 +155,7 @@ class TestArrays:
             ({"roots": [0]}, "forest.first_child is 0 at node 5, expected one parent"),
             ({"roots": [0, 4, 5]}, "forest.first_child is 3 at node 2, expected two children .* in its tree"),
             ({"roots": [[0, 5]]}, r"forest.roots is of int64 and shape \(1, 2\)"),
-            ({"calibration": [1.0]}, r"forest.calibration is \[1.0\], expected a list of slope and intercept, perhaps"),
+            ({"calibration": [1.0]}, r"forest.calibration is \[1.0\], expected a list of slope and intercept"),
             ({"calibration": [1, 2]}, r"forest.calibration is \[1, 2\]"),
             ({"calibration": [0.0, 1.0]}, r"forest.calibration: slope is 0\.0"),
             ({"calibration": [1.0, NAN]}, "forest.calibration: intercept is nan"),

@@ -274,6 +274,11 @@ def test_probes_equal_the_oracle(neighbours):
     assert_array_equal(fitted.relevant_, fitted.weights_[-1] > fitted.floor_)
 
 
+@pytest.mark.parametrize("quantile", [0.0, 1.0])
+def test_the_floor_may_be_the_least_or_the_greatest_probe(quantile):
+    assert Probes(n=5, quantile=quantile).quantile == quantile
+
+
 probabilities = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6).map(sorted)
 
 

@@ -258,7 +258,7 @@ def test_bad_training_data_is_named(streams):
         ValueError, match=r"select is 'best', expected one of channels, streamrelief, literal, relief, .*, or None"
     ):
         train(streams, select="best")
-    with pytest.raises(TypeError, match="select is 3, expected one of streamrelief"):
+    with pytest.raises(TypeError, match="select is 3, expected one of channels, streamrelief"):
         train(streams, select=3)
     with pytest.raises(ValueError, match="confidence is nan"):
         train(streams, features=noise, confidence=float("nan"), select="streamrelief")
