@@ -326,8 +326,8 @@ def section(found: Sequence[Row] | None = None) -> str:
     return f"""
 ## Early classification beside aeon, tslearn and other rules for when to decide
 
-`benchmarks/early.py`, whose help describes the methods: ours is `train` with nothing set. Official splits; {seeds} seeds, fewer of
-slow peers (*seeds*). ± is half the 95 % interval of Student's t over the seeds: they vary what is random in the methods, and the
+`STREAMFS_DATA=... python benchmarks/early.py --out FILE`, whose help describes the methods: ours is `train` with nothing set. aeon and
+tslearn may be measured with fewer seeds, by `--methods` and `--seeds`, and `--from FILE` makes the tables. Official splits, {seeds} seeds. ± is half the 95 % interval of Student's t over the seeds: they vary what is random in the methods, and the
 disturbance, not the test series of a set, which may be as few as 22. The harmonic mean (HM) of accuracy and 1 - earliness, and what
 is not said to be over alpha, are those at alpha = 0.5; *over alpha* is the mean over {", ".join(f"{alpha:g}" for alpha in ALPHAS)}. The mean rank is that
 of HM over the sets; a method that fails on a set is last there, and has no mean over sets. *fit s* and *us a tick* are CPU time on a
@@ -339,7 +339,7 @@ nearer to what a sensor sends. *threshold*, *SR*, *ECONOMY-gamma* and *CALIMERA*
 probabilities, with the features that `train` chose at the same alpha. aeon's and tslearn's classifiers are slow, and decide 150 and 100
 test series, the same ones with each seed. `train` also chooses what is sent: on sets of one column a report on change may be chosen, which
 sends less and says less; peers with classifiers of their own read every tick. TEASER, aeon's default forests
-(DrCIF) and ml_edm were not run.
+(DrCIF) and ml_edm were not run. aeon 1.6.0 asks for numba below 0.64, and was run with the version below.
 {report(found)}
 aeon {version("aeon")}, tslearn {version("tslearn")}; {processor()}
 """
