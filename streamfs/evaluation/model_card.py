@@ -23,6 +23,7 @@ from streamfs.procedure.card_schema import (
     StoppingFacts,
     TrafficFacts,
     read_card,
+    read_held_out,
     read_point,
     read_promise,
 )
@@ -107,6 +108,7 @@ def facts(procedure: Procedure, radio: Profile | None = None, duty: Duty | None 
         "channels": [_channel(channel, traffic, known, prices) for channel in procedure.channels],
         "promise": read_promise(about.get("promise")),
         "point": read_point(about.get("point")),
+        "held_out": read_held_out(about.get("held_out")),
         "unit": None if card is None else card["radio"]["unit"],
         "data": None if card is None else card["data"],
         "radio": known,

@@ -92,6 +92,23 @@ class PointFacts(_Measured):
     searched_on: int
 
 
+class HeldOutFacts(TypedDict):
+    """The field ``held_out`` of a model file: decisions on held-out streams, those that end in ``_of`` by class.
+
+    Means of the confidence that was stated, of the ticks and of what was sent are of the labelled streams.
+    """
+
+    streams: int
+    labelled: int
+    right: int
+    stated: float
+    ticks: float
+    sent: float
+    streams_of: dict[str, float]
+    labelled_of: dict[str, float]
+    right_of: dict[str, float]
+
+
 class LifeFacts(TypedDict):
     """A node's messages and joules per day, the joules of these for sending, and its battery life in days."""
 
@@ -148,6 +165,7 @@ class Facts(TypedDict):
     channels: list[ChannelFacts]
     promise: PromiseFacts | None
     point: PointFacts | None
+    held_out: HeldOutFacts | None
     unit: str | None
     data: DataFacts | None
     radio: RadioFacts | None
@@ -171,6 +189,11 @@ def read_promise(promise: Any) -> PromiseFacts | None:
 def read_point(point: Any) -> PointFacts | None:
     """Return a model file's point of a trade-off, validated, or None."""
     return None if point is None else _read("point", point, PointFacts)
+
+
+def read_held_out(held_out: Any) -> HeldOutFacts | None:
+    """Return what a model file says of held-out streams, validated, or None."""
+    return None if held_out is None else _read("held_out", held_out, HeldOutFacts)
 
 
 def _read(what: str, value: Any, expected: Any) -> Any:

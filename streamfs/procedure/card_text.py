@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from streamfs.procedure.card_schema import (
     DutyFacts,
     Facts,
+    HeldOutFacts,
     NodeFacts,
     PointFacts,
     PromiseFacts,
@@ -59,7 +60,12 @@ def _promise(facts: Facts) -> Iterable[str]:
     promise = facts["promise"]
     yield "## Promise"
     if promise is None:
-        yield from [NO_PROMISE] if facts["point"] is None else _point(facts["point"], facts)
+        if facts["point"] is not None:
+            yield from _point(facts["point"], facts)
+        elif facts["held_out"] is not None:
+            yield from _held_out(facts["held_out"], facts["unit"])
+        else:
+            yield NO_PROMISE
         return
     if promise["threshold"] != _threshold(facts):
         yield (
@@ -70,6 +76,25 @@ def _promise(facts: Facts) -> Iterable[str]:
     yield table(("what", "promised", "found"), _evidence(promise))
     yield " ".join(_found_on(promise, facts["unit"]))
     yield f"What this means:\n\n{MEANING}"
+
+
+def _held_out(held_out: HeldOutFacts, unit: str | None) -> Iterable[str]:
+    """Describe what was decided of held-out streams, as nothing was promised."""
+    streams, labelled = held_out["streams"], held_out["labelled"]
+    sent = joules(held_out["sent"]) if unit == "joules" else f"{number(held_out['sent'])} {unit or ''}".strip()
+    yield (
+        f"No promise was asked for. Of {streams} streams, each classified by a classifier that was fitted without "
+        f"it, {labelled} were labelled, {percent(held_out['right'] / labelled)} of them rightly, with a "
+        f"confidence of {percent(held_out['stated'])} on average, after {held_out['ticks']:.1f} ticks and {sent}. "
+        "New streams like these do about as well; it is no guarantee."
+    )
+    yield table(
+        ("class", "streams", "labelled", "rightly"),
+        [
+            (code(label), f"{n:g}", f"{held_out['labelled_of'][label]:g}", f"{held_out['right_of'][label]:g}")
+            for label, n in held_out["streams_of"].items()
+        ],
+    )
 
 
 def _point(point: PointFacts, facts: Facts) -> Iterable[str]:

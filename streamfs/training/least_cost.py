@@ -143,20 +143,15 @@ def held_out_facts(followed: Followed, chosen: Confident, table: FeatureTable) -
     decided = np.flatnonzero(chosen.columns >= 0)
     columns = chosen.columns[decided]
     right = followed.is_right()[decided, columns]
-    labels = table.labels[decided]
+    labels, classes = table.labels[decided], np.unique(table.labels)
     return {
         "streams": len(table.labels),
         "labelled": len(decided),
         "right": int(right.sum()),
-        "stated": float(chosen.stated.mean()) if len(decided) else None,
-        "ticks": float(followed.ticks[columns].mean()) if len(decided) else None,
-        "sent": float(followed.spent[decided, columns].mean()) if len(decided) else None,
-        "classes": {
-            str(label): {
-                "streams": int((table.labels == label).sum()),
-                "labelled": int((labels == label).sum()),
-                "right": int(right[labels == label].sum()),
-            }
-            for label in np.unique(table.labels)
-        },
+        "stated": float(chosen.stated[decided].mean()),
+        "ticks": float(followed.ticks[columns].mean()),
+        "sent": float(followed.spent[decided, columns].mean()),
+        "streams_of": {str(label): int((table.labels == label).sum()) for label in classes},
+        "labelled_of": {str(label): int((labels == label).sum()) for label in classes},
+        "right_of": {str(label): int(right[labels == label].sum()) for label in classes},
     }

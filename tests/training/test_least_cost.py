@@ -74,7 +74,7 @@ def test_only_channels_that_tell_are_read():
     assert all("level" in channel for channel in procedure.channels)
     facts = procedure.about["held_out"]
     assert facts["streams"] == facts["labelled"] == 120
-    assert facts["right"] == sum(each["right"] for each in facts["classes"].values()) > 100
+    assert facts["right"] == sum(facts["right_of"].values()) > 100
     assert 0.8 < facts["stated"] <= 1.0
 
 

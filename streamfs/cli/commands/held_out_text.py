@@ -10,9 +10,8 @@ SHORT = 0.05
 def held_out_text(facts: Mapping[str, Any], unit: str) -> str:
     """Return how many held-out streams were labelled, and rightly, as lines of text, by class, too."""
     labelled, streams = facts["labelled"], facts["streams"]
-    if not labelled:
-        return f"held out    none of {streams} streams was labelled"
-    classes = ", ".join(f"{name} {each['right']} of {each['streams']}" for name, each in facts["classes"].items())
+    right_of, streams_of = facts["right_of"], facts["streams_of"]
+    classes = ", ".join(f"{name} {right} of {streams_of[name]}" for name, right in right_of.items())
     return (
         f"held out    {labelled} of {streams} streams labelled, {facts['right'] / labelled:.3f} of them rightly "
         f"({facts['stated']:.3f} stated)\n"
@@ -26,15 +25,15 @@ def held_out_warnings(facts: Mapping[str, Any], confidence: float | None) -> lis
     labelled = facts["labelled"]
     wanted = facts["stated"] if confidence is None else confidence
     warnings = []
-    if labelled and facts["right"] / labelled < wanted - SHORT:
+    if facts["right"] / labelled < wanted - SHORT:
         share = facts["right"] / labelled
         warnings.append(
             f"only {share:.3f} of the labels of held-out streams are right, {wanted:.3f} were expected: record "
             "more streams, offer other features, or ask for an accuracy with --promise"
         )
-    for name, each in facts["classes"].items():
-        if each["right"] < 0.5 * each["streams"]:
+    for name, n_streams in facts["streams_of"].items():
+        if facts["right_of"][name] < 0.5 * n_streams:
             warnings.append(
-                f"of {each['streams']} held-out streams of class {name}, {each['right']} are recognised"
+                f"of {n_streams} held-out streams of class {name}, {facts['right_of'][name]} are recognised"
             )
     return warnings
