@@ -33,9 +33,12 @@ class ChoiceCost:
         """The mean cost, with its standard error."""
         return cautious_mean(self.costs)
 
-    def excess(self, best: "ChoiceCost") -> float:
-        """Return by how much it may cost more than another: the mean difference, with its standard error."""
-        return cautious_mean(self.costs - best.costs)
+    def excess(self, best: "ChoiceCost", error: float) -> float:
+        """Return by how much it may cost more: the mean difference, its standard error, and an error more.
+
+        Few streams that cost the same with either are no evidence that others would.
+        """
+        return cautious_mean(self.costs - best.costs) + error / len(self.costs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +115,8 @@ class ChannelChoice:
         for other in sorted(each for each in self.importance if each[0] == group[0]):
             tried, present = best - {group} | {other}, self.evaluate(best)
             found = self.evaluate(tried)
-            if found.sent < present.sent and found.excess(present) <= TOLERANCE * self.costs.error:
+            excess = found.excess(present, self.costs.error)
+            if found.sent < present.sent and excess <= TOLERANCE * self.costs.error:
                 best, group = tried, other
         return best
 

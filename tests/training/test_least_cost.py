@@ -12,6 +12,7 @@ from streamfs import Costs, Procedure, StreamSet, evaluate, train
 from streamfs.classifiers.tree import Tree
 from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
+from streamfs.training.channel_choice import TOLERANCE, ChoiceCost
 from streamfs.training.decision_costs import DecisionCosts, cautious_mean, choose_confidence, decision_points
 from streamfs.training.held_out import Followed
 
@@ -153,3 +154,8 @@ def test_as_many_are_right_as_is_stated(seed):
 
 def test_luck_with_few_streams_is_not_believed():
     assert cautious_mean(np.array([0.0, 1.0])) > cautious_mean(np.tile([0.0, 1.0], 50)) > 0.5
+
+
+def test_few_streams_are_no_evidence_that_less_suffices():
+    few, many = (ChoiceCost(np.zeros(n), 1.0) for n in (20, 200))
+    assert few.excess(few, error=1.0) > TOLERANCE > many.excess(many, error=1.0)
