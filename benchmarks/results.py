@@ -18,6 +18,7 @@ from typing import Any
 import c45
 import early
 import engine
+import engine_forest
 import figure2
 import gateway
 import j48
@@ -173,6 +174,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "relief": relief.section,
     "c45": c45.section,
     "engine": engine.section,
+    "engine_forest": engine_forest.section,
     "tables": tables.section,
     "startup": startup.section,
     "gateway": gateway.section,

@@ -101,18 +101,19 @@ def _run_every(table, inputs, params, state, rows, samples, seconds, start, n, s
 
 @inlined
 def run_block(table, inputs, params, state, rows, samples, seconds, start, stop, room, task, values):
-    """Run every step on the samples from `start` up to `stop`; their values go to the first rows of `values`."""
-    _run_every(table, inputs, params, state, rows, samples, seconds, start, stop - start, 1, room, task, values, 0)
+    """Run every step on the samples from `start` up to `stop`; sample i belongs to the stream of row `rows[i]`."""
+    n = stop - start
+    _run_every(table, inputs, params, state, rows, samples, seconds, start, n, 1, room, task, values, start)
 
 
 @njit(cache=True, nogil=True)
 def run(table, inputs, params, state, rows, samples, seconds, values):
-    """Run every step on every sample, in order; sample i belongs to the stream of row `rows[i]`."""
+    """Run every step on every sample, in order."""
     room = np.empty(inputs.shape[0] + 1)
     task = np.empty(TASK_SIZE, dtype=np.int64)
     for start in range(0, rows.shape[0], BLOCK):
-        n = min(rows.shape[0] - start, BLOCK)
-        _run_every(table, inputs, params, state, rows, samples, seconds, start, n, 1, room, task, values, start)
+        stop = min(rows.shape[0], start + BLOCK)
+        run_block(table, inputs, params, state, rows, samples, seconds, start, stop, room, task, values)
 
 
 @njit(cache=True, nogil=True)

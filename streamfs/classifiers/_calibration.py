@@ -1,6 +1,10 @@
 """The compiled part of a calibration: row by row, so that a row's result does not depend on others."""
 
 from math import exp, log
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from streamfs.base._compiled import kernel
 from streamfs.classifiers._evaluate import Array
@@ -9,6 +13,19 @@ NEAREST = 2.0**-53
 """Least distance of a probability from 0 and 1 for its logit."""
 TILT = 2.0**-20
 """Relative rise of the likeliest class's least share as its probability rises from 0 to 1."""
+
+CALIBRATION = np.dtype(
+    [
+        ("is_given", np.int64),
+        ("slope", np.float64),
+        ("intercept", np.float64),
+        ("growth", np.float64),
+        ("clock", np.int64),
+    ]
+)
+"""A calibration, or none, as `Calibration` describes it; kernels read it as an array of shape (1,)."""
+
+Given = npt.NDArray[Any]
 
 
 @kernel
@@ -52,7 +69,8 @@ def calibrate(slope: float, shifts: Array, next_share: float, confidence: Array,
 
 
 @kernel
-def _likeliest(probabilities: Array, row: int) -> int:
+def likeliest_class(probabilities: Array, row: int) -> int:
+    """Return the likeliest class of a row, the first of equals."""
     best = 0
     for c in range(1, probabilities.shape[1]):
         if probabilities[row, c] > probabilities[row, best]:
@@ -99,7 +117,7 @@ def apply_to_row(
     slope: float, intercept: float, growth: float, count: float, probabilities: Array, row: int, result: Array
 ) -> None:
     """Write a row whose likeliest class has its calibrated probability; the others keep their proportions."""
-    best, n_others = _likeliest(probabilities, row), probabilities.shape[1] - 1
+    best, n_others = likeliest_class(probabilities, row), probabilities.shape[1] - 1
     largest = _share_rest(probabilities, row, best, result)
     grown = growth * log(count) if growth != 0.0 and count > 1.0 else 0.0
     wanted = sigmoid(slope * logit(probabilities[row, best]) + intercept + grown)
@@ -117,3 +135,16 @@ def apply(
     """Calibrate each row, at its number of samples."""
     for row in range(len(probabilities)):
         apply_to_row(slope, intercept, growth, counts[row], probabilities, row, result)
+
+
+@kernel
+def calibrate_rows(calibration: Given, X: Array, probabilities: Array, result: Array) -> None:
+    """Calibrate rows of probabilities, of rows of features, or copy them if there is no calibration."""
+    given = calibration[0]
+    for row in range(len(probabilities)):
+        if given.is_given:
+            count = X[row, given.clock] if given.clock >= 0 else 1.0
+            apply_to_row(given.slope, given.intercept, given.growth, count, probabilities, row, result)
+        else:
+            for c in range(probabilities.shape[1]):
+                result[row, c] = probabilities[row, c]

@@ -1,11 +1,12 @@
-"""The compiled evaluation of a forest: groups of rows go down a tree together."""
+"""The compiled evaluation of a forest: groups of rows, or of trees, go down together."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from streamfs.base._compiled import inlined, kernel
+from streamfs.classifiers._calibration import Given, calibrate_rows
 from streamfs.classifiers._evaluate import Array
 
 Ways = npt.NDArray[Any]
@@ -19,9 +20,19 @@ in 2 f + 1 it is more than all.
 """
 
 GROUP = 16
-"""Rows that go down a tree together, so that one need not wait while another's node is fetched."""
+"""Rows that go down a tree together, or trees that a row goes down together, so that one need not wait while
+another's node is fetched."""
 BLOCK = 16 * GROUP
 """Rows that go down one tree after the other, so that a tree is fetched once for all of them."""
+
+
+class FlatForest(NamedTuple):
+    """A forest as kernels read it: its nodes, class probabilities of each as a leaf, roots, and calibration."""
+
+    ways: Ways
+    shares: Array
+    roots: Places
+    calibration: Given
 
 
 @inlined
@@ -38,41 +49,81 @@ def _write_twice(X: Array, start: int, stop: int, values: Array) -> None:
 
 
 @inlined
-def _go_down(
-    ways: Ways, root: np.uint64, values: Array, start: np.uint64, width: np.uint64, nodes: Places
-) -> None:
-    """Take a group of rows from a tree's root to their leaves; only the last step can be mispredicted."""
-    for i in range(GROUP):
-        nodes[i] = root
+def _go_down(ways: Ways, values: Array, start: np.uint64, width: np.uint64, nodes: Places) -> None:
+    """Go from a group of nodes down to leaves; only the last step can be mispredicted.
+
+    The values for the first node begin at `start`, those for the next one `width` behind it, and so on.
+    """
     moved = np.uint64(1)
     while moved != np.uint64(0):
         moved = np.uint64(0)
-        row = start
+        place = start
         for i in range(GROUP):
             node = nodes[i]
             way = ways[node]
-            value = values[row + np.uint64(way.feature)]
+            value = values[place + np.uint64(way.feature)]
             nodes[i] = np.uint64(way.next) + np.uint64(value > way.threshold)
             moved |= nodes[i] ^ node
-            row += width
+            place += width
 
 
-@kernel
-def add_shares(
-    ways: Ways, roots: Places, shares: Array, X: Array, values: Array, nodes: Places, sums: Array
+@inlined
+def _add_shares(shares: Array, nodes: Places, i: int, sums: Array, row: int) -> None:
+    """Add to a row the shares of a leaf."""
+    for c in range(shares.shape[1]):
+        sums[row, c] += shares[nodes[i], c]
+
+
+@inlined
+def _sum_shares(
+    ways: Ways, shares: Array, roots: Places, X: Array, values: Array, nodes: Places, sums: Array
 ) -> None:
-    """Add to each row of `sums` the shares of its leaves, tree by tree in order.
+    """Sum the shares of each row's leaves, tree by tree in order.
 
-    Scratch space: `values`, (n_block * 2 * n_features,) for a multiple of `GROUP` rows, and `nodes`, (GROUP,).
+    Rows go down a tree in groups; each of those that are left goes down groups of trees.
     """
+    sums[:] = 0.0
     width = 2 * X.shape[1]
-    n_block = len(values) // width
+    n_block = len(values) // width if width else len(X)
     for start in range(0, len(X), n_block):
         stop = min(start + n_block, len(X))
         _write_twice(X, start, stop, values)
+        rest = stop - (stop - start) % GROUP
         for root in roots:
-            for first in range(start, stop, GROUP):
-                _go_down(ways, root, values, np.uint64((first - start) * width), np.uint64(width), nodes)
-                for i in range(min(GROUP, stop - first)):
-                    for c in range(shares.shape[1]):
-                        sums[first + i, c] += shares[nodes[i], c]
+            for first in range(start, rest, GROUP):
+                for i in range(GROUP):
+                    nodes[i] = root
+                _go_down(ways, values, np.uint64((first - start) * width), np.uint64(width), nodes)
+                for i in range(GROUP):
+                    _add_shares(shares, nodes, i, sums, first + i)
+        for first in range(0, len(roots), GROUP):
+            for row in range(rest, stop):
+                for i in range(GROUP):
+                    nodes[i] = roots[min(first + i, len(roots) - 1)]
+                _go_down(ways, values, np.uint64((row - start) * width), np.uint64(0), nodes)
+                for i in range(min(GROUP, len(roots) - first)):
+                    _add_shares(shares, nodes, i, sums, row)
+
+
+@kernel
+def write_probabilities(
+    ways: Ways,
+    shares: Array,
+    roots: Places,
+    calibration: Given,
+    X: Array,
+    values: Array,
+    nodes: Places,
+    means: Array,
+    result: Array,
+) -> None:
+    """Write the probability of each class for each row of X: the mean over the trees, calibrated.
+
+    Scratch space: `values`, one more than 2 * n_features for each row of a block; `nodes`, (GROUP,); `means`, of
+    the result's shape.
+    """
+    _sum_shares(ways, shares, roots, X, values, nodes, means)
+    for row in range(len(X)):
+        for c in range(means.shape[1]):
+            means[row, c] /= len(roots)
+    calibrate_rows(calibration, X, means, result)

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamfs.classifiers import _calibration
+from streamfs.classifiers._calibration import CALIBRATION, Given
 from streamfs.classifiers._evaluate import Array, Flags
 from streamfs.errors import ModelError
 
@@ -238,6 +239,14 @@ class Calibration:
         counts = np.ones(len(said)) if rows is None or self.clock < 0 else rows[:, self.clock]
         _calibration.apply(self.slope, self.intercept, self.growth, np.ascontiguousarray(counts), said, result)
         return result
+
+
+def given(calibration: Calibration | None) -> Given:
+    """Return a calibration, or none, as kernels read it."""
+    record = np.zeros(1, dtype=CALIBRATION)
+    if calibration is not None:
+        record[0] = (1, calibration.slope, calibration.intercept, calibration.growth, calibration.clock)
+    return record
 
 
 class _Rows(NamedTuple):

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamfs.classifiers._evaluate import Array, Flags, FlatTree
+from streamfs.classifiers._forest import FlatForest
 from streamfs.errors import ModelError
 
 if TYPE_CHECKING:
@@ -120,7 +121,11 @@ class Classifier(ABC):
         return self
 
     def flat_tree(self) -> FlatTree | None:
-        """Return the tree that an engine's compiled pass evaluates; None if it has none."""
+        """Return the tree that an engine's compiled pass evaluates; None if it is no tree."""
+        return None
+
+    def flat_forest(self) -> FlatForest | None:
+        """Return the forest that an engine's compiled pass evaluates; None if it is no forest."""
         return None
 
     def learn_one(self, values: Array, label: str) -> bool:  # noqa: ARG002 - for subclasses

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from streamfs.classifiers._evaluate import Array, Indices
-from streamfs.classifiers._forest import BLOCK, GROUP, WAY, Places, Ways, add_shares
+from streamfs.classifiers._forest import BLOCK, GROUP, WAY, FlatForest, Ways, write_probabilities
 from streamfs.classifiers._forest_fields import TABLES, check_names, check_tables
-from streamfs.classifiers.calibration import Calibration
+from streamfs.classifiers.calibration import Calibration, given
 from streamfs.classifiers.classifier import Classifier, FileParts
 from streamfs.classifiers.forest_text import forest_text
 
@@ -146,27 +146,24 @@ class Forest(Classifier):
             raise ValueError(f"X has {X.ndim} dimensions, expected 2")
         if X.shape[1] < self._n_needed:
             raise ValueError(f"X has {X.shape[1]} features, expected at least {self._n_needed}")
-        if X.shape[1] == 0:
-            X = np.zeros((len(X), 1))  # a leaf reads a value, too, whatever it is
-        sums = np.zeros((len(X), self.n_classes))
-        n_block = min(BLOCK, -(-len(X) // GROUP) * GROUP)
-        if n_block:
-            room = np.zeros(n_block * 2 * X.shape[1]), np.zeros(GROUP, dtype=np.uint64)
-            add_shares(self.ways, self._starts, self._said, X, *room, sums)
-        means: Array = sums / self.n_trees
-        return means if self.calibration is None else self.calibration.apply(means, X)
+        result = np.empty((len(X), self.n_classes))
+        if len(X):
+            room = np.zeros(min(BLOCK, len(X)) * 2 * X.shape[1] + 1), np.zeros(GROUP, dtype=np.uint64)
+            write_probabilities(*self._flat, X, *room, np.empty(result.shape), result)
+        return result
 
     @cached_property
     def _n_needed(self) -> int:
         return max(self.features_tested(), default=-1) + 1
 
-    @cached_property
-    def _starts(self) -> Places:
-        return self.roots.astype(np.uint64)
+    def flat_forest(self) -> FlatForest:
+        """Return the forest as the engine's kernels evaluate it."""
+        return self._flat
 
     @cached_property
-    def _said(self) -> Array:
-        return np.require(self.shares, requirements=["C", "W"])
+    def _flat(self) -> FlatForest:
+        shares = np.require(self.shares, requirements=["C", "W"])
+        return FlatForest(self.ways, shares, self.roots.astype(np.uint64), given(self.calibration))
 
     def to_file(self) -> FileParts:
         """Return its parts of a model file."""

@@ -1,4 +1,4 @@
-"""The engine's kernels: place samples on ticks, run features and tree, end episodes."""
+"""The engine's kernels: place samples on ticks, run features and classifier, end episodes."""
 
 from typing import Any
 
@@ -10,8 +10,9 @@ from feature_extractors._driver import BLOCK, ENTRY, inlined, run_block
 from feature_extractors._loop import TASK_SIZE
 from feature_extractors.base import LARGEST, Array
 from streamfs.base._memory import LINE, pointer, prefetch
-from streamfs.classifiers._evaluate import NODE, WAY, likeliest
-from streamfs.engine._arena import COUNTERS, DECIDED, ENDED, FREE, MOVING, OPEN, STREAM, WAITING
+from streamfs.classifiers._forest import BLOCK as FOREST_BLOCK
+from streamfs.engine._arena import ANSWER, COUNTERS, DECIDED, ENDED, FREE, MOVING, OPEN, STREAM, WAITING
+from streamfs.engine._classify import ask_forest, ask_tree
 from streamfs.engine._stopping import GOING_ON, NO_LABEL, decide
 
 Integers = npt.NDArray[np.int64]
@@ -114,18 +115,20 @@ def _end(arena: Any, n_ended: int, sample: int, label: int) -> int:
 
 
 @inlined
-def _place_block(arena: Any, rows: Integers, times: Array, samples: Array, start: int) -> tuple[int, int]:
+def _place_block(
+    arena: Any, rows: Integers, times: Array, samples: Array, start: int, n_block: int
+) -> tuple[int, int]:
     """Place samples until a block is full or a stream occurs again.
 
     Return the number of the next sample and of those, copied to the arena, that advance their streams.
     """
     status = _streams(arena)[0]
-    ticks = carray(pointer(arena.ticks), BLOCK, np.int64)
-    moving = carray(pointer(arena.rows), BLOCK, np.int64)
-    seconds = carray(pointer(arena.seconds), BLOCK, np.float64)
-    taken = carray(pointer(arena.samples), (BLOCK, arena.n_columns), np.float64)
+    ticks = carray(pointer(arena.ticks), n_block, np.int64)
+    moving = carray(pointer(arena.rows), n_block, np.int64)
+    seconds = carray(pointer(arena.seconds), n_block, np.float64)
+    taken = carray(pointer(arena.samples), (n_block, arena.n_columns), np.float64)
     n_moving = 0
-    stop = min(len(rows), start + BLOCK)
+    stop = min(len(rows), start + n_block)
     for i in range(start, stop):
         if status[rows[i]] == MOVING:
             return i, n_moving
@@ -144,12 +147,12 @@ def _place_block(arena: Any, rows: Integers, times: Array, samples: Array, start
 
 
 @inlined
-def _fetch_block(arena: Any, rows: Integers, start: int) -> None:
+def _fetch_block(arena: Any, rows: Integers, start: int, n_block: int) -> None:
     """Prefetch the memory that a block will touch, unless the cache holds everything."""
     width = 8 * arena.width
     if arena.n_rows * width < CACHED:
         return
-    for i in range(start, min(len(rows), start + BLOCK)):
+    for i in range(start, min(len(rows), start + n_block)):
         prefetch(arena.streams + STREAM_SIZE * rows[i])
         first = arena.state + width * rows[i]
         for line in range(first - first % LINE, first + width, LINE):
@@ -157,41 +160,35 @@ def _fetch_block(arena: Any, rows: Integers, start: int) -> None:
 
 
 @inlined
-def _run_block(arena: Any, n_moving: int) -> None:
+def _run_block(arena: Any, n_moving: int, n_block: int) -> None:
     """Run the features' steps on the samples of a block that advance their streams."""
-    run_block(
-        carray(pointer(arena.table), arena.n_features, ENTRY),
-        carray(pointer(arena.inputs), arena.n_inputs, np.int64),
-        carray(pointer(arena.params), 1, np.float64),
-        carray(pointer(arena.state), (arena.n_rows, arena.width), np.float64),
-        carray(pointer(arena.rows), BLOCK, np.int64),
-        carray(pointer(arena.samples), (BLOCK, arena.n_columns), np.float64),
-        carray(pointer(arena.seconds), BLOCK, np.float64),
-        0,
-        n_moving,
-        carray(pointer(arena.scratch), arena.n_inputs + 1, np.float64),
-        carray(pointer(arena.task), TASK_SIZE, np.int64),
-        carray(pointer(arena.values), (BLOCK, arena.n_features), np.float64),
-    )
+    table = carray(pointer(arena.table), arena.n_features, ENTRY)
+    inputs = carray(pointer(arena.inputs), arena.n_inputs, np.int64)
+    params = carray(pointer(arena.params), 1, np.float64)
+    state = carray(pointer(arena.state), (arena.n_rows, arena.width), np.float64)
+    rows = carray(pointer(arena.rows), n_block, np.int64)
+    samples = carray(pointer(arena.samples), (n_block, arena.n_columns), np.float64)
+    seconds = carray(pointer(arena.seconds), n_block, np.float64)
+    room = carray(pointer(arena.scratch), arena.n_inputs + 1, np.float64)
+    task = carray(pointer(arena.task), TASK_SIZE, np.int64)
+    values = carray(pointer(arena.values), (n_block, arena.n_features), np.float64)
+    for start in range(0, n_block, BLOCK):
+        stop = min(n_moving, start + BLOCK)
+        if start < stop:
+            run_block(table, inputs, params, state, rows, samples, seconds, start, stop, room, task, values)
 
 
 @inlined
-def _settle_block(arena: Any, rows: Integers, start: int, stop: int, n_ended: int) -> int:
-    """Classify the streams that a block has advanced; return the batch's number of ended episodes."""
-    ticks = carray(pointer(arena.ticks), BLOCK, np.int64)
-    values = carray(pointer(arena.values), (BLOCK, arena.n_features), np.float64)
-    branches = carray(pointer(arena.branches), arena.n_nodes, WAY)
-    nodes = carray(pointer(arena.nodes), arena.n_nodes, NODE)
-    shares = carray(pointer(arena.shares), (arena.n_nodes, arena.n_classes), np.float64)
-    stack = carray(pointer(arena.stack), arena.n_nodes, np.int64)
-    weights = carray(pointer(arena.weights), arena.n_nodes, np.float64)
-    result = carray(pointer(arena.result), (1, arena.n_classes), np.float64)
-    depth, at = arena.depth, 0
+def _settle_block(arena: Any, rows: Integers, start: int, stop: int, n_ended: int, n_block: int) -> int:
+    """Settle the streams that a block has advanced; return the batch's number of ended episodes."""
+    ticks = carray(pointer(arena.ticks), n_block, np.int64)
+    answers = carray(pointer(arena.answers), n_block, ANSWER)
+    at = 0
     for i in range(start, stop):
         tick = ticks[i - start]
         if tick > 0:
-            best, confidence = likeliest(branches, depth, nodes, shares, values, at, stack, weights, result)
-            n_ended = _end(arena, n_ended, i, _settle(arena, rows[i], tick, best, confidence))
+            answer = answers[at]
+            n_ended = _end(arena, n_ended, i, _settle(arena, rows[i], tick, answer.label, answer.confidence))
             at += 1
         elif tick == OVERDUE:
             n_ended = _end(arena, n_ended, i, NO_LABEL)
@@ -199,40 +196,72 @@ def _settle_block(arena: Any, rows: Integers, start: int, stop: int, n_ended: in
 
 
 @inlined
-def _take(arena: Any, rows: Integers, times: Array, samples: Array) -> int:
-    """Take samples in order: run the steps, evaluate the tree; return the number of ended episodes."""
+def _take(arena: Any, rows: Integers, times: Array, samples: Array, n_block: int, ask: Any) -> int:
+    """Take samples in order, block after block: run the steps, ask the classifier, settle.
+
+    Return the number of ended episodes. `n_block` is a constant.
+    """
     _streams(arena)[2][SAMPLES] += len(rows)
     start = n_ended = 0
     while start < len(rows):
-        _fetch_block(arena, rows, start + BLOCK)
-        stop, n_moving = _place_block(arena, rows, times, samples, start)
+        _fetch_block(arena, rows, start + n_block, n_block)
+        stop, n_moving = _place_block(arena, rows, times, samples, start, n_block)
         if n_moving > 0:
-            _run_block(arena, n_moving)
-        n_ended = _settle_block(arena, rows, start, stop, n_ended)
+            _run_block(arena, n_moving, n_block)
+            ask(arena, n_moving)
+        n_ended = _settle_block(arena, rows, start, stop, n_ended, n_block)
         start = stop
     return int(n_ended)
 
 
-@njit(cache=True, nogil=True)
-def take(arenas: Any, rows: Integers, times: Array, samples: Array) -> int:
+@inlined
+def _take_many(arenas: Any, rows: Integers, times: Array, samples: Array, n_block: int, ask: Any) -> int:
     """Take samples; return the number of ended episodes, or -1 - i if row i is the first without a stream."""
     unknown = first_unknown(arenas, rows)
-    return int(-1 - unknown) if unknown >= 0 else int(_take(arenas[0], rows, times, samples))
+    return int(-1 - unknown) if unknown >= 0 else int(_take(arenas[0], rows, times, samples, n_block, ask))
 
 
-@njit(cache=True)
-def take_one(arenas: Any) -> int:
+@inlined
+def _take_single(arenas: Any, n_block: int, ask: Any) -> int:
     """Take the arena's single sample; return the number of ended episodes."""
     arena = arenas[0]
     row = carray(pointer(arena.single_sample), 1, np.int64)
     time = carray(pointer(arena.single_sample + 8), 1, np.float64)
     sample = carray(pointer(arena.single_sample + 16), (1, arena.n_columns), np.float64)
-    return int(_take(arena, row, time, sample))
+    return int(_take(arena, row, time, sample, n_block, ask))
+
+
+@njit(cache=True, nogil=True)
+def take_by_tree(arenas: Any, rows: Integers, times: Array, samples: Array) -> int:
+    """Take samples as `_take_many` does."""
+    return int(_take_many(arenas, rows, times, samples, BLOCK, ask_tree))
+
+
+@njit(cache=True)
+def take_one_by_tree(arenas: Any) -> int:
+    """Take the single sample as `_take_single` does."""
+    return int(_take_single(arenas, BLOCK, ask_tree))
+
+
+@njit(cache=True, nogil=True)
+def take_by_forest(arenas: Any, rows: Integers, times: Array, samples: Array) -> int:
+    """Take samples as `_take_many` does."""
+    return int(_take_many(arenas, rows, times, samples, FOREST_BLOCK, ask_forest))
+
+
+@njit(cache=True)
+def take_one_by_forest(arenas: Any) -> int:
+    """Take the single sample as `_take_single` does."""
+    return int(_take_single(arenas, FOREST_BLOCK, ask_forest))
+
+
+BY_TREE, BY_FOREST = (take_by_tree, take_one_by_tree), (take_by_forest, take_one_by_forest)
+"""Kernels that take many samples, and the single one; those that are not used are not compiled."""
 
 
 @njit(cache=True, nogil=True)
 def place(arenas: Any, rows: Integers, times: Array, samples: Array) -> Integers:
-    """Do the part of `take` before the steps, for samples of distinct streams; return their ticks."""
+    """Do the part of `_take` before the steps, for samples of distinct streams; return their ticks."""
     arena = arenas[0]
     _streams(arena)[2][SAMPLES] += len(rows)
     ticks = np.empty(len(rows), dtype=np.int64)
@@ -243,7 +272,7 @@ def place(arenas: Any, rows: Integers, times: Array, samples: Array) -> Integers
 
 @njit(cache=True, nogil=True)
 def settle(arenas: Any, rows: Integers, ticks: Integers, probabilities: Array) -> int:
-    """Do the part of `take` after the classifier, which has answered for samples that advance their streams."""
+    """Do the part of `_take` after the classifier, which has answered for samples that advance their streams."""
     arena = arenas[0]
     at = n_ended = 0
     for i in range(len(rows)):

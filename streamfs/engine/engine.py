@@ -70,9 +70,10 @@ class Engine:
         self.procedure = procedure
         self._program = Program(procedure.features, procedure.channels)
         self._registry = StreamRegistry()
-        tree = procedure.classifier.flat_tree()
-        self._arena = KernelArena(self._program, tree, procedure)
-        self._is_compiled = tree is not None and self._program.is_compiled
+        self._arena = KernelArena(self._program, procedure)
+        has_forest = self._arena.has_forest
+        self._is_compiled = (self._arena.has_tree or has_forest) and self._program.is_compiled
+        self._take_many, self._take_one = _ticks.BY_FOREST if has_forest else _ticks.BY_TREE
         self._requested = RequestedChannels.of(procedure.classifier, procedure.features)
         self._arena.hold(state=self._program.new_state(0), streams=np.empty(0, dtype=STREAM))
         self._arena.hold(status=np.empty(0, dtype=np.int8))
@@ -206,7 +207,7 @@ class Engine:
             self._pack_sample(self._single_sample, 0, row, time, *numbers)
         except (struct.error, TypeError) as error:
             raise self._misfit(sample) from error
-        n_ended = _ticks.take_one(self._record)
+        n_ended = self._take_one(self._record)
         return self._ended(n_ended, self._single_row)[0] if n_ended else None
 
     def push_batch(self, streams: Sequence[str], times: npt.ArrayLike, samples: npt.ArrayLike) -> list[Decision]:
@@ -436,7 +437,7 @@ class Engine:
         self._reserve_ends(len(rows))
         if not self._is_compiled:
             return self._take_in_turns(rows, times, samples)
-        n_ended = _ticks.take(self._record, rows, times, samples)
+        n_ended = self._take_many(self._record, rows, times, samples)
         if n_ended == 0:
             return []
         if n_ended < 0:

@@ -35,16 +35,22 @@ def random_rows(seed, n_rows, n_features):
 
 class TestProbabilities:
     @settings(max_examples=60)
-    @given(seed=SEEDS, n_trees=st.integers(1, 6), n_classes=st.integers(1, 4))
-    def test_are_the_mean_of_the_leaves(self, seed, n_trees, n_classes):
+    @given(
+        seed=SEEDS,
+        n_rows=st.integers(1, 2 * GROUP + 1),
+        n_trees=st.integers(1, 6) | st.sampled_from([GROUP, GROUP + 1, 300]),
+        n_classes=st.integers(1, 7),
+    )
+    def test_are_the_mean_of_the_leaves(self, seed, n_rows, n_trees, n_classes):
         forest = random_forest(seed, n_classes=n_classes, n_trees=n_trees)
-        rows, roots = random_rows(seed, 40, 3), naive.nested(forest)
+        rows, roots = random_rows(seed, n_rows, 3), naive.nested(forest)
         assert_array_equal(forest.probabilities(rows), [naive.evaluate(roots, row.tolist()) for row in rows])
 
     @pytest.mark.parametrize("n_rows", [0, 1, GROUP - 1, GROUP + 1, BLOCK, BLOCK + 1, 2 * BLOCK + 17])
-    @pytest.mark.parametrize("calibration", [None, Calibration(0.7, 0.2)])
-    def test_of_a_row_depend_on_no_other(self, n_rows, calibration):
-        forest, rows = random_forest(1).calibrated(calibration), random_rows(1, n_rows, 3)
+    @pytest.mark.parametrize("calibration", [None, Calibration(0.7, 0.2), Calibration(0.7, 0.2, 0.5, clock=1)])
+    @pytest.mark.parametrize("n_trees", [4, 2 * GROUP + 1])
+    def test_of_a_row_depend_on_no_other(self, n_rows, calibration, n_trees):
+        forest, rows = random_forest(1, n_trees=n_trees).calibrated(calibration), random_rows(1, n_rows, 3)
         alone = [forest.probabilities(row[np.newaxis])[0] for row in rows]
         assert_array_equal(forest.probabilities(rows), np.reshape(alone, (n_rows, 3)))
 
@@ -55,12 +61,12 @@ class TestProbabilities:
         for same in (np.asfortranarray(rows), np.repeat(rows, 2, axis=0)[::2], fixed, rows.tolist()):
             assert_array_equal(forest.probabilities(same), expected)
 
-    @given(seed=SEEDS)
+    @given(seed=SEEDS, calibration=st.sampled_from([Calibration(1.5, -0.3), Calibration(0.7, 0.1, 0.5, clock=2)]))
     @settings(max_examples=30)
-    def test_calibrated_are_those_of_the_calibration(self, seed):
-        forest, calibration, rows = random_forest(seed), Calibration(1.5, -0.3), random_rows(seed, 20, 3)
+    def test_calibrated_are_those_of_the_calibration(self, seed, calibration):
+        forest, rows = random_forest(seed), random_rows(seed, 20, 3)
         calibrated = forest.calibrated(calibration)
-        assert_array_equal(calibrated.probabilities(rows), calibration.apply(forest.probabilities(rows)))
+        assert_array_equal(calibrated.probabilities(rows), calibration.apply(forest.probabilities(rows), rows))
         assert_array_equal(calibrated.calibrated(None).probabilities(rows), forest.probabilities(rows))
 
     def test_of_trees_without_a_test_are_those_of_the_roots(self):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from helpers.own_classifier import Opaque
 from helpers.procedures import labelled_streams, mean_procedure, step_tree
-from helpers.random_models import random_procedure
-from hypothesis import given
+from helpers.random_models import any_classifier, any_forest, random_forest, random_procedure, tick_thresholds
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from oracles.papers import classification_cost
@@ -18,10 +18,12 @@ from oracles.papers import classification_cost
 from feature_extractors import _driver, _loop
 from streamfs import Costs, Engine, evaluate, train
 from streamfs.base import growable_array as growth
-from streamfs.classifiers import _evaluate
+from streamfs.classifiers import _calibration, _evaluate, _forest
+from streamfs.classifiers.forest import Forest
 from streamfs.engine import _arena
 from streamfs.engine.engine import DECIDED, FREE, OPEN, WAITING
 from streamfs.errors import ModelError
+from streamfs.procedure import TickThresholds
 
 NAN = float("nan")
 FAR = 2**40
@@ -400,6 +402,10 @@ def test_an_arena_holds_only_what_its_kernels_can_use(array):
         (_loop, "TASK_SIZE", 20),
         (_evaluate, "NODE", np.dtype([("feature", np.int64)])),
         (_evaluate, "WAY", np.dtype([("feature", np.int64)])),
+        (_forest, "GROUP", 8),
+        (_forest, "BLOCK", 64),
+        (_forest, "WAY", np.dtype([("feature", np.int64)])),
+        (_calibration, "CALIBRATION", np.dtype([("slope", np.int64)])),
     ],
 )
 def test_kernels_that_were_compiled_for_another_layout_do_not_fit_the_arena(module, name, value, monkeypatch):
@@ -476,7 +482,7 @@ def test_rows_take_samples_bit_for_bit_as_a_batch_of_names_does(trained, seed):
 def test_streams_that_come_again_in_a_batch_are_decided_as_one_sample_at_a_time(is_known, seed):
     """However the samples are cut into batches, by row or by name, within the compiled pass or outside."""
     rng = np.random.default_rng(seed)
-    procedure = random_procedure(rng)
+    procedure = random_procedure(rng, any_classifier(rng, 5))
     if not is_known:
         procedure = dataclasses.replace(procedure, classifier=Opaque(procedure.classifier))
     names = [f"s{i}" for i in range(rng.choice([1, 3, 100]))]
@@ -496,11 +502,11 @@ def test_streams_that_come_again_in_a_batch_are_decided_as_one_sample_at_a_time(
     assert content(batches) == content(singles)
 
 
-@given(seed=st.integers(0, 2**32 - 1))
-def test_a_tree_decides_within_the_compiled_pass_as_it_does_outside(seed):
+@given(seed=st.integers(0, 2**32 - 1), stopping=st.none() | tick_thresholds())
+def test_a_tree_or_forest_decides_within_the_compiled_pass_as_it_does_outside(seed, stopping):
     """Numeric and nominal tests, missing values, unseen codes, late samples and time-outs."""
     rng = np.random.default_rng(seed)
-    inside = random_procedure(rng)
+    inside = random_procedure(rng, any_classifier(rng, 5), stopping=stopping)
     engines = [Engine(inside), Engine(dataclasses.replace(inside, classifier=Opaque(inside.classifier)))]
     n_streams = int(rng.choice([60, 90]))
     rows, times, samples = random_samples(rng, n_streams, 240)
@@ -511,6 +517,45 @@ def test_a_tree_decides_within_the_compiled_pass_as_it_does_outside(seed):
         decisions = [repr(engine.push_rows(rows[part], times[part], samples[part])) for engine in engines]
         assert decisions[0] == decisions[1]
         assert content(engines[0]) == content(engines[1])
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=40)
+def test_a_forest_says_in_every_path_what_its_probabilities_are(seed):
+    """To the last bit: one at a time, in batches of any length, by name and row, and through a snapshot."""
+    rng = np.random.default_rng(seed)
+    forest, n_streams = any_forest(rng, 5), int(rng.choice([1, 14, 16, 17, 33, 600]))
+    engine = Engine(dataclasses.replace(random_procedure(rng, forest), confidence=1.0))
+    names = [f"s{i}" for i in range(n_streams)]
+    rows = np.array([engine.row(name) for name in names])
+    for tick in range(4):
+        samples = np.round(rng.normal(1, 1.5, (n_streams, 2)), 1)
+        samples[rng.random(samples.shape) < 0.2 * (tick > 0)] = NAN
+        times = np.full(n_streams, 0.5 * tick)
+        for part in np.array_split(rng.permutation(n_streams), rng.integers(1, 4)):
+            if len(part) < 20:
+                for i in part:
+                    engine.push(names[i], times[i], samples[i])
+            elif rng.random() < 0.5:
+                engine.push_rows(rows[part], times[part], samples[part])
+            else:
+                engine.push_batch([names[i] for i in part], times[part], samples[part])
+        expected = forest.probabilities(np.stack([engine.values(name) for name in names]))
+        assert_array_equal(engine._streams["confidence"][rows], expected.max(axis=1))
+        if rng.random() < 0.3:
+            engine = Engine.restore(engine.procedure, engine.snapshot())
+
+
+def test_a_forest_is_evaluated_within_the_compiled_pass(monkeypatch):
+    forest = random_forest(1, n_features=5, n_classes=2, n_trees=20)
+    engine = Engine(
+        random_procedure(np.random.default_rng(1), forest, stopping=TickThresholds((1, 2), (1.0, 0.0)))
+    )
+    twin, answers = Engine(dataclasses.replace(engine.procedure, classifier=Opaque(forest))), []
+    expected = [twin.push("s", time, [0.5, 1.5]) for time in (0.0, 0.5)]
+    monkeypatch.setattr(Forest, "probabilities", lambda *_: answers.append("outside"))
+    assert [engine.push("s", time, [0.5, 1.5]) for time in (0.0, 0.5)] == expected
+    assert (expected[1].label, answers) != (None, ["outside"])
 
 
 @pytest.mark.parametrize("is_known", [True, False])

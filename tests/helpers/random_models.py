@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import feature_extractors as fx
 from streamfs import Costs, Procedure
-from streamfs.classifiers import Forest
+from streamfs.classifiers import Calibration, Forest
 from streamfs.classifiers.tree import Tree
 from streamfs.procedure import TickThresholds
 
@@ -62,6 +62,19 @@ def random_forest(seed, n_features=3, n_classes=3, n_trees=4):
             tables["shares"].append(rng.dirichlet(np.ones(n_classes)))
             n_nodes, node = n_nodes + 2 * is_test, node + 1
     return Forest(**{name: np.array(table) for name, table in tables.items()})
+
+
+def any_forest(rng, n_features):
+    """1 to 300 trees of 2 to 7 classes, most of them calibrated, some with feature 0 as their clock."""
+    calibrations = [None, Calibration(0.7, 0.2), Calibration(1.5, -0.3, 0.4, clock=0)]
+    n_trees, n_classes = int(rng.choice([1, 3, 15, 16, 17, 60, 300])), int(rng.integers(2, 8))
+    forest = random_forest(int(rng.integers(2**32)), n_features, n_classes, n_trees)
+    return forest.calibrated(calibrations[rng.integers(3)])
+
+
+def any_classifier(rng, n_features):
+    """A tree or a forest: what an engine's compiled pass evaluates."""
+    return random_tree(rng, n_features) if rng.random() < 0.5 else any_forest(rng, n_features)
 
 
 def random_procedure(rng, classifier=None, **options):
