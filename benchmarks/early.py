@@ -13,8 +13,9 @@ also *disturbed*: every series starts late by up to 30 %, on noise, with a scale
 - ``threshold``, ``SR``, ``ECONOMY-gamma``, ``CALIMERA``: triggers (`early_triggers.py`) on the probabilities of streamfs'
   own forest, fitted to its out-of-fold trajectories; at each alpha on the features that streamfs chose there
 
-A method must name a class at the end of a series: none is an error at the last tick. Earliness is the mean tick of decisions
-as a share of the series, HM the harmonic mean of accuracy and 1 - earliness, AvgCost is alpha x error + (1 - alpha) x delay.
+A method must name a class by the end of a series; one that does not makes an error at the last tick. Earliness is the
+mean tick of decisions as a share of the series, HM the harmonic mean of accuracy and 1 - earliness, AvgCost is alpha x error
++ (1 - alpha) x delay.
 Methods that can are given alpha; aeon, tslearn and RF fixed decide alike at each. All other figures are those at alpha = 0.5.
 Each seed and method is a line of JSON; ``--from FILE`` makes the table from such lines.
 """

@@ -102,7 +102,7 @@ def _most(probability: float, confidence: float) -> float:
 
 @kernel
 def _flatten_rest(n_others: int, largest: float, most: float, best: int, row: int, result: Array) -> None:
-    """Draw the other classes' shares together until none is larger than `most`."""
+    """Even out the other classes' shares until the largest is at most `most`."""
     even = 1.0 / max(n_others, 1)
     if largest <= most or largest <= even:
         return

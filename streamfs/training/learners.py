@@ -74,7 +74,7 @@ def small_leaf_learner(points: Integers, seed: int, n_trees: int = N_SMALL_TREES
 
 
 def with_doubt(forest: Forest) -> Forest:
-    """Return a forest with one more voice, for all classes alike, so that none is ever certain."""
+    """Return a forest with one more tree, for which all classes are equally likely: it is never certain."""
     n_trees, n_classes = forest.n_trees, forest.n_classes
     return replace(forest, shares=(n_trees * forest.shares + 1.0 / n_classes) / (n_trees + 1))
 

@@ -20,7 +20,7 @@ class Minimal(Classifier):
 
     @classmethod
     def from_file(cls, _parts, _feature_names, _classes):
-        raise NotImplementedError  # no test loads one: it has no file form
+        raise NotImplementedError("a minimal classifier has no file form")
 
 
 class Opaque(Minimal):

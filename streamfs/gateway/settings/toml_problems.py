@@ -37,6 +37,6 @@ def dotted(place: Place) -> str:
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
-    """Return a question that suggests the most similar known word; empty if none is similar."""
+    """Return a question that suggests the most similar known word; empty if no word is similar."""
     close = difflib.get_close_matches(word, known, n=1)
     return f"; did you mean {close[0]}?" if close else ""

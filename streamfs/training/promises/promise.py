@@ -82,7 +82,7 @@ class Promise:
         return max(self.fewest_labelled, ceil(log(self.completeness_risk) / log(self.completeness) - 1e-9))
 
     def accuracy_p_values(self, n_labelled: npt.ArrayLike, n_right: npt.ArrayLike) -> Array:
-        """Probability of no more wrong labels, if the accuracy were just not kept; 1 if none is labelled."""
+        """Probability of no more wrong labels, if the accuracy were just not kept; 1 without any label."""
         labelled = np.asarray(n_labelled, dtype=np.int64)
         wrong = np.subtract(labelled, n_right, dtype=np.float64)
         return np.where(labelled > 0, bdtr(wrong, labelled, 1.0 - self.accuracy), 1.0)
