@@ -19,6 +19,7 @@ class TrainingTable(NamedTuple):
     n_values: Indices  # (n_features,)
     nominal: Flags
     labels: Indices  # (n,)
+    weights: Array  # (n,), of whole rows: a node may have a part of a row
     n_classes: int
     min_leaf: float  # least weight of at least two branches
     few_valued: Flags  # (n_features,); counted in the mean gain
@@ -77,6 +78,9 @@ def _numeric(
 ) -> tuple[float, float, int]:
     """Return the gain of the best cut, or NaN, the branches' sum of w log w, and the end of the first branch.
 
+    The gain is corrected by log2(number of cuts), in the unit in which the entropy falls: the mean
+    weight of the values that a cut may follow, each at most 1. More rows of smaller weights cost no more.
+
     Rows move from the right side to the left; w log w is kept per class and side (`sides`, `terms`), since a row
     that moves alone changes that of its class only.
     """
@@ -84,7 +88,8 @@ def _numeric(
     right_weight, inside = _gather(known, sides, terms, logs)
     least = max(table.min_leaf, min(0.1 * right_weight / table.n_classes, 25.0)) - SMALL
     before, left_weight = _x_log_x(right_weight, logs) - inside, 0.0
-    best_fall, best_sizes, best_position, n_cuts, is_alone = 0.0, 0.0, -1, 0, True
+    best_fall, best_sizes, best_position, is_alone = 0.0, 0.0, -1, True
+    n_cuts, cut_weight, value_weight = 0, 0.0, 0.0
     for position in range(len(order) - 1):
         row = rows[position]
         label, weight = labels[row], weights[row]
@@ -94,6 +99,7 @@ def _numeric(
             break
         sides[0, label] += weight
         sides[1, label] -= weight
+        value_weight += table.weights[row]
         if places[position] == places[position + 1]:
             is_alone = False
             continue
@@ -101,16 +107,19 @@ def _numeric(
             left, right = _x_log_x(sides[0, each], logs), _x_log_x(sides[1, each], logs)
             inside += (left - terms[0, each]) + (right - terms[1, each])
             terms[0, each], terms[1, each] = left, right
-        is_alone = True
+        unit, value_weight, is_alone = min(value_weight, 1.0), 0.0, True
         if left_weight < least:
             continue
         n_cuts += 1
+        cut_weight += unit
         sizes = _x_log_x(left_weight, logs) + _x_log_x(right_weight, logs)
         fall = before + inside - sizes
         if fall > best_fall + SMALL * total:
             best_fall, best_sizes, best_position = fall, sizes, position
-    gain = (best_fall - math.log2(max(n_cuts, 1))) / total
-    return gain if best_position >= 0 and gain > SMALL else math.nan, best_sizes, best_position
+    if best_position < 0:
+        return math.nan, 0.0, -1
+    gain = (best_fall - cut_weight / n_cuts * math.log2(n_cuts)) / total
+    return gain if gain > SMALL else math.nan, best_sizes, best_position
 
 
 @njit(cache=True, nogil=True)

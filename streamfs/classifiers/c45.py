@@ -55,7 +55,9 @@ class C45Classifier(ProbableClassifier):
     Follows J48 without subtree raising: Quinlan's correction log2(number of cuts) / N of a numeric gain, gains
     scaled by the share of known values, rows with a missing value sent down all branches, thresholds at
     training values, collapsing, and pruning by the upper confidence limit of the errors. Weights count
-    everywhere: two rows of weight one half are one row. Departures: values that differ at all are distinct
+    everywhere: two rows of weight one half are one row. Where rows share weights, as those of one stream do, the
+    correction is charged in their unit, the mean weight of the values that a cut may follow, each at most 1:
+    more rows of the same streams do not make it dearer. Departures: values that differ at all are distinct
     (J48: by 1e-5), so that the scale of a feature does not matter; where J48 counts rows, weights count; a code
     not seen in training is missing (J48: a branch of its own, if declared); and `min_leaf` above 25 is kept.
 
@@ -139,6 +141,7 @@ class C45Classifier(ProbableClassifier):
             n_values,
             nominal,
             labels,
+            weights,
             len(self.classes_),
             float(self.min_leaf),
             few_valued if few_valued.any() else np.ones_like(few_valued),

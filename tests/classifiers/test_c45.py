@@ -28,7 +28,7 @@ from streamfs.classifiers.c45 import C45Classifier
 from streamfs.classifiers.tree import Tree
 from streamfs.errors import ModelError
 
-# A naive C4.5: lists of (values, class, weight), recursion, every sum taken anew.
+# A naive C4.5: lists of (values, class, weight here, weight of the row), recursion, every sum taken anew.
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Naive:
 
     def __post_init__(self):
         for f in range(len(self.table[0][0])):
-            self.values[f] = sorted({x[f] for x, _, _ in self.table if not math.isnan(x[f])})
+            self.values[f] = sorted({x[f] for x, *_ in self.table if not math.isnan(x[f])})
 
     def fit(self):
         return self.pruned(self.collapsed(self.grown(self.table)))
@@ -64,14 +64,14 @@ class Naive:
         known = weight(rows) - weight(unknown)
         for test, bag in zip(tests, bags, strict=True):
             share = weight(bag) / known
-            extra = [(x, y, w * share) for x, y, w in unknown] if bag else []
+            extra = [(x, y, w * share, whole) for x, y, w, whole in unknown] if bag else []
             child = self.grown(bag + extra)
             child.update(test=test, share=share)
             node["children"].append(child)
         return node
 
     def counts(self, rows):
-        return [sum(w for _, y, w in rows if y == c) for c in range(self.classes)]
+        return [sum(w for _, y, w, _ in rows if y == c) for c in range(self.classes)]
 
     def entropy(self, rows):
         total = weight(rows)
@@ -99,14 +99,16 @@ class Naive:
             for low, high in itertools.pairwise(found):
                 bags = [[r for r in known if r[0][f] <= low], [r for r in known if r[0][f] > low]]
                 if min(map(weight, bags)) > least - 1e-6:
-                    tried.append((self.gain(bags, total), low, high, bags))
+                    row = min(1.0, sum(whole for x, _, _, whole in known if x[f] == low))
+                    tried.append((self.gain(bags, total), low, high, bags, row))
             best = None
             for option in tried:
                 if option[0] > (best[0] if best else 0.0) + 1e-6:
                     best = option
             if best is None:
                 return None
-            gain = best[0] - math.log2(len(tried)) / total
+            mean_row = sum(option[4] for option in tried) / len(tried)
+            gain = best[0] - mean_row * math.log2(len(tried)) / total
             if gain <= 1e-6:
                 return None
             cut = max(v for v in self.values[f] if v <= (best[1] + best[2]) / 2)
@@ -171,7 +173,7 @@ class Naive:
 
 
 def weight(rows):
-    return sum(w for _, _, w in rows)
+    return sum(w for _, _, w, _ in rows)
 
 
 def wrong(node):
@@ -191,7 +193,7 @@ def naive_of(classifier, X, y, sample_weight=None):
     weights = np.ones(len(y)) if sample_weight is None else sample_weight
     kept = weights > 0
     classes, labels = np.unique(y[kept], return_inverse=True)
-    table = list(zip(X[kept].tolist(), labels.tolist(), weights[kept].tolist(), strict=True))
+    table = list(zip(X[kept].tolist(), labels.tolist(), *[weights[kept].tolist()] * 2, strict=True))
     return Naive(
         len(classes),
         frozenset(classifier.nominal or ()),
@@ -440,12 +442,27 @@ class TestWeights:
         assert weighted.n_leaves_ == repeated.n_leaves_
         assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-9)
 
-    def test_rows_of_one_stream_count_as_one_row(self):
-        X, y = make_table(1, 60, 3, ["numeric", "numeric"], 0.1, coarse=False)
-        one = C45Classifier().fit(X, y)
-        ticks = C45Classifier().fit(np.repeat(X, 120, 0), np.repeat(y, 120), np.full(120 * len(y), 1 / 120))
-        assert one.n_leaves_ == ticks.n_leaves_ > 1
+    @settings(deadline=None, max_examples=30)
+    @given(table=tables, chosen=parameters, n=st.sampled_from([2, 3, 7, 120]))
+    def test_equal_rows_that_share_a_weight_are_one_row(self, table, chosen, n):
+        X, y = table
+        one = C45Classifier(nominal=nominal_of(X), **chosen).fit(X, y)
+        shared = np.full(n * len(y), 1 / n)
+        ticks = C45Classifier(nominal=nominal_of(X), **chosen).fit(np.repeat(X, n, 0), np.repeat(y, n), shared)
+        assert one.n_leaves_ == ticks.n_leaves_
         assert_allclose(ticks.predict_proba(X), one.predict_proba(X), atol=1e-9)
+
+    @pytest.mark.parametrize("n_ticks", [10, 150])
+    def test_more_ticks_of_the_same_streams_leave_the_tree(self, n_ticks):
+        """Fifty streams of two classes that part late; any number of ticks tells them apart."""
+        rng = np.random.default_rng(0)
+        y, times = np.repeat([0, 1], 25), np.linspace(0.0, 1.0, n_ticks)
+        lift = y[:, None] * (times > 0.7) + rng.normal(0.0, 0.3, (50, 1))
+        X = np.stack([lift + rng.normal(0.0, 0.1, lift.shape), np.broadcast_to(times, lift.shape)], axis=2)
+        weights = np.full(50 * n_ticks, 1 / n_ticks)
+        tree = C45Classifier().fit(X.reshape(-1, 2), np.repeat(y, n_ticks), weights)
+        right = (tree.predict(X.reshape(-1, 2)).reshape(50, n_ticks) == y[:, None]).mean(axis=0)
+        assert right[times > 0.7].mean() > 0.95
 
     def test_no_weight_at_all(self):
         with pytest.raises(ValueError, match="zero"):
