@@ -6,14 +6,19 @@ INSTALL ?= $(BIN)/python -m pip install --quiet
 QUICK := classifiers costs data engine evaluation feature_extractors gateway/core gateway/messages gateway/settings \
 	oracles procedure relief selection sensors_sim
 
-.PHONY: demo test quick check mutants docs release-check bench soak clean
+.PHONY: demo test quick check kernels mutants docs release-check bench soak clean
 
 demo: $(VENV)/demo
 	$(BIN)/streamfs demo
 
-test: $(VENV)/dev check
+test: $(VENV)/dev
 	@sh tests/install_broker.sh
+	@$(MAKE) --jobs 2 check kernels
 	$(BIN)/pytest --numprocesses 4 --dist worksteal
+
+# Compile most kernels before several processes would each do so; with a cache it takes two seconds.
+kernels: $(VENV)/dev
+	PYTHONPATH=tests $(BIN)/python tests/helpers/compile_kernels.py
 
 # The unit tests of the rooms, with few examples of each law: no broker, no processes, no long training.
 quick: $(VENV)/dev

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from helpers.procedures import labelled_streams
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamfs import Costs, Procedure, StreamSet, evaluate, train
@@ -52,7 +52,7 @@ def test_stated_confidence_is_that_of_being_right(n_streams, n_classes, n_ticks,
 
 def test_a_given_confidence_is_kept_at_every_tick():
     training, testing = (white_noise(n, 2, 40, 1.0, seed) for seed, n in ((0, 200), (1, 1000)))
-    procedure = train(training, confidence=0.9)
+    procedure = train(training, features=["mean(x)", "count()"], confidence=0.9)
     assert procedure.stopping is None
     assert procedure.confidence == 0.9
     found = evaluate(procedure, testing)
@@ -63,7 +63,8 @@ def test_a_given_confidence_is_kept_at_every_tick():
 def test_dear_delays_are_shorter_and_dear_errors_rarer():
     training, testing = (white_noise(n, 2, 60, 0.7, seed) for seed, n in ((0, 200), (1, 600)))
     hasty, patient = (
-        evaluate(train(training, error_cost=error, delay_cost=1.0), testing) for error in (0.5, 20.0)
+        evaluate(train(training, features=["mean(x)", "count()"], error_cost=error), testing)
+        for error in (0.5, 20.0)
     )
     assert hasty.ticks < 0.7 * patient.ticks
     assert hasty.accuracy < patient.accuracy
@@ -143,6 +144,7 @@ def test_the_cost_of_decisions_is_that_of_a_slow_twin(seed, delay):
         assert costs[stream] == pytest.approx(2.0 * wrong + delay * late + 0.1 * (at + 1))
 
 
+@settings(max_examples=20)
 @given(st.integers(0, 200))
 def test_as_many_are_right_as_is_stated(seed):
     found = followed(seed)

@@ -1,7 +1,5 @@
 """Groups of features that the channels of one allow to read, and their variants over other channels."""
 
-from itertools import islice
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -126,7 +124,7 @@ class TestTraining:
     PROMISE = Promise(accuracy=0.8, completeness=0.8, risk=0.1)
     NOISES = tuple(f"noise.{i}" for i in range(16))
 
-    SEEDS = range(2, 5)
+    SEED = 2
 
     def streams(self, seed, n_streams=240, n_ticks=6):
         rng = np.random.default_rng(seed)
@@ -143,28 +141,19 @@ class TestTraining:
             self.streams(seed), self.PROMISE, features=names, search=search, select=select, n_jobs=1
         )
 
-    def is_refused(self, seed):
-        try:
-            self.kept(seed, None)
-        except PromiseError:
-            return True
-        return False
-
-    @pytest.mark.parametrize("seed", SEEDS)
     @pytest.mark.parametrize("select", [None, "streamrelief"])
-    def test_a_feature_informative_only_with_another_of_its_channel_is_found_as_both_are_added(self, select, seed):
-        procedure = self.kept(seed, select)
+    def test_a_feature_informative_only_with_another_of_its_channel_is_found_as_both_are_added(self, select):
+        procedure = self.kept(self.SEED, select)
         assert {feature.name for feature in procedure.features} - {"count()"} == {"min(x)", "max(x)"}
         assert procedure.channels == ("x",)
         evidence = procedure.about["promise"]
         assert evidence["right"] >= 0.8 * evidence["labelled"] >= 0.8 * 0.8 * evidence["streams"]
 
-    def test_it_is_mostly_missed_were_each_put_in_on_its_own(self, monkeypatch):
+    def test_it_is_missed_were_each_put_in_on_its_own(self, monkeypatch):
         alone = classmethod(lambda cls, _features, proposed: cls.single(proposed, {}))
         monkeypatch.setattr(ChannelGroups, "by_channels", alone)
-        refused = (seed for seed in self.SEEDS if self.is_refused(seed))
-        most = len(self.SEEDS) // 2 + 1
-        assert len([*islice(refused, most)]) == most
+        with pytest.raises(PromiseError):
+            self.kept(self.SEED, None)
 
 
 class Scripted:
