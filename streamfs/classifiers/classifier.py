@@ -62,14 +62,22 @@ class Classifier(ABC):
     word: ClassVar[str]
     header_fields: ClassVar[HeaderFields] = MappingProxyType({})
     pickled: ClassVar[str] = ""
-    releases_features: ClassVar[bool] = False
-    n_failures: int = 0
 
-    if TYPE_CHECKING:  # a field of some kinds, a property of others
+    if TYPE_CHECKING:  # fields of some kinds, properties of others
+
+        @property
+        def releases_features(self) -> bool:
+            """Whether a stream may cease to request a feature before it is decided."""
 
         @property
         def n_classes(self) -> int:
             """Number of classes."""
+
+        @property
+        def n_failures(self) -> int:
+            """Rows for which it failed to answer."""
+    else:
+        releases_features, n_failures = False, 0
 
     @abstractmethod
     def probabilities(self, values: Array) -> Array:
@@ -112,9 +120,17 @@ class Classifier(ABC):
         """Return which features are still of interest after newest values, both of shape (n_rows, n_features)."""
         return np.ones(values.shape, dtype=np.bool_)
 
-    def calibrated(self, calibration: "Calibration | None") -> "Classifier":  # noqa: ARG002 - for subclasses
-        """Return it with this calibration, or none; itself if it states its confidence as it is."""
-        return self
+    @classmethod
+    def pickled_part(cls, header: Mapping[str, Any]) -> str:  # noqa: ARG003 - for subclasses
+        """Return what of a model file with such fields in its header is pickled, or an empty string."""
+        return cls.pickled
+
+    def calibrated(self, calibration: "Calibration | None") -> "Classifier":
+        """Return it with this calibration, or none, in place of its own, if any."""
+        from streamfs.classifiers.calibrated import CalibratedClassifier  # noqa: PLC0415 - which is a subclass
+
+        plain = self.uncalibrated()
+        return plain if calibration is None else CalibratedClassifier(plain, calibration)
 
     def uncalibrated(self) -> "Classifier":
         """Return it without its calibration; itself if it has none."""

@@ -1,14 +1,19 @@
 """The kinds of classifiers, by their words in the header of a model file."""
 
+from collections.abc import Mapping
 from importlib import import_module
+from typing import Any
 
-from streamfs.classifiers.classifier import Classifier
+from streamfs.classifiers.classifier import Classifier, HeaderFields
+from streamfs.errors import ModelError
 
 _KINDS: dict[str, str | type[Classifier]] = {
     "tree": "streamfs.classifiers.tree:Tree",
     "forest": "streamfs.classifiers.forest:Forest",
     "river": "streamfs.classifiers.online:OnlineClassifier",
     "neighbours": "streamfs.classifiers.lazy:LazyNeighbors",
+    "sklearn": "streamfs.classifiers.estimator:EstimatorClassifier",
+    "calibrated": "streamfs.classifiers.calibrated:CalibratedClassifier",
 }
 """Each a class, or the place from which it is imported on first use."""
 
@@ -43,3 +48,29 @@ def kind_of(word: str) -> type[Classifier] | None:
 def words() -> tuple[str, ...]:
     """Return the words of all kinds."""
     return tuple(_KINDS)
+
+
+def kind_in(header: Mapping[str, Any]) -> type[Classifier]:
+    """Return the kind that a header names, after validating the fields that it adds.
+
+    Raises
+    ------
+    ModelError
+        If the kind is unknown, or a field missing or of another type.
+    """
+    check_fields(header, {"classifier": ((str,), f"one of {', '.join(_KINDS)}")})
+    kind = kind_of(header["classifier"])
+    if kind is None:
+        raise ModelError(f"classifier is {header['classifier']!r}, expected one of {', '.join(_KINDS)}")
+    check_fields(header, kind.header_fields)
+    return kind
+
+
+def check_fields(header: Mapping[str, Any], fields: HeaderFields) -> None:
+    """Raise ModelError if a field is missing from a header, or of another type."""
+    for name, (types, expected) in fields.items():
+        if name not in header:
+            raise ModelError(f"{name} is missing, expected {expected}")
+        value = header[name]
+        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+            raise ModelError(f"{name} is {value!r}, expected {expected}")

@@ -1,24 +1,22 @@
 """River's classifiers in a procedure."""
 
-import copy
 import pickle
 from collections.abc import Sequence
 from math import isnan
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeGuard
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
-from streamfs.base.container import digest
-from streamfs.classifiers.classifier import Classifier, FileParts
-from streamfs.errors import ModelError, TrainingError
+from streamfs.classifiers.pickled import PickledClassifier, shares
+from streamfs.errors import TrainingError
 
 if TYPE_CHECKING:
     from river.base import Classifier as RiverClassifier
 
 
-class OnlineClassifier(Classifier):
+class OnlineClassifier(PickledClassifier):
     """A River classifier that reads rows of features and answers with probabilities.
 
     Parameters
@@ -51,16 +49,16 @@ class OnlineClassifier(Classifier):
     """
 
     word: ClassVar = "river"
-    header_fields: ClassVar = {"identity": ((str,), "a text")}
     pickled: ClassVar = "River model"
+    model: "RiverClassifier"
 
     def __init__(self, model: "RiverClassifier", feature_names: Sequence[str], classes: Sequence[str]) -> None:
-        if not _is_river(model):
-            raise TypeError(f"model is a {type(model).__name__}, expected a River classifier")
-        self.model = copy.deepcopy(model)
-        self.n_failures = 0
-        self.feature_names = tuple(feature_names)
-        self.classes = tuple(classes)
+        if not self.is_model(model):
+            raise TypeError(
+                f"model is a {type(model).__name__}, expected a River classifier, or one of scikit-learn with "
+                "predict_proba"
+            )
+        super().__init__(model, feature_names, classes)
         self._of_label: dict[str, Any] = {label: label for label in self.classes}
         if not self.model._multiclass:  # noqa: SLF001 - River's own way to ask
             if len(self.classes) != 2:
@@ -135,9 +133,14 @@ class OnlineClassifier(Classifier):
         for out, row in zip(result, values, strict=True):
             answer = self._answer(row)
             out[:] = [answer.get(self._of_label[c], 0.0) for c in self.classes]
-            total = out.sum()
-            out[:] = out / total if np.isfinite(total) and total > 0 else 1.0 / len(self.classes)
-        return result
+        return shares(result)
+
+    @classmethod
+    def is_model(cls, model: object) -> bool:
+        """Return whether it is a River classifier."""
+        from river.base import Classifier as RiverClassifier  # noqa: PLC0415 - River is slow to import
+
+        return isinstance(model, RiverClassifier)
 
     def _answer(self, row: Array) -> dict[Any, float]:
         try:
@@ -146,30 +149,9 @@ class OnlineClassifier(Classifier):
             self.n_failures += 1
             return {}
 
-    def features_tested(self) -> tuple[int, ...]:
-        """Return all features: which of them a River model reads is not known."""
-        return tuple(range(len(self.feature_names)))
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return len(self.classes)
-
     def describe(self) -> str:
         """Return a noun phrase for the model card."""
         return f"{type(self.model).__name__} of River, which goes on learning where labels arrive"
-
-    def to_file(self) -> FileParts:
-        """Return its parts of a model file: the pickled model, and its digest in the header."""
-        model = self.dump()
-        return FileParts({"identity": digest(model)}, {}, {"pickle": model})
-
-    @classmethod
-    def from_file(cls, parts: FileParts, feature_names: Sequence[str], classes: Sequence[str]) -> Self:
-        """Unpickle what `to_file` returned; the caller trusts it."""
-        if "pickle" not in parts.sealed:
-            raise ModelError("it has no river.pickle")
-        return cls.load(parts.sealed["pickle"], parts.header["identity"], feature_names, classes)
 
     def dump(self) -> bytes:
         """Pickle the model."""
@@ -183,20 +165,7 @@ class OnlineClassifier(Classifier):
         ModelError
             If the bytes hold no River classifier.
         """
-        self.model = _unpickled(data)
-
-    @classmethod
-    def load(cls, data: bytes, identity: str, feature_names: Sequence[str], classes: Sequence[str]) -> Self:
-        """Unpickle a model that the caller trusts.
-
-        Raises
-        ------
-        ModelError
-            If the bytes are not those of that identity, or hold no River classifier.
-        """
-        if digest(data) != identity:
-            raise ModelError(f"the River model is damaged: its digest is {digest(data)}, expected {identity}")
-        return cls(_unpickled(data), feature_names, classes)
+        self.model = self.unpickled(data)
 
     def _learn(self, row: Array, label: str) -> None:
         try:
@@ -209,19 +178,3 @@ class OnlineClassifier(Classifier):
 
     def _dict(self, row: Array) -> dict[str, float]:
         return {name: x for name, x in zip(self.feature_names, row.tolist(), strict=True) if not isnan(x)}
-
-
-def _is_river(model: object) -> "TypeGuard[RiverClassifier]":
-    from river.base import Classifier as RiverClassifier  # noqa: PLC0415 - River is slow to import
-
-    return isinstance(model, RiverClassifier)
-
-
-def _unpickled(data: bytes) -> "RiverClassifier":
-    try:
-        model: Any = pickle.loads(data)  # noqa: S301 - the caller trusts it
-    except Exception as error:  # a pickle raises whatever its classes do
-        raise ModelError(f"the pickled model cannot be loaded: {error!r}") from error
-    if not _is_river(model):
-        raise ModelError(f"the pickled model is a {type(model).__name__}, expected a River classifier")
-    return model

@@ -111,13 +111,15 @@ class Tree(Classifier):
         result: Array = _evaluate.probabilities(self.nodes, self.confidence, X)
         return result
 
-    def calibrated(self, calibration: Calibration | None) -> Self:
-        """Return the same tree with this calibration, or none, in place of its own."""
+    def calibrated(self, calibration: Calibration | None) -> Classifier:
+        """Return the same tree with this calibration, or none, in place of its own; with a clock, around it."""
+        if calibration is not None and calibration.clock >= 0:
+            return super().calibrated(calibration)
         return replace(self, calibration=calibration)
 
     def uncalibrated(self) -> Self:
         """Return the same tree without its calibration."""
-        return self if self.calibration is None else self.calibrated(None)
+        return self if self.calibration is None else replace(self, calibration=None)
 
     def flat_tree(self) -> FlatTree:
         """Return the tree as the engine's kernels evaluate it."""

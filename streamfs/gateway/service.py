@@ -72,7 +72,7 @@ class Gateway:
     energy_log : path, optional
         File of the energy log; with a state, the journal has its lines too.
     trust : bool
-        Whether pickled River models in the state may be loaded.
+        Whether pickled models of River and scikit-learn in the state may be loaded.
     model_file : ModelFile, optional
         Loads the model after `request_reload`; by default that is the same procedure.
     homeassistant : str, optional

@@ -245,7 +245,8 @@ class Procedure:
             Kinds of features besides those of the catalogue: the ``feature.kind`` of each plain Python feature
             that the model reads.
         trust : bool
-            Whether a pickled River model in it may be loaded: unpickling runs whatever code is in the file.
+            Whether a pickled model of River or scikit-learn in it may be loaded: unpickling runs whatever code is
+            in the file.
 
         Raises
         ------
@@ -312,15 +313,16 @@ def _load_classifier(
     *,
     trust: bool,
 ) -> Classifier:
-    if kind.pickled and not trust:
-        raise ModelError(
-            f"{path} holds a pickled {kind.pickled}, and unpickling runs whatever code is in it; "
-            "load it with trust=True (--trust) if you trust where the file came from"
-        )
     try:
-        return kind.from_file(parts, names, classes)
+        pickled = kind.pickled_part(parts.header)
+        if trust or not pickled:
+            return kind.from_file(parts, names, classes)
     except ModelError as error:
         raise ModelError(f"{path} is damaged: {error}") from error
+    raise ModelError(
+        f"{path} holds a pickled {pickled}, and unpickling runs whatever code is in it; "
+        "load it with trust=True (--trust) if you trust where the file came from"
+    )
 
 
 def _cost_arrays(name: str, costs: Costs) -> dict[str, Array]:

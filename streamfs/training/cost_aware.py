@@ -22,6 +22,7 @@ from streamfs.training.ranked import RankedFeatures
 
 if TYPE_CHECKING:
     from river.base import Classifier as RiverClassifier
+    from sklearn.base import ClassifierMixin as SklearnClassifier
 
     from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
     from streamfs.training.cross_validation import Learn
@@ -48,7 +49,7 @@ def train(
     horizon: int | timedelta | None = None,
     select: str | MakeSelector | None = CHANNELS,
     n_features: int | None = None,
-    model: "str | QuerySensitiveNeighbors | RiverClassifier | Learn | None" = None,
+    model: "str | QuerySensitiveNeighbors | RiverClassifier | SklearnClassifier | Learn | None" = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Procedure:
@@ -84,11 +85,12 @@ def train(
         `positions` and `random_state`. None offers all features to the classifier.
     n_features : int, optional
         How many ranked features to offer; by default chosen by cross-validation over streams.
-    model : str, QuerySensitiveNeighbors, river.base.Classifier or callable, optional
+    model : str, QuerySensitiveNeighbors, classifier of River or scikit-learn, or callable, optional
         What to fit: ``"extra-trees"``, a forest, the default; ``"c45"``, a tree, the default on ranked or all
         features; ``"qsfs1"`` or ``"qsfs2"``, neighbours that request some channels only while a stream is unusual,
-        as few as can reach the confidence; such neighbours with parameters of your own; a River classifier; or a
-        function from a `FeatureTable` to a `Classifier`, given itself or by the name under which
+        as few as can reach the confidence; such neighbours with parameters of your own; a River classifier; a
+        classifier of scikit-learn with `predict_proba`, which takes NaN or has an imputer before it; or a function
+        from a `FeatureTable` to a `Classifier`, given itself or by the name under which
         `register_learner` was called.
     seed : int
         Seeds the folds, the probes and the forests.
@@ -149,10 +151,10 @@ def train(
         raise ValueError(f"n_features is {n_features}, expected 1 to {len(offered)}")
     if select == CHANNELS:
         pricing = replace(pricing, own=own_costs(offered, costs))
-        chosen = TrainingModel(model or FOREST, confidence or USUAL_CONFIDENCE, seed)
+        chosen = TrainingModel(FOREST if model is None else model, confidence or USUAL_CONFIDENCE, seed)
         return LeastCost(streams, offered, pricing, decision_costs, chosen, limit, confidence).procedure(
             progress or quiet
         )
-    chosen = TrainingModel(model or TREE, confidence or USUAL_CONFIDENCE, seed)
+    chosen = TrainingModel(TREE if model is None else model, confidence or USUAL_CONFIDENCE, seed)
     ranked = RankedFeatures(streams, offered, pricing, costs, make_selector, n_features, chosen, limit)
     return ranked.procedure(progress or quiet)

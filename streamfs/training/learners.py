@@ -2,17 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from feature_extractors.base import Feature
+from feature_extractors.base import Array, Feature
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.classifiers.classifier import Classifier
+from streamfs.classifiers.estimator import EstimatorClassifier
 from streamfs.classifiers.extra_trees import ExtraTreesClassifier
 from streamfs.classifiers.forest import Forest
 from streamfs.data.feature_table import FeatureTable, tabulate
-from streamfs.data.streams import Integers, StreamSet
+from streamfs.data.streams import Integers, Labels, StreamSet
 from streamfs.errors import TrainingError
 from streamfs.relief import position_grid
 from streamfs.training.cross_validation import Learn
@@ -83,13 +84,18 @@ def small_leaf_forest(
     table: FeatureTable, points: Integers, seed: int, n_trees: int = N_SMALL_SCOUTS
 ) -> ExtraTreesClassifier:
     """Grow a forest with small leaves on ticks of each stream, weighted by one over their number."""
+    values, labels, weights = rows_at(table, points)
+    forest = ExtraTreesClassifier(n_trees, SMALL_LEAF, N_CANDIDATES, laplace=False, random_state=seed)
+    return forest.fit(values, labels, sample_weight=weights)
+
+
+def rows_at(table: FeatureTable, points: Integers) -> tuple[Array, Labels, Array]:
+    """Return rows at some of the ticks `points`, their labels, and weights: one over a stream's rows."""
     if len(points) > MOST_POSITIONS:
         grids = [position_grid(len(points), MOST_POSITIONS // 2, spacing) for spacing in ("geometric", "even")]
         points = points[np.unique(np.concatenate(grids)) - 1]
     streams, ticks = table.rows(points)
-    forest = ExtraTreesClassifier(n_trees, SMALL_LEAF, N_CANDIDATES, laplace=False, random_state=seed)
-    weights = 1.0 / np.bincount(streams)[streams]
-    return forest.fit(table.values[streams, ticks - 1], table.labels[streams], sample_weight=weights)
+    return table.values[streams, ticks - 1], table.labels[streams], 1.0 / np.bincount(streams)[streams]
 
 
 def grown_forest(
@@ -102,24 +108,38 @@ def grown_forest(
     return forest.fit(table.values[streams, ticks - 1], table.labels[streams], sample_weight=weights)
 
 
-def river_learner(model: "RiverClassifier", time_limit: int) -> Learn:
-    """Fit a River classifier to every row."""
+def river_learner(model: "RiverClassifier", points: Integers) -> Learn:
+    """Train a River classifier on some ticks of each stream, all streams' early ticks first."""
     from streamfs.classifiers.online import OnlineClassifier  # noqa: PLC0415 - River is slow to import
 
     def learn(table: FeatureTable) -> Classifier:
-        values, labels, _ = table.instances(time_limit)
-        classes = [str(c) for c in np.unique(labels)]
-        return OnlineClassifier(model, table.names, classes).learn(values, labels.tolist())
+        values, labels, _ = rows_at(table, points)
+        return OnlineClassifier(model, table.names, _classes(labels)).learn(values, labels.tolist())
 
     return learn
 
 
+def estimator_learner(model: Any, points: Integers) -> Learn:
+    """Fit a classifier of scikit-learn to some ticks of each stream, weighted by one over their number."""
+
+    def learn(table: FeatureTable) -> Classifier:
+        values, labels, weights = rows_at(table, points)
+        return EstimatorClassifier(model, table.names, _classes(labels)).learn(values, labels.tolist(), weights)
+
+    return learn
+
+
+def _classes(labels: Labels) -> list[str]:
+    return [str(label) for label in np.unique(labels)]
+
+
 def fit_until_all_tested(
-    learn: Learn, streams: StreamSet, features: Sequence[Feature], max_silence: float | None
+    learn: Learn, streams: StreamSet, features: Sequence[Feature], max_silence: float | None, kept: int = -1
 ) -> tuple[list[int], Classifier]:
     """Fit a classifier until it tests every feature that it reads; return these features' indices, and it.
 
-    Without a feature its channel is not needed, and an episode may open earlier, so the table is computed again.
+    The feature `kept` stays, tested or not. Without a feature its channel is not needed, and an episode may open
+    earlier, so the table is computed again.
     """
     chosen = list(range(len(features)))
     while True:
@@ -131,6 +151,7 @@ def fit_until_all_tested(
                 f"none of {', '.join(features[i].name for i in chosen)} tells the classes apart on "
                 f"{len(streams)} streams: record more, or offer other features"
             )
-        if len(tested) == len(chosen):
+        still = [index for i, index in enumerate(chosen) if i in tested or index == kept]
+        if still == chosen:
             return chosen, classifier
-        chosen = [chosen[i] for i in tested]
+        chosen = still

@@ -97,7 +97,7 @@ class LeastCost:
     def _learn(self, points: Integers, limit: int, n_trees: int) -> Learn:
         if self.model.model == FOREST:
             return small_leaf_learner(points, self.model.seed, n_trees)
-        return self.model.learner(len(self.streams.classes), int(points[-1]), limit)
+        return self.model.learner(len(self.streams.classes), points, limit)
 
     def _chosen(self, table: FeatureTable, points: Integers, limit: int, progress: Progress) -> list[Feature]:
         """Return the features over the channels that are worth reading."""
@@ -109,10 +109,9 @@ class LeastCost:
     def _fit(self, offered: Sequence[Feature], points: Integers, limit: int) -> FittedConfidence:
         """Fit a classifier to all streams, and calibrate it on held-out ones."""
         learn = self._learn(points, limit, N_SMALL_TREES)
-        tested, classifier = fit_until_all_tested(learn, self.streams, offered, self.pricing.max_silence)
-        features = [offered[i] for i in tested]
-        if clock_of(features) < 0 <= clock_of(offered):
-            features.append(offered[clock_of(offered)])
+        clock, max_silence = clock_of(offered), self.pricing.max_silence
+        kept, classifier = fit_until_all_tested(learn, self.streams, offered, max_silence, clock)
+        features = [offered[i] for i in kept]
         table = tabulate(self.streams, features, self.pricing.max_silence)
         followed = self._held_out(table, learn, points, limit).follow(range(len(features)))
         chosen = choose_confidence(followed, self.costs, limit, clock_of(features), self.confidence)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from streamfs.classifiers.estimator import EstimatorClassifier
 from streamfs.data.streams import Integers
 from streamfs.relief import position_grid
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
@@ -12,6 +13,7 @@ from streamfs.training.cross_validation import Learn
 from streamfs.training.learners import (
     FOREST,
     LEARNERS,
+    estimator_learner,
     forest_learner,
     river_learner,
     tree_learner,
@@ -20,6 +22,7 @@ from streamfs.training.query_sensitive import NAMED, NeighborsLearner, named_nei
 
 if TYPE_CHECKING:
     from river.base import Classifier as RiverClassifier
+    from sklearn.base import ClassifierMixin as SklearnClassifier
 
 TREE = "c45"
 
@@ -37,25 +40,30 @@ MIN_LEAF = 2
 class TrainingModel:
     """What is fitted: its name or itself, the confidence that neighbours must reach, and a seed."""
 
-    model: "str | QuerySensitiveNeighbors | RiverClassifier | Learn"
+    model: "str | QuerySensitiveNeighbors | RiverClassifier | SklearnClassifier | Learn"
     confidence: float
     seed: int
 
-    def learner(self, n_classes: int, n_ticks: int, time_limit: int) -> Learn:
-        """Return the function that fits it to streams of `n_ticks` ticks at most."""
+    def learner(self, n_classes: int, points: Integers, time_limit: int) -> Learn:
+        """Return the function that fits it to streams, mostly at the ticks `points`."""
         model = OWN_LEARNERS.get(self.model, self.model) if isinstance(self.model, str) else self.model
-        if callable(model):
-            return model
         if isinstance(model, str) and model not in MODELS:
             raise ValueError(f"model is {model!r}, expected one of {', '.join(MODELS)}, or a classifier")
+        if isinstance(model, type):
+            raise TypeError(
+                f"model is the class {model.__name__}, expected an instance, such as {model.__name__}()"
+            )
         if isinstance(model, str) and model in NAMED:
             model = named_neighbors(model, self.confidence, n_classes)
         if isinstance(model, QuerySensitiveNeighbors):
             require_reach(model, self.confidence, n_classes)
-            return NeighborsLearner(model, training_positions(n_ticks, time_limit), self.seed)
-        if model == FOREST:
-            return forest_learner(MIN_LEAF, time_limit, self.seed)
-        return tree_learner(MIN_LEAF, time_limit) if isinstance(model, str) else river_learner(model, time_limit)
+            return NeighborsLearner(model, points, self.seed)
+        if isinstance(model, str):
+            forest = forest_learner(MIN_LEAF, time_limit, self.seed)
+            return forest if model == FOREST else tree_learner(MIN_LEAF, time_limit)
+        if EstimatorClassifier.is_model(model):
+            return estimator_learner(model, points)
+        return model if callable(model) else river_learner(model, points)
 
 
 def training_positions(n_ticks: int, time_limit: int) -> Integers:

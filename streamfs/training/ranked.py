@@ -43,9 +43,10 @@ class RankedFeatures:
         require_episodes(table, streams)
         longest = int(table.lengths.max())
         limit = arguments.whole_ticks(self.time_limit, longest, streams.period)
-        learn = self.model.learner(len(streams.classes), longest, limit)
+        positions = training_positions(longest, limit)
+        learn = self.model.learner(len(streams.classes), positions, limit)
         validation = SizeValidation(table, costs, learn, limit, self.model.seed)
-        offered = self._offered(validation, training_positions(longest, limit), progress)
+        offered = self._offered(validation, positions, progress)
         with step(progress, "building the classifier"):
             tested, classifier = fit_until_all_tested(
                 learn, streams, [features[i] for i in offered], pricing.max_silence

@@ -182,7 +182,7 @@ ROOMS = {
         ("paho", "polars", "socket", "sqlite3"),
     ),
     "classifiers": Room(
-        "trees, forests, neighbours, densities, River",
+        "trees, forests, neighbours, densities, River and scikit-learn",
         ("base", "feature_extractors"),
         ("matplotlib", "paho", "polars", "socket", "sqlite3"),
     ),

@@ -26,7 +26,7 @@ def questions(text):
 
 
 def test_the_kinds_are_those_that_model_files_name():
-    assert {"Tree", "Forest", "LazyNeighbors", "OnlineClassifier"} <= NAMES
+    assert {"Tree", "Forest", "LazyNeighbors", "OnlineClassifier", "EstimatorClassifier"} <= NAMES
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,10 @@ import pytest
 from helpers.procedures import labelled_streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from river.linear_model import LogisticRegression
+from river.preprocessing import StandardScaler
+from sklearn import linear_model
+from sklearn.ensemble import RandomForestClassifier
 
 from streamfs import Costs, Procedure, StreamSet, evaluate, train
 from streamfs.classifiers.tree import Tree
@@ -100,6 +104,43 @@ def test_any_model_and_own_costs_are_taken():
     assert tree.classifier.calibration is not None
     own = train(streams, features=names, costs=Costs(np.array([1.0, 1.0, 9.0, 9.0])))
     assert own.costs.each.max() <= 1.0
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        StandardScaler() | LogisticRegression(),
+        RandomForestClassifier(20, max_features=None, random_state=0),
+        "c45",
+        "qsfs1",
+    ],
+)
+def test_any_model_is_calibrated_with_the_number_of_samples(model, tmp_path):
+    training, testing = (white_noise(n, 2, 10, 1.5, seed) for seed, n in ((0, 100), (1, 400)))
+    procedure = train(training, features=["count()", "mean(x)", "last(x)"], model=model)
+    assert procedure.classifier.calibration.clock == [f.name for f in procedure.features].index("count()")
+    facts = procedure.about["held_out"]
+    assert facts["streams"] == facts["labelled"] == 100
+    found = evaluate(procedure, testing)
+    stated = np.mean([decision.confidence for decision in found.decisions])
+    assert found.completeness == 1.0
+    assert found.accuracy > 0.7
+    assert abs(stated - found.accuracy) < 0.1
+    procedure.save(tmp_path / "m.streamfs")
+    loaded = Procedure.load(tmp_path / "m.streamfs", trust=True)
+    assert loaded.digest == procedure.digest
+    assert evaluate(loaded, testing).decisions == found.decisions
+
+
+def test_a_model_that_cannot_serve_is_refused():
+    with pytest.raises(TrainingError, match=r"LogisticRegression cannot be fitted .* may be undefined"):
+        train(white_noise(40, 2, 8, 1.0, 0), features=["variance(x)"], model=linear_model.LogisticRegression())
+    with pytest.raises(TypeError, match="model is the class RandomForestClassifier, expected an instance"):
+        train(white_noise(40, 2, 8, 1.0, 0), features=["mean(x)"], model=RandomForestClassifier)
+    with pytest.raises(
+        TypeError, match="model is a LinearRegression, expected a River classifier, or one of scikit"
+    ):
+        train(white_noise(40, 2, 8, 1.0, 0), features=["mean(x)"], model=linear_model.LinearRegression())
 
 
 @pytest.mark.parametrize(

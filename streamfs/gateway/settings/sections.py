@@ -27,7 +27,7 @@ class TopLevel(Options):
         Path | None,
         Option("Folder to keep the log's closed segments in; by default deleted", example="/srv/readings"),
     ] = None
-    trust: Annotated[bool, Option("Whether a pickled River model may be loaded")] = False
+    trust: Annotated[bool, Option("Whether a pickled model of River or scikit-learn may be loaded")] = False
 
     def contradictions(self) -> Iterator[tuple[str, str]]:
         """Yield what does not go together: a key, and what is wrong with it."""

@@ -94,7 +94,7 @@ class PromiseTrainer:
         tested, fitted = fit_until_all_tested(
             self.learners[name], self.split.train, features, self.pricing.max_silence
         )
-        classifier = cast("Tree | Forest", fitted).calibrated(calibration)
+        classifier = cast("Tree | Forest", fitted.calibrated(calibration))
         calibrated = replace(curve, thresholds=calibration.of(curve.thresholds, n_classes=classifier.n_classes))
         return FittedModel(tuple(features[i] for i in tested), classifier, name, calibrated)
 
