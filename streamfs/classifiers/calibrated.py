@@ -31,8 +31,8 @@ class CalibratedClassifier(Classifier):
     >>> from streamfs.classifiers import OnlineClassifier
     >>> base = OnlineClassifier(GaussianNB(), ["x"], ["low", "high"])
     >>> _ = base.learn([[0.0], [0.1], [0.9], [1.0]], ["low", "low", "high", "high"])
-    >>> base.calibrated(Calibration(slope=0.1, intercept=0.0)).probabilities(np.array([[0.8]])).round(2)
-    array([[0.15, 0.85]])
+    >>> base.calibrated(Calibration(slope=0.1, intercept=0.0)).probabilities(np.array([[0.8]])).round(1)
+    array([[0.1, 0.9]])
     """
 
     word: ClassVar = "calibrated"
