@@ -1,7 +1,9 @@
 from .c45 import C45Classifier as C45Classifier
+from .calibrated import CalibratedClassifier as CalibratedClassifier
 from .calibration import Calibration as Calibration
 from .classifier import Classifier as Classifier
 from .classifier import FileParts as FileParts
+from .estimator import EstimatorClassifier as EstimatorClassifier
 from .extra_trees import ExtraTreesClassifier as ExtraTreesClassifier
 from .forest import Forest as Forest
 from .kernel_density import KernelDensityClassifier as KernelDensityClassifier

@@ -15,9 +15,14 @@ from sklearn.pipeline import make_pipeline
 import feature_extractors as fx
 from streamfs import Costs, Engine, Procedure, StreamSet, tabulate
 from streamfs.base import container
-from streamfs.classifiers import Calibration, OnlineClassifier, kinds, register
-from streamfs.classifiers.calibrated import CalibratedClassifier
-from streamfs.classifiers.estimator import EstimatorClassifier
+from streamfs.classifiers import (
+    CalibratedClassifier,
+    Calibration,
+    EstimatorClassifier,
+    OnlineClassifier,
+    kinds,
+    register,
+)
 from streamfs.errors import ModelError, TrainingError
 
 NAMES = ("count()", "mean(a)", "last(b)")
