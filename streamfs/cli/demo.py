@@ -82,7 +82,7 @@ def run_demo(
     offline = evaluate(procedure, streams)
     decided = {decision.stream: decision for decision in decisions}
     online = Evaluation(
-        tuple(decided[name] for name in live.names), streams.labels, procedure.thresholds, offline.offered_cost
+        tuple(decided[name] for name in live.names), streams.labels, procedure.rule, offline.offered_cost
     )
     everything = energy_of_everything(nodes_of(live), live.period, profile_name)
     plots.save(plots.demo_figure(online, spent, everything, radio.unit), out / "demo.png")

@@ -26,7 +26,7 @@ STREAM = np.dtype([("start", np.float64), ("tick", np.int64), ("episode", np.int
 """The state of a stream besides its status and its features' state."""
 
 ENDED = np.dtype([("sample", np.int64), ("label", np.int64)])
-"""A sample that ends an episode, and the class, or -1."""
+"""A sample that ends an episode, and the class, or why there is none; see `_stopping`."""
 
 ANSWER = np.dtype([("label", np.int64), ("confidence", np.float64)])
 """The likeliest class, and its probability."""
@@ -93,7 +93,8 @@ ARENA = np.dtype(
 class KernelArena:
     """The record that is passed to kernels, shape (1,), and the arrays that it points to.
 
-    Kernels that classify by a tree must not be called unless `has_tree`, those by a forest unless `has_forest`.
+    Kernels that classify by a tree must not be called unless `has_tree`, those by a forest unless `has_forest`,
+    and neither unless `has_thresholds`.
     """
 
     def __init__(self, program: Program, procedure: Procedure) -> None:
@@ -102,6 +103,7 @@ class KernelArena:
         tree, forest = procedure.classifier.flat_tree(), procedure.classifier.flat_forest()
         self.has_tree, self.has_forest = tree is not None, forest is not None
         thresholds = _thresholds(procedure)
+        self.has_thresholds = len(thresholds) > 0
         self._set(
             width=program.state_size,
             n_features=len(program.features),
@@ -177,7 +179,7 @@ class KernelArena:
 
 
 def _thresholds(procedure: Procedure) -> npt.NDArray[Any]:
-    """Return the thresholds of a procedure as kernels read them."""
-    thresholds = np.zeros(len(procedure.thresholds.ticks), dtype=THRESHOLD)
-    thresholds["tick"], thresholds["level"] = procedure.thresholds.ticks, procedure.thresholds.levels
-    return thresholds
+    """Return the thresholds of a procedure as kernels read them; none if its stopping rule has none."""
+    found = procedure.rule.thresholds()
+    pairs = () if found is None else zip(found.ticks, found.levels, strict=True)
+    return np.array(list(pairs), dtype=THRESHOLD)

@@ -13,7 +13,7 @@ from streamfs.base._memory import LINE, pointer, prefetch
 from streamfs.classifiers._forest import BLOCK as FOREST_BLOCK
 from streamfs.engine._arena import ANSWER, COUNTERS, DECIDED, ENDED, FREE, MOVING, OPEN, STREAM, WAITING
 from streamfs.engine._classify import ask_forest, ask_tree
-from streamfs.engine._stopping import GOING_ON, NO_LABEL, decide
+from streamfs.engine._stopping import GOING_ON, NO_LABEL, decide_by_action, decide_by_threshold
 
 Integers = npt.NDArray[np.int64]
 Statuses = npt.NDArray[np.int8]
@@ -93,14 +93,13 @@ def _time_out(arena: Any, row: int) -> int:
 
 
 @inlined
-def _settle(arena: Any, row: int, tick: int, label: int, confidence: float) -> int:
-    """Record the classifier's answer for a stream; return the class if it ends the episode."""
+def _settle(arena: Any, row: int, tick: int, confidence: float, label: int) -> int:
+    """Record a stream's tick, the classifier's confidence, and whether the episode ends; return the label."""
     status, streams, _ = _streams(arena)
     streams[row].tick = tick
     streams[row].confidence = confidence
-    answer: int = decide(arena, tick, label, confidence)
-    status[row] = OPEN if answer == GOING_ON else DECIDED
-    return answer
+    status[row] = OPEN if label == GOING_ON else DECIDED
+    return label
 
 
 @inlined
@@ -188,7 +187,8 @@ def _settle_block(arena: Any, rows: Integers, start: int, stop: int, n_ended: in
         tick = ticks[i - start]
         if tick > 0:
             answer = answers[at]
-            n_ended = _end(arena, n_ended, i, _settle(arena, rows[i], tick, answer.label, answer.confidence))
+            label = decide_by_threshold(arena, tick, answer.label, answer.confidence)
+            n_ended = _end(arena, n_ended, i, _settle(arena, rows[i], tick, answer.confidence, label))
             at += 1
         elif tick == OVERDUE:
             n_ended = _end(arena, n_ended, i, NO_LABEL)
@@ -271,15 +271,15 @@ def place(arenas: Any, rows: Integers, times: Array, samples: Array) -> Integers
 
 
 @njit(cache=True, nogil=True)
-def settle(arenas: Any, rows: Integers, ticks: Integers, probabilities: Array) -> int:
-    """Do the part of `_take` after the classifier, which has answered for samples that advance their streams."""
+def settle(arenas: Any, rows: Integers, ticks: Integers, probabilities: Array, actions: Integers) -> int:
+    """Do the part of `_take` after classifier and stopping rule have answered for samples that advance streams."""
     arena = arenas[0]
     at = n_ended = 0
     for i in range(len(rows)):
         if ticks[i] > 0:
             best = np.argmax(probabilities[at])
-            label = _settle(arena, rows[i], ticks[i], best, probabilities[at, best])
-            n_ended = _end(arena, n_ended, i, label)
+            label = decide_by_action(arena, ticks[i], best, actions[at])
+            n_ended = _end(arena, n_ended, i, _settle(arena, rows[i], ticks[i], probabilities[at, best], label))
             at += 1
         elif ticks[i] == OVERDUE:
             n_ended = _end(arena, n_ended, i, _time_out(arena, rows[i]))

@@ -21,10 +21,13 @@ from streamfs.engine.snapshot_checks import validate_snapshot
 from streamfs.engine.stream_registry import StreamRegistry
 from streamfs.procedure.procedure import Decision, Procedure
 from streamfs.procedure.requested_channels import RequestedChannels
+from streamfs.procedure.stopping import checked_actions
 
 KIND, VERSION = "snapshot", 4
 HELD = ("state", "streams", "status")
 """Arrays that the kernels work on, one row per stream."""
+UNLABELLED = {_stopping.NO_LABEL: "timeout", _stopping.GIVEN_UP: "given_up"}
+"""The reasons of decisions without a label that a sample leads to."""
 
 Rows = npt.NDArray[np.int64]
 
@@ -72,7 +75,8 @@ class Engine:
         self._registry = StreamRegistry()
         self._arena = KernelArena(self._program, procedure)
         has_forest = self._arena.has_forest
-        self._is_compiled = (self._arena.has_tree or has_forest) and self._program.is_compiled
+        has_classifier = self._arena.has_tree or has_forest
+        self._is_compiled = has_classifier and self._arena.has_thresholds and self._program.is_compiled
         self._take_many, self._take_one = _ticks.BY_FOREST if has_forest else _ticks.BY_TREE
         self._requested = RequestedChannels.of(procedure.classifier, procedure.features)
         self._arena.hold(state=self._program.new_state(0), streams=np.empty(0, dtype=STREAM))
@@ -231,8 +235,8 @@ class Engine:
         ------
         ValueError
             If shapes do not fit, or a time is not finite; nothing is taken then. Also if a plain Python feature
-            fails, or a classifier's answer does not fit: if a stream occurs several times, its earlier samples
-            are taken and their decisions lost.
+            fails, or the answer of a classifier or stopping rule does not fit: if a stream occurs several times,
+            its earlier samples are taken and their decisions lost.
         """
         times = np.asarray(times, dtype=np.float64)
         samples = as_samples(self.procedure, len(streams), samples)
@@ -449,14 +453,14 @@ class Engine:
         ended = self._arena["ended"][:n_ended]
         decisions = []
         for row, label in zip(rows[ended["sample"]].tolist(), ended["label"].tolist(), strict=True):
-            if label == _stopping.NO_LABEL:
-                decisions.append(self._decision(row, None, "timeout"))
+            if label < 0:
+                decisions.append(self._decision(row, None, UNLABELLED[label]))
             else:
                 decisions.append(self._decision(row, self.procedure.classes[label], "confident"))
         return decisions
 
     def _take_in_turns(self, rows: Rows, times: Array, samples: Array) -> list[Decision]:
-        """Take samples if a feature or the classifier has no compiled form."""
+        """Take samples if a feature, the classifier or the stopping rule has no compiled form."""
         unknown = _ticks.first_unknown(self._record, rows)
         if unknown >= 0:
             raise ValueError(f"row is {rows[unknown]}, expected one that holds a stream")
@@ -471,17 +475,18 @@ class Engine:
         """Take samples of distinct streams."""
         ticks = _ticks.place(self._record, rows, times, samples)
         moving = np.flatnonzero(ticks > 0)
-        probabilities = np.empty((0, len(self.procedure.classes)))
+        probabilities, actions = np.empty((0, len(self.procedure.classes))), np.empty(0, dtype=np.int64)
         if len(moving):
             seconds = (ticks[moving] - 1) * self.procedure.period
-            moved = self._state[rows[moving]]  # a copy: if the classifier fails, no stream has moved
+            moved = self._state[rows[moving]]  # a copy: if classifier or rule fails, no stream has moved
             shown = self._shown(rows[moving], samples[moving])
             values = self._program.advance(moved, np.arange(len(moving)), shown, seconds)
             probabilities = self._answer(values)
+            actions = checked_actions(self.procedure.rule, ticks[moving], probabilities)
             self._charge(rows[moving], ticks[moving])
             self._state[rows[moving]] = moved
         self._charge(rows[ticks == _ticks.OVERDUE], self.procedure.time_limit)
-        return self._ended(_ticks.settle(self._record, rows, ticks, probabilities), rows)
+        return self._ended(_ticks.settle(self._record, rows, ticks, probabilities, actions), rows)
 
     def _shown(self, rows: Rows, samples: Array) -> Array:
         """Return samples with NaN in the channels that streams no longer request."""

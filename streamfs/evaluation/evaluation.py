@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from streamfs.data.streams import Labels, StreamSet, require_streams
 from streamfs.engine.engine import Engine
 from streamfs.procedure.fits import require_classes, require_columns, require_period
 from streamfs.procedure.procedure import Decision, Procedure
-from streamfs.procedure.stopping import TickThresholds
+from streamfs.procedure.stopping import StoppingRule
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,21 +27,22 @@ class Evaluation:
         One per stream, in the streams' order.
     labels : ndarray of shape (n_streams,)
         The true classes.
-    thresholds : TickThresholds
-        The thresholds at which the streams were decided.
+    rule : StoppingRule
+        The rule by which the streams were decided.
     offered_cost : float
         Mean cost over the features that were offered to the classifier (equation 1).
     """
 
     decisions: tuple[Decision, ...]
     labels: Labels
-    thresholds: TickThresholds
+    rule: StoppingRule
     offered_cost: float
 
     @property
     def confidence(self) -> float:
-        """The threshold; NaN if it depends on the tick."""
-        return self.thresholds.levels[0] if len(self.thresholds.levels) == 1 else nan
+        """The threshold; NaN if it depends on the tick, or another rule decided."""
+        thresholds = self.rule.thresholds()
+        return nan if thresholds is None or len(thresholds.levels) > 1 else thresholds.levels[0]
 
     @property
     def completeness(self) -> float:
@@ -100,7 +101,7 @@ def evaluate(procedure: Procedure, streams: StreamSet) -> Evaluation:
     decided = {decision.stream: decision for decision in replay(procedure, streams)}
     decisions = tuple(decided[name] for name in streams.names)
     offered = _mean([procedure.offered_cost(d.tick) for d in decisions])
-    return Evaluation(decisions, streams.labels, procedure.thresholds, offered)
+    return Evaluation(decisions, streams.labels, procedure.rule, offered)
 
 
 def replay(procedure: Procedure, streams: StreamSet, start: float = 0.0) -> Iterator[Decision]:
@@ -148,21 +149,21 @@ def replay(procedure: Procedure, streams: StreamSet, start: float = 0.0) -> Iter
 def sweep(
     procedure: Procedure,
     streams: StreamSet,
-    thresholds: Sequence[float | TickThresholds],
+    rules: Sequence[float | StoppingRule],
     progress: Progress | None = None,
 ) -> list[Evaluation]:
-    """Evaluate a procedure at several confidence thresholds, or thresholds by tick, each in place of its own."""
+    """Evaluate a procedure at several confidence thresholds, or stopping rules, each in place of its own."""
     evaluations = []
     if progress is not None:
-        progress("thresholds", 0, len(thresholds))
-    for index, threshold in enumerate(thresholds):
-        if isinstance(threshold, TickThresholds):
-            other = replace(procedure, stopping=threshold)
+        progress("thresholds", 0, len(rules))
+    for index, rule in enumerate(rules):
+        if isinstance(rule, StoppingRule):
+            other = procedure.with_stopping(rule)
         else:
-            other = procedure.with_confidence(threshold)
+            other = procedure.with_confidence(rule)
         evaluations.append(evaluate(other, streams))
         if progress is not None:
-            progress("thresholds", index + 1, len(thresholds))
+            progress("thresholds", index + 1, len(rules))
     return evaluations
 
 

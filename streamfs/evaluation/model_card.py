@@ -1,6 +1,7 @@
 """The model card: facts to know before deploying a procedure, kept in its model file."""
 
 from collections.abc import Mapping
+from typing import cast
 
 import numpy as np
 
@@ -134,8 +135,7 @@ def markdown(procedure: Procedure, radio: Profile | None = None, duty: Duty | No
 
 
 def _stopping(procedure: Procedure) -> StoppingFacts | None:
-    stopping = procedure.stopping
-    return None if stopping is None else {"ticks": list(stopping.ticks), "levels": list(stopping.levels)}
+    return None if procedure.stopping is None else cast("StoppingFacts", procedure.stopping.to_json())
 
 
 def _data(streams: StreamSet) -> DataFacts:

@@ -14,7 +14,7 @@ from streamfs.errors import DataError
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.procedure.fits import require_columns, require_period
 from streamfs.procedure.procedure import Procedure
-from streamfs.procedure.stopping import TickThresholds
+from streamfs.procedure.stopping import StoppingRule
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ def measure_traffic(procedure: Procedure, streams: StreamSet) -> Traffic:
     Messages before the episode opens are counted: a channel may have to wait for another's first value. A stream
     whose episode never opens sends until it ends.
     """
-    return measure_traffics(procedure, streams, [procedure.thresholds])[0]
+    return measure_traffics(procedure, streams, [procedure.rule])[0]
 
 
 def measure_traffics(
-    procedure: Procedure, streams: StreamSet, thresholds: Sequence[float | TickThresholds]
+    procedure: Procedure, streams: StreamSet, rules: Sequence[float | StoppingRule]
 ) -> list[Traffic]:
-    """Count messages as `measure_traffic` does, at each threshold; streams are classified once for all."""
+    """Count messages as `measure_traffic` does, with each threshold or rule; streams are classified once."""
     require_period(procedure, streams)
     require_columns(procedure, streams)
     if not streams.lengths.any():
@@ -65,8 +65,8 @@ def measure_traffics(
     sent = messages_sent(streams, procedure.channels, max_silence=procedure.max_silence)
     sent_always = messages_sent(streams, [channel_name(column) for column in streams.columns])
     traffics = []
-    for threshold in thresholds:
-        _, ticks = trajectories.decide(threshold)
+    for rule in rules:
+        _, ticks = trajectories.decide(rule)
         channels = {
             channel: _mean_until(sent[channel], opening + trajectories.asked_ticks(reads[channel], ticks))
             for channel in procedure.channels

@@ -12,7 +12,7 @@ from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers
 from streamfs.procedure.requested_channels import Flags, RequestedChannels
-from streamfs.procedure.stopping import TickThresholds
+from streamfs.procedure.stopping import Action, StoppingRule, checked_actions
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +23,7 @@ class Trajectories:
     confidence: Array  # (n_streams, n_ticks); 0 beyond a stream's length
     ticks: Integers  # (n_streams,); within the time limit
     asked: Flags | None = None  # (n_streams, n_ticks, n_tested); whether a feature is requested, by default always
+    probabilities: Array | None = None  # (n_streams, n_ticks, n_classes); what rules other than thresholds need
 
     @classmethod
     def of(cls, classifier: Classifier, table: FeatureTable, time_limit: int) -> Self:
@@ -38,20 +39,30 @@ class Trajectories:
         probabilities = classifier.probabilities(rows).reshape(n_streams, n_ticks, -1)
         inside = np.arange(n_ticks) < table.lengths[:, np.newaxis]
         confidence = np.where(inside, probabilities.max(axis=2), 0.0)
-        return cls(probabilities.argmax(axis=2), confidence, np.minimum(table.lengths, n_ticks), asked)
+        ticks = np.minimum(table.lengths, n_ticks)
+        return cls(probabilities.argmax(axis=2), confidence, ticks, asked, probabilities)
 
-    def decide(self, threshold: float | TickThresholds) -> tuple[Integers, Integers]:
-        """Return each stream's class, -1 if it stays undecided, and the ticks spent.
+    def decide(self, rule: float | StoppingRule) -> tuple[Integers, Integers]:
+        """Return each stream's class, -1 if it gets none, and the ticks spent, by a threshold or stopping rule."""
+        actions = np.where(np.arange(self.confidence.shape[1]) < self.ticks[:, np.newaxis], self._actions(rule), 0)
+        ended = actions != Action.WAIT
+        first, rows = ended.argmax(axis=1), np.arange(len(actions))
+        labels = np.where(actions[rows, first] == Action.DECIDE, self.best[rows, first], -1)
+        return labels, np.where(ended.any(axis=1), first + 1, self.ticks)
 
-        The threshold is one confidence, or depends on the tick.
-        """
-        n_ticks = self.confidence.shape[1]
-        levels = threshold.by_tick(n_ticks) if isinstance(threshold, TickThresholds) else threshold
-        sure = (self.confidence >= levels) & (np.arange(n_ticks) < self.ticks[:, np.newaxis])
-        first = sure.argmax(axis=1)
-        labelled = sure.any(axis=1)
-        best = self.best[np.arange(len(first)), first]
-        return np.where(labelled, best, -1), np.where(labelled, first + 1, self.ticks)
+    def _actions(self, rule: float | StoppingRule) -> Integers:
+        """Return a rule's actions for each stream and tick."""
+        n_streams, n_ticks = self.confidence.shape
+        if not isinstance(rule, StoppingRule):
+            return np.where(self.confidence >= rule, Action.DECIDE, Action.WAIT)
+        thresholds = rule.thresholds()
+        if thresholds is not None:
+            return np.where(self.confidence >= thresholds.by_tick(n_ticks), Action.DECIDE, Action.WAIT)
+        if self.probabilities is None:
+            raise ValueError(f"rule is {rule!r}, expected thresholds: only the likeliest class is known")
+        ticks = np.tile(np.arange(1, n_ticks + 1), n_streams)
+        rows = self.probabilities.reshape(n_streams * n_ticks, -1)
+        return checked_actions(rule, ticks, rows).reshape(n_streams, n_ticks)
 
     def asked_ticks(self, reads: Sequence[bool], ticks: Integers) -> Integers:
         """Return at how many of the first `ticks` ticks each stream requests any of the features in `reads`."""

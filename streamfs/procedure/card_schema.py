@@ -4,7 +4,7 @@ from types import NoneType, UnionType
 from typing import Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
 from streamfs.errors import ModelError
-from streamfs.procedure.stopping import TickThresholds
+from streamfs.procedure.stopping import read_rule
 
 
 class DataFacts(TypedDict):
@@ -31,10 +31,9 @@ class RadioFacts(TypedDict):
 
 
 class StoppingFacts(TypedDict):
-    """Thresholds that depend on the tick; see `streamfs.procedure.stopping.TickThresholds`."""
+    """A stopping rule's word, with its parameters; see `streamfs.procedure.stopping.StoppingRule.to_json`."""
 
-    ticks: list[int]
-    levels: list[float]
+    rule: str
 
 
 class TrafficFacts(TypedDict):
@@ -220,7 +219,7 @@ def _read(what: str, value: Any, expected: Any) -> Any:
 
 def _read_stopping(what: str, value: Any) -> None:
     try:
-        TickThresholds.from_json(value, what)
+        read_rule(value, what)
     except ModelError as error:
         raise ModelError(f"the model is damaged: {error}") from error
 

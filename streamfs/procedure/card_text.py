@@ -14,7 +14,7 @@ from streamfs.procedure.card_schema import (
     TrafficFacts,
 )
 from streamfs.procedure.card_words import UNKNOWN, code, joules, life, listed, number, percent, table, time
-from streamfs.procedure.stopping import TickThresholds
+from streamfs.procedure.stopping import read_rule
 
 NO_PROMISE = (
     "No promise was asked for: accuracy was not certified. The confidence threshold is no accuracy: it is crossed "
@@ -39,10 +39,17 @@ def _decision(facts: Facts) -> Iterable[str]:
     limit = facts["time_limit"]
     yield f"# Model card: {classes}"
     yield (
-        f"Decides whether a stream is {classes}, as soon as one of them has a confidence of at least "
-        f"{_said(_threshold(facts), facts, 4)}; it gives no label after {limit} ticks of {facts['period']:g} s "
-        f"({time(limit * facts['period'])}). The model is `{facts['model']}`."
+        f"Decides whether a stream is {classes}, {_when(facts)}; it gives no label after {limit} ticks of "
+        f"{facts['period']:g} s ({time(limit * facts['period'])}). The model is `{facts['model']}`."
     )
+
+
+def _when(facts: Facts) -> str:
+    """Describe the stopping rule."""
+    stopping, said = facts["stopping"], _said(_threshold(facts), facts, 4)
+    if stopping is None or read_rule(stopping).thresholds() is not None:
+        return f"as soon as one of them has a confidence of at least {said}"
+    return f"by the stopping rule {said}"
 
 
 def _threshold(facts: Facts | TrafficFacts) -> float | StoppingFacts:
@@ -52,7 +59,7 @@ def _threshold(facts: Facts | TrafficFacts) -> float | StoppingFacts:
 
 def _said(threshold: float | StoppingFacts, facts: Facts, digits: int = 6) -> str:
     if isinstance(threshold, dict):
-        return TickThresholds.from_json(threshold).text(facts["time_limit"])
+        return read_rule(threshold).text(facts["time_limit"])
     return f"{threshold:.{digits}g}"
 
 

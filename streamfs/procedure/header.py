@@ -6,7 +6,7 @@ from typing import Any
 from streamfs.classifiers import kinds
 from streamfs.classifiers.classifier import Classifier, HeaderFields
 from streamfs.errors import ModelError
-from streamfs.procedure.stopping import TickThresholds
+from streamfs.procedure.stopping import StoppingRule, read_rule
 
 FIELDS: HeaderFields = {
     "features": ((list,), "a list of texts"),
@@ -32,10 +32,10 @@ def check_header(header: Any, source: object) -> type[Classifier]:
         raise ModelError(f"{source} is damaged: {error}") from error
 
 
-def read_stopping(header: Mapping[str, Any], source: object) -> TickThresholds | None:
-    """Return the thresholds by tick of a model file from `source`; None if it has one threshold."""
+def read_stopping(header: Mapping[str, Any], source: object) -> StoppingRule | None:
+    """Return the stopping rule of a model file from `source`; None if it has one threshold."""
     try:
-        return TickThresholds.from_json(header["stopping"]) if "stopping" in header else None
+        return read_rule(header["stopping"]) if "stopping" in header else None
     except ModelError as error:
         raise ModelError(f"{source} is damaged: {error}") from error
 

@@ -16,10 +16,10 @@ from streamfs.classifiers.classifier import Classifier, FileParts
 from streamfs.costs.costs import Costs
 from streamfs.errors import ModelError
 from streamfs.procedure.header import check_distinct, check_header, read_stopping
-from streamfs.procedure.stopping import TickThresholds
+from streamfs.procedure.stopping import StoppingRule, TickThresholds
 
 KIND, VERSION, OLDEST = "model", 2, 1
-"""A file without thresholds by tick is of the oldest version, which earlier programs read."""
+"""A file without a stopping rule is of the oldest version, which earlier programs read."""
 LONGEST = 2**53
 """Most ticks: the largest number up to which floats hold every whole number."""
 MOST_LISTED = 12
@@ -37,7 +37,7 @@ class Decision:
     episode : int
         Number of the stream's episode, from 1; with the stream's name, the decision's identity.
     label : str or None
-        The class, or None if no class reached the confidence in time.
+        The class, or None if no class reached the confidence in time, or the stopping rule gave up.
     confidence : float
         Probability of the likeliest class at the last tick; NaN if no tick was classified.
     tick : int
@@ -45,7 +45,7 @@ class Decision:
     cost : float
         Equation 1, as if the stream were alone.
     reason : str
-        ``confident``, ``timeout`` or ``closed``.
+        ``confident``, ``timeout``, ``closed``, or ``given_up`` by the stopping rule.
     time : float
         Event time of the last tick, seconds.
     """
@@ -67,7 +67,7 @@ class Decision:
 
 @dataclass(frozen=True, eq=False)
 class Procedure:
-    """Features, a classifier, a confidence threshold or several by tick, and a time limit.
+    """Features, a classifier, a confidence threshold or another stopping rule, and a time limit.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ class Procedure:
         Of all features that the classifier could choose from; by default those of the features.
     about : dict
         How the procedure was made: versions, seed, model card.
-    stopping : TickThresholds, optional
-        Thresholds that depend on the tick, in place of the confidence; see `thresholds`.
+    stopping : StoppingRule, optional
+        What decides in place of the confidence, such as thresholds that depend on the tick; see `rule`.
 
     Raises
     ------
@@ -113,7 +113,7 @@ class Procedure:
     max_silence: float | None = None
     offered: Costs | None = None
     about: dict[str, Any] = field(default_factory=dict)
-    stopping: TickThresholds | None = None
+    stopping: StoppingRule | None = None
 
     def __post_init__(self) -> None:
         check_distinct("class", self.classes)
@@ -127,24 +127,30 @@ class Procedure:
         if self.time_limit != int(self.time_limit):
             raise ValueError(f"time limit is {self.time_limit}, expected whole ticks")
         silent_ticks(self.max_silence, self.period)
-        if self.stopping is not None and self.stopping.ticks[-1] > self.time_limit:
-            last = self.stopping.ticks[-1]
-            raise ValueError(f"stopping has tick {last}, expected none beyond the time limit of {self.time_limit}")
         for name, kind in (("confidence", float), ("time_limit", int), ("period", float), ("max_silence", float)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, kind(getattr(self, name)))  # numpy's numbers are not JSON
         if len(self.costs) != len(self.features):
             raise ValueError(f"there are {len(self.costs)} costs, expected {len(self.features)}, one per feature")
         self._check_classifier()
+        self._check_stopping()
 
     def _check_classifier(self) -> None:
         if self.classifier.n_classes != len(self.classes):
             raise ValueError(f"the classifier knows {self.classifier.n_classes} classes, expected {self.classes}")
         self.classifier.require_features(len(self.features))
 
+    def _check_stopping(self) -> None:
+        if not isinstance(self.stopping, StoppingRule | None):
+            raise TypeError(f"stopping is {self.stopping!r}, expected a StoppingRule, such as TickThresholds")
+        thresholds = self.rule.thresholds()
+        if thresholds is not None and thresholds.ticks[-1] > self.time_limit:
+            last = thresholds.ticks[-1]
+            raise ValueError(f"stopping has tick {last}, expected none beyond the time limit of {self.time_limit}")
+
     @cached_property
-    def thresholds(self) -> TickThresholds:
-        """The thresholds at which streams are decided: those of `stopping`, or the confidence at every tick."""
+    def rule(self) -> StoppingRule:
+        """What decides streams: `stopping`, or the confidence as the threshold at every tick."""
         return TickThresholds((1,), (self.confidence,)) if self.stopping is None else self.stopping
 
     @cached_property
@@ -161,8 +167,12 @@ class Procedure:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def with_confidence(self, confidence: float) -> "Procedure":
-        """Return the procedure with one confidence threshold, in place of its own or those of `stopping`."""
+        """Return the procedure with one confidence threshold, in place of its own and of `stopping`."""
         return replace(self, confidence=confidence, stopping=None)
+
+    def with_stopping(self, stopping: StoppingRule) -> "Procedure":
+        """Return the procedure with another stopping rule; `about` still tells of the previous one."""
+        return replace(self, stopping=stopping)
 
     def cost(self, ticks: int) -> float:
         """Return the cost of a classification that ends after `ticks` ticks (equation 1)."""
@@ -178,7 +188,7 @@ class Procedure:
             f"classes     {', '.join(self.classes)}",
             f"confidence  {self.confidence:g}"
             if self.stopping is None
-            else f"decides at  {self.stopping.text(self.time_limit)}",
+            else f"stopping    {self.stopping.text(self.time_limit)}",
             f"time limit  {self.time_limit} ticks of {self.period:g} s",
             *self._feature_lines(),
         ]

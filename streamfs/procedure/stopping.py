@@ -1,19 +1,105 @@
-"""When a stream is decided: a confidence threshold for each tick."""
+"""When a stream is decided: rules that say, at each tick, whether to wait, to decide or to give up."""
 
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from enum import IntEnum
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.errors import ModelError
 
+Integers = npt.NDArray[np.int64]
+
+
+class Action(IntEnum):
+    """What a stopping rule says of a stream: wait for the next tick, take the likeliest class, or none."""
+
+    WAIT = 0
+    DECIDE = 1
+    GIVE_UP = 2
+
+
+class StoppingRule(ABC):
+    """Whether streams are decided at a tick: a frozen dataclass, whose fields are its parameters in a model file.
+
+    A rule of your own implements `actions`, and is registered by `register_rule`, so that model files with it can
+    be loaded. It has no memory: what it needs to know of a stream's past is a matter of features.
+
+    Attributes
+    ----------
+    word : str
+        Its name in model files.
+
+    Notes
+    -----
+    A rule is asked at each tick with a sample, up to the time limit; a stream that still waits then gets no label.
+    Rules with `thresholds` run within an engine's compiled pass. Others are called outside, for each batch of
+    samples, which is fast for large batches, and slower for samples that arrive alone.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Leads(StoppingRule):
+    ...     '''Decide when the likeliest class leads by a margin; give up after some ticks.'''
+    ...
+    ...     word = "leads"
+    ...     margin: float
+    ...     patience: int
+    ...
+    ...     def actions(self, ticks, probabilities):
+    ...         second, first = np.sort(probabilities, axis=1)[:, -2:].T
+    ...         undecided = np.where(ticks >= self.patience, Action.GIVE_UP, Action.WAIT)
+    ...         return np.where(first - second >= self.margin, Action.DECIDE, undecided)
+    >>> Leads(margin=0.3, patience=9).actions(np.array([1, 2, 9]), np.array([[0.8, 0.2], [0.6, 0.4], [0.6, 0.4]]))
+    array([1, 0, 2])
+    >>> Leads(margin=0.3, patience=9).text(time_limit=20)
+    'leads (margin 0.3, patience 9)'
+    """
+
+    word: ClassVar[str]
+
+    @abstractmethod
+    def actions(self, ticks: Integers, probabilities: Array) -> npt.ArrayLike:
+        """Return an `Action` for each of some streams.
+
+        Parameters
+        ----------
+        ticks : ndarray of int64, shape (n,)
+            The streams' ticks, from 1.
+        probabilities : ndarray of shape (n, n_classes)
+            Of each class; NaN if the classifier failed.
+
+        Returns
+        -------
+        array_like of int, shape (n,)
+            Each depends on its own stream's tick and probabilities alone.
+        """
+
+    def thresholds(self) -> "TickThresholds | None":
+        """Return confidence thresholds that say the same, for the engine's compiled pass; None without."""
+        return None
+
+    def text(self, time_limit: int) -> str:  # noqa: ARG002 - for subclasses
+        """Return the rule in words."""
+        parameters = ", ".join(f"{f.name} {getattr(self, f.name)}" for f in fields(self))  # type: ignore[arg-type]
+        return f"{self.word} ({parameters})" if parameters else self.word
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the rule as a JSON object, which `read_rule` reads: its word as ``rule``, and its parameters."""
+        parameters = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        return {"rule": self.word} | {
+            name: list(value) if isinstance(value, tuple) else value for name, value in parameters.items()
+        }
+
 
 @dataclass(frozen=True)
-class TickThresholds:
+class TickThresholds(StoppingRule):
     """Confidence thresholds that depend on the tick.
 
     Parameters
@@ -27,7 +113,7 @@ class TickThresholds:
     Raises
     ------
     TypeError
-        If a tick is not a whole number.
+        If a tick is not a whole number, or ticks or levels are not sequences.
     ValueError
         If ticks or levels are out of range, or of different lengths.
 
@@ -46,10 +132,14 @@ class TickThresholds:
     '0.97 from tick 1, 0.9 from tick 12, at tick 60 in any case'
     """
 
+    word: ClassVar[str] = "thresholds"
     ticks: tuple[int, ...]
     levels: tuple[float, ...]
 
     def __post_init__(self) -> None:
+        for name in ("ticks", "levels"):
+            if not isinstance(getattr(self, name), (Sequence, np.ndarray)) or isinstance(getattr(self, name), str):
+                raise TypeError(f"{name} is {getattr(self, name)!r}, expected a list of numbers")
         _check_ticks(self.ticks)
         _check_levels(self.levels)
         if len(self.levels) != len(self.ticks):
@@ -63,9 +153,15 @@ class TickThresholds:
 
     def by_tick(self, n_ticks: int) -> Array:
         """Return the thresholds of the ticks from 1 on, shape (n_ticks,)."""
-        place = np.searchsorted(self.ticks, np.arange(1, n_ticks + 1), side="right") - 1
-        levels: Array = np.asarray(self.levels)[place]
-        return levels
+        return self._of(np.arange(1, n_ticks + 1))
+
+    def actions(self, ticks: Integers, probabilities: Array) -> npt.ArrayLike:
+        """Decide where the likeliest class has at least the threshold's probability."""
+        return np.where(probabilities.max(axis=1) >= self._of(ticks), Action.DECIDE, Action.WAIT)
+
+    def thresholds(self) -> "TickThresholds":
+        """Return itself."""
+        return self
 
     def text(self, time_limit: int) -> str:
         """Return the thresholds in words."""
@@ -76,30 +172,69 @@ class TickThresholds:
             for tick, level in zip(self.ticks, self.levels, strict=True)
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the thresholds as a JSON object."""
-        return {"ticks": list(self.ticks), "levels": list(self.levels)}
+    def _of(self, ticks: Integers) -> Array:
+        levels: Array = np.asarray(self.levels)[np.searchsorted(self.ticks, ticks, side="right") - 1]
+        return levels
 
-    @classmethod
-    def from_json(cls, thresholds: Any, what: str = "stopping") -> Self:
-        """Read what `to_json` returned, and a file calls `what`.
 
-        Raises
-        ------
-        ModelError
-            If a part is missing, unknown or wrong.
-        """
-        if not isinstance(thresholds, dict):
-            raise ModelError(f"{what} is {thresholds!r}, expected an object")
-        for name in sorted({"ticks", "levels"} ^ thresholds.keys()):
-            raise ModelError(f"{what}.{name} is {'unknown' if name in thresholds else 'missing'}")
-        for name, numbers in thresholds.items():
-            if not isinstance(numbers, list):
-                raise ModelError(f"{what}.{name} is {numbers!r}, expected a list of numbers")
-        try:
-            return cls(**thresholds)
-        except (TypeError, ValueError) as error:
-            raise ModelError(f"{what}.{error}") from error
+_RULES: dict[str, type[StoppingRule]] = {TickThresholds.word: TickThresholds}
+"""Stopping rules by their words in model files."""
+
+
+def register_rule(rule: type[StoppingRule]) -> None:
+    """Make a stopping rule known, so that model files with it can be loaded.
+
+    Parameters
+    ----------
+    rule : subclass of StoppingRule
+        A dataclass; its `word` is its name in the file.
+
+    Raises
+    ------
+    TypeError
+        If it is not a dataclass.
+    ValueError
+        If another rule has that word.
+    """
+    if not is_dataclass(rule):
+        raise TypeError(f"rule is {rule!r}, expected a dataclass, whose fields are its parameters in a model file")
+    if _RULES.get(rule.word, rule) is not rule:
+        raise ValueError(f"word is {rule.word!r}, expected one that is not taken")
+    _RULES[rule.word] = rule
+
+
+def read_rule(rule: Any, what: str = "stopping") -> StoppingRule:
+    """Read what `StoppingRule.to_json` returned, and a file calls `what`.
+
+    Raises
+    ------
+    ModelError
+        If the rule is not registered, or a parameter is missing, unknown or wrong.
+    """
+    if not isinstance(rule, dict):
+        raise ModelError(f"{what} is {rule!r}, expected an object")
+    word = rule.get("rule")
+    kind = _RULES.get(word) if isinstance(word, str) else None
+    if kind is None:
+        known = ", ".join(_RULES)
+        raise ModelError(f"{what}.rule is {word!r}, expected {known}, or one of your own given to register_rule")
+    given = {name: value for name, value in rule.items() if name != "rule"}
+    for name in sorted({f.name for f in fields(kind)} ^ given.keys()):  # type: ignore[arg-type]
+        raise ModelError(f"{what}.{name} is {'unknown' if name in given else 'missing'}")
+    try:
+        return kind(**given)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{what}.{error}") from error
+
+
+def checked_actions(rule: StoppingRule, ticks: Integers, probabilities: Array) -> Integers:
+    """Return a rule's actions as whole numbers; raise ValueError if they are not an `Action` for each stream."""
+    actions = np.asarray(rule.actions(ticks, probabilities))
+    if actions.shape != ticks.shape:
+        raise ValueError(f"the actions of {rule.word} have shape {actions.shape}, expected {ticks.shape}")
+    for action in actions[~np.isin(actions, list(Action))]:
+        raise ValueError(f"an action of {rule.word} is {action}, expected one of {', '.join(map(repr, Action))}")
+    return actions.astype(np.int64)
 
 
 def _check_ticks(ticks: Sequence[int]) -> None:

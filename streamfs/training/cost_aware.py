@@ -45,6 +45,7 @@ def train(
     confidence: float | None = None,
     error_cost: float = 1.0,
     delay_cost: float = 1.0,
+    sending_cost: float = 0.0,
     time_limit: int | timedelta | None = None,
     horizon: int | timedelta | None = None,
     select: str | MakeSelector | None = CHANNELS,
@@ -74,6 +75,10 @@ def train(
         selector ranks, 0.9.
     error_cost, delay_cost : float
         What a wrong label costs, and what a delay up to the time limit costs; a shorter delay costs its share.
+    sending_cost : float
+        What sending costs beside errors and delays: each unit of `pricing`, such as a transmission or a joule,
+        that the chosen channels send until the decision, or of the `costs` of their features. By default nothing:
+        what is sent decides only between choices that are about as good.
     time_limit : int or timedelta, optional
         In ticks, or in time; by default the ticks of the longest stream.
     horizon : int or timedelta, optional
@@ -136,7 +141,7 @@ def train(
     """
     arguments.require_classes(streams)
     limit = arguments.either_limit(time_limit, horizon)
-    decision_costs = DecisionCosts(error_cost, delay_cost)
+    decision_costs = DecisionCosts(error_cost, delay_cost, sending_cost)
     if confidence is not None and not 0 < confidence <= 1:
         raise ValueError(f"confidence is {confidence}, expected more than 0 and at most 1")
     make_selector = arguments.selector_of(select, CHANNELS)

@@ -197,7 +197,7 @@ def test_a_model_whose_threshold_depends_on_the_tick_is_evaluated_by_it(command,
     assert command(*evaluated, *swept[3:]).rows == command(*swept).rows
     refused = command(*evaluated, "--png", "none.png")
     assert (refused.code, (folder / "none.png").exists()) == (2, False)
-    assert "--png needs --sweep, since the threshold of tick.streamfs depends on the tick" in refused.err
+    assert "--png needs --sweep, since tick.streamfs has no single threshold" in refused.err
 
 
 def test_files_are_written_even_if_nobody_reads_the_table(first_steps, variant):

@@ -1,5 +1,6 @@
 """The examples run, and are short."""
 
+import ast
 import os
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from helpers.procedures import labelled_streams
 from matplotlib.image import imread
 
 from streamfs import Procedure, StreamSet, evaluate
+from streamfs.procedure import stopping
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,6 +41,13 @@ def test_an_own_feature_is_trained_with_and_loaded_again(script):
     printed = script(EXAMPLES["own_feature"])
     assert "median_gap(a.temperature, b.temperature; window=30)" in printed
     assert "'completeness'" in printed
+
+
+def test_an_own_stopping_rule_decides_and_is_loaded_again(script, monkeypatch):
+    monkeypatch.setattr(stopping, "_RULES", dict(stopping._RULES))
+    said, summary = script(EXAMPLES["own_stopping"]).splitlines()
+    assert said == "leads (margin 0.8, patience 12)"
+    assert 0.5 < ast.literal_eval(summary.replace("nan", "None"))["completeness"] <= 1.0
 
 
 def test_own_costs_decide_which_feature_is_selected(script):

@@ -63,13 +63,15 @@ def test_thresholds_that_are_wrong_are_refused_by_name(ticks, levels, error, mes
     with pytest.raises(error, match=message):
         TickThresholds(ticks, levels)
     with pytest.raises(ModelError, match=rf"m\.streamfs is damaged: stopping\.{message}"):
-        read_stopping({"stopping": {"ticks": list(ticks), "levels": list(levels)}}, "m.streamfs")
+        read_stopping(
+            {"stopping": {"rule": "thresholds", "ticks": list(ticks), "levels": list(levels)}}, "m.streamfs"
+        )
 
 
 def test_a_tick_beyond_the_time_limit_is_refused():
     with pytest.raises(ValueError, match="stopping has tick 10, expected none beyond the time limit of 9"):
         replace(mean_procedure(time_limit=9), stopping=FALLING)
-    assert replace(mean_procedure(time_limit=10), stopping=FALLING).thresholds == FALLING
+    assert replace(mean_procedure(time_limit=10), stopping=FALLING).rule == FALLING
 
 
 def test_the_numbers_of_numpy_are_welcome():
@@ -83,11 +85,11 @@ def test_the_numbers_of_numpy_are_welcome():
 
 def test_without_them_the_confidence_holds_at_every_tick():
     procedure = mean_procedure(confidence=0.8)
-    assert procedure.thresholds == TickThresholds((1,), (0.8,))
+    assert procedure.rule == TickThresholds((1,), (0.8,))
     by_tick = replace(procedure, stopping=FALLING)
-    assert (by_tick.confidence, by_tick.thresholds) == (0.8, FALLING)
+    assert (by_tick.confidence, by_tick.rule) == (0.8, FALLING)
     again = by_tick.with_confidence(0.7)
-    assert (again.confidence, again.stopping, again.thresholds.levels) == (0.7, None, (0.7,))
+    assert (again.confidence, again.stopping, again.rule.levels) == (0.7, None, (0.7,))
 
 
 @given(tick_thresholds())
@@ -114,14 +116,20 @@ def test_a_file_with_one_threshold_is_as_before_and_one_with_several_is_of_a_new
 @pytest.mark.parametrize(
     ("stopping", "message"),
     [
+        ({"ticks": [1]}, "stopping.rule is None, expected thresholds, or one of your own given to register_rule"),
+        ({"rule": [1]}, "stopping.rule is [1], expected thresholds"),
+        ({"rule": "leads", "margin": 0.3}, "stopping.rule is 'leads', expected thresholds"),
         (0.9, "stopping is 0.9, expected an object"),
         (None, "stopping is None, expected an object"),
-        ({"ticks": [1]}, "stopping.levels is missing"),
-        ({"ticks": [1], "levels": [0.9], "since": []}, "stopping.since is unknown"),
-        ({"ticks": 1, "levels": [0.9]}, "stopping.ticks is 1, expected a list of numbers"),
-        ({"ticks": [1, 1], "levels": [0.9, 0.8]}, "stopping.ticks[1] is 1, expected more than 1"),
+        ({"rule": "thresholds", "ticks": [1]}, "stopping.levels is missing"),
+        ({"rule": "thresholds", "ticks": [1], "levels": [0.9], "since": []}, "stopping.since is unknown"),
+        ({"rule": "thresholds", "ticks": 1, "levels": [0.9]}, "stopping.ticks is 1, expected a list of numbers"),
         (
-            {"ticks": [1, 11], "levels": [0.9, 0.8]},
+            {"rule": "thresholds", "ticks": [1, 1], "levels": [0.9, 0.8]},
+            "stopping.ticks[1] is 1, expected more than 1",
+        ),
+        (
+            {"rule": "thresholds", "ticks": [1, 11], "levels": [0.9, 0.8]},
             "stopping has tick 11, expected none beyond the time limit of 10",
         ),
     ],
@@ -136,7 +144,7 @@ def test_a_file_whose_thresholds_are_wrong_is_refused_by_name(tmp_path, stopping
 
 def test_they_are_said_in_words():
     text = replace(mean_procedure(), stopping=FALLING).text()
-    assert "decides at  0.97 from tick 1, 0.9 from tick 4, at tick 10 in any case\n" in text
+    assert "stopping    0.97 from tick 1, 0.9 from tick 4, at tick 10 in any case\n" in text
     assert "confidence" not in text
     assert "confidence  0.9\n" in mean_procedure().text()
     assert TickThresholds((1, 4), (0.97, 0.0)).text(10) == "0.97 from tick 1, from tick 4 in any case"
@@ -223,7 +231,7 @@ def test_an_evaluation_has_the_thresholds_it_was_made_at():
     streams.labels = np.where(streams.labels == "busy", "on", "off")
     procedure = replace(mean_procedure(column="a.level"), stopping=FALLING)
     own_ones, one = sweep(procedure, streams, [FALLING, 0.8])
-    assert own_ones.thresholds == evaluate(procedure, streams).thresholds == FALLING
+    assert own_ones.rule == evaluate(procedure, streams).rule == FALLING
     assert own_ones.decisions == evaluate(procedure, streams).decisions
     assert np.isnan(own_ones.confidence)
     assert one.confidence == one.summary()["confidence"] == 0.8

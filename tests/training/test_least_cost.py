@@ -74,6 +74,17 @@ def test_dear_delays_are_shorter_and_dear_errors_rarer():
     assert hasty.accuracy < patient.accuracy
 
 
+def test_where_sending_is_dear_less_is_sent():
+    """What a transmission costs is a part of the cost of waiting, and of the choice of channels."""
+    streams = white_noise(120, 2, 40, 0.7, 0)
+    free, dear, dearest = (
+        train(streams, features=["mean(x)", "count()"], sending_cost=cost).about["held_out"]
+        for cost in (0.0, 0.05, 1.0)
+    )
+    assert free["sent"] > 1.5 * dear["sent"] > 1.5 * dearest["sent"]
+    assert free["right"] > dear["right"] > dearest["right"] > 60
+
+
 def test_only_channels_that_tell_are_read():
     streams = labelled_streams(n_streams=120)
     procedure = train(streams)
@@ -91,7 +102,7 @@ def test_it_is_reproducible_and_read_back(tmp_path):
     one.save(tmp_path / "m.streamfs")
     loaded = Procedure.load(tmp_path / "m.streamfs")
     again = evaluate(loaded, streams).decisions
-    assert loaded.thresholds == one.thresholds
+    assert loaded.rule == one.rule
     assert again == evaluate(one, streams).decisions
     assert {decision.label for decision in again} == {"busy", "calm"}
 
@@ -149,6 +160,7 @@ def test_a_model_that_cannot_serve_is_refused():
         ({"error_cost": 0.0}, "error_cost is 0, expected more"),
         ({"error_cost": -1.0}, r"error_cost is -1\.0, expected a number of at least 0"),
         ({"delay_cost": np.nan}, "delay_cost is nan, expected a number of at least 0"),
+        ({"sending_cost": -0.5}, r"sending_cost is -0\.5, expected a number of at least 0"),
         ({"n_features": 3}, "n_features is 3, but select is 'channels': the features have no order"),
         ({"confidence": 1.5}, r"confidence is 1\.5, expected more than 0 and at most 1"),
         ({"select": "best"}, "select is 'best', expected one of channels, streamrelief"),

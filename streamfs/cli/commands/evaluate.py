@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from streamfs.data.streams import StreamSet
     from streamfs.procedure.procedure import Procedure
-    from streamfs.procedure.stopping import TickThresholds
+    from streamfs.procedure.stopping import StoppingRule
 
 
 @click.command(
@@ -48,7 +48,7 @@ def evaluate(
     Completeness is the share of streams that MODEL labels in time, accuracy the share of labels that are correct,
     and cost the mean cost of a stream by the mean rates of its channels (equation 1); offered cost is that of all
     features that MODEL could choose from. Sent are the messages of a stream's nodes until its decision.
-    A confidence that is not known is a threshold that depends on the tick; --sweep tries others in its place.
+    A confidence that is not known is a threshold that depends on the tick, or another rule; --sweep tries others.
     """
     parameters.protect_inputs({"MODEL": model, "STREAMS": streams}, {"--csv": csv_path, "--png": png_path})
     from streamfs.cli import console
@@ -62,14 +62,14 @@ def evaluate(
     console.announce_compiling()
     procedure = Procedure.load(model, trust=trust)
     if png_path and procedure.stopping is not None and not sweep:
-        raise click.UsageError(f"--png needs --sweep, since the threshold of {model} depends on the tick")
+        raise click.UsageError(f"--png needs --sweep, since {model} has no single threshold")
     with console.progress() as report:
         with step(report, "reading the streams"):
             recorded = StreamSet.read(streams, procedure.period)
         require_columns(procedure, recorded, streams)
-        evaluations = evaluation.sweep(procedure, recorded, sweep or [procedure.thresholds], report)
+        evaluations = evaluation.sweep(procedure, recorded, sweep or [procedure.rule], report)
         with step(report, "counting the messages"):
-            sent = _messages(procedure, recorded, [each.thresholds for each in evaluations])
+            sent = _messages(procedure, recorded, [each.rule for each in evaluations])
         rows = [{**each.summary(), "sent": n_sent} for each, n_sent in zip(evaluations, sent, strict=True)]
         if csv_path:
             evaluation.write_csv(rows, csv_path)
@@ -82,13 +82,11 @@ def evaluate(
         console.print_table(rows)
 
 
-def _messages(
-    procedure: "Procedure", recorded: "StreamSet", thresholds: "Sequence[TickThresholds]"
-) -> list[float]:
-    """Return the mean messages of a stream until its decision, by threshold; NaN if no stream has a tick."""
+def _messages(procedure: "Procedure", recorded: "StreamSet", rules: "Sequence[StoppingRule]") -> list[float]:
+    """Return the mean messages of a stream until its decision, by stopping rule; NaN if no stream has a tick."""
     from streamfs.evaluation.traffic import measure_traffics
 
     if not recorded.lengths.any():
-        return [float("nan")] * len(thresholds)
-    traffics = measure_traffics(procedure, recorded, thresholds)
+        return [float("nan")] * len(rules)
+    traffics = measure_traffics(procedure, recorded, rules)
     return [sum(traffic.channels.values()) for traffic in traffics]

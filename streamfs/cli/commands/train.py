@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 PRICING = ("profile", "prices", "max_silence", "weight_each", "weight_once")
 """Options for the cost of messages."""
 
-DECISION_COSTS = ("error_cost", "delay_cost")
+DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
 
 
 @click.command(
@@ -58,6 +58,11 @@ DECISION_COSTS = ("error_cost", "delay_cost")
 )
 @click.option("--error-cost", type=POSITIVE, help="What a wrong label costs; by default 1.")
 @click.option("--delay-cost", type=NOT_NEGATIVE, help="What a delay up to the time limit costs; by default 1.")
+@click.option(
+    "--sending-cost",
+    type=NOT_NEGATIVE,
+    help="What a unit of --profile, such as a transmission, costs that is sent until the decision; by default 0.",
+)
 @click.option(
     "--time-limit",
     type=Parsed("limit", parameters.time_limit),

@@ -15,6 +15,7 @@ from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.records import Record
 from streamfs.gateway.messages.publication import Publication
 from streamfs.procedure.procedure import Decision, Procedure
+from streamfs.procedure.stopping import Action, checked_actions
 
 
 class Feedback:
@@ -64,8 +65,9 @@ class Feedback:
             raise PayloadError(f"label is {label!r}, expected one of {', '.join(procedure.classes)}")
         probabilities = procedure.classifier.probabilities(values[None, :])[0]
         best = int(probabilities.argmax())
-        threshold = procedure.thresholds.at(engine.tick(stream))
-        predicted = procedure.classes[best] if probabilities[best] >= threshold else None
+        ticks = np.array([engine.tick(stream)])
+        [action] = checked_actions(procedure.rule, ticks, probabilities[np.newaxis])
+        predicted = procedure.classes[best] if action == Action.DECIDE else None
         if self._learn(procedure.classifier.learn_one, values, label):
             self.counters["labels_learnt"] += 1
         if self._drift is None or procedure.digest != self._digest:
