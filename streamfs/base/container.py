@@ -1,7 +1,10 @@
 """Container of JSON, arrays and opaque parts with a checksum: the format of models and snapshots."""
 
+import ast
 import hashlib
 import io
+import math
+import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -16,6 +19,25 @@ from streamfs.errors import ModelError
 
 HEADER = "header.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same content always gives the same bytes
+
+_ENCRYPTED = 1  # the bit of a member's flags
+_CHUNK = 1 << 20  # bytes
+
+DAMAGED = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What content raises, in zipfile, numpy, JSON or here, that was not written by `pack`."""
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -36,11 +58,12 @@ def pack(kind: str, version: int, header: Mapping[str, Any], arrays: Arrays, **s
 
 
 def unpack(
-    data: bytes, kind: str, version: int, source: str, oldest: int | None = None
+    data: bytes, kind: str, version: int, source: str, oldest: int | None = None, largest: float = math.inf
 ) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]], dict[str, bytes]]:
     """Return header, arrays and opaque parts, or raise a ModelError that names `source`.
 
-    Versions from the `oldest` are read; by default `version` alone.
+    Versions from the `oldest` are read; by default `version` alone. Content that unpacks to more bytes than the
+    `largest` number is refused before it is unpacked.
     """
     line, _, content = data.partition(b"\n")
     words = line.split(b" ")
@@ -55,19 +78,35 @@ def unpack(
     if words[3] != _checksum(content):
         raise ModelError(f"{source} is damaged: its content does not match its checksum")
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            parts = {name: archive.read(name) for name in archive.namelist()}
+        parts = _members(content, largest)
         if HEADER not in parts:
             raise ModelError(f"{source} is damaged: it has no {HEADER}")
         header: dict[str, Any] = orjson.loads(parts.pop(HEADER))
         arrays = {
-            name.removesuffix(".npy"): np.lib.format.read_array(io.BytesIO(part), allow_pickle=False)
-            for name, part in parts.items()
-            if name.endswith(".npy")
+            name.removesuffix(".npy"): _array(name, part) for name, part in parts.items() if name.endswith(".npy")
         }
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
-        raise ModelError(f"{source} is damaged: {error}") from error
+    except DAMAGED as error:
+        raise damaged(source, error) from error
     return header, arrays, {name: part for name, part in parts.items() if not name.endswith(".npy")}
+
+
+def damaged(source: object, error: BaseException) -> ModelError:
+    """Return the error for content from a source that raised another one."""
+    return ModelError(f"{source} is damaged: {error or type(error).__name__}")
+
+
+def read(path: Path, largest: int) -> bytes:
+    """Read a file, or raise a ModelError if that fails or it has more bytes than the `largest`."""
+    data = bytearray()
+    try:
+        with path.open("rb") as file:
+            while len(data) <= largest and (chunk := file.read(_CHUNK)):
+                data += chunk
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}") from error
+    if len(data) > largest:
+        raise ModelError(f"{path} has more than {largest} bytes, expected fewer: it is not a model")
+    return bytes(data)
 
 
 def write(path: Path, data: bytes) -> None:
@@ -80,6 +119,37 @@ def write(path: Path, data: bytes) -> None:
 def digest(data: bytes) -> str:
     """Return a short digest of some bytes."""
     return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _members(content: bytes, largest: float) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = archive.infolist()
+        total = sum(member.file_size for member in members)
+        if total > largest:
+            raise ValueError(f"its content unpacks to {total} bytes, expected at most {largest}")
+        return {member.filename: _read_member(archive, member) for member in members}
+
+
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    if member.flag_bits & _ENCRYPTED or member.compress_type != zipfile.ZIP_DEFLATED:
+        raise ValueError(f"{member.filename!r} is encrypted, or compressed in a way that is not used here")
+    with archive.open(member) as file:
+        return file.read(member.file_size)  # no more than it says, whatever it would unpack to
+
+
+def _array(name: str, part: bytes) -> npt.NDArray[Any]:
+    """Read an array of NumPy's format, whose shape must fit the bytes that are there."""
+    length = struct.Struct({b"\1\0": "<H", b"\2\0": "<I"}[part[6:8]])
+    start = 8 + length.size
+    end = start + length.unpack(part[8:start])[0]
+    head = ast.literal_eval(part[start:end].decode("latin1"))
+    shape, dtype = head["shape"], np.lib.format.descr_to_dtype(head["descr"])
+    n_bytes = len(part) - end
+    if math.prod(shape) * dtype.itemsize != n_bytes or any(not 0 <= size <= len(part) for size in shape):
+        raise ValueError(f"{name} has shape {shape} of {dtype}, which does not fit its {n_bytes} bytes")
+    return (
+        np.frombuffer(part, dtype, offset=end).reshape(shape, order="F" if head["fortran_order"] else "C").copy()
+    )
 
 
 def _checksum(content: bytes) -> bytes:

@@ -7,6 +7,7 @@ from threading import Event
 
 import numpy as np
 
+from streamfs.base.container import DAMAGED
 from streamfs.engine.engine import Engine
 from streamfs.errors import ModelError, StreamfsError
 from streamfs.gateway.core.roster import Roster
@@ -16,7 +17,7 @@ from streamfs.procedure.procedure import Procedure
 
 _log = logging.getLogger(__name__)
 
-_INVALID = (StreamfsError, OSError, ValueError)
+_INVALID = (StreamfsError, OSError, *DAMAGED)
 
 
 class ModelFile:

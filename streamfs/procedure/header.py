@@ -1,5 +1,6 @@
 """The header of a model file, validated before anything is read from it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,9 @@ FIELDS: HeaderFields = {
 }
 """Every header's fields, beside those of its classifier."""
 
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Control characters but tab and newline: a terminal might obey them."""
+
 
 def check_header(header: Any, source: object) -> type[Classifier]:
     """Validate the header of a model file from `source`, and return the kind of its classifier."""
@@ -27,6 +31,7 @@ def check_header(header: Any, source: object) -> type[Classifier]:
     try:
         kinds.check_fields(header, FIELDS)
         _check_texts(header, ("features", "classes"))
+        _check_printable(header)
         return kinds.kind_in(header)
     except ModelError as error:
         raise ModelError(f"{source} is damaged: {error}") from error
@@ -41,10 +46,12 @@ def read_stopping(header: Mapping[str, Any], source: object) -> StoppingRule | N
 
 
 def check_distinct(what: str, names: Sequence[Any]) -> None:
-    """Refuse names that are not strings, are empty, or occur twice."""
+    """Refuse names that are not strings, are empty, have control characters, or occur twice."""
     for index, name in enumerate(names):
         if not isinstance(name, str) or not name:
             raise ValueError(f"{what} {index + 1} is {name!r}, expected a text that is not empty")
+        if CONTROL.search(name):
+            raise ValueError(f"{what} {index + 1} is {name!r}, expected no control characters")
         if name in names[:index]:
             raise ValueError(f"{what} {name!r} is there twice, expected each once")
 
@@ -54,3 +61,16 @@ def _check_texts(header: Mapping[str, Any], names: Sequence[str]) -> None:
         for text in header[name]:
             if not isinstance(text, str):
                 raise ModelError(f"{name} holds {text!r}, expected a text")
+
+
+def _check_printable(header: Mapping[str, Any]) -> None:
+    """Refuse control characters in any text, however deep."""
+    rest: list[Any] = [header]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, str) and CONTROL.search(value):
+            raise ModelError(f"it has the text {value[:80]!r}, expected no control characters")
+        if isinstance(value, dict):
+            rest += [*value, *value.values()]
+        elif isinstance(value, list):
+            rest += value

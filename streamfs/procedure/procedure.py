@@ -22,6 +22,10 @@ KIND, VERSION, OLDEST = "model", 2, 1
 """A file without a stopping rule is of the oldest version, which earlier programs read."""
 LONGEST = 2**53
 """Most ticks: the largest number up to which floats hold every whole number."""
+SHORTEST_PERIOD, LONGEST_PERIOD = 1e-6, 1e9
+"""Seconds of a tick."""
+LARGEST = 2**28
+"""Most bytes of a model file, and of what it unpacks to."""
 MOST_LISTED = 12
 """Features that `text` lists; of more, it lists the channels."""
 
@@ -122,8 +126,9 @@ class Procedure:
             raise ValueError(f"confidence is {self.confidence}, expected more than 0 and at most 1")
         if not 1 <= self.time_limit <= LONGEST:
             raise ValueError(f"time limit is {self.time_limit}, expected 1 to {LONGEST} ticks")
-        if not (np.isfinite(self.period) and self.period > 0):
-            raise ValueError(f"period is {self.period}, expected a positive number of seconds")
+        if not SHORTEST_PERIOD <= self.period <= LONGEST_PERIOD:
+            bounds = f"{SHORTEST_PERIOD:g} to {LONGEST_PERIOD:g}"
+            raise ValueError(f"period is {self.period}, expected {bounds} seconds")
         if self.time_limit != int(self.time_limit):
             raise ValueError(f"time limit is {self.time_limit}, expected whole ticks")
         silent_ticks(self.max_silence, self.period)
@@ -261,14 +266,11 @@ class Procedure:
         Raises
         ------
         ModelError
-            If the file cannot be read, is damaged or of another version, reads features of an unknown kind, or
-            holds a pickle and is not trusted.
+            If the file cannot be read, is damaged or of another version, unpacks to more than 256 MiB, reads
+            features of an unknown kind, has control characters in its texts, or holds a pickle and is not trusted.
         """
-        try:
-            data = Path(path).read_bytes()
-        except OSError as error:
-            raise ModelError(f"{path} cannot be read: {error.strerror}") from error
-        header, arrays, sealed = container.unpack(data, KIND, VERSION, str(path), OLDEST)
+        data = container.read(Path(path), LARGEST)
+        header, arrays, sealed = container.unpack(data, KIND, VERSION, str(path), OLDEST, LARGEST)
         kind = check_header(header, path)
         try:
             features = tuple(_feature(name, (*fx.KINDS, *kinds), path) for name in header["features"])
@@ -287,8 +289,8 @@ class Procedure:
                 dict(header["about"]),
                 read_stopping(header, path),
             )
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ModelError(f"{path} is damaged: {error}") from error
+        except container.DAMAGED as error:
+            raise container.damaged(path, error) from error
         procedure.__dict__["packed"] = data  # so that a loaded model has the digest of its file
         return procedure
 

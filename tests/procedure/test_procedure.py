@@ -1,7 +1,12 @@
 """The model file: round trips, damage, trust."""
 
+import hashlib
+import io
 import pickle
 import re
+import tracemalloc
+import zipfile
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -90,6 +95,106 @@ def test_a_header_that_does_not_fit_is_refused(tree, tmp_path, change):
         Procedure.load(tmp_path / "m.streamfs")
 
 
+def rezipped(packed, change):
+    """A model file with a right checksum, of which `change` has altered the archive."""
+    line, _, content = packed.partition(b"\n")
+    content = bytes(change(bytearray(content)))
+    digest = hashlib.sha256(content).hexdigest().encode()
+    return b" ".join([*line.split(b" ")[:3], digest]) + b"\n" + content
+
+
+def in_directory(place, value):
+    """Set two bytes of every entry of an archive's directory."""
+
+    def change(content):
+        at = content.find(b"PK\x01\x02")
+        while at >= 0:
+            content[at + place : at + place + 2] = value.to_bytes(2, "little")
+            at = content.find(b"PK\x01\x02", at + 4)
+        return content
+
+    return change
+
+
+def bomb(n_bytes):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("header.json", "w") as file:
+        for _ in range(n_bytes >> 20):
+            file.write(bytes(1 << 20))
+    return bytearray(buffer.getvalue())
+
+
+def with_false_size(content):
+    """Say of the first member that it unpacks to ten bytes."""
+    at = content.find(b"PK\x01\x02") + 24
+    content[at : at + 4] = (10).to_bytes(4, "little")
+    return content
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (in_directory(8, 1), "encrypted, or compressed in a way that is not used here"),
+        (in_directory(10, 99), "encrypted, or compressed in a way that is not used here"),
+        (lambda _: bomb(2**28 + 2**20), "unpacks to 269484032 bytes, expected at most 268435456"),
+        (lambda _: with_false_size(bomb(2**27)), "is damaged"),
+    ],
+    ids=["encrypted", "method", "bomb", "false size"],
+)
+def test_a_crafted_archive_is_refused_and_takes_no_memory(tree, tmp_path, change, message):
+    (tmp_path / "m.streamfs").write_bytes(rezipped(tree.packed, change))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelError, match=message):
+            Procedure.load(tmp_path / "m.streamfs")
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@given(st.data())
+def test_crafted_bytes_of_an_array_give_a_model_error_or_a_model(tree, tmp_path_factory, data):
+    header, arrays, _ = container.unpack(tree.packed, "model", 1, "it")
+    name = data.draw(st.sampled_from(sorted(arrays)))
+    part = io.BytesIO()
+    np.lib.format.write_array(part, arrays.pop(name))
+    content = bytearray(part.getvalue())
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path = tmp_path_factory.mktemp("models") / "m.streamfs"
+    path.write_bytes(container.pack("model", 1, header, arrays, **{f"{name}.npy": bytes(content)}))
+    with suppress(ModelError):
+        Procedure.load(path)
+
+
+@pytest.mark.parametrize("shape", ["(10000000000,)", "(0, 10000000000000)", "(" * 2000])
+def test_an_array_has_no_more_values_than_bytes(tree, tmp_path, shape):
+    header, arrays, _ = container.unpack(tree.packed, "model", 1, "it")
+    del arrays["costs.each"]
+    head = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    part = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head
+    path = tmp_path / "m.streamfs"
+    path.write_bytes(container.pack("model", 1, header, arrays, **{"costs.each.npy": part}))
+    with pytest.raises(ModelError, match=r"m\.streamfs is damaged"):
+        Procedure.load(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"classes": ["\x1b[31mon", "off"]}, {"about": {"streamfs": "\x1b]0;x\x07"}}, {"about": {"\x9b": [1]}}],
+)
+def test_escape_sequences_are_refused(tree, tmp_path, change):
+    header, arrays, _ = container.unpack(tree.packed, "model", 1, "it")
+    (tmp_path / "m.streamfs").write_bytes(container.pack("model", 1, {**header, **change}, arrays))
+    with pytest.raises(ModelError, match="expected no control characters"):
+        Procedure.load(tmp_path / "m.streamfs")
+
+
+def test_a_file_without_an_end_is_read_up_to_a_bound():
+    with pytest.raises(ModelError, match="/dev/zero has more than 268435456 bytes"):
+        Procedure.load("/dev/zero")
+
+
 def test_other_files_are_refused(tmp_path, tree):
     header, arrays, _ = container.unpack(tree.packed, "model", 1, "it")
     for name, data, message in (
@@ -114,7 +219,8 @@ def test_other_files_are_refused(tmp_path, tree):
         ({"time_limit": 2**63}, "time limit is 9223372036854775808, expected 1 to 9007199254740992 ticks"),
         ({"time_limit": 1e300}, r"time limit is 1e\+300"),
         ({"time_limit": NAN}, "time limit is nan"),
-        ({"period": -1.0}, "period"),
+        ({"period": -1.0}, r"period is -1\.0, expected 1e-06 to 1e\+09 seconds"),
+        ({"period": 1e308}, r"period is 1e\+308, expected 1e-06 to 1e\+09 seconds"),
     ],
 )
 def test_a_procedure_names_what_is_out_of_range(change, message):
