@@ -1,16 +1,17 @@
 """Tables of early classifiers, from rows of what they gave on each set with each seed."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from early_sets import BUNDLED
-from early_triggers import TRIGGERS, Array
 from figures import Figure, table
 
-OURS = "streamfs"
+from feature_extractors.base import Array
+from streamfs.experiments.early.comparison import Comparison, hm
+from streamfs.experiments.early.methods import OURS
+from streamfs.experiments.early.protocol import Row
+from streamfs.experiments.early.triggers import TRIGGERS
+
 STUDENT = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.776}
 """Student's quantiles of 95 % intervals, by the number of seeds."""
 
@@ -32,46 +33,9 @@ SUMMARY = (
     "failed",
 )
 
-Row = dict[str, Any]
-"""Seed, set, method and figures of a trial; or ``failed``, and why."""
 
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of one kind, disturbed or not, by set, method and seed."""
-
-    rows: Sequence[Row]
-
-    @cached_property
-    def methods(self) -> list[str]:
-        return list(dict.fromkeys(row["method"] for row in self.rows))
-
-    @cached_property
-    def sets(self) -> list[str]:
-        return list(dict.fromkeys(row["set"] for row in self.rows))
-
-    def seeds(self, method: str) -> list[int]:
-        """Return the seeds with which a method was measured."""
-        return sorted({row["seed"] for row in self.rows if row["method"] == method})
-
-    def values(self, method: str, get: Callable[[Row], Any], names: Sequence[str] = ()) -> Array:
-        """Return a figure, shape (n_sets, n_seeds); NaN where the method failed or states none."""
-        found = {(r["set"], r["seed"]): get(r) for r in self.rows if r["method"] == method and "failed" not in r}
-        seeds = self.seeds(method)
-        cells = [[found.get((name, seed)) for seed in seeds] for name in names or self.sets]
-        return np.array(cells, dtype=np.float64).reshape(-1, len(seeds))
-
-    def cost(self, method: str) -> Array:
-        """Return the mean cost over alpha, shape (n_sets, n_seeds)."""
-        return self.values(method, lambda row: np.mean(list(row["costs"].values())))
-
-    def ranks(self) -> dict[str, float]:
-        """Return mean ranks of HM over sets, where a method that fails is last."""
-        hm = np.array([self.values(method, _hm).mean(axis=1) for method in self.methods])
-        hm = np.where(np.isnan(hm), -1.0, hm).round(9)
-        better = (hm[np.newaxis] > hm[:, np.newaxis]).sum(axis=1)
-        equal = (hm[np.newaxis] == hm[:, np.newaxis]).sum(axis=1)
-        return dict(zip(self.methods, (better + (equal + 1) / 2).mean(axis=1), strict=True))
+class Table(Comparison):
+    """A comparison as tables of Markdown."""
 
     def text(self) -> str:
         """Return a table of the methods; one that fails on a set has no mean over sets."""
@@ -84,8 +48,8 @@ class Table:
                 (
                     method,
                     str(len(self.seeds(method))),
-                    interval(self.values(method, _hm)),
-                    interval(self.values(method, _hm, five)) if five else "-",
+                    interval(self.values(method, hm)),
+                    interval(self.values(method, hm, five)) if five else "-",
                     f"{ranks[method]:.2f}",
                     _mean(of("accuracy")),
                     _mean(of("earliness")),
@@ -101,7 +65,7 @@ class Table:
     def by_set(self) -> str:
         """Return a table of mean HM by set and method."""
         lines = [("HM", *self.methods), ("---",) * (len(self.methods) + 1)]
-        lines += [(name, *(_mean(self.values(m, _hm, [name])) for m in self.methods)) for name in self.sets]
+        lines += [(name, *(_mean(self.values(m, hm, [name])) for m in self.methods)) for name in self.sets]
         return _lines(lines)
 
     def by_alpha(self) -> str:
@@ -114,7 +78,7 @@ class Table:
         return _lines(lines)
 
     def _fails(self, method: str, name: str) -> bool:
-        return bool(np.isnan(self.values(method, _hm, [name])).any())
+        return bool(np.isnan(self.values(method, hm, [name])).any())
 
 
 def bundled_of(names: Sequence[str]) -> Sequence[str]:
@@ -124,10 +88,6 @@ def bundled_of(names: Sequence[str]) -> Sequence[str]:
 
 def _lines(lines: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _hm(row: Row) -> float:
-    return float(row["hm"])
 
 
 def _mean(values: Array, form: str = ".3f") -> str:
@@ -150,9 +110,9 @@ def targets(plain: Table, disturbed: Table) -> list[Figure]:
     found, worst = [], []
     for what, each, least in (("", plain, LEAST_HM), (", disturbed", disturbed, LEAST_DISTURBED)):
         if five:
-            hm = each.values(OURS, _hm, five)
+            mine = each.values(OURS, hm, five)
             found.append(
-                Figure(f"HM over aeon's sets{what}", float(hm.mean()), at_least=least, detail=", ".join(five))
+                Figure(f"HM over aeon's sets{what}", float(mine.mean()), at_least=least, detail=", ".join(five))
             )
     ranks = plain.ranks()
     best = min(ranks, key=lambda method: ranks[method])
@@ -164,8 +124,8 @@ def targets(plain: Table, disturbed: Table) -> list[Figure]:
         detail = f"{cheapest}, {costs[cheapest]:.3f}"
         found.append(Figure("AvgCost : best trigger's, over alpha", ratio, at_most=MOST_OF_COST, detail=detail))
     for name in plain.sets:
-        mine = float(plain.values(OURS, _hm, [name]).mean())
-        others = [float(plain.values(m, _hm, [name]).mean()) for m in plain.methods if m != OURS]
+        mine = float(plain.values(OURS, hm, [name]).mean())
+        others = [float(plain.values(m, hm, [name]).mean()) for m in plain.methods if m != OURS]
         if mine < WEAK and others and np.nanmax(others) > STRONG:
             worst.append(f"{name}: {mine:.3f}, a peer {np.nanmax(others):.3f}")
     detail = "; ".join(worst) or "-"

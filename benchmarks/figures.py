@@ -3,13 +3,14 @@
 import argparse
 import json
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
+from functools import partial
 from pathlib import Path
 from platform import machine, release
 from statistics import median
 from time import process_time
 from typing import Any, NamedTuple
 
+from streamfs.base.optional import load_optional
 from streamfs.errors import MissingExtraError
 
 N_TURNS = 5
@@ -97,18 +98,8 @@ def versus(
     )
 
 
-def load_peer(package: str) -> Any:
-    """Import a peer, which only the benchmarks need.
-
-    Raises
-    ------
-    MissingExtraError
-        If it is not installed.
-    """
-    try:
-        return import_module(package.replace("-", "_"))
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(package, "bench") from error
+load_peer = partial(load_optional, extra="bench")
+"""Import a peer, which only the benchmarks need."""
 
 
 def table(figures: Sequence[Figure]) -> str:

@@ -14,6 +14,7 @@ NO_CACHE = "there is no folder for compiled code: set NUMBA_CACHE_DIR to a writa
 
 
 COMMANDS: Mapping[str, str] = {
+    "bench": "Compare streamfs with other methods on your own sets.",
     "card": "Show what to know about MODEL before deploying it.",
     "check": "Check the SETTINGS of a gateway, and show what it would do.",
     "demo": "Train, then follow a fleet of simulated nodes over MQTT.",

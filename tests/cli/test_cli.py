@@ -31,6 +31,7 @@ from streamfs import Procedure, StreamRelief, StreamSet
 from streamfs.cli import console
 from streamfs.cli.app import COMMANDS as SENTENCES
 from streamfs.cli.app import NO_CACHE, cli, main
+from streamfs.cli.commands.bench import early
 from streamfs.gateway.transport.transport import Transport
 from streamfs.procedure import TickThresholds
 from streamfs.selection.by_name import SELECTORS
@@ -658,7 +659,7 @@ def examples(text):
 
 
 @pytest.mark.parametrize("width", [80, 110])
-@pytest.mark.parametrize("name", ["", *COMMANDS])
+@pytest.mark.parametrize("name", ["", *COMMANDS, "bench early"])
 def test_help_fits_the_terminal_and_shows_examples(name, width):
     result = CliRunner().invoke(cli, [*name.split(), "--help"], prog_name="streamfs", terminal_width=width)
     assert result.exit_code == 0
@@ -668,19 +669,23 @@ def test_help_fits_the_terminal_and_shows_examples(name, width):
     assert shown
     for example in shown:
         (word,) = re.findall(r"(?<!\.)streamfs ([\w-]+)", example)
-        assert word in ([name] if name else COMMANDS)
+        assert word in (name.split()[:1] or COMMANDS)
 
 
 @pytest.mark.parametrize(
     "example",
     [
-        *(example for each in (cli, *COMMANDS.values()) for example in examples(each.epilog)),
+        *(example for each in (cli, *COMMANDS.values(), early) for example in examples(each.epilog)),
         *examples((ROOT / "README.md").read_text(encoding="utf-8")),
     ],
 )
 def test_the_examples_are_valid(example):
     _, name, *words = shlex.split(example.partition(" > ")[0], comments=True)
-    with COMMANDS[name].make_context(name, words) as context:
+    command = COMMANDS[name]
+    if isinstance(command, click.Group):
+        name, *words = words
+        command = command.commands[name]
+    with command.make_context(name, words) as context:
         assert context.params
 
 

@@ -7,56 +7,12 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
-import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
+
+from streamfs.experiments.early import methods
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-early, early_sets, early_table, triggers = map(
-    import_module, ("early", "early_sets", "early_table", "early_triggers")
-)
-WHEN = np.arange(1, 6) / 5
-
-
-def trajectories(n, turn, seed=0):
-    """Two classes: even odds at first, and from point `turn` on the truth is nearly certain."""
-    rng = np.random.default_rng(seed)
-    truth = np.arange(n) % 2
-    sure = np.where(np.arange(5) >= turn, 0.9, 0.5) + rng.uniform(0.0, 0.08, (n, 5))
-    right = np.where(np.arange(5) >= turn, True, rng.random((n, 5)) < 0.5)
-    one = np.where(right == (truth[:, np.newaxis] == 1), sure, 1.0 - sure)
-    return np.stack([1.0 - one, one], axis=2), truth
-
-
-@pytest.mark.parametrize("name", triggers.TRIGGERS)
-@pytest.mark.parametrize("turn", [0, 2])
-def test_a_trigger_waits_until_the_class_is_clear_and_no_longer(name, turn):
-    cost = triggers.DecisionCost(0.8, 0.2)
-    rule = triggers.TRIGGERS[name]().fit(*trajectories(80, turn), WHEN, cost)
-    assert np.mean(rule.stops(trajectories(40, turn, seed=1)[0]) == turn) > 0.95
-
-
-@pytest.mark.parametrize("name", triggers.TRIGGERS)
-def test_a_trigger_does_not_wait_for_what_costs_more_than_it_brings(name):
-    rule = triggers.TRIGGERS[name]().fit(*trajectories(80, 3), WHEN, triggers.DecisionCost(0.05, 0.95))
-    assert_array_equal(rule.stops(trajectories(40, 3, seed=1)[0]), 0)
-
-
-def test_a_constant_threshold_may_be_given():
-    probabilities, truth = trajectories(20, 3)
-    rule = triggers.ConstantThreshold(0.9).fit(probabilities, truth, WHEN, triggers.DecisionCost(0.05, 0.95))
-    assert_array_equal(rule.stops(probabilities), 3)
-    never = triggers.ConstantThreshold(1.0).fit(probabilities, truth, WHEN, triggers.DecisionCost(0.5, 0.5))
-    assert_array_equal(never.stops(probabilities), 4)
-
-
-def test_a_disturbed_series_is_itself_moved_scaled_and_late():
-    values = np.random.default_rng(0).normal(size=(30, 40, 2)).cumsum(axis=1)
-    found = early_sets.Series(values, np.repeat("a", 30)).disturbed(3)
-    assert found.values.shape == values.shape
-    for series, out in zip(values, found.values, strict=True):
-        best = max(np.corrcoef(series[: 40 - late, 1], out[late:, 1])[0, 1] for late in range(13))
-        assert_allclose(best, 1.0)
-    assert_array_equal(found.values, early_sets.Series(values, found.labels).disturbed(3).values)
+early, early_table = map(import_module, ("early", "early_table"))
 
 
 def rows(**hm):
@@ -82,17 +38,6 @@ def test_targets_compare_with_the_best_peer():
     assert (weak.measured, weak.verdict) == (1, "missed")
 
 
-def test_none_is_wrong_and_at_the_last_tick(monkeypatch):
-    def refuse(*_, **__):
-        raise early.TrainingError("nothing")
-
-    monkeypatch.setattr(early, "train", refuse)
-    series = early_sets.Series(np.zeros((6, 4, 1)), np.repeat(["a", "b"], 3))
-    row = early.row_of(early.Task(early_sets.Split(series, series), 0), early.OURS)
-    assert (row["accuracy"], row["earliness"], row["hm"]) == (0.0, 1.0, 0.0)
-    assert set(row["costs"].values()) == {1.0}
-
-
 def write_set(folder, name, seed):
     rng = np.random.default_rng(seed)
     for part, n in (("train", 24), ("test", 30)):
@@ -108,8 +53,8 @@ def test_a_quick_run_measures_two_sets_and_prints_a_table(tmp_path, monkeypatch,
         write_set(tmp_path / "ucr", name, seed)
     lines = tmp_path / "lines.jsonl"
     monkeypatch.setenv("STREAMFS_DATA", str(tmp_path))
-    monkeypatch.setattr(early, "_is_installed", lambda _: False)
-    monkeypatch.setattr(early, "ALPHAS", (0.5, 0.9))
+    monkeypatch.setattr(early, "is_installed", lambda method: method not in methods.NEEDED)
+    monkeypatch.setattr(methods, "ALPHAS", (0.5, 0.9))
     monkeypatch.setattr(sys, "argv", ["early.py", "--quick", "--out", str(lines)])
     early.main()
     printed = capsys.readouterr()
@@ -121,7 +66,7 @@ def test_a_quick_run_measures_two_sets_and_prints_a_table(tmp_path, monkeypatch,
         for method in early.QUICK_METHODS
     }
     assert all(row["hm"] > 0.6 for row in found if not row["disturbed"])
-    assert all(set(row["costs"]) == {str(alpha) for alpha in early.ALPHAS} for row in found)
+    assert all(set(row["costs"]) == {str(alpha) for alpha in methods.ALPHAS} for row in found)
     assert "aeon is not installed" in printed.err
     assert "| streamfs | 1 | 0." in printed.out
     monkeypatch.setattr(sys, "argv", ["early.py", "--from", str(lines)])

@@ -1,9 +1,9 @@
 """Rules for when to decide, written from their papers in plain numpy.
 
-All look at the same trajectories: `probabilities` of shape (n_series, n_points, n_classes), `truth`, the index of each
-series' class, and `when`, the share of the series that has passed at each point. They are fitted to trajectories of series
-that their classifier was not fitted to. A decision costs `error` if it is wrong, and `delay` times `when`. `stops` returns
-the point at which each series is decided, the last at the latest.
+All look at the same trajectories: `probabilities` of shape (n_series, n_points, n_classes), `truth`, the index
+of each series' class, and `when`, the share of the series that has passed at each point. They are fitted to
+trajectories of series that their classifier was not fitted to. A decision costs `error` if it is wrong, and
+`delay` times `when`. `stops` returns the point at which each series is decided, the last at the latest.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,8 +14,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from feature_extractors.base import Array
+from streamfs.data.streams import Integers
 
 THRESHOLDS = np.r_[0.0, np.arange(0.2, 0.96, 0.025), 0.97, 0.98, 0.99, 0.995, 1.0]
 COEFFICIENTS = np.linspace(-1.0, 1.0, 21)
@@ -33,9 +33,11 @@ class DecisionCost(NamedTuple):
 class Trigger(Protocol):
     """A rule for when to decide."""
 
-    def fit(self, probabilities: Array, truth: Integers, when: Array, cost: DecisionCost) -> "Trigger": ...
+    def fit(self, probabilities: Array, truth: Integers, when: Array, cost: DecisionCost) -> "Trigger":
+        """Fit the rule to trajectories of held-out series."""
 
-    def stops(self, probabilities: Array) -> Integers: ...
+    def stops(self, probabilities: Array) -> Integers:
+        """Return the point at which each series is decided."""
 
 
 def first(is_sure: NDArray[np.bool_]) -> Integers:
@@ -52,6 +54,7 @@ def cost_of(probabilities: Array, truth: Integers, when: Array, cost: DecisionCo
 
 
 def mean_cost(costs: Array, stops: Integers) -> float:
+    """Return the mean cost of deciding each series at its point."""
     return float(costs[np.arange(len(stops)), stops].mean())
 
 
@@ -68,12 +71,14 @@ class ConstantThreshold:
     threshold: float | None = None
 
     def fit(self, probabilities: Array, truth: Integers, when: Array, cost: DecisionCost) -> "ConstantThreshold":
+        """Fit the rule to trajectories of held-out series."""
         costs = cost_of(probabilities, truth, when, cost)
         found = [mean_cost(costs, self._stops(probabilities, level)) for level in THRESHOLDS]
         self.chosen = float(THRESHOLDS[np.argmin(found)]) if self.threshold is None else self.threshold
         return self
 
     def stops(self, probabilities: Array) -> Integers:
+        """Return the point at which each series is decided."""
         return self._stops(probabilities, self.chosen)
 
     @staticmethod
@@ -85,12 +90,13 @@ class ConstantThreshold:
 class StoppingRule:
     """Decide when a sum of the greatest probability, its margin and the time is positive.
 
-    Mori and others, "Early classification of time series by simultaneously optimizing accuracy and earliness" (IEEE
-    Transactions on Neural Networks and Learning Systems 29(10), 2018), rule SR1. The three coefficients are searched on a
-    grid, where the paper has a genetic algorithm.
+    Mori and others, "Early classification of time series by simultaneously optimizing accuracy and earliness"
+    (IEEE Transactions on Neural Networks and Learning Systems 29(10), 2018), rule SR1. The three coefficients
+    are searched on a grid, where the paper has a genetic algorithm.
     """
 
     def fit(self, probabilities: Array, truth: Integers, when: Array, cost: DecisionCost) -> "StoppingRule":
+        """Fit the rule to trajectories of held-out series."""
         self.when, costs = when, cost_of(probabilities, truth, when, cost)
         greatest, margin = top_two(probabilities)
         best = np.inf
@@ -105,6 +111,7 @@ class StoppingRule:
         return self
 
     def stops(self, probabilities: Array) -> Integers:
+        """Return the point at which each series is decided."""
         a, b, c = self.coefficients
         greatest, margin = top_two(probabilities)
         return first(a * greatest + b * margin + c * self.when > 0.0)
@@ -114,13 +121,14 @@ class StoppingRule:
 class EconomyGamma:
     """Decide when no later point is expected to cost less, given the present group of confidence.
 
-    Achenchabe, Bondu, Cornuéjols and Dachraoui, "Early classification of time series: cost-based optimization criterion and
-    algorithms" (Machine Learning 110, 2021), with the greatest probability as confidence. At each point the series are
-    divided into groups of equal size; a Markov chain of the groups foretells the later ones. The number of groups is that
-    of the least cost.
+    Achenchabe, Bondu, Cornuéjols and Dachraoui, "Early classification of time series: cost-based optimization
+    criterion and algorithms" (Machine Learning 110, 2021), with the greatest probability as confidence. At each
+    point the series are divided into groups of equal size; a Markov chain of the groups foretells the later
+    ones. The number of groups is that of the least cost.
     """
 
     def fit(self, probabilities: Array, truth: Integers, when: Array, cost: DecisionCost) -> "EconomyGamma":
+        """Fit the rule to trajectories of held-out series."""
         costs, best = cost_of(probabilities, truth, when, cost), np.inf
         for n_groups in range(1, MOST_GROUPS + 1):
             tried = self._chain(probabilities, costs, n_groups)
@@ -130,6 +138,7 @@ class EconomyGamma:
         return self
 
     def stops(self, probabilities: Array) -> Integers:
+        """Return the point at which each series is decided."""
         return self._stops(probabilities, self.edges, self.waits)
 
     @classmethod
@@ -175,26 +184,30 @@ class EconomyGamma:
 
 @dataclass
 class Calimera:
-    """Decide when waiting is not predicted to cost less, by kernel regressions fitted from the last point backwards.
+    """Decide when waiting is not predicted to cost less, by kernel regressions fitted from the last point back.
 
-    Bilski and Jastrzębska, "CALIMERA: a new early time series classification method" (Information Processing and Management
-    60(5), 2023). At each point a kernel ridge regression predicts how much more deciding now costs than the least cost
-    later, from the probabilities, the greatest of them and its margin.
+    Bilski and Jastrzębska, "CALIMERA: a new early time series classification method" (Information Processing and
+    Management 60(5), 2023). At each point a kernel ridge regression predicts how much more deciding now costs than
+    the least cost later, from the probabilities, the greatest of them and its margin.
     """
 
     def fit(self, probabilities: Array, truth: Integers, when: Array, cost: DecisionCost) -> "Calimera":
+        """Fit the rule to trajectories of held-out series."""
         costs = cost_of(probabilities, truth, when, cost)
         seen = self._seen(probabilities)
-        later, self.rules = costs[:, -1], []
+        later = costs[:, -1]
+        self.rules: list[tuple[Array, Array]] = []
         for point in range(costs.shape[1] - 2, -1, -1):
             rows = seen[:, point]
             kernel = self._kernel(rows, rows)
-            weights = np.linalg.solve(kernel + RIDGE * np.eye(len(rows)), costs[:, point] - later)
+            solved = np.linalg.solve(kernel + RIDGE * np.eye(len(rows)), costs[:, point] - later)
+            weights = np.asarray(solved, dtype=np.float64)
             self.rules.insert(0, (rows, weights))
             later = np.where(kernel @ weights <= 0.0, costs[:, point], later)
         return self
 
     def stops(self, probabilities: Array) -> Integers:
+        """Return the point at which each series is decided."""
         seen = self._seen(probabilities)
         is_sure = np.ones(probabilities.shape[:2], dtype=bool)
         for point, (rows, weights) in enumerate(self.rules):

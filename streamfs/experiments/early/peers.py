@@ -1,18 +1,23 @@
 """Early classifiers of other packages, and a random forest for each prefix, behind one interface.
 
-Peers see classes as whole numbers, and series of shape (n_series, n_ticks, n_columns). Their decisions are whole numbers of
-classes, ticks, and the confidence at the decision, NaN where a peer does not state any.
+Peers see classes as whole numbers, and series of shape (n_series, n_ticks, n_columns). Their decisions are whole
+numbers of classes, ticks, and the confidence at the decision, NaN where a peer does not state any.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from early_triggers import Array, Integers
-from figures import load_peer
 from sklearn.ensemble import RandomForestClassifier
 
+from feature_extractors.base import Array
+from streamfs.base.optional import load_optional
+from streamfs.data.streams import Integers
+
+load_peer = partial(load_optional, extra="bench")
+
 N_POINTS, N_TREES, SHORTEST = 20, 50, 3
-"""Prefixes that peers decide at, evenly spread; trees of their forests; and the fewest ticks of aeon's prefixes."""
+"""Prefixes that peers decide at, evenly spread; trees of their forests; fewest ticks of aeon's prefixes."""
 
 MOST_CASES, FEW_CASES = 150, 100
 """Test series of aeon's and of tslearn's, which take up to a tenth of a second a series."""
@@ -38,11 +43,13 @@ class ProbabilityThreshold:
     most_cases = MOST_CASES
 
     def fit(self, values: Array, classes: Integers, seed: int) -> "ProbabilityThreshold":
+        """Fit to series of shape (n_series, n_ticks, n_columns) and classes as whole numbers."""
         self.peer = self._peer(even_points(values.shape[1], SHORTEST).tolist(), seed)
         self.peer.fit(values.transpose(0, 2, 1), classes)
         return self
 
     def decide(self, values: Array) -> Decided:
+        """Decide series, and return classes, ticks and stated confidence."""
         shares, _ = self.peer.predict_proba(values.transpose(0, 2, 1))
         state = self.peer.get_state_info()
         return Decided(shares.argmax(axis=1), state[:, 3], shares.max(axis=1))
@@ -72,12 +79,14 @@ class NonMyopic:
     most_cases = FEW_CASES
 
     def fit(self, values: Array, classes: Integers, seed: int) -> "NonMyopic":
+        """Fit to series of shape (n_series, n_ticks, n_columns) and classes as whole numbers."""
         early = load_peer("tslearn.early_classification")
         self.peer = early.NonMyopicEarlyClassifier(cost_time_parameter=1.0 / values.shape[1], random_state=seed)
         self.peer.fit(values, classes)
         return self
 
     def decide(self, values: Array) -> Decided:
+        """Decide series, and return classes, ticks and stated confidence."""
         classes, ticks = self.peer.predict_class_and_earliness(values)
         return Decided(np.asarray(classes), np.asarray(ticks), np.full(len(values), np.nan))
 
@@ -86,6 +95,7 @@ class PrefixForests:
     """A random forest of scikit-learn for each prefix; the series it was fitted to are classified out of bag."""
 
     def fit(self, values: Array, classes: Integers, seed: int) -> "PrefixForests":
+        """Fit to series of shape (n_series, n_ticks, n_columns) and classes as whole numbers."""
         self.points = even_points(values.shape[1])
         forest = RandomForestClassifier(N_TREES, oob_score=True, random_state=seed)
         self.forests = [

@@ -1,0 +1,1 @@
+"""Early classification: methods compared on sets of labelled series, as recorded and disturbed."""

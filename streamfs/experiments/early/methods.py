@@ -1,0 +1,236 @@
+"""Methods of early classification: streamfs, triggers on its probabilities, prefix forests, other packages."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from time import process_time
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from feature_extractors.base import Array
+from streamfs.classifiers.classifier import Classifier
+from streamfs.data.feature_table import tabulate
+from streamfs.data.streams import Integers, Labels
+from streamfs.errors import MissingExtraError, TrainingError
+from streamfs.evaluation.evaluation import evaluate
+from streamfs.experiments.early.peers import (
+    Decided,
+    NonMyopic,
+    PrefixForests,
+    ProbabilityThreshold,
+    Teaser,
+    load_peer,
+)
+from streamfs.experiments.early.series import LabelledSeries, Split
+from streamfs.experiments.early.triggers import TRIGGERS, ConstantThreshold, DecisionCost, Trigger
+from streamfs.selection.folds import make_folds
+from streamfs.training.cost_aware import train
+from streamfs.training.cross_validation import N_FOLDS
+from streamfs.training.decision_costs import decision_points
+from streamfs.training.learners import small_leaf_learner
+
+OURS = "streamfs"
+ALPHAS = (0.1, 0.3, 0.5, 0.7, 0.9)
+MIDDLE = 0.5
+
+
+class Trial(NamedTuple):
+    """What a method decides at each alpha, and how many CPU seconds fitting and deciding took, once."""
+
+    decided: Mapping[float, Decided]
+    fit: float
+    deciding: float
+    n_cases: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """A set, as recorded or disturbed, and a seed."""
+
+    split: Split
+    seed: int
+    procedures: dict[float, tuple[Any, float]] = field(default_factory=dict)
+    bases: dict[float, "Base"] = field(default_factory=dict)
+
+    @cached_property
+    def classes(self) -> Labels:
+        """The classes of the train series."""
+        return np.unique(self.split.train.labels)
+
+    def truth(self, series: LabelledSeries) -> Integers:
+        """Return the class of each series as a whole number; -1 if no train series has it."""
+        return np.asarray(
+            np.where(self.classes == series.labels[:, np.newaxis], np.arange(len(self.classes)), -1).max(axis=1)
+        )
+
+    @cached_property
+    def training(self) -> tuple[Array, Integers]:
+        """Values and classes of the train series."""
+        return self.split.train.values, self.truth(self.split.train)
+
+    def trained(self, alpha: float) -> tuple[Any, float]:
+        """Our procedure, with nothing set if errors and delays cost alike, and CPU seconds."""
+        if alpha not in self.procedures:
+            streams = self.split.train.streams()
+            error, delay = (1.0, 1.0) if alpha == MIDDLE else (alpha, 1.0 - alpha)
+            start = process_time()
+            procedure = train(streams, seed=self.seed, error_cost=error, delay_cost=delay)
+            self.procedures[alpha] = procedure, process_time() - start
+        return self.procedures[alpha]
+
+    def base(self, alpha: float) -> "Base":
+        """What our forest says of the streams, with the channels that are chosen at these costs."""
+        if alpha not in self.bases:
+            self.bases[alpha] = Base.of(self, alpha)
+        return self.bases[alpha]
+
+    @cached_property
+    def forests(self) -> tuple[PrefixForests, float]:
+        """Random forests of prefixes, and CPU seconds."""
+        start = process_time()
+        return PrefixForests().fit(*self.training, self.seed), process_time() - start
+
+
+class Base(NamedTuple):
+    """Probabilities of our forest for held-out train series and for test series, and CPU seconds for both."""
+
+    held_out: Array
+    test: Array
+    points: Integers
+    fit: float
+    deciding: float
+
+    @classmethod
+    def of(cls, task: Task, alpha: float) -> "Base":
+        """Follow the train series out of fold with the features of our procedure, as it was calibrated itself."""
+        procedure, fit = task.trained(alpha)
+        start = process_time()
+        seen = tabulate(task.split.train.streams(), procedure.features, procedure.max_silence)
+        points = decision_points(seen.n_ticks, len(seen.labels))
+        learn = small_leaf_learner(points, task.seed)
+        held_out = np.zeros((len(seen.labels), len(points), len(task.classes)))
+        folds = make_folds(np.zeros((len(seen.labels), 1)), seen.labels, None, N_FOLDS, task.seed)
+        for fold in folds:
+            forest = learn(seen.take(fold.training))
+            held_out[fold.test] = _followed(forest, seen.values[fold.test][:, points - 1])
+        middle = process_time()
+        unseen = tabulate(task.split.test.streams(), procedure.features, procedure.max_silence)
+        test = _followed(procedure.classifier.uncalibrated(), unseen.values[:, points - 1])
+        return cls(held_out, test, points, fit + middle - start, process_time() - middle)
+
+
+def _followed(forest: Classifier, values: Array) -> Array:
+    n, n_points, n_features = values.shape
+    rows = np.ascontiguousarray(values).reshape(n * n_points, n_features)
+    return np.asarray(forest.probabilities(rows)).reshape(n, n_points, -1)
+
+
+class Peer(Protocol):
+    """A method with one operating point, that decides at most some test series."""
+
+    most_cases: int
+
+    def fit(self, values: Array, classes: Integers, seed: int) -> object:
+        """Fit to series of shape (n_series, n_ticks, n_columns) and classes as whole numbers."""
+
+    def decide(self, values: Array) -> Decided:
+        """Decide series."""
+
+
+def ours(task: Task) -> Trial:
+    """Train with nothing set; at another alpha, with its costs. A refusal labels nothing."""
+    test, decided = task.split.test, {}
+    streams = test.streams()
+    fit = deciding = 0.0
+    for alpha in ALPHAS:
+        try:
+            procedure, seconds = task.trained(alpha)
+        except TrainingError:
+            n = len(test.labels)
+            decided[alpha] = Decided(np.full(n, -1), np.full(n, test.values.shape[1]), np.zeros(n))
+            continue
+        start = process_time()
+        decisions = evaluate(procedure, streams).decisions
+        if alpha == MIDDLE:
+            fit, deciding = seconds, process_time() - start
+        place = {str(label): c for c, label in enumerate(task.classes)}
+        decided[alpha] = Decided(
+            np.array([place.get(str(d.label), -1) for d in decisions]),
+            np.array([d.tick if d.label is not None else test.values.shape[1] for d in decisions]),
+            np.array([d.confidence for d in decisions]),
+        )
+    return Trial(decided, fit, deciding, len(test.labels))
+
+
+def trigger(make: Callable[[], Trigger]) -> Callable[[Task], Trial]:
+    """Let a trigger decide on our forest's probabilities."""
+    return lambda task: _triggered(make, task, task.base)
+
+
+def prefix_forests(make: Callable[[], Trigger]) -> Callable[[Task], Trial]:
+    """Let a trigger decide on the probabilities of a random forest for each prefix."""
+
+    def measured(task: Task) -> Trial:
+        forests, fit = task.forests
+        start = process_time()
+        test = forests.probabilities(task.split.test.values)
+        base = Base(forests.held_out(), test, forests.points, fit, process_time() - start)
+        return _triggered(make, task, lambda _: base)
+
+    return measured
+
+
+def _triggered(make: Callable[[], Trigger], task: Task, base_at: Callable[[float], Base]) -> Trial:
+    """Fit a trigger at each alpha, and let it decide the test series."""
+    decided, fit, deciding = {}, 0.0, 0.0
+    for alpha in ALPHAS:
+        base = base_at(alpha)
+        when = base.points / task.split.test.values.shape[1]
+        start = process_time()
+        rule = make().fit(base.held_out, task.training[1], when, DecisionCost(alpha, 1.0 - alpha))
+        middle = process_time()
+        stops = rule.stops(base.test)
+        if alpha == MIDDLE:
+            fit, deciding = base.fit + middle - start, base.deciding + process_time() - middle
+        at = base.test[np.arange(len(stops)), stops]
+        decided[alpha] = Decided(at.argmax(axis=1), base.points[stops], at.max(axis=1))
+    return Trial(decided, fit, deciding, len(task.split.test.labels))
+
+
+def peer(make: Callable[[], Peer]) -> Callable[[Task], Trial]:
+    """Let a peer with one operating point decide."""
+
+    def measured(task: Task) -> Trial:
+        method = make()
+        test = task.split.test.sample(method.most_cases, seed=0)
+        start = process_time()
+        method.fit(*task.training, task.seed)
+        middle = process_time()
+        decided = method.decide(test.values)
+        end = process_time()
+        return Trial(dict.fromkeys(ALPHAS, decided), middle - start, end - middle, len(test.labels))
+
+    return measured
+
+
+METHODS: Mapping[str, Callable[[Task], Trial]] = {
+    OURS: ours,
+    **{name: trigger(make) for name, make in TRIGGERS.items()},
+    "RF fixed": prefix_forests(lambda: ConstantThreshold(0.9)),
+    "RF tuned": prefix_forests(ConstantThreshold),
+    "aeon PT": peer(ProbabilityThreshold),
+    "tslearn NonMyopic": peer(NonMyopic),
+    "aeon TEASER": peer(Teaser),
+}
+NEEDED = {"aeon PT": "aeon", "aeon TEASER": "aeon", "tslearn NonMyopic": "tslearn"}
+USUAL = tuple(name for name in METHODS if name != "aeon TEASER")
+"""TEASER takes up to a minute to fit, and is measured when it is named."""
+
+
+def is_installed(method: str) -> bool:
+    """Return whether the package that a method needs is installed."""
+    try:
+        return method not in NEEDED or load_peer(NEEDED[method]) is not None
+    except MissingExtraError:
+        return False

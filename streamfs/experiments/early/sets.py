@@ -1,0 +1,94 @@
+"""Sets of labelled series in a folder."""
+
+import gzip
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from streamfs.data.streams import StreamSet
+from streamfs.errors import DataError
+from streamfs.experiments.early.series import Split
+
+FILE = re.compile(r"(?P<name>.+?)(?:_(?P<part>train|test))?\.(?:csv|csv\.gz|parquet|tsv|tsv\.gz)", re.IGNORECASE)
+"""The file of a set, or of a part of one."""
+
+EXPECTED = "NAME_train and NAME_test, or NAME alone, as .csv, .csv.gz, .parquet, .tsv or .tsv.gz"
+
+
+@dataclass(frozen=True)
+class SeriesFiles:
+    """The files of a set: train and test series, or one that is split in halves by the seed."""
+
+    train: Path
+    test: Path | None = None
+
+    def split(self, seed: int) -> Split:
+        """Read the series.
+
+        Raises
+        ------
+        DataError
+            If a file cannot be read, series differ in length, or a reading is missing.
+        """
+        streams = read_series(self.train)
+        halves = streams.split(0.5, seed) if self.test is None else (streams, read_series(self.test))
+        try:
+            return Split.of(*halves)
+        except DataError as error:
+            raise DataError(f"{self.train}: {error}") from error
+
+
+def sets_in(folder: Path) -> Mapping[str, SeriesFiles]:
+    """Find the sets of a folder, by name.
+
+    Raises
+    ------
+    DataError
+        If there is none, a part of one is missing, or one is there twice.
+    """
+    found: dict[str, dict[str, Path]] = defaultdict(dict)
+    for path in sorted(folder.iterdir()):
+        match = FILE.fullmatch(path.name)
+        if match:
+            parts, part = found[match["name"]], (match["part"] or "").lower()
+            if part in parts:
+                raise DataError(f"{path} and {parts[part]} are the same part of {match['name']}, expected one")
+            parts[part] = path
+    if not found:
+        raise DataError(f"{folder} has no set, expected files {EXPECTED}")
+    return {name: _files(name, parts) for name, parts in found.items()}
+
+
+def _files(name: str, parts: Mapping[str, Path]) -> SeriesFiles:
+    if {*parts} == {""}:
+        return SeriesFiles(parts[""])
+    if {*parts} == {"train", "test"}:
+        return SeriesFiles(parts["train"], parts["test"])
+    raise DataError(f"{name} has {', '.join(path.name for path in parts.values())}, expected {EXPECTED}")
+
+
+def read_series(path: Path) -> StreamSet:
+    """Read a file as `StreamSet.read` does; a line of a ``.tsv`` file is a class and its series, as in UCR's."""
+    return _read_lines(path) if path.name.lower().endswith((".tsv", ".tsv.gz")) else StreamSet.read(path)
+
+
+def _read_lines(path: Path) -> StreamSet:
+    """Read a class, as a number, and the values of one column from each line; the first line may hold names."""
+    open_file = gzip.open if path.suffix.lower() == ".gz" else open
+    try:
+        with open_file(path, "rt", encoding="utf-8") as lines:
+            rows = [line.split() for line in map(str.strip, lines) if line]
+        table = np.array(rows[_has_names(rows) :], dtype=np.float64)
+    except (ValueError, EOFError, gzip.BadGzipFile) as error:
+        raise DataError(f"{path} cannot be read: {error}") from error
+    if table.ndim != 2 or table.shape[1] < 2:
+        raise DataError(f"{path} has no series, expected a class and values on each line")
+    return StreamSet(table[:, 1:, np.newaxis], [f"{label:g}" for label in table[:, 0]], ["x0"])
+
+
+def _has_names(rows: list[list[str]]) -> bool:
+    return bool(rows) and not re.fullmatch(r"[-+.\d].*", rows[0][0])
