@@ -35,6 +35,7 @@ import selection_sampling
 import selection_wrappers
 import startup
 import tables
+import training
 
 import feature_extractors as fx
 from sensors_sim.same_source import SameSource
@@ -187,6 +188,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "promise_regret": promise_regret.section,
     "promise_kept": promise_kept.section,
     "promise_training": promise_training.section,
+    "training": training.section,
     "early": early.section,
 }
 NEED_DATA = (
@@ -198,6 +200,7 @@ NEED_DATA = (
     "selection_sampling",
     *papers.PARTS,
     "promise_training",
+    "training",
     "early",
 )
 NEED_BROKER = ("gateway",)
