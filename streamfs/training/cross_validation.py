@@ -56,10 +56,7 @@ class CrossValidation:
         return list(Parallel(self.n_jobs, prefer="threads")(jobs))
 
     def _run_fold(self, table: FeatureTable, chosen: Sequence[int], fold: Fold) -> HeldOutStreams:
-        train, test = table.take(fold.training), table.take(fold.test)
-        if self.ticks is not None:
-            lengths = np.searchsorted(self.ticks, test.lengths, side="right")
-            test = replace(test, values=test.values[:, self.ticks - 1], lengths=lengths)
+        train, test = table.take(fold.training), self._at_ticks(table, fold.test)
         classifier = self.learn(train)
         return HeldOutStreams(
             fold.test,
@@ -67,6 +64,14 @@ class CrossValidation:
             class_indices(test, np.unique(train.labels[train.lengths > 0])),
             tuple(chosen[i] for i in classifier.features_tested()),
         )
+
+    def _at_ticks(self, table: FeatureTable, streams: Integers) -> FeatureTable:
+        """Return the table of some of the streams at the ticks, without a copy of the other ticks."""
+        if self.ticks is None:
+            return table.take(streams)
+        lengths = np.searchsorted(self.ticks, table.lengths, side="right")
+        few = replace(table, values=table.values[np.ix_(streams, self.ticks - 1)], labels=table.labels[streams])
+        return replace(few, lengths=lengths[streams])
 
 
 def class_indices(table: FeatureTable, classes: Labels) -> Integers:
