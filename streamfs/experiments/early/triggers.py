@@ -87,7 +87,7 @@ class ConstantThreshold:
 
 
 @dataclass
-class StoppingRule:
+class MarginRule:
     """Decide when a sum of the greatest probability, its margin and the time is positive.
 
     Mori and others, "Early classification of time series by simultaneously optimizing accuracy and earliness"
@@ -95,7 +95,7 @@ class StoppingRule:
     are searched on a grid, where the paper has a genetic algorithm.
     """
 
-    def fit(self, probabilities: Array, truth: Integers, when: Array, cost: DecisionCost) -> "StoppingRule":
+    def fit(self, probabilities: Array, truth: Integers, when: Array, cost: DecisionCost) -> "MarginRule":
         """Fit the rule to trajectories of held-out series."""
         self.when, costs = when, cost_of(probabilities, truth, when, cost)
         greatest, margin = top_two(probabilities)
@@ -227,7 +227,7 @@ class Calimera:
 
 TRIGGERS: Mapping[str, Callable[[], Trigger]] = {
     "threshold": ConstantThreshold,
-    "SR": StoppingRule,
+    "SR": MarginRule,
     "ECONOMY-gamma": EconomyGamma,
     "CALIMERA": Calimera,
 }
