@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from feature_extractors.base import Array
 from streamfs.costs.spending import Spending
 from streamfs.data.feature_table import FeatureTable
-from streamfs.data.streams import Integers
+from streamfs.data.streams import Integers, Labels
 from streamfs.evaluation.trajectories import Trajectories, is_record
 from streamfs.relief import position_grid
 from streamfs.selection.folds import Fold, make_folds
@@ -108,3 +108,25 @@ class OutOfFold:
             spent[rows] = self.spending.until(features)[np.ix_(rows, self.ticks - 1)]
         lengths = np.searchsorted(self.ticks, self.table.lengths, side="right")
         return Followed(Trajectories(best, confidence, lengths), truth, spent, self.ticks)
+
+
+def decision_facts(followed: Followed, columns: Integers, stated: Array, labels: Labels) -> dict[str, Any]:
+    """Return what decisions on held-out streams were worth, by class, too.
+
+    `columns` are those in which the streams were decided, -1 for never; `stated` is the confidence there.
+    """
+    decided = np.flatnonzero(columns >= 0)
+    at = columns[decided]
+    right = followed.is_right()[decided, at]
+    labelled, classes = labels[decided], np.unique(labels)
+    return {
+        "streams": len(labels),
+        "labelled": len(decided),
+        "right": int(right.sum()),
+        "stated": float(stated[decided].mean()),
+        "ticks": float(followed.ticks[at].mean()),
+        "sent": float(followed.spent[decided, at].mean()),
+        "streams_of": {str(label): int((labels == label).sum()) for label in classes},
+        "labelled_of": {str(label): int((labelled == label).sum()) for label in classes},
+        "right_of": {str(label): int(right[labelled == label].sum()) for label in classes},
+    }

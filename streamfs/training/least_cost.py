@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-import numpy as np
-
 from feature_extractors.base import Feature
 from streamfs.base.progress import Progress, step
 from streamfs.classifiers.classifier import Classifier
@@ -22,7 +20,7 @@ from streamfs.training.channel_choice import ChannelChoice, clock_of
 from streamfs.training.cross_validation import Learn
 from streamfs.training.decision_costs import Confident, DecisionCosts, choose_confidence, decision_points
 from streamfs.training.description import made_with, with_card
-from streamfs.training.held_out import Followed, OutOfFold
+from streamfs.training.held_out import OutOfFold, decision_facts
 from streamfs.training.learners import (
     FOREST,
     N_SMALL_SCOUTS,
@@ -120,7 +118,7 @@ class LeastCost:
             tuple(features),
             classifier.calibrated(chosen.calibration),
             chosen.thresholds,
-            held_out_facts(followed, chosen, table),
+            decision_facts(followed, chosen.columns, chosen.stated, table.labels),
         )
 
     def _require_labels(self, chosen: Confident) -> None:
@@ -135,22 +133,3 @@ class LeastCost:
     def _held_out(self, table: FeatureTable, learn: Learn, points: Integers, limit: int) -> OutOfFold:
         spending = self.pricing.spending(self.streams, table.features, table.lengths)
         return OutOfFold(table, spending, learn, limit, seed=self.model.seed, points=points)
-
-
-def held_out_facts(followed: Followed, chosen: Confident, table: FeatureTable) -> dict[str, Any]:
-    """Return what the decisions on held-out streams were worth, by class, too."""
-    decided = np.flatnonzero(chosen.columns >= 0)
-    columns = chosen.columns[decided]
-    right = followed.is_right()[decided, columns]
-    labels, classes = table.labels[decided], np.unique(table.labels)
-    return {
-        "streams": len(table.labels),
-        "labelled": len(decided),
-        "right": int(right.sum()),
-        "stated": float(chosen.stated[decided].mean()),
-        "ticks": float(followed.ticks[columns].mean()),
-        "sent": float(followed.spent[decided, columns].mean()),
-        "streams_of": {str(label): int((table.labels == label).sum()) for label in classes},
-        "labelled_of": {str(label): int((labels == label).sum()) for label in classes},
-        "right_of": {str(label): int(right[labels == label].sum()) for label in classes},
-    }

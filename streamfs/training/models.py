@@ -44,6 +44,11 @@ class TrainingModel:
     confidence: float
     seed: int
 
+    @property
+    def is_tree(self) -> bool:
+        """Whether it is a C4.5 tree, whose leaves count streams."""
+        return isinstance(self.model, str) and self.model == TREE
+
     def learner(self, n_classes: int, points: Integers, time_limit: int) -> Learn:
         """Return the function that fits it to streams, mostly at the ticks `points`."""
         model = OWN_LEARNERS.get(self.model, self.model) if isinstance(self.model, str) else self.model

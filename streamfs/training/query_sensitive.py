@@ -55,12 +55,12 @@ class NeighborsLearner:
 
 def named_neighbors(name: str, confidence: float, n_classes: int) -> QuerySensitiveNeighbors:
     """Return query-sensitive neighbours by name, as few as can reach a confidence."""
-    n_neighbors = least_neighbors(confidence, n_classes)
+    n_neighbors = least_unanimous(confidence, n_classes)
     return QuerySensitiveNeighbors(n_neighbors=n_neighbors, laplace=True, **NAMED[name])
 
 
-def least_neighbors(confidence: float, n_classes: int) -> int:
-    """Return the fewest neighbours k whose unanimous votes, (k + 1) / (k + n_classes), reach a confidence."""
+def least_unanimous(confidence: float, n_classes: int) -> int:
+    """Return the fewest neighbours, or streams of a leaf, k for whom (k + 1) / (k + n_classes) is a confidence."""
     if confidence >= 1:
         raise TrainingError(
             f"confidence is {confidence:g}, expected less than 1, which no number of neighbours reaches"
@@ -77,5 +77,5 @@ def require_reach(model: QuerySensitiveNeighbors, confidence: float, n_classes: 
     if model.laplace and (k + 1) / (k + n_classes) < confidence:
         raise TrainingError(
             f"n_neighbors is {k}, whose votes among {n_classes} classes reach {(k + 1) / (k + n_classes):.3g}, "
-            f"expected at least {least_neighbors(confidence, n_classes)} for a confidence of {confidence:g}"
+            f"expected at least {least_unanimous(confidence, n_classes)} for a confidence of {confidence:g}"
         )

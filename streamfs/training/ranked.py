@@ -3,22 +3,27 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 import numpy as np
 
 from feature_extractors.base import Feature
 from streamfs.base.progress import Progress, step
+from streamfs.classifiers.classifier import Classifier
 from streamfs.costs.costs import Costs
 from streamfs.costs.pricing import Pricing
 from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
 from streamfs.data.streams import Integers, StreamSet
+from streamfs.evaluation.trajectories import Trajectories
 from streamfs.procedure.procedure import Procedure
 from streamfs.selection.by_name import MakeSelector
 from streamfs.training import arguments
 from streamfs.training.description import made_with, with_card
+from streamfs.training.held_out import OutOfFold, decision_facts
 from streamfs.training.learners import fit_until_all_tested
 from streamfs.training.models import TrainingModel, training_positions
 from streamfs.training.subset_size import SizeValidation, choose_size
+from streamfs.training.unlabelled import leaf_reason, unlabelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +50,14 @@ class RankedFeatures:
         limit = arguments.whole_ticks(self.time_limit, longest, streams.period)
         positions = training_positions(longest, limit)
         learn = self.model.learner(len(streams.classes), positions, limit)
-        validation = SizeValidation(table, costs, learn, limit, self.model.seed)
+        validation = SizeValidation(table, costs, learn, limit, self.model.seed, self.model.is_tree)
         offered = self._offered(validation, positions, progress)
         with step(progress, "building the classifier"):
             tested, classifier = fit_until_all_tested(
                 learn, streams, [features[i] for i in offered], pricing.max_silence
             )
+        with step(progress, "deciding held-out streams"):
+            held_out = self._held_out(validation, offered, offered[tested], classifier)
         procedure = Procedure(
             tuple(features[i] for i in offered[tested]),
             classifier,
@@ -61,7 +68,7 @@ class RankedFeatures:
             streams.period,
             pricing.max_silence,
             costs.take(offered),
-            made_with(self.model.seed, streams, [features[i].name for i in offered]),
+            {**made_with(self.model.seed, streams, [features[i].name for i in offered]), **held_out},
         )
         return with_card(procedure, streams, pricing)
 
@@ -82,3 +89,26 @@ class RankedFeatures:
         if self.n_features is not None:
             return ranking[: self.n_features]
         return ranking[: choose_size(validation, ranking, self.model.confidence, progress)]
+
+    def _held_out(
+        self, validation: SizeValidation, offered: Integers, tested: Integers, classifier: Classifier
+    ) -> dict[str, Any]:
+        """Return what is decided of held-out streams; raise a TrainingError if none is given a label.
+
+        If a class has one stream only, none can be held out, and those that were trained on must get a label.
+        """
+        table, limit, confidence = validation.table, validation.time_limit, self.model.confidence
+        if np.unique(table.labels, return_counts=True)[1].min() < 2:
+            trajectories = Trajectories.of(classifier, table.with_features(tested.tolist()), limit)
+            if (trajectories.decide(confidence)[0] < 0).all():
+                raise unlabelled("the classifier gives no stream", confidence, trajectories.confidence)
+            return {}
+        spending = self.pricing.spending(self.streams, table.features, table.lengths)
+        out_of_fold = OutOfFold(table, spending, validation.learn, limit, seed=validation.seed)
+        followed = out_of_fold.follow(offered.tolist())
+        labels, ticks = followed.trajectories.decide(confidence)
+        columns, said = np.where(labels < 0, -1, ticks - 1), followed.trajectories.confidence
+        if (labels < 0).all():
+            reason = leaf_reason(confidence, table.labels, out_of_fold.folds) if validation.is_tree else ""
+            raise unlabelled("the classifier gives no held-out stream", confidence, said, reason)
+        return {"held_out": decision_facts(followed, columns, said[np.arange(len(said)), columns], table.labels)}

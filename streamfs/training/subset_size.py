@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -11,7 +12,9 @@ from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers
 from streamfs.errors import TrainingError
+from streamfs.selection.folds import Fold
 from streamfs.training.cross_validation import N_FOLDS, CrossValidation, HeldOutStreams, Learn, stratified_folds
+from streamfs.training.unlabelled import leaf_reason, unlabelled
 
 TOLERANCE = 0.02
 """How much accuracy and completeness may fall short of the best for a lower cost."""
@@ -21,7 +24,8 @@ TOLERANCE = 0.02
 class SizeValidation:
     """Decisions on held-out streams with some of the features, at any confidence.
 
-    The classifiers of a choice of features are fitted once and reused at every threshold.
+    The classifiers of a choice of features are fitted once and reused at every threshold. `is_tree` says that they
+    are trees whose leaves count streams, with Laplace's correction.
     """
 
     table: FeatureTable
@@ -29,14 +33,25 @@ class SizeValidation:
     learn: Learn
     time_limit: int
     seed: int = 0
+    is_tree: bool = False
     _known: dict[tuple[int, ...], list[HeldOutStreams]] = field(default_factory=dict, init=False)
+
+    @cached_property
+    def folds(self) -> tuple[Fold, ...]:
+        """Every class spread evenly."""
+        return stratified_folds(self.table.labels, N_FOLDS, self.seed)
+
+    def unlabelled(self, what: str, confidence: float) -> TrainingError:
+        """Return the error that no held-out stream is given a label."""
+        said = [part.trajectories.confidence.max() for parts in self._known.values() for part in parts]
+        reason = leaf_reason(confidence, self.table.labels, self.folds) if self.is_tree else ""
+        return unlabelled(what, confidence, np.array(said), reason)
 
     def evaluate(self, chosen: Sequence[int] | Integers, confidence: float) -> Array:
         """Return the numbers of labelled and of rightly labelled streams, and the summed cost."""
         key = tuple(int(feature) for feature in chosen)
         if key not in self._known:
-            folds = stratified_folds(self.table.labels, N_FOLDS, self.seed)
-            self._known[key] = CrossValidation(self.table, folds, self.learn, self.time_limit).run(key)
+            self._known[key] = CrossValidation(self.table, self.folds, self.learn, self.time_limit).run(key)
         return np.asarray(np.sum([self._evaluate(part, confidence) for part in self._known[key]], axis=0))
 
     def _evaluate(self, part: HeldOutStreams, confidence: float) -> Array:
@@ -63,10 +78,7 @@ def choose_size(
         progress("choosing how many features", index + 1, len(sizes))
     n_labelled, n_right, cost = figures.T
     if not n_labelled.any():
-        raise TrainingError(
-            f"no number of features gives any held-out stream a label at confidence {confidence:g}: "
-            "lower the confidence, record more streams, or offer other features"
-        )
+        raise validation.unlabelled("no number of features gives any held-out stream", confidence)
     completeness = n_labelled / len(validation.table.labels)
     accuracy = np.divide(n_right, n_labelled, out=np.zeros(len(sizes)), where=n_labelled > 0)
     return int(sizes[cheapest_good(completeness, accuracy, cost)])

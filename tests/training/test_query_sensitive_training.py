@@ -17,7 +17,7 @@ from streamfs.cli.app import main
 from streamfs.errors import TrainingError
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
 from streamfs.training import query_sensitive
-from streamfs.training.query_sensitive import NeighborsLearner, least_neighbors, named_neighbors, require_reach
+from streamfs.training.query_sensitive import NeighborsLearner, least_unanimous, named_neighbors, require_reach
 
 FEATURES = [fx.get(f"mean({column})") for column in ("a.noise", "a.level", "b.noise", "b.level")]
 
@@ -43,7 +43,7 @@ def table():
 
 @given(st.floats(0.01, 0.995), st.integers(2, 9))
 def test_no_fewer_neighbours_reach_a_confidence(confidence, n_classes):
-    k = least_neighbors(confidence, n_classes)
+    k = least_unanimous(confidence, n_classes)
     assert k >= 1
     assert (k + 1) / (k + n_classes) >= confidence
     assert k == 1 or k / (k - 1 + n_classes) < confidence

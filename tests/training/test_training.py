@@ -1,12 +1,15 @@
 """Train procedures on recorded streams, and evaluate them."""
 
+import re
 from datetime import timedelta
 from functools import partial
 
 import numpy as np
 import pytest
+from helpers.own_classifier import NearestMean, learn_nearest_mean
 from helpers.procedures import labelled_streams, mean_procedure
 from river.linear_model import LogisticRegression
+from river.naive_bayes import GaussianNB
 from river.preprocessing import StandardScaler
 from river.tree import HoeffdingTreeClassifier
 
@@ -264,6 +267,52 @@ def test_bad_training_data_is_named(streams):
         train(streams, features=noise, confidence=float("nan"), select="streamrelief")
     with pytest.raises(ValueError, match="whole ticks"):
         train(streams, features=noise, time_limit=2.5, select="streamrelief")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"select": "streamrelief"},
+        {"select": "literal", "n_features": 1},
+        {"select": None},
+        {"select": None, "model": "extra-trees"},
+        {"select": None, "model": GaussianNB()},
+    ],
+    ids=["ranked", "first", "all", "forest", "river"],
+)
+def test_a_model_that_labels_no_held_out_stream_is_refused(options):
+    """The confidence that the message names labels some."""
+    rng = np.random.default_rng(0)
+    labels = np.resize([*"abcdef"], 90)
+    values = rng.normal(labels[:, np.newaxis, np.newaxis] > "c", 0.8, (90, 8, 1))
+    few = StreamSet(values, labels, ["x"])
+    with pytest.raises(TrainingError, match=r"held-out stream a label at confidence 0\.97: the highest") as caught:
+        train(few, features=["mean(x)"], confidence=0.97, **options)
+    is_tree = "model" not in options
+    needed = (
+        "with 6 classes, 0.97 takes a leaf of 161 streams of one class and no other, and a tree is fitted to 12"
+    )
+    assert (needed in str(caught.value)) == is_tree
+    enough = float(re.search(r"Lower the confidence to ([\d.]+) at most", str(caught.value))[1])
+    facts = train(few, features=["mean(x)"], confidence=enough, **options).about["held_out"]
+    assert 0 < sum(facts["labelled_of"].values()) == facts["labelled"] <= facts["streams"] == 90
+    assert facts["stated"] >= enough
+
+
+def test_a_class_of_one_stream_is_not_held_out():
+    values = np.repeat([[[0.0]], [[0.1]], [[1.0]]], 5, axis=1)
+    lone = StreamSet(values, ["off", "off", "on"], ["x"])
+    options = {"features": ["mean(x)"], "select": None, "model": GaussianNB()}
+    assert "held_out" not in train(lone, **options).about
+    with pytest.raises(
+        TrainingError, match=r"the classifier gives no stream a label at confidence 0\.9: the highest"
+    ):
+        train(lone, **options | {"model": unsure})
+
+
+def unsure(table):
+    """Fit a classifier that states at most 0.6."""
+    return NearestMean(learn_nearest_mean(table).means, 0.6)
 
 
 def test_streams_that_do_not_fit_a_model_are_named(procedure, streams):
