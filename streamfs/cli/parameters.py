@@ -62,6 +62,17 @@ class Number(click.FloatRange):
         return number
 
 
+class ConfidenceOrWord(Number):
+    """A confidence above 0 and up to 1, or the word for one that is chosen for each tick."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 1, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read a number, or the word."""
+        return value if value == "anticipated" else super().convert(value, param, ctx)
+
+
 class NewFile(click.Path):
     """A file to write, in an existing folder and, if suffixes are given, with one of them."""
 
@@ -206,7 +217,6 @@ PICTURE = NewFile(*PICTURES)
 TABLE = NewFile(".csv")
 POSITIVE = Number(0, min_open=True)
 NOT_NEGATIVE = Number(0)
-PROBABILITY = Number(0, 1, min_open=True)
 SHARE = Number(0, 1, min_open=True, max_open=True)
 
 STREAMS = click.argument("streams", type=OLD_FILE)

@@ -16,6 +16,9 @@ from streamfs.errors import DataError
 from streamfs.procedure.header import check_distinct
 from streamfs.selection.by_name import SELECTORS, MakeSelector
 
+ANTICIPATED = "anticipated"
+"""In place of a confidence: thresholds for each tick, by what waiting is expected to cost."""
+
 
 def require_classes(streams: StreamSet) -> None:
     """Require labelled streams of at least two classes."""
@@ -50,6 +53,19 @@ def offered_features(streams: StreamSet, features: Sequence[Feature | str] | Non
 
 def _named(feature: Feature | str) -> str:
     return feature.name if isinstance(feature, Feature) else feature
+
+
+def confidence_of(confidence: float | str | None, select: object, channels: str) -> tuple[bool, float | None]:
+    """Return whether thresholds are anticipated for each tick, and else the confidence, if it is given."""
+    if isinstance(confidence, str):
+        if confidence != ANTICIPATED:
+            raise ValueError(f"confidence is {confidence!r}, expected a number, or {ANTICIPATED!r}")
+        if select != channels:
+            raise ValueError(f"confidence is {confidence!r}, but select is {select!r}, expected {channels!r}")
+        return True, None
+    if confidence is not None and not 0 < confidence <= 1:
+        raise ValueError(f"confidence is {confidence}, expected more than 0 and at most 1")
+    return False, confidence
 
 
 def either_limit(time_limit: int | timedelta | None, horizon: int | timedelta | None) -> int | timedelta | None:

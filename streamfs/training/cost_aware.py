@@ -42,7 +42,7 @@ def train(
     features: Sequence[Feature | str] | None = None,
     costs: Costs | None = None,
     pricing: Pricing | str = "transmissions",
-    confidence: float | None = None,
+    confidence: float | str | None = None,
     error_cost: float = 1.0,
     delay_cost: float = 1.0,
     sending_cost: float = 0.0,
@@ -69,10 +69,11 @@ def train(
     pricing : Pricing or str
         How costs are estimated: a radio's name, or a `Pricing` with prices and weights. Its `max_silence` applies
         to given `costs`, too.
-    confidence : float, optional
+    confidence : float or "anticipated", optional
         Threshold at which a stream is labelled. By default it is chosen so that errors and delays on held-out
         streams cost least, and every stream that reaches the time limit is labelled there; for features that a
-        selector ranks, 0.9.
+        selector ranks, 0.9. ``"anticipated"`` chooses one for each tick: a stream waits while that is expected to
+        cost less (ECONOMY-gamma).
     error_cost, delay_cost : float
         What a wrong label costs, and what a delay up to the time limit costs; a shorter delay costs its share.
     sending_cost : float
@@ -146,9 +147,8 @@ def train(
     """
     arguments.require_classes(streams)
     limit = arguments.either_limit(time_limit, horizon)
-    decision_costs = DecisionCosts(error_cost, delay_cost, sending_cost)
-    if confidence is not None and not 0 < confidence <= 1:
-        raise ValueError(f"confidence is {confidence}, expected more than 0 and at most 1")
+    is_anticipated, confidence = arguments.confidence_of(confidence, select, CHANNELS)
+    decision_costs = DecisionCosts(error_cost, delay_cost, sending_cost, is_anticipated)
     make_selector = arguments.selector_of(select, CHANNELS)
     offered = arguments.offered_features(streams, features)
     if features is None and select == CHANNELS and costs is None:

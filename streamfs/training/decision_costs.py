@@ -11,6 +11,7 @@ from feature_extractors.base import Array
 from streamfs.classifiers.calibration import Calibration
 from streamfs.data.streams import Integers
 from streamfs.procedure.stopping import TickThresholds
+from streamfs.training.anticipation import MOST_GROUPS, anticipated_levels
 from streamfs.training.cross_validation import N_FOLDS
 from streamfs.training.held_out import Followed
 
@@ -25,7 +26,8 @@ FEWEST_POINTS, STREAMS_OF_A_POINT = 20, 4
 class DecisionCosts:
     """What a decision costs: an error, a delay up to the time limit, and each unit of the features' costs.
 
-    A delay costs its share of the time limit. A stream without a label is an error at the time limit.
+    A delay costs its share of the time limit. A stream without a label is an error at the time limit. If costs are
+    anticipated, there is a threshold for each tick, from which waiting is not expected to cost less.
 
     Raises
     ------
@@ -36,6 +38,7 @@ class DecisionCosts:
     error: float = 1.0
     delay: float = 1.0
     sending: float = 0.0
+    is_anticipated: bool = False
 
     def __post_init__(self) -> None:
         for name in ("error", "delay", "sending"):
@@ -53,6 +56,12 @@ class DecisionCosts:
         wrong = never | ~followed.is_right()[rows, at]
         delay = np.where(never, 1.0, followed.ticks[at] / time_limit)
         return np.asarray(self.error * wrong + self.delay * delay + self.sending * followed.spent[rows, at])
+
+    def at_each(self, followed: Followed, time_limit: int) -> Array:
+        """Return each stream's cost if it is decided at each tick that was followed; beyond its end, for never."""
+        places = range(len(followed.ticks))
+        columns = [np.where(at < followed.trajectories.ticks, at, -1) for at in places]
+        return np.stack([self.of(followed, each, time_limit) for each in columns], axis=1)
 
 
 class Confident(NamedTuple):
@@ -96,17 +105,17 @@ def choose_confidence(
     if not len(rows):
         return Confident(rule.calibration, rule.thresholds(), columns, said)
     last = Calibration.fit(said[rows], followed.is_right()[rows, columns[rows]], slope=1.0)
-    level = rule.level if confidence is not None else float(last.of(rule.level))
-    corrected = replace(rule, calibration=rule.calibration.then(last), level=level)
+    levels = rule.levels if confidence is not None else last.of(rule.levels)
+    corrected = replace(rule, calibration=rule.calibration.then(last), levels=levels)
     return Confident(corrected.calibration, corrected.thresholds(), columns, last.of(said))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Rule:
-    """A calibration, and the calibrated confidence at which streams are decided."""
+    """A calibration, and the calibrated confidence at which streams are decided, for each of the points."""
 
     calibration: Calibration
-    level: float
+    levels: Array
     points: Integers
     time_limit: int
     is_forced: bool
@@ -115,15 +124,21 @@ class _Rule:
     def chosen(
         cls, followed: Followed, costs: DecisionCosts, time_limit: int, clock: int, confidence: float | None
     ) -> "_Rule":
-        """Calibrate, and choose the level of the least cost, unless one is given."""
+        """Calibrate, and choose the levels of the least cost, unless one is given."""
         records = followed.records()
         counts = None if clock < 0 else records.ticks
         calibration = Calibration.fit(records.confidence, records.is_right, records.weights, counts, clock)
-        rule = cls(calibration, confidence or 1.0, followed.ticks, time_limit, confidence is None)
+        given = np.full(len(followed.ticks), confidence or 1.0)
+        rule = cls(calibration, given, followed.ticks, time_limit, confidence is None)
         if confidence is not None:
             return rule
         said = rule.said(followed)
-        tried = [replace(rule, level=float(level)) for level in LEVELS[::-1]]
+        if costs.is_anticipated:
+            at_each = costs.at_each(followed, time_limit)
+            compared = [anticipated_levels(said, at_each, n) for n in range(1, MOST_GROUPS + 1)]
+        else:
+            compared = [np.full(len(given), level) for level in LEVELS[::-1]]
+        tried = [replace(rule, levels=levels) for levels in compared]
         return min(tried, key=lambda each: cautious_mean(costs.of(followed, each.columns(said), time_limit)))
 
     def said(self, followed: Followed) -> Array:
@@ -135,7 +150,7 @@ class _Rule:
 
     def columns(self, said: Array) -> Integers:
         """Return the column in which each stream is decided, -1 for never."""
-        levels = np.where(self.is_forced & (self.points == self.time_limit), 0.0, self.level)
+        levels = np.where(self.is_forced & (self.points == self.time_limit), 0.0, self.levels)
         sure: npt.NDArray[np.bool_] = said >= levels
         return np.where(sure.any(axis=1), sure.argmax(axis=1), -1)
 
@@ -146,12 +161,12 @@ class _Rule:
         return columns, np.where(columns < 0, 0.0, said[np.arange(len(said)), columns])
 
     def thresholds(self) -> TickThresholds:
-        """Return the level at the points, 1 at other ticks, and 0 at the time limit; or the level at all ticks."""
+        """Return the levels at the points, 1 at other ticks and 0 at the time limit; or the one level at all."""
         if not self.is_forced:
-            return TickThresholds((1,), (self.level,))
+            return TickThresholds((1,), (self.levels[0],))
         levels = {1: 1.0}
-        for point in self.points.tolist():
-            levels |= {point: self.level, point + 1: 1.0}
+        for point, level in zip(self.points.tolist(), self.levels.tolist(), strict=True):
+            levels |= {point: level, point + 1: 1.0}
         levels = {tick: each for tick, each in levels.items() if tick < self.time_limit} | {self.time_limit: 0.0}
         ticks = [tick for tick in sorted(levels) if levels[tick] != levels.get(tick - 1)]
         return TickThresholds(tuple(ticks), tuple(levels[tick] for tick in ticks))

@@ -69,7 +69,9 @@ class LeastCost:
         offered = self._chosen(table, points, limit, progress)
         with step(progress, "building the classifier"):
             fitted = self._fit(offered, points, limit)
-        threshold = self.confidence or min(level for level in fitted.thresholds.levels if level > 0.0)
+        threshold = self.confidence or min(
+            (level for level in fitted.thresholds.levels if level > 0.0), default=1.0
+        )
         names = [feature.name for feature in offered]
         procedure = Procedure(
             fitted.features,

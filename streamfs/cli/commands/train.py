@@ -16,9 +16,9 @@ from streamfs.cli.parameters import (
     NEW_FILE,
     NOT_NEGATIVE,
     POSITIVE,
-    PROBABILITY,
     SEED,
     STREAMS,
+    ConfidenceOrWord,
     Parsed,
     example_text,
     profile_option,
@@ -52,9 +52,10 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
 @click.option("-o", "--out", type=NEW_FILE, help="The model file.")
 @click.option(
     "--confidence",
-    type=PROBABILITY,
+    type=ConfidenceOrWord(),
     help="Probability of a class at which a label is given; by default the one at which errors and delays cost "
-    "least, and 0.9 for ranked features. It is not an accuracy: see --promise.",
+    "least, and 0.9 for ranked features. It is not an accuracy: see --promise. Or 'anticipated': one for each "
+    "tick, by what waiting is expected to cost.",
 )
 @click.option("--error-cost", type=POSITIVE, help="What a wrong label costs; by default 1.")
 @click.option("--delay-cost", type=NOT_NEGATIVE, help="What a delay up to the time limit costs; by default 1.")
@@ -149,7 +150,7 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
 def train(
     streams: Path,
     out: Path | None,
-    confidence: float | None,
+    confidence: float | str | None,
     time_limit: int | timedelta | None,
     period: float | None,
     features: Sequence[Any],
