@@ -64,32 +64,15 @@ def _draw_feature(generator: Generator, features: Indices, place: int) -> int:
 
 
 @kernel
-def _span(values: Array) -> tuple[float, float]:
-    """Return the least and the largest known value.
-
-    Of four running values each waits for its own predecessor alone, so that the processor works on all at once.
-    """
-    low, low_b, low_c, low_d = np.inf, np.inf, np.inf, np.inf
-    high, high_b, high_c, high_d = -np.inf, -np.inf, -np.inf, -np.inf
-    whole = len(values) - len(values) % 4
-    for i in range(0, whole, 4):
-        a, b, c, d = values[i], values[i + 1], values[i + 2], values[i + 3]
-        low, low_b, low_c, low_d = min(low, a), min(low_b, b), min(low_c, c), min(low_d, d)
-        high, high_b, high_c, high_d = max(high, a), max(high_b, b), max(high_c, c), max(high_d, d)
-    for i in range(whole, len(values)):
-        low, high = min(low, values[i]), max(high, values[i])
-    return min(low, low_b, low_c, low_d), max(high, high_b, high_c, high_d)
-
-
-@kernel
 def _gather(column: Array, order: Indices, values: Array) -> tuple[float, float, int]:
     """Gather the rows' values; return the least and the largest known one, and the number of missing ones."""
-    n_missing = 0
+    low, high, n_missing = np.inf, -np.inf, 0
     for i, row in enumerate(order):
         value = column[row]
         values[i] = value
+        low = min(low, value)
+        high = max(high, value)
         n_missing += value != value
-    low, high = _span(values[: len(order)])
     return low, high, n_missing
 
 
