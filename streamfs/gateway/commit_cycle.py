@@ -37,10 +37,11 @@ class CommitCycle:
         core: Core,
         store: Store,
         transport: Transport,
+        outbox: Outbox,
         commits: Commits,
         on_decision: Callable[[Decision], None] | None,
     ) -> None:
-        self.outbox = Outbox(transport, store.waiting())
+        self.outbox = outbox
         self.energy_file: EnergyLog | None = None  # gets the lines of the energy log
         self.counters: Counter[str] = Counter()
         self._core = core
@@ -88,15 +89,15 @@ class CommitCycle:
             self._release_done()
         self.outbox.pump()
 
-    def commit_confirmed(self) -> None:
-        """Commit the batch now if publications were confirmed, so that the store forgets them."""
-        if self.outbox.has_confirmed and self._may_commit:
+    def commit_concluded(self) -> None:
+        """Commit the batch now if publications were concluded, so that the store forgets them."""
+        if self.outbox.has_concluded and self._may_commit:
             self._submit()
 
     def flush(self, deadline: float) -> None:
         """Commit all and publish it, as far as disk and broker manage before the deadline."""
         self._flush_batch(deadline)
-        if self.outbox.has_confirmed:
+        if self.outbox.has_concluded:
             self._flush_batch(deadline)
 
     def _flush_batch(self, deadline: float) -> None:
@@ -124,7 +125,7 @@ class CommitCycle:
     def _submit(self) -> None:
         self._submitted_since = self._batch.oldest
         self._is_committing = True
-        confirmed = self.outbox.take_confirmed()
+        confirmed = self.outbox.take_concluded()
         self._store.submit(self._batch.commit(confirmed, self._core.to_state, self._core.marks))
 
     def _release_done(self) -> None:

@@ -1,41 +1,66 @@
 """The outbox: publications that wait for the broker's confirmation."""
 
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from time import monotonic
 
+from streamfs.gateway.core.options import Limits
 from streamfs.gateway.messages.publication import Numbered, Publication
+from streamfs.gateway.refused_publications import RefusedPublications
 from streamfs.gateway.transport.transport import Transport
 
 MAX_PASSING = 10_000
+
+FREED = 10
+"""When full, make room for 1 in 10 publications."""
 
 
 class Outbox:
     """Publishes safe publications in order, and again after a reconnect, until the broker confirms them.
 
-    It begins with the ``waiting`` ones of an earlier run. Passing publications, such as dead letters, follow the
+    It begins with the ``waiting`` ones of an earlier run. Those that the broker refuses are tried again, and later
+    ones on the same topic wait for them. If more than ``bound`` wait, some are dropped: first what a later one
+    replaces, last those on topics that begin with ``dear``. Passing publications, such as dead letters, follow the
     others, at most once; if `MAX_PASSING` of them wait, more are dropped.
     """
 
-    def __init__(self, transport: Transport, waiting: Iterable[Numbered] = ()) -> None:
-        self.counters = Counter(confirmed=0, passing_dropped=0)
+    def __init__(
+        self, transport: Transport, waiting: Iterable[Numbered] = (), bound: int = Limits.outbox, dear: str = ""
+    ) -> None:
+        self.counters = Counter(confirmed=0, passing_dropped=0, outbox_dropped=0)
         self._transport = transport
+        self._bound = bound
+        self._dear = dear
         self._waiting = deque(waiting)
         self._under_way: dict[int, Publication] = {}
+        self._refused = RefusedPublications()
         self._passing: deque[Publication] = deque()
-        self._confirmed: list[int] = []
+        self._concluded: list[int] = []
         self._n_connections = 0
 
     def __len__(self) -> int:
-        return len(self._waiting) + len(self._under_way)
+        return len(self._waiting) + len(self._under_way) + len(self._refused)
 
     @property
-    def has_confirmed(self) -> bool:
-        """Whether `take_confirmed` will return any number."""
-        return bool(self._confirmed)
+    def fullness(self) -> float:
+        """Number of publications as a share of the bound."""
+        return len(self) / self._bound
+
+    @property
+    def refused(self) -> Mapping[str, str]:
+        """Why the broker refuses publications, by topic; may be read from any thread."""
+        return dict(self._refused.reasons)
+
+    @property
+    def has_concluded(self) -> bool:
+        """Whether `take_concluded` will return any number."""
+        return bool(self._concluded)
 
     def add(self, numbers: Sequence[int], publications: Sequence[Publication]) -> None:
         """Append safe publications."""
         self._waiting.extend(zip(numbers, publications, strict=True))
+        if len(self) > self._bound:
+            self._make_room(len(self) - self._bound + self._bound // FREED)
 
     def add_passing(self, publications: Iterable[Publication]) -> None:
         """Append publications that may be lost."""
@@ -46,23 +71,68 @@ class Outbox:
                 self.counters["passing_dropped"] += 1
 
     def pump(self) -> None:
-        """Publish as much as the connection accepts, and collect confirmations."""
-        for number in self._transport.confirmed():
-            if isinstance(number, int) and self._under_way.pop(number, None) is not None:
-                self._confirmed.append(number)
-                self.counters["confirmed"] += 1
+        """Publish as much as the connection accepts, and collect confirmations and refusals."""
+        self._collect()
         n_connections = self._transport.counters["connections"]
         if n_connections != self._n_connections:
             self._n_connections = n_connections
-            self._waiting.extendleft(reversed(self._under_way.items()))
+            lost = [each for each in self._under_way.items() if not self._refused.put_back(*each)]
+            self._waiting.extendleft(reversed(lost))
             self._under_way.clear()
-        while self._waiting and self._transport.publish(self._waiting[0][1], self._waiting[0][0]):
-            number, publication = self._waiting.popleft()
-            self._under_way[number] = publication
+        self._try_again()
+        while self._waiting and self._publish_next():
+            pass
         while not self._waiting and self._passing and self._transport.publish(self._passing[0]):
             self._passing.popleft()
 
-    def take_confirmed(self) -> list[int]:
-        """Return the numbers confirmed since the last call."""
-        confirmed, self._confirmed = self._confirmed, []
-        return confirmed
+    def take_concluded(self) -> list[int]:
+        """Return the numbers that were confirmed or dropped since the last call."""
+        concluded, self._concluded = self._concluded, []
+        return concluded
+
+    def _collect(self) -> None:
+        for number in self._transport.confirmed():
+            if isinstance(number, int) and number in self._under_way:
+                topic = self._under_way.pop(number).topic
+                self._concluded.append(number)
+                self.counters["confirmed"] += 1
+                if topic in self._refused:
+                    self._waiting.extendleft(reversed([*self._refused.accept(topic)]))
+        for number, reason in self._transport.refused():
+            if isinstance(number, int) and number in self._under_way:
+                self._refused.refuse(number, self._under_way.pop(number), reason, monotonic())
+
+    def _try_again(self) -> None:
+        """Publish a refused publication that is due."""
+        due = self._refused.next(monotonic())
+        if due is not None and self._transport.publish(due[1], due[0]):
+            number, publication = due
+            self._refused.take(number, publication.topic)
+            self._under_way[number] = publication
+
+    def _publish_next(self) -> bool:
+        """Publish the first that waits, or let it wait for the refused ones of its topic; return False if full."""
+        number, publication = self._waiting[0]
+        if publication.topic in self._refused:
+            self._refused.add(*self._waiting.popleft())
+            return True
+        if not self._transport.publish(publication, number):
+            return False
+        self._under_way[number] = publication
+        self._waiting.popleft()
+        return True
+
+    def _make_room(self, n: int) -> None:
+        """Drop the `n` waiting publications that are the least loss, of equal ones the oldest."""
+        newest = {publication.topic: number for number, publication in self._waiting if publication.retain}
+
+        def loss(each: Numbered) -> int:
+            number, (topic, _, _) = each
+            if topic.startswith(self._dear):
+                return 2
+            return int(newest.get(topic, number) == number)
+
+        dropped = {number for number, _ in sorted(self._waiting, key=loss)[:n]}
+        self._waiting = deque(each for each in self._waiting if each[0] not in dropped)
+        self._concluded += dropped
+        self.counters["outbox_dropped"] += len(dropped)

@@ -22,6 +22,7 @@ from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.operations.announcer import Announcer
 from streamfs.gateway.operations.health import Health, Statistics
 from streamfs.gateway.operations.log_notes import LogNotes
+from streamfs.gateway.outbox import Outbox
 from streamfs.gateway.recovery import recover
 from streamfs.gateway.storage.energy_log import EnergyLog
 from streamfs.gateway.storage.state import State
@@ -136,7 +137,9 @@ class Gateway:
             )
             procedure = self._model_file.accepted(procedure, self._core.roster)
             self._store = Disk(state, transport.wake)
-        self._cycle = CommitCycle(self._core, self._store, transport, commits or Commits(), on_decision)
+        bound, dear = self._options.limits.outbox, f"{self._options.prefix}/decision/"
+        outbox = Outbox(transport, self._store.waiting(), bound, dear)
+        self._cycle = CommitCycle(self._core, self._store, transport, outbox, commits or Commits(), on_decision)
         self._cycle.add([], 0, effects)
         self._dead_letters = DeadLetters(self._cycle.outbox, self._options)
         self._announcer = Announcer(self._options, homeassistant)
@@ -184,6 +187,8 @@ class Gateway:
             loop_age=monotonic() - self.turned,
             lag=self._cycle.lag,
             refused_model=self._model_file.refused,
+            refused_publications=self._cycle.outbox.refused,
+            outbox_fullness=self._cycle.outbox.fullness,
         )
 
     def run(
@@ -349,7 +354,7 @@ class Gateway:
         self._notes.update(self._statistics.counters)
         self._statistics_due = self.turned + _STATISTICS
         self._cycle.outbox.add_passing(self._announcer.news(self._core.roster.streams))
-        self._cycle.commit_confirmed()
+        self._cycle.commit_concluded()
 
     def _all_counters(self) -> Counter[str]:
         counters = self._core.counters

@@ -6,8 +6,11 @@ from contextlib import closing, contextmanager
 import pytest
 from helpers.broker import Broker, find_mosquitto
 from helpers.proxy import Proxy
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streamfs.gateway import outbox as module
+from streamfs.gateway import refused_publications
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.outbox import Outbox
 from streamfs.gateway.transport.transport import Transport
@@ -71,10 +74,10 @@ def test_what_is_safe_is_published_in_order_and_confirmed_once(broker):
         assert len(box) == 199
         until(lambda: len(heard) == 199 and not len(box), box)
         assert heard == topics(1, 200)
-        assert box.take_confirmed() == list(range(1, 200))
-        assert not box.has_confirmed
-        assert box.take_confirmed() == []
-        assert box.counters == {"confirmed": 199, "passing_dropped": 0}
+        assert box.take_concluded() == list(range(1, 200))
+        assert not box.has_concluded
+        assert box.take_concluded() == []
+        assert box.counters == {"confirmed": 199, "passing_dropped": 0, "outbox_dropped": 0}
 
 
 def test_what_was_under_way_when_the_connection_broke_is_published_again_before_the_rest(broker):
@@ -93,7 +96,7 @@ def test_what_was_under_way_when_the_connection_broke_is_published_again_before_
         proxy.accept()
         until(lambda: not len(box) and len(set(heard)) == 30, box)
         assert heard == topics(1, 31)
-        assert sorted(box.take_confirmed()) == list(range(1, 31))
+        assert sorted(box.take_concluded()) == list(range(1, 31))
         assert transport.counters["reconnects"] == 1
 
 
@@ -108,7 +111,7 @@ def test_what_the_broker_has_taken_without_our_hearing_of_it_comes_twice_and_is_
         proxy.delay(0.0)
         until(lambda: not len(box) and len(heard) == 10, box)
         assert heard == topics(1, 6) * 2
-        assert box.take_confirmed() == [1, 2, 3, 4, 5]
+        assert box.take_concluded() == [1, 2, 3, 4, 5]
 
 
 def test_what_is_only_passing_comes_after_the_rest_and_at_most_once(broker):
@@ -123,7 +126,7 @@ def test_what_is_only_passing_comes_after_the_rest_and_at_most_once(broker):
         box.add(*numbered(4, 5))
         until(lambda: not len(box) and len(heard) >= 7, box)
         assert heard[6:] == topics(4, 5)
-        assert box.take_confirmed() == [1, 2, 3, 4]
+        assert box.take_concluded() == [1, 2, 3, 4]
 
 
 def test_of_what_is_only_passing_so_much_waits_and_the_rest_is_dropped_and_counted(monkeypatch):
@@ -133,5 +136,60 @@ def test_of_what_is_only_passing_so_much_waits_and_the_rest_is_dropped_and_count
         box.add(*numbered(1, 3))
         box.add_passing(numbered(100, 108)[1])
         box.pump()
-        assert box.counters == {"confirmed": 0, "passing_dropped": 3}
-        assert (len(box), box.has_confirmed) == (2, False)
+        assert box.counters == {"confirmed": 0, "passing_dropped": 3, "outbox_dropped": 0}
+        assert (len(box), box.has_concluded) == (2, False)
+
+
+def test_what_is_refused_is_tried_again_in_order_while_the_rest_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(refused_publications, "FIRST_DELAY", 0.05)
+    acl = tmp_path / "acl"
+    acl.write_text("topic write box/open\ntopic read box/#\n", encoding="utf-8")
+    with (
+        Broker(f"acl_file {acl}") as strict,
+        connected(strict.url) as transport,
+        listening(strict) as (heard, until),
+    ):
+        box = Outbox(transport)
+        shut = [Publication("box/shut", b"%d" % i, retain=False) for i in range(3)]
+        box.add([1, 2, 3, 4], [*shut[:2], Publication("box/open", b"", retain=False), shut[2]])
+        until(lambda: len(box) == 3 and heard == ["box/open"], box)
+        assert box.refused == {"box/shut": "Not authorized"}
+        assert box.take_concluded() == [3]
+        until(lambda: transport.counters["refused_publications"] > 3, box)
+        acl.write_text("topic box/#\n", encoding="utf-8")
+        strict.stop()
+        strict.start()
+        until(lambda: not len(box) and len(heard) == 4, box)
+        assert heard == ["box/open", *["box/shut"] * 3]
+        assert box.take_concluded() == [1, 2, 4]
+        assert box.refused == {}
+
+
+def test_a_full_box_drops_what_is_replaced_first_and_decisions_last():
+    with closing(Transport("mqtt://127.0.0.1:1")) as transport:
+        box = Outbox(transport, bound=20, dear="s/decision/")
+        decisions = [Publication(f"s/decision/{i}", b"") for i in range(8)]
+        controls = [Publication(f"s/control/{i % 6}", b"%d" % i) for i in range(12)]
+        box.add(range(1, 21), [*decisions, *controls])
+        assert box.take_concluded() == []
+        assert box.fullness == 1.0
+        box.add([21], [Publication("s/control/9", b"")])
+        assert box.take_concluded() == [9, 10, 11]  # the eldest of those that 15 to 20 replace
+        box.add(range(22, 42), [Publication(f"s/decision/{i}", b"") for i in range(20)])
+        assert box.counters["outbox_dropped"] == 23
+        assert [number for number, (topic, *_) in box._waiting if "control" in topic] == []
+        assert len(box) == 18
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans(), st.integers(1, 9)), max_size=60))
+def test_a_full_box_keeps_its_bound_and_accounts_for_every_number(added):
+    with closing(Transport("mqtt://127.0.0.1:1")) as transport:
+        box, number = Outbox(transport, bound=10, dear="d/"), 0
+        for name, is_dear, n in added:
+            numbers = range(number + 1, number + n + 1)
+            box.add(numbers, [Publication(f"{'d' if is_dear else 'c'}/{name}", b"")] * n)
+            number += n
+            assert len(box) <= 10
+        left = [each for each, _ in box._waiting]
+        assert sorted([*left, *box.take_concluded()]) == list(range(1, number + 1))
+        assert left == sorted(left)

@@ -42,7 +42,13 @@ def check(settings: Path, as_json: bool) -> None:
             {
                 "subscribed_to": topic,
                 "format": source["format"],
-                "channels": ", ".join([*source["channels"], *(f"{name} (not read)" for name in source["unread"])]),
+                "channels": ", ".join(
+                    [
+                        *source["channels"],
+                        *(f"{name} (not read)" for name in source["unread"]),
+                        *(f"nothing below {topic}" for topic in source["left_out"]),
+                    ]
+                ),
             }
             for source in plan.sources
             for topic in source["topics"]

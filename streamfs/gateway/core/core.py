@@ -63,7 +63,7 @@ class Core:
         self._effects = Effects()
         self._counters = counters = Counter(dict.fromkeys(COUNTERS, 0))
         self._energy = EnergyAccount(options.profile)
-        self._intake = Intake(self.roster, self.joiner, self._energy, self._node_of, options.limits.payload_bytes)
+        self._intake = Intake(self.roster, self.joiner, self._energy, self._node_of, options)
         parts = self.roster, self.joiner, self._energy
         self._episodes = Episodes(*parts, self.feedback, options, self._effects, counters)
         self._membership = Membership(*parts, self._episodes, self._intake, options, self._effects, counters)

@@ -8,6 +8,7 @@ from streamfs.errors import PayloadError
 from streamfs.gateway.core._grid import NONE
 from streamfs.gateway.core.energy_account import EnergyAccount
 from streamfs.gateway.core.joiner import Joiner
+from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.reading_buffer import ReadingBuffer
 from streamfs.gateway.core.records import Record
 from streamfs.gateway.core.roster import Roster
@@ -39,15 +40,16 @@ class Intake:
         joiner: Joiner,
         energy: EnergyAccount,
         node_of: Callable[[str], int],
-        max_payload: int,
+        options: Options,
     ) -> None:
-        self.counters = Counter(messages=0, unbound=0, malformed=0, oversize=0, refused=0)
+        self.counters = Counter(messages=0, own=0, unbound=0, malformed=0, oversize=0, refused=0)
         self.rejected: list[dict[str, Any]] = []
         self._roster = roster
         self._joiner = joiner
         self._energy = energy
         self._node_of = node_of
-        self._max_payload = max_payload
+        self._max_payload = options.limits.payload_bytes
+        self._own = f"{options.prefix}/"
         self._targets: dict[str, _Target] = {}
         self._readings = ReadingBuffer()
         self._n_messages = 0
@@ -92,7 +94,13 @@ class Intake:
         self._targets.clear()
 
     def _find(self, topic: str) -> _Target | None:
-        """Resolve a topic; None, and counted, if its messages belong nowhere."""
+        """Resolve a topic; None, and counted, if its messages belong nowhere.
+
+        What the gateway itself publishes is never a reading: a dead letter would cause the next.
+        """
+        if topic.startswith(self._own):
+            self.counters["own"] += 1
+            return None
         route = self._roster.routes.route(topic)
         if route is None:
             self.counters["unbound"] += 1

@@ -72,6 +72,10 @@ class Limits(OptionSection):
     batch_samples: Annotated[int, Option("Samples of a message", least=1)] = MAX_SAMPLES
     pending: Annotated[int, Option("Readings waiting for their tick", least=1)] = 1_000_000
     decisions_kept: Annotated[int, Option("Decisions on disk", least=1)] = 100_000
+    outbox: Annotated[
+        int,
+        Option("Publications waiting for the broker; replaced ones are dropped first, decisions last", least=1),
+    ] = 100_000
     ahead: Annotated[int, Option("Ticks by which a stamp may be ahead of the newest", least=1)] = 10_000
 
 

@@ -62,6 +62,12 @@ class Template:
             return None
         return found["node"], found["channel"] if self.has_channel else None
 
+    def overlaps(self, prefix: str) -> bool:
+        """Return whether a topic below a prefix may match."""
+        levels = zip(self.text.split("/"), prefix.split("/"), strict=False)
+        is_longer = self.text.count("/") > prefix.count("/")
+        return is_longer and all(_level_pattern(level).fullmatch(other) for level, other in levels)
+
     def filters(self, channels: Sequence[str]) -> tuple[str, ...]:
         """Return the topic filters for all nodes: one for each channel if the topics name it, else one."""
         if not self.has_channel:
@@ -74,5 +80,8 @@ class Template:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        parts = _PLACE.split(self.text)
-        return re.compile("".join(_PATTERNS.get(part, re.escape(part)) for part in parts))
+        return _level_pattern(self.text)
+
+
+def _level_pattern(text: str) -> re.Pattern[str]:
+    return re.compile("".join(_PATTERNS.get(part, re.escape(part)) for part in _PLACE.split(text)))

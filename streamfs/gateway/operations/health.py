@@ -1,7 +1,7 @@
 """Statistics and health of a gateway."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
@@ -30,6 +30,12 @@ class HealthLimits(NamedTuple):
 
 DEFAULT_LIMITS = HealthLimits()
 
+NEARLY_FULL = 0.5
+"""Share of the outbox's bound above which there is a warning."""
+
+MOST_NAMED = 10
+"""Topics that warnings name."""
+
 
 @dataclass(frozen=True)
 class Health:
@@ -41,6 +47,8 @@ class Health:
     loop_age: float  # since the last iteration
     lag: float  # age of the oldest message that is not stored
     refused_model: str = ""  # why the model file was rejected
+    refused_publications: Mapping[str, str] = field(default_factory=dict)  # why, by topic
+    outbox_fullness: float = 0.0  # publications that wait for the broker, as a share of the bound
 
     def is_alive(self, limits: HealthLimits = DEFAULT_LIMITS) -> bool:
         """Whether the loop runs; if not, only a restart helps."""
@@ -59,4 +67,18 @@ class Health:
 
     def warnings(self) -> list[str]:
         """Return what needs attention although the gateway works."""
-        return [f"model file rejected: {self.refused_model}"] if self.refused_model else []
+        found = [f"model file rejected: {self.refused_model}"] if self.refused_model else []
+        refused = sorted(self.refused_publications.items())
+        found += [
+            f"the broker refuses what is published to {topic}: {reason}; it is tried again until the broker's "
+            "access list allows it"
+            for topic, reason in refused[:MOST_NAMED]
+        ]
+        if len(refused) > MOST_NAMED:
+            found.append(f"the broker refuses {len(refused) - MOST_NAMED} further topics")
+        if self.outbox_fullness > NEARLY_FULL:
+            share = f"{100 * self.outbox_fullness:.0f} %"
+            found.append(
+                f"publications wait for the broker, {share} of limits.outbox: beyond that some are dropped"
+            )
+        return found

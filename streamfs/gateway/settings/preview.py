@@ -30,7 +30,7 @@ class GatewayPreview:
 
     @property
     def sources(self) -> list[dict[str, Any]]:
-        """Topics, format, channels that the model reads, and unread channels of each source."""
+        """Topics, format, channels that the model reads, unread ones, and topics left out, of each source."""
         return [self._source(source) for source in self.settings.sources]
 
     def to_json(self) -> dict[str, Any]:
@@ -60,17 +60,19 @@ class GatewayPreview:
     def _source(self, source: InputSource) -> dict[str, Any]:
         wanted = self.bindings.node_channels
         known = wanted if source.channels is None else source.channels
+        prefix = self.settings.prefix
         return {
             "topics": list(Template(source.topic).filters(wanted)),
             "format": source.format,
             "channels": [channel for channel in known if channel in wanted],
             "unread": [channel for channel in known if channel not in wanted],
+            "left_out": [f"{prefix}/#"] if Template(source.topic).overlaps(prefix) else [],
         }
 
 
 def preview_gateway(settings: Settings) -> GatewayPreview:
     """Preview the gateway of some settings; raise a SettingsError with all errors if it could not run."""
-    found = [*_missing_extras(settings), *_unfit_folders(settings)]
+    found = [*_missing_extras(settings), *_unfit_folders(settings), *_own_topics(settings)]
     procedure = _tried(
         lambda: Procedure.load(settings.model, trust=settings.trust), found, settings.where("model")
     )
@@ -105,6 +107,17 @@ def _missing_extras(settings: Settings) -> list[str]:
         f"{settings.where(*place)}: {'.'.join(place)}: {MissingExtraError(_PACKAGES[module], 'gateway')}"
         for module, place in wanted.items()
         if find_spec(module) is None
+    ]
+
+
+def _own_topics(settings: Settings) -> list[str]:
+    """Return errors of sources that name what the gateway itself publishes."""
+    own = f"{settings.prefix}/"
+    return [
+        f"{settings.where('source', number, 'topic')}: topic is {source.topic!r}, expected one outside {own}: "
+        "what the gateway publishes is never a reading"
+        for number, source in enumerate(settings.sources)
+        if source.topic.startswith(own)
     ]
 
 

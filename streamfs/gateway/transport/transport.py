@@ -104,6 +104,7 @@ class Transport:
         self._topics: dict[str, None] = {}
         self._refused: dict[str, str] = {}
         self._confirmed: list[object] = []
+        self._not_taken: list[tuple[object, str]] = []
         self._warned: set[str] = set()
         self._woken, self._waker = socket.socketpair()
         self._woken.setblocking(False)
@@ -184,8 +185,8 @@ class Transport:
         """Publish if possible now; `confirmed` returns the token once the broker has it, at quality 0 at once.
 
         False means that nothing was done: disconnected, or too much is in flight. What is in flight is forgotten
-        if the connection is lost. What no broker could take, or is too large for this one, counts as refused and
-        confirmed.
+        if the connection is lost. What no broker could take, or is too large for this one, counts as refused, and
+        its token is confirmed; what the broker refuses is returned by `refused`.
         """
         check_range("qos", qos, 0, 1)
         connection = self._connection
@@ -193,18 +194,24 @@ class Transport:
             return False
         objection = connection.objection(publication)
         if objection:
-            self._conclude(publication.topic, token, objection)
+            self._note_refusal(publication.topic, objection)
+            self._conclude(token)
             return True
         if not connection.send(publication, token, qos):
             return False
         if qos == 0:
-            self._conclude(publication.topic, token)
+            self._conclude(token)
         return True
 
     def confirmed(self) -> list[object]:
         """Return the tokens of the publications that were confirmed since the last call."""
         confirmed, self._confirmed = self._confirmed, []
         return confirmed
+
+    def refused(self) -> list[tuple[object, str]]:
+        """Return token and reason of the publications that the broker has refused since the last call."""
+        refused, self._not_taken = self._not_taken, []
+        return refused
 
     def wake(self) -> None:
         """Make a waiting `poll`, or else the next one, return; for other threads and signal handlers."""
@@ -310,13 +317,14 @@ class Transport:
             self._warned.add(what)
             _log.warning("%s (until the next connection further ones are only counted)", what)
 
-    def _conclude(self, topic: str, token: object, refusal: str = "") -> None:
-        """Finish a publication that the broker has confirmed or refused."""
-        if refusal:
-            self.counters["refused_publications"] += 1
-            self._warn(f"broker at {self._options.address} refuses a publication to {topic}: {refusal}")
+    def _conclude(self, token: object) -> None:
+        """Finish a publication that the broker has confirmed, or that no broker could take."""
         if token is not None:
             self._confirmed.append(token)
+
+    def _note_refusal(self, topic: str, reason: str) -> None:
+        self.counters["refused_publications"] += 1
+        self._warn(f"broker at {self._options.address} refuses a publication to {topic}: {reason}")
 
     def _on_connack(self, reason: "ReasonCode", properties: "Properties | None", *, has_session: bool) -> None:
         connection = self._connection
@@ -360,4 +368,9 @@ class Transport:
     def _on_puback(self, packet_id: int, reason: "ReasonCode") -> None:
         if self._connection is not None and packet_id in self._connection.in_flight:
             topic, token = self._connection.in_flight.pop(packet_id)
-            self._conclude(topic, token, str(reason) if reason.is_failure else "")
+            if not reason.is_failure:
+                self._conclude(token)
+                return
+            self._note_refusal(topic, str(reason))
+            if token is not None:
+                self._not_taken.append((token, str(reason)))

@@ -16,7 +16,7 @@ from streamfs.gateway.messages.codecs import codec_for, encode_array
 from streamfs.gateway.messages.topics import Template
 
 MODELS = Models(channels_procedure("x", "y"))
-COUNTERS = ("messages", "unbound", "malformed", "oversize", "refused")
+COUNTERS = ("messages", "own", "unbound", "malformed", "oversize", "refused")
 LORA = "sx1276_lora_sf7"
 
 
@@ -52,6 +52,15 @@ def test_what_cannot_be_read_is_a_dead_letter_and_is_paid(payload, error, shown)
     assert error in rejected["error"]
     assert counts(core) == {"messages": 1, "malformed": 1}
     assert core.spent.nodes["n1"] == (1, len(payload), 1.0)
+
+
+@pytest.mark.parametrize("kind", ["deadletter", "decision", "control", "status", "alert"])
+def test_what_the_gateway_publishes_is_never_a_reading(kind):
+    core = begun(Bindings.single(["x"], routes=(Route.of("+/+/{node}", "json", "x"),)))
+    effects = core.take([raw(f"streamfs/{kind}/n1", b"?"), raw(f"streamfs/{kind}/n2", b'{"v":1}')])
+    assert not effects.rejected
+    assert counts(core) == {"messages": 2, "own": 2}
+    assert core.roster.n_streams == 0
 
 
 def test_a_dead_letter_tells_where_it_came_from_and_is_not_retained():

@@ -20,6 +20,7 @@ from streamfs.errors import DataError, PayloadError, SettingsError, TransportErr
 from streamfs.gateway.core.option_declaration import declared
 from streamfs.gateway.core.options import Commits, Drift, Limits, Time
 from streamfs.gateway.messages.codecs import Several
+from streamfs.gateway.messages.topics import Template
 from streamfs.gateway.settings.broker import Broker
 from streamfs.gateway.settings.preview import preview_gateway
 from streamfs.gateway.settings.sections import HomeAssistant, Http, Logging
@@ -93,6 +94,7 @@ payload_bytes = 1024
 batch_samples = 500
 pending = 2000
 decisions_kept = 10
+outbox = 500
 ahead = 60
 
 [commit]
@@ -168,6 +170,7 @@ def test_what_a_file_leaves_out_has_a_default(read, tmp_path):
         "batch_samples": 100_000,
         "pending": 1_000_000,
         "decisions_kept": 100_000,
+        "outbox": 100_000,
         "ahead": 10_000,
     }
     assert asdict(settings.commit) == {
@@ -202,7 +205,7 @@ def test_what_a_file_says_is_read(read, tmp_path):
     assert zigbee.channels == ("light@flag:300", "temperature")
     assert (zigbee.time, zigbee.time_unit, zigbee.sequence) == ("last_seen", "iso", "n")
     assert raw.channels == ("acceleration@every:2",)
-    assert list(asdict(settings.limits).values()) == [1000, "evict", 50, 1024, 500, 2000, 10, 60]
+    assert list(asdict(settings.limits).values()) == [1000, "evict", 50, 1024, 500, 2000, 10, 500, 60]
     assert list(asdict(settings.commit).values()) == [10, 0.5, 5.0, 65_536]
     assert (settings.http.host, settings.http.port) == ("::1", 0)
     assert (settings.log.format, settings.log.level) == ("json", "debug")
@@ -619,6 +622,37 @@ def test_what_a_gateway_would_do_is_shown():
     assert "geheim" not in result.output
 
 
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("topic", ["streamfs/deadletter/{node}", "streamfs/control/{node}"])
+def test_a_source_of_the_gateways_own_topics_is_refused(topic):
+    Path("gateway.toml").write_text(SOUND.replace("zigbee2mqtt/{node}", topic), encoding="utf-8")
+    with pytest.raises(SettingsError, match=rf"topic is '{topic}', expected one outside streamfs/"):
+        preview_gateway(read_settings("gateway.toml"))
+
+
+@pytest.mark.usefixtures("folder")
+def test_topics_of_its_own_below_a_wide_source_are_said_to_be_left_out():
+    result = check(SOUND.replace("zigbee2mqtt/{node}", "+/+/{node}"), "--json")
+    assert [source["left_out"] for source in orjson.loads(result.output)["sources"]] == [["streamfs/#"], []]
+
+
+@pytest.mark.parametrize(
+    ("text", "prefix", "does"),
+    [
+        ("+/{node}", "streamfs", True),
+        ("{node}/{channel}", "streamfs", True),
+        ("+/{node}", "house/streamfs", False),
+        ("house/+/{node}", "house/streamfs", True),
+        ("house/{node}", "house", True),
+        ("sensors/{node}", "streamfs", False),
+    ],
+)
+def test_a_template_overlaps_a_prefix_if_it_matches_a_topic_below_it(text, prefix, does):
+    assert Template(text).overlaps(prefix) is does
+    below = "/".join([prefix, *["x"] * max(1, text.count("/") - prefix.count("/"))])
+    assert (Template(text).match(below) is not None) is does
+
+
 def test_the_preview_is_json_for_machines(folder):
     result = check(SOUND, "--json")
     assert result.exit_code == 0
@@ -633,8 +667,20 @@ def test_the_preview_is_json_for_machines(folder):
         "qos": 1,
     }
     assert plan["sources"] == [
-        {"topics": ["zigbee2mqtt/+"], "format": "auto", "channels": ["light@flag:300"], "unread": ["temperature"]},
-        {"topics": ["sensors/+/light@flag:300"], "format": "auto", "channels": ["light@flag:300"], "unread": []},
+        {
+            "topics": ["zigbee2mqtt/+"],
+            "format": "auto",
+            "channels": ["light@flag:300"],
+            "unread": ["temperature"],
+            "left_out": [],
+        },
+        {
+            "topics": ["sensors/+/light@flag:300"],
+            "format": "auto",
+            "channels": ["light@flag:300"],
+            "unread": [],
+            "left_out": [],
+        },
     ]
     assert (plan["any_node"], plan["streams"], plan["classes"]) == (True, [], ["off", "on"])
     assert plan["limits"]["streams"] == 100_000

@@ -215,13 +215,15 @@ def test_what_the_broker_could_never_take_is_refused_and_confirmed(caplog):
 
 @mqtt
 @pytest.mark.usefixtures("broker")
-def test_what_the_broker_forbids_to_publish_is_counted_and_confirmed(tmp_path, caplog):
+def test_what_the_broker_forbids_to_publish_is_counted_and_not_confirmed(tmp_path, caplog):
     (tmp_path / "acl").write_text("topic write allowed\n")
     with Broker(f"acl_file {tmp_path / 'acl'}") as strict, connected(strict.url) as sender:
         sender.publish(Publication("allowed", b"1"), 1)
         sender.publish(Publication("forbidden", b"2"), 2)
         until(sender, lambda _: sender.counters["refused_publications"] == 1)
-        assert sender.confirmed() == [1, 2]
+        assert sender.confirmed() == [1]
+        assert sender.refused() == [(2, "Not authorized")]
+        assert sender.refused() == []
     assert "refuses a publication to forbidden: Not authorized" in caplog.text
 
 

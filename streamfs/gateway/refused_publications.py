@@ -1,0 +1,77 @@
+"""Publications that the broker refuses: kept, and tried again ever more slowly."""
+
+from collections import deque
+from collections.abc import Iterator
+
+from streamfs.gateway.messages.publication import Numbered, Publication
+
+FIRST_DELAY, LONGEST_DELAY = 1.0, 300.0
+"""Seconds from a refusal to the next attempt; doubled each time until one succeeds."""
+
+
+class RefusedPublications:
+    """Keeps the publications to refused topics, in order by topic; one at a time is tried again.
+
+    Mosquitto ends the connection at each refusal, so the topics take turns.
+    """
+
+    def __init__(self) -> None:
+        self.reasons: dict[str, str] = {}
+        self._waiting: dict[str, deque[Numbered]] = {}  # by topic; the next to be tried first
+        self._n = 0
+        self._tried: int | None = None
+        self._delay = FIRST_DELAY
+        self._retry_at = 0.0  # monotonic
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __contains__(self, topic: str) -> bool:
+        return topic in self._waiting
+
+    def add(self, number: int, publication: Publication) -> None:
+        """Keep a publication behind the refused ones of its topic."""
+        self._waiting[publication.topic].append((number, publication))
+        self._n += 1
+
+    def refuse(self, number: int, publication: Publication, reason: str, now: float) -> None:
+        """Keep a publication that was refused, at a monotonic time; its topic's turn is the last."""
+        self._tried = None
+        topic = publication.topic
+        waiting = self._waiting.pop(topic, deque())
+        self._waiting[topic] = deque(sorted([(number, publication), *waiting]))
+        self.reasons[topic] = reason
+        self._n += 1
+        self._retry_at = now + self._delay
+        self._delay = min(2 * self._delay, LONGEST_DELAY)
+
+    def next(self, now: float) -> Numbered | None:
+        """Return the publication that is to be tried now, if any."""
+        if not self._waiting or self._tried is not None or now < self._retry_at:
+            return None
+        return next(iter(self._waiting.values()))[0]
+
+    def take(self, number: int, topic: str) -> None:
+        """Note that the publication returned by `next` is under way."""
+        self._waiting[topic].popleft()
+        self._n -= 1
+        self._tried = number
+
+    def put_back(self, number: int, publication: Publication) -> bool:
+        """Keep a publication that was lost with the connection; return False if its topic is not refused."""
+        if publication.topic not in self._waiting:
+            return False
+        waiting = self._waiting[publication.topic]
+        self._waiting[publication.topic] = deque(sorted([(number, publication), *waiting]))
+        self._n += 1
+        if number == self._tried:
+            self._tried = None
+        return True
+
+    def accept(self, topic: str) -> Iterator[Numbered]:
+        """Return the other publications of a topic, of which one was accepted: others may be tried at once."""
+        self._tried, self._delay, self._retry_at = None, FIRST_DELAY, 0.0
+        del self.reasons[topic]
+        waiting = self._waiting.pop(topic)
+        self._n -= len(waiting)
+        return iter(waiting)
