@@ -14,7 +14,6 @@ from streamfs.relief.figure_1 import BLUE, GREEN, GREY, ORANGE, finish
 try:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator
 except ImportError as error:
     raise MissingExtraError("matplotlib", "plot") from error
 
@@ -26,6 +25,9 @@ __all__ = ["Figure", "demo_figure", "figure_2", "front_figure", "reliability_fig
 
 OTHER_COLORS = ("#7b4ea3", "#b03a5b", "#2a9d9d", "#8a6d1f", "#c77fb0", "#4b5320")
 
+PAPER_MEASURES = ("completeness", "accuracy", "cost", "sent")
+"""What is drawn over confidence thresholds: the three panels of the paper, and what nodes really send."""
+
 METHOD_STYLES: dict[str, dict[str, Any]] = {
     "naive": {"color": GREY},
     "cost-based": {"color": ORANGE},
@@ -35,57 +37,64 @@ METHOD_STYLES: dict[str, dict[str, Any]] = {
 }
 
 
-def sweep_figure(evaluations: Sequence[Evaluation]) -> Figure:
-    """Draw completeness, accuracy and cost over confidence thresholds."""
+def sweep_figure(evaluations: Sequence[Evaluation], sent: Sequence[float]) -> Figure:
+    """Draw completeness, accuracy and cost over confidence thresholds, and accuracy against the messages sent."""
     figure = Figure(figsize=(12, 3.6), layout="constrained")
+    *panels, paid = figure.subplots(1, 4)
     thresholds = [evaluation.confidence for evaluation in evaluations]
-    for axes, measure in zip(
-        figure.subplots(1, 3, sharex=True), ("completeness", "accuracy", "cost"), strict=True
-    ):
-        axes.plot(thresholds, [getattr(e, measure) for e in evaluations], "o-", color=BLUE, markersize=4)
-        axes.set(title=measure, xlabel="confidence threshold")
-        if measure == "cost":
-            axes.set_ylim(bottom=0)
-        else:
-            axes.set_ylim(-0.02, 1.02)
+    rows = [evaluation.summary() for evaluation in evaluations]
+    for axes, measure in zip(panels, ("completeness", "accuracy", "cost"), strict=True):
+        axes.plot(thresholds, [row[measure] for row in rows], "o-", color=BLUE, markersize=4)
+        axes.set(title=measure, xlabel="confidence threshold", ylim=_limits(rows, measure))
         finish(axes)
+    paid.plot(sent, [row["accuracy"] for row in rows], "o-", color=BLUE, markersize=4)
+    paid.set(title="accuracy against sent", xlabel="sent, messages a stream", ylabel="accuracy")
+    paid.set(xlim=(0, None), ylim=_limits(rows, "accuracy"))
+    finish(paid)
     return figure
 
 
 def figure_2(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """Draw Figure 2 of the paper over confidence thresholds, and a fourth panel of what nodes really send.
+    """Draw Figure 2 of the paper over confidence thresholds, and two panels of what nodes really send.
 
-    The rows are those of `summarise`; the bands are 95 % confidence intervals.
+    The last panel shows accuracy against what is sent, from the lowest threshold to the highest. The rows are
+    those of `summarise`; the bands are 95 % confidence intervals.
     """
-    figure = Figure(figsize=(15, 4.4), layout="constrained")
-    panels = figure.subplots(1, 4, sharex=True)
+    figure = Figure(figsize=(13, 7.6), layout="constrained")
+    *panels, paid, words = figure.subplots(2, 3).ravel()
     methods = dict.fromkeys(row["method"] for row in rows)
     others = [method for method in methods if method not in METHOD_STYLES]
-    for axes, letter, measure in zip(panels, "abcd", ("completeness", "accuracy", "cost", "sent"), strict=True):
-        for method in methods:
-            style = METHOD_STYLES.get(method) or {"color": OTHER_COLORS[others.index(method) % len(OTHER_COLORS)]}
-            _draw_curve(axes, [row for row in rows if row["method"] == method], method, measure, style)
-        axes.set(title=f"({letter}) {measure}", xlabel="confidence threshold")
-        if measure in ("cost", "sent"):
-            axes.set_ylim(bottom=0)
-        else:
-            axes.set_ylim(max(0.0, min(row[measure] for row in rows) - 0.05), 1.01)
-        axes.grid(visible=True, alpha=0.25)
-        axes.xaxis.set_major_locator(MaxNLocator(5))
-        axes.spines[["top", "right"]].set_visible(False)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    for method in methods:
+        style = METHOD_STYLES.get(method) or {"color": OTHER_COLORS[others.index(method) % len(OTHER_COLORS)]}
+        curve = sorted((row for row in rows if row["method"] == method), key=lambda row: float(row["confidence"]))
+        for axes, measure in zip(panels, PAPER_MEASURES, strict=True):
+            _draw_curve(axes, curve, measure, style)
+        sent, accuracy = (np.array([row[key] for row in curve]) for key in ("sent", "accuracy"))
+        paid.plot(sent, accuracy, marker="o", markersize=3, label=method, **style)
+    for axes, letter, measure in zip(panels, "abcd", PAPER_MEASURES, strict=True):
+        axes.set(title=f"({letter}) {measure}", xlabel="confidence threshold", ylim=_limits(rows, measure))
+        finish(axes)
+    paid.set(title="(e) accuracy against sent", xlabel="sent, messages a stream", ylabel="accuracy")
+    paid.set(ylim=_limits(rows, "accuracy"), xlim=_limits(rows, "sent"))
+    finish(paid, legend=False)
+    words.axis("off")
+    words.legend(*paid.get_legend_handles_labels(), loc="center", frameon=False, fontsize="large")
     return figure
 
 
-def _draw_curve(
-    axes: Axes, rows: Sequence[Mapping[str, Any]], method: str, measure: str, style: Mapping[str, Any]
-) -> None:
-    curve = sorted(rows, key=lambda row: float(row["confidence"]))
+def _limits(rows: Sequence[Mapping[str, Any]], measure: str) -> tuple[float, float | None]:
+    """Return the limits of a measure's axis: from 0, or of a share from a little below its least value."""
+    if measure in ("cost", "sent"):
+        return 0.0, None
+    known = [row[measure] for row in rows if not np.isnan(row[measure])]
+    return max(0.0, min(known, default=0.05) - 0.05), 1.01
+
+
+def _draw_curve(axes: Axes, curve: Sequence[Mapping[str, Any]], measure: str, style: Mapping[str, Any]) -> None:
     thresholds, means, halves = (
         np.array([row[key] for row in curve]) for key in ("confidence", measure, f"{measure}_ci")
     )
-    axes.plot(thresholds, means, marker="o", markersize=3, label=method, **style)
+    axes.plot(thresholds, means, marker="o", markersize=3, **style)
     axes.fill_between(thresholds, means - halves, means + halves, color=style["color"], alpha=0.12, linewidth=0)
 
 

@@ -35,7 +35,8 @@ def figure_1(selector: "StreamRelief", feature: int, name: str) -> Figure:
     right.step(ticks[seen], by_tick[seen], where="post", color=BLUE, linewidth=2, label="from weights")
     right.plot(ticks[~seen], by_tick[~seen], "--", color=BLUE, label="extrapolated")
     right.axhline(selector.confidence, color=ORANGE, linestyle=":", label="confidence threshold")
-    right.set(title="(b) decision probability", xlabel="tick", ylabel="probability", ylim=(0, 1.05))
+    least = min(by_tick.min(), selector.confidence)
+    right.set(title="(b) decision probability", xlabel="tick", ylabel="probability", ylim=(least - 0.05, 1.02))
     for axes in (left, right):
         finish(axes)
     figure.suptitle(name)

@@ -49,22 +49,29 @@ def test_figure_2_draws_means_and_intervals_of_every_method():
         for c in (0.95, 0.85)
     ]
     figure = plots.figure_2(rows)
-    assert len(figure.axes) == len(measures)
-    for k, axes in enumerate(figure.axes):
+    *panels, paid, _ = figure.axes
+    assert len(panels) == len(measures)
+    for k, axes in enumerate(panels):
         assert axes.get_title() == f"({'abcd'[k]}) {measures[k]}"
-        for m, method in enumerate(("naive", "StreamRelief")):
-            assert_array_equal(lines(axes)[method].get_xdata(), [0.85, 0.95])
-            assert_array_equal(lines(axes)[method].get_ydata(), [k + 0.85 + m, k + 0.95 + m])
-            band = axes.collections[m].get_paths()[0].vertices
+        for m in range(2):
+            curve, band = axes.get_lines()[m], axes.collections[m].get_paths()[0].vertices
+            assert_array_equal(curve.get_xdata(), [0.85, 0.95])
+            assert_array_equal(curve.get_ydata(), [k + 0.85 + m, k + 0.95 + m])
             assert band[:, 1].min() == k + 0.85 + m - 0.125
             assert band[:, 1].max() == k + 0.95 + m + 0.125
+    for m, method in enumerate(("naive", "StreamRelief")):
+        assert_array_equal(lines(paid)[method].get_xdata(), [3 + 0.85 + m, 3 + 0.95 + m])
+        assert_array_equal(lines(paid)[method].get_ydata(), [1 + 0.85 + m, 1 + 0.95 + m])
 
 
-def test_a_sweep_draws_its_three_measures():
+def test_a_sweep_draws_its_measures():
     streams = StreamSet(np.tile([[[0.2]], [[0.9]]], (3, 4, 1)), ["off", "on"] * 3, ["x"])
     evaluations = sweep(mean_procedure(time_limit=4), streams, [0.5, 0.9, 0.99])
-    figure = plots.sweep_figure(evaluations)
-    for axes in figure.axes:
+    figure = plots.sweep_figure(evaluations, [1.0, 2.5, 4.0])
+    *panels, paid = figure.axes
+    assert_array_equal(paid.get_lines()[0].get_xdata(), [1.0, 2.5, 4.0])
+    assert_array_equal(paid.get_lines()[0].get_ydata(), [e.accuracy for e in evaluations])
+    for axes in panels:
         (line,) = axes.get_lines()
         assert_array_equal(line.get_xdata(), [0.5, 0.9, 0.99])
         assert_array_equal(line.get_ydata(), [getattr(e, axes.get_title()) for e in evaluations])

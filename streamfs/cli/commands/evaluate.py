@@ -75,7 +75,7 @@ def evaluate(
             evaluation.write_csv(rows, csv_path)
         if png_path:
             with step(report, "drawing"):
-                plots.save(plots.sweep_figure(evaluations), png_path)
+                plots.save(plots.sweep_figure(evaluations, sent), png_path)
     if as_json:
         console.print_json(rows if sweep else rows[0])
     else:
