@@ -12,7 +12,6 @@ from streamfs.costs.pricing import Pricing
 from streamfs.costs.radio_profiles import profile
 from streamfs.data.default_features import default_features
 from streamfs.data.streams import StreamSet
-from streamfs.experiments.sources import Motes
 from streamfs.training.learners import LEARNERS
 from streamfs.training.promises import Promise
 from streamfs.training.promises.problem import PromiseProblem, SearchSettings
@@ -45,7 +44,7 @@ class Nodes(NamedTuple):
     Parameters
     ----------
     noise, offsets : float
-        Factors on the noise and on the offsets of the motes of `streamfs.experiments.sources.Motes`.
+        Factors on the noise and on the offsets of motes that are not calibrated (`SameSource.uncalibrated`).
     common : float
         Share of the variance that all places have in common.
     """
@@ -56,17 +55,7 @@ class Nodes(NamedTuple):
 
     @property
     def law(self) -> SameSource:
-        default = SameSource()
-        quantities = tuple(
-            replace(
-                quantity,
-                node=replace(
-                    quantity.node, noise=self.noise * quantity.node.noise, offset_spread=self.offsets * offset
-                ),
-            )
-            for quantity, offset in zip(default.quantities, Motes.OFFSETS, strict=True)
-        )
-        return replace(default, quantities=quantities, common=self.common)
+        return replace(SameSource().uncalibrated(self.noise, self.offsets), common=self.common)
 
 
 CALIBRATED = Nodes(noise=1.0, offsets=0.3, common=0.3)

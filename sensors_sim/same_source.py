@@ -1,6 +1,6 @@
 """Same-source detection: labelled pairs of nodes that sense one source or two."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,9 @@ from sensors_sim.sources import Autoregressive, EventBursts, Source, Sum
 Array = npt.NDArray[np.float64]
 
 _ROLES = ("a", "b")
+
+OFFSETS = {"temperature": 0.3, "humidity": 2.0, "light": 30.0}
+"""Standard deviations of offsets of motes that are not calibrated against each other: degrees, per cent, lux."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,18 @@ class SameSource:
         for name in ("common", "share_same"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected 0 to 1")
+
+    def uncalibrated(self, noise: float = 1.0, offsets: float = 1.0) -> "SameSource":
+        """Return the law for motes that are not calibrated against each other: offsets are those of `OFFSETS`.
+
+        `noise` and `offsets` are factors on the noise and the offsets of every sensor.
+        """
+        nodes = [
+            replace(each.node, noise=noise * each.node.noise, offset_spread=offsets * OFFSETS[each.name])
+            for each in self.quantities
+        ]
+        pairs = zip(self.quantities, nodes, strict=True)
+        return replace(self, quantities=tuple(replace(quantity, node=node) for quantity, node in pairs))
 
     def sample(
         self, n_pairs: int, n_ticks: int, period: float = 1.0, seed: int | np.random.Generator = 0

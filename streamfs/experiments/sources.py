@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -45,18 +45,9 @@ class Motes(SplitSource):
     n_ticks: int = 60
     period: float = 10.0
 
-    OFFSETS = (0.3, 2.0, 30.0)
-
     def split(self, seed: int) -> tuple[StreamSet, StreamSet]:
         """Simulate train pairs, and test pairs."""
-        default = SameSource()
-        quantities = tuple(
-            replace(
-                quantity, node=replace(quantity.node, offset_spread=offset, noise=self.noise * quantity.node.noise)
-            )
-            for quantity, offset in zip(default.quantities, self.OFFSETS, strict=True)
-        )
-        law = replace(default, quantities=quantities)
+        law = SameSource().uncalibrated(self.noise)
         rng = np.random.default_rng(seed)
         training, testing = (
             StreamSet(*law.sample(n_pairs, self.n_ticks, self.period, rng))

@@ -8,6 +8,7 @@ from helpers.procedures import labelled_streams
 
 import feature_extractors as fx
 from feature_extractors.report import split_channel
+from sensors_sim.same_source import OFFSETS
 from streamfs import C45Classifier, Costs, Procedure, StreamRelief, StreamSet, evaluate
 from streamfs.cli import parameters
 from streamfs.costs.costs import price_of
@@ -246,7 +247,7 @@ def test_outcomes_are_the_same_for_any_number_of_processes():
 def test_motes_have_the_offsets_of_the_setting():
     quiet, _ = Motes(noise=0.0, n_training=400, n_ticks=1).split(3)
     same = quiet.labels == "same"
-    for quantity, offset in zip(("temperature", "humidity", "light"), Motes.OFFSETS, strict=True):
+    for quantity, offset in OFFSETS.items():
         apart = quiet.column(f"a.{quantity}")[same] - quiet.column(f"b.{quantity}")[same]
         assert apart.std() == pytest.approx(np.sqrt(2) * offset, rel=0.25)
     training, testing = Motes(n_training=10, n_testing=12, n_ticks=5).split(1)
