@@ -16,7 +16,7 @@ from streamfs.gateway.core.option_declaration import OptionSection, declared
 MAX_THRESHOLDS = 1000
 MAX_TICKS = 1_000_000
 PICTURES = (".png", ".svg", ".pdf")
-RECORDINGS = ("room_climate", "sml2010", "appliances", "uncg_wsn")
+RECORDINGS = ("room_climate", "room_B", "sml2010", "appliances", "uncg_wsn")
 SELECTIONS = (
     "streamrelief",
     "literal",

@@ -8,6 +8,7 @@ recording     the two nodes of a stream                               is split i
 ============  ======================================================  ==============================  =======
 room_climate  two motes, each of temperature, humidity and two of     60 measurements, the first      360
               light, in one measurement of one room or in two         20 minutes: 120 ticks of 10 s
+room_B        the same of three other motes in another room           44 measurements                 132
 sml2010       temperature and CO2, humidity and light; two rooms      102 blocks of 10 hours:         204
               of a house                                              40 ticks of 15 minutes
 appliances    temperature, humidity; two places, drawn at random,     164 blocks of 20 hours:         328
@@ -40,7 +41,8 @@ Possible leaks of the label, and what is done about them:
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -53,7 +55,7 @@ from streamfs.data.stream_files import numbers_of, read_table, texts_of
 from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
 
-NAMES = ("room_climate", "sml2010", "appliances", "uncg_wsn")
+NAMES = ("room_climate", "room_B", "sml2010", "appliances", "uncg_wsn")
 
 QUANTITIES = ("temp", "rh", "light1", "light2")
 """Columns of a mote of room_climate: degrees Celsius, per cent of humidity, and lux of two sensors."""
@@ -79,26 +81,38 @@ def folder() -> Path:
 
 def load(name: str, folder: str | Path | None = None) -> Recording:
     """Load one of the recordings `NAMES`, by default from the folder that ``STREAMFS_DATA`` names."""
-    loaders = dict(zip(NAMES, (_room_climate, _sml2010, _appliances, _uncg_wsn), strict=True))
+    loaders: dict[str, Callable[[str | Path | None], Recording]] = {
+        "room_climate": partial(_room_climate, room="A"),
+        "room_B": partial(_room_climate, room="B"),
+        "sml2010": _sml2010,
+        "appliances": _appliances,
+        "uncg_wsn": _uncg_wsn,
+    }
     if name not in loaders:
         raise ValueError(f"recording is {name!r}, expected one of {', '.join(NAMES)}")
     return loaders[name](folder)
 
 
-def room_climate_fold(fold: str, folder: str | Path | None = None, every: int = 1) -> StreamSet:
+def room_climate_fold(fold: str, folder: str | Path | None = None, every: int = 1, room: str = "A") -> StreamSet:
     """Read the labelled pairs of motes that come with room_climate, or every `every`-th of them.
 
-    The folds "train" and "test" share no measurement. The folder is by default that of ``STREAMFS_DATA``.
+    There are those of room "A", and those of room "B", with other motes. The folds "train" and "test" share no
+    measurement. The folder is by default that of ``STREAMFS_DATA``.
     """
     if every < 1:
         raise ValueError(f"every is {every}, expected at least 1")
-    path, nodes = _path("room_climate/pairs_A.csv", folder), ("measurement_a", "node_a", "measurement_b", "node_b")
+    if room not in ("A", "B"):
+        raise ValueError(f"room is {room!r}, expected 'A' or 'B'")
+    path, nodes = (
+        _path(f"room_climate/pairs_{room}.csv", folder),
+        ("measurement_a", "node_a", "measurement_b", "node_b"),
+    )
     pairs = _read(path, ("pair", "fold", *nodes, "same_source"))
     folds = pairs["fold"].unique().sort().to_list()
     if fold not in folds:
         raise DataError(f"{path} has no fold {fold!r}, expected one of {', '.join(folds)}")
     pairs = pairs.filter(pl.col("fold") == fold).gather_every(every)
-    motes = _motes(folder)
+    motes = _motes(folder, room)
     values = []
     for measurement_a, node_a, measurement_b, node_b in pairs.select(nodes).iter_rows():
         both = [(measurement_a, node_a), (measurement_b, node_b)]
@@ -110,18 +124,20 @@ def room_climate_fold(fold: str, folder: str | Path | None = None, every: int = 
     return StreamSet(values, labels, MOTE_COLUMNS, MOTE_PERIOD, [f"pair-{pair}" for pair in pairs["pair"]])
 
 
-def _room_climate(given: str | Path | None) -> Recording:
+def _room_climate(given: str | Path | None, room: str) -> Recording:
     pairs = (
         Pair(measurement, (node, other), (readings, others), f"{node}-{other}")
-        for ((measurement, node), readings), ((second, other), others) in combinations(_motes(given).items(), 2)
+        for ((measurement, node), readings), ((second, other), others) in combinations(
+            _motes(given, room).items(), 2
+        )
         if second == measurement
     )
     return Recording(tuple(pairs), MOTE_COLUMNS, MOTE_PERIOD)
 
 
-def _motes(given: str | Path | None) -> dict[tuple[str, str], Array]:
+def _motes(given: str | Path | None, room: str) -> dict[tuple[str, str], Array]:
     """Return mean readings per tick of each mote and measurement, from the measurement's first row on."""
-    path = _path("room_climate/room_climate_A.csv.gz", given)
+    path = _path(f"room_climate/room_climate_{room}.csv.gz", given)
     rows = _read(path, ("measurement", "node"), ("abs_ms", *QUANTITIES))
     elapsed = pl.col("abs_ms") - pl.col("abs_ms").min().over("measurement")
     ticks = rows.with_columns(tick=elapsed // (1000 * MOTE_PERIOD)).filter(pl.col("tick") < MOTE_TICKS)

@@ -425,7 +425,7 @@ USAGE = {
     "evaluate pairs.streamfs new.parquet --sweep 0.8:0.9:1e-9": "'0.8:0.9:1e-9', expected at most 1000",
     "evaluate pairs.streamfs new.parquet --png none/x.png": "there is no folder none",
     "evaluate pairs.streamfs new.parquet --png x.bogus": "x.bogus ends in '.bogus', expected one of .png, .svg",
-    "figure2 --data rooms": "'rooms', expected one of room_climate, sml2010, appliances, uncg_wsn, or a CSV or",
+    "figure2 --data rooms": "'rooms', expected one of room_climate, room_B, sml2010, appliances, uncg_wsn, or",
     "figure2 --data pairs.csv --noise 2": "--noise is for simulated sensors, and --data names recorded streams",
     "figure2 --seeds 0": "0 is not in the range",
     "figure2 --thresholds 0.8,1.2": "'0.8,1.2', expected at most 1000 numbers above 0 and up to 1",

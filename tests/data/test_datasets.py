@@ -36,7 +36,7 @@ def write(path, header, rows):
     path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
 
 
-def write_room_climate(folder, n_measurements=6):
+def write_room_climate(folder, n_measurements=6, room="A"):
     """Write temperatures of 100 times the measurement plus the mote, a row every 4 s, for 21 minutes."""
     rows = [
         (f"{m:02d}", 1_458_031_648_545 + 10**8 * m + 4000 * i, mote, 100 * m + mote, i, 0, 1, 0, 0, 0, 0)
@@ -45,10 +45,14 @@ def write_room_climate(folder, n_measurements=6):
         for mote in (1, 2, 3)
     ]
     header = "measurement,abs_ms,node,temp,rh,light1,light2,occ,act,door,win"
-    write(folder / "sensors/room_climate/room_climate_A.csv.gz", header, rows)
+    write(folder / f"sensors/room_climate/room_climate_{room}.csv.gz", header, rows)
     header = "pair,fold,measurement_a,node_a,measurement_b,node_b,same_source"
     rows = [(0, "train", "00", 1, "00", 2, 1), (1, "train", "00", 3, "01", 1, 0), (2, "test", "02", 1, "02", 3, 1)]
-    write(folder / "sensors/room_climate/pairs_A.csv", header, rows)
+    write(folder / f"sensors/room_climate/pairs_{room}.csv", header, rows)
+
+
+def write_second_room(folder):
+    write_room_climate(folder, room="B")
 
 
 def write_sml2010(folder, n_rows=240, left_out=()):
@@ -80,7 +84,13 @@ def write_uncg_wsn(folder, n_rows=360, event=-1):
     write(folder / "sensors/uncg_wsn/uncg_hops.csv.gz", header, rows)
 
 
-WRITERS = dict(zip(NAMES, (write_room_climate, write_sml2010, write_appliances, write_uncg_wsn), strict=True))
+WRITERS = dict(
+    zip(
+        NAMES,
+        (write_room_climate, write_second_room, write_sml2010, write_appliances, write_uncg_wsn),
+        strict=True,
+    )
+)
 
 
 @pytest.fixture(scope="module")
@@ -107,8 +117,9 @@ def test_a_stream_is_of_one_block_and_its_label_matches_its_places(tiny, name):
         np.testing.assert_array_equal(places == other_places, streams.labels == "same")
 
 
-def test_a_stream_of_room_climate_is_of_two_motes_and_its_label_matches_their_measurements(tiny):
-    for streams in load("room_climate", tiny).split(seed=1):
+@pytest.mark.parametrize("name", ["room_climate", "room_B"])
+def test_a_stream_of_a_room_is_of_two_motes_and_its_label_matches_their_measurements(tiny, name):
+    for streams in load(name, tiny).split(seed=1):
         (measurements, motes), (others, other_motes) = (divmod(node[:, 0, 0], 100) for node in halves(streams))
         assert (motes < other_motes).all()
         np.testing.assert_array_equal(measurements == others, streams.labels == "same")
@@ -118,7 +129,7 @@ def test_a_stream_of_room_climate_is_of_two_motes_and_its_label_matches_their_me
 @pytest.mark.parametrize("name", NAMES)
 def test_training_and_test_streams_share_no_time(tiny, name, seed):
     def times(streams):
-        if name == "room_climate":
+        if name in ("room_climate", "room_B"):
             return {float(mark) // 100 for node in halves(streams) for mark in node[:, 0, 0]}
         hops = [text[:5] for text in streams.names] if name == "uncg_wsn" else [""] * len(streams)
         return set(zip(hops, marks(streams.values[..., 0])[1].tolist(), strict=True))
@@ -152,6 +163,7 @@ def test_the_seed_determines_the_split(tiny, name):
     ("name", "columns", "n_ticks", "period", "n_streams"),
     [
         ("room_climate", datasets.MOTE_COLUMNS, 120, 10.0, 2 * 3 * 3),
+        ("room_B", datasets.MOTE_COLUMNS, 120, 10.0, 2 * 3 * 3),
         ("sml2010", ("temperature", "co2", "humidity", "lighting"), 40, 900.0, 4 * 3),
         ("appliances", ("temperature", "humidity"), 120, 600.0, 4 * 5),
         ("uncg_wsn", ("a.temperature", "a.humidity", "b.temperature", "b.humidity"), 60, 5.0, 4 * 6),
@@ -226,6 +238,7 @@ def test_a_fold_of_room_climate_has_the_pairs_of_its_file(tiny):
     assert fold.column("a.temp")[:, 0].tolist() == [1.0, 3.0]
     assert fold.column("b.temp")[:, 0].tolist() == [2.0, 101.0]
     assert room_climate_fold("train", tiny, every=2).names == ("pair-0",)
+    assert room_climate_fold("train", tiny, room="B").names == fold.names
 
 
 def test_an_unknown_fold_is_refused(tiny):
@@ -233,6 +246,8 @@ def test_an_unknown_fold_is_refused(tiny):
         room_climate_fold("third", tiny)
     with pytest.raises(ValueError, match="every is 0, expected at least 1"):
         room_climate_fold("train", tiny, every=0)
+    with pytest.raises(ValueError, match="room is 'C', expected 'A' or 'B'"):
+        room_climate_fold("train", tiny, room="C")
 
 
 def test_a_pair_without_readings_is_refused(tmp_path):
@@ -242,7 +257,7 @@ def test_a_pair_without_readings_is_refused(tmp_path):
 
 
 def test_an_unknown_name_is_refused(tiny):
-    with pytest.raises(ValueError, match="recording is 'kitchen', expected one of room_climate, sml2010"):
+    with pytest.raises(ValueError, match="recording is 'kitchen', expected one of room_climate, room_B"):
         load("kitchen", tiny)
 
 
@@ -293,7 +308,13 @@ def test_a_recording_too_short_to_split_is_refused(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "n_training", "n_testing"),
-    [("room_climate", 360, 360), ("sml2010", 204, 204), ("appliances", 328, 328), ("uncg_wsn", 284, 288)],
+    [
+        ("room_climate", 360, 360),
+        ("room_B", 132, 132),
+        ("sml2010", 204, 204),
+        ("appliances", 328, 328),
+        ("uncg_wsn", 284, 288),
+    ],
 )
 def test_the_real_recordings_have_the_documented_number_of_streams(name, n_training, n_testing):
     if "STREAMFS_DATA" not in os.environ:
