@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import c45
+import default_training
 import early
 import engine
 import engine_forest
@@ -190,6 +191,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "promise_training": promise_training.section,
     "training": training.section,
     "early": early.section,
+    "default_training": default_training.section,
 }
 NEED_DATA = (
     "room_climate",
@@ -202,6 +204,7 @@ NEED_DATA = (
     "promise_training",
     "training",
     "early",
+    "default_training",
 )
 NEED_BROKER = ("gateway",)
 

@@ -15,6 +15,9 @@ from streamfs.training.held_out import OutOfFold
 TOLERANCE = 0.01
 """By how much of an error's cost a choice may be worse than the best to send less."""
 
+KINDS = ("", "delta")
+"""Kinds of report policies under which all quantities are tried: at every tick, and on change."""
+
 Group = tuple[str, str]
 """The channels of a quantity under a report policy, by the names of both."""
 
@@ -85,34 +88,53 @@ class ChannelChoice:
         return self.found[choice]
 
     def search(self, progress: Progress = quiet) -> Choice:
-        """Leave out quantities, the least important first, and then try other report policies of those left.
+        """Leave out quantities, read at every tick or on change; then try other report policies of those left.
 
-        Fewer quantities are taken if their decisions cost about as little; another policy, which sees less of the
-        same, only if it sends less and surely does not cost more.
+        Fewer quantities are taken if their decisions cost about as little. What is read on change is taken if that
+        costs less, or about as little and sends less; another policy of one quantity, of which several are tried,
+        only if it sends less and surely does not cost more.
         """
-        groups = frozenset(self.importance)
-        choice = frozenset(group for group in groups if not group[1]) or groups
-        n_steps = 2 * len(choice)
-        for n in range(len(choice)):
+        starts = [start for start in map(self._all_under, KINDS) if start] or [frozenset(self.importance)]
+        paths = [self._path(start) for start in starts]
+        choices = [choice for path in paths for choice in path]
+        n_steps = len(choices) + max(map(len, paths))
+        for n, choice in enumerate(choices):
             progress("choosing the channels", n, n_steps)
             self.evaluate(choice)
-            choice -= {min(sorted(choice), key=lambda group: self.importance[group])}
-        best = self._least()
+        best, *others = map(self._least, paths)
+        for other in others:
+            best = other if self._is_cheaper(other, best) else best
         for n, group in enumerate(sorted(best)):
             progress("choosing the channels", n_steps - len(best) + n, n_steps)
             best = self._under_another_policy(best, group)
         progress("choosing the channels", n_steps, n_steps)
         return best
 
-    def _least(self) -> Choice:
+    def _all_under(self, kind: str) -> Choice:
+        """Return the groups under a kind of report policy."""
+        return frozenset(group for group in self.importance if group[1].partition(":")[0] == kind)
+
+    def _path(self, choice: Choice) -> list[Choice]:
+        """Return a choice, and what is left of it as its least important group is left out, again and again."""
+        by_importance = sorted(choice, key=lambda group: (self.importance[group], group))
+        return [frozenset(by_importance[n:]) for n in range(len(choice))]
+
+    def _least(self, choices: Sequence[Choice]) -> Choice:
         """Return the choice that sends least, of those about as cheap as the cheapest."""
-        most = min(found.mean for found in self.found.values()) + TOLERANCE * self.costs.error
-        good = [choice for choice, found in self.found.items() if found.mean <= most]
-        return min(good, key=lambda choice: (self.found[choice].sent, self.found[choice].mean, sorted(choice)))
+        found = {choice: self.evaluate(choice) for choice in choices}
+        most = min(each.mean for each in found.values()) + TOLERANCE * self.costs.error
+        good = [choice for choice, each in found.items() if each.mean <= most]
+        return min(good, key=lambda choice: (found[choice].sent, found[choice].mean, sorted(choice)))
+
+    def _is_cheaper(self, other: Choice, best: Choice) -> bool:
+        """Return whether another choice costs less with an error more, or about as little and sends less."""
+        tried, present = self.evaluate(other), self.evaluate(best)
+        saved = (present.mean - tried.mean) / self.costs.error - 1.0 / len(tried.costs)
+        return saved >= (-TOLERANCE if tried.sent < present.sent else TOLERANCE)
 
     def _under_another_policy(self, best: Choice, group: Group) -> Choice:
         """Return the choice with a group's quantity under the policy that sends least."""
-        for other in sorted(each for each in self.importance if each[0] == group[0]):
+        for other in sorted(each for each in self.importance if each[0] == group[0] and each[1]):
             tried, present = best - {group} | {other}, self.evaluate(best)
             found = self.evaluate(tried)
             excess = found.excess(present, self.costs.error)

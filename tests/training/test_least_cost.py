@@ -214,3 +214,16 @@ def test_luck_with_few_streams_is_not_believed():
 def test_few_streams_are_no_evidence_that_less_suffices():
     few, many = (ChoiceCost(np.zeros(n), 1.0) for n in (20, 200))
     assert few.excess(few, error=1.0) > TOLERANCE > many.excess(many, error=1.0)
+
+
+def test_what_is_equal_is_read_on_change():
+    rng = np.random.default_rng(0)
+    labels = np.arange(240) % 2
+    levels = np.repeat(rng.normal(3.0 * labels, 1.0)[:, None], 20, axis=1)  # constant: a change is never sent
+    streams = StreamSet(levels[:, :, None], labels.astype(str), ["x"])
+    features = ["mean(x)", "mean(x@delta:0.5)"]
+    assert train(streams, features=features).channels == ("x@delta:0.5",)
+
+
+def test_streams_may_be_decided_at_their_first_tick():
+    assert all(decision_points(n, 20)[0] == 1 for n in (1, 2, 20, 120, 5000))
