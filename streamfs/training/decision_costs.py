@@ -78,12 +78,13 @@ class Confident(NamedTuple):
 
 
 def decision_points(n_ticks: int, n_streams: int) -> Integers:
-    """Return the ticks at which streams may be decided, evenly spread from the first; of more streams more.
+    """Return the ticks at which streams may be decided, evenly spread; of more streams more, and the first.
 
     With few streams, a class seems to be told by some early tick or other, by luck.
     """
     n_points = min(n_ticks, max(FEWEST_POINTS, n_streams // STREAMS_OF_A_POINT))
-    return np.unique(np.round(np.linspace(1, n_ticks, n_points)).astype(np.int64))
+    first = 1.0 if n_streams >= FEWEST_POINTS * STREAMS_OF_A_POINT else n_ticks / n_points
+    return np.unique(np.round(np.linspace(first, n_ticks, n_points)).astype(np.int64))
 
 
 def choose_confidence(

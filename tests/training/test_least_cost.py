@@ -225,5 +225,6 @@ def test_what_is_equal_is_read_on_change():
     assert train(streams, features=features).channels == ("x@delta:0.5",)
 
 
-def test_streams_may_be_decided_at_their_first_tick():
-    assert all(decision_points(n, 20)[0] == 1 for n in (1, 2, 20, 120, 5000))
+def test_streams_may_be_decided_at_their_first_tick_unless_they_are_few():
+    assert all(decision_points(n, 80)[0] == 1 for n in (1, 2, 20, 120, 5000))
+    assert decision_points(120, 79)[0] == 6
