@@ -1,8 +1,11 @@
 """The gateway's log: text or JSON on standard error."""
 
 import logging
+import re
 
 from streamfs.errors import MissingExtraError
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 _FIELDS = {"levelname": "level", "name": "logger", "exc_info": "exception", "stack_info": "stack"}
 
@@ -11,7 +14,7 @@ def configure(format: str = "text", level: str = "info") -> None:  # noqa: A002 
     """Log to standard error, as text or JSON, from a lowest level on; a second call replaces the first.
 
     A line of JSON has ``time`` (ISO 8601, UTC), ``level``, ``logger`` and ``message``, ``exception`` if there is
-    one, and the message's ``extra``. Newlines are escaped, so that each message is one line.
+    one, and the message's ``extra``. Control characters are escaped, so that each message is one line.
     """
     if level not in ("debug", "info", "warning", "error"):
         raise ValueError(f"level is {level!r}, expected debug, info, warning or error")
@@ -24,8 +27,16 @@ def configure(format: str = "text", level: str = "info") -> None:  # noqa: A002 
     logger.setLevel(level.upper())
 
 
+class _OneLine(logging.Formatter):
+    """Text of which no message, a topic in it or a device's name, moves a terminal's cursor or forges a line."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        text = super().formatMessage(record)
+        return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
 def _text() -> logging.Formatter:
-    return logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    return _OneLine("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
 
 def _json() -> logging.Formatter:

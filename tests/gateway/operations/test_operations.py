@@ -362,6 +362,14 @@ def test_a_log_line_in_text_can_be_read(logger, capsys):
     assert "not this" not in err
 
 
+def test_a_log_line_in_text_has_no_control_characters(logger, capsys):
+    configure("text")
+    logger.warning("sensors/%s: unreadable", "n1\x1b[2J\n2026-01-01 ERROR forged\x9b")
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert r"sensors/n1\x1b[2J\n2026-01-01 ERROR forged\x9b: unreadable" in error
+
+
 def test_configuring_twice_writes_once(logger, capsys):
     configure("json")
     configure("text")
