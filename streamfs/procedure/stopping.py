@@ -25,6 +25,9 @@ class Action(IntEnum):
     GIVE_UP = 2
 
 
+_ACTIONS = frozenset(map(int, Action))
+
+
 class StoppingRule(ABC):
     """Whether streams are decided at a tick: a frozen dataclass, whose fields are its parameters in a model file.
 
@@ -232,7 +235,7 @@ def checked_actions(rule: StoppingRule, ticks: Integers, probabilities: Array) -
     actions = np.asarray(rule.actions(ticks, probabilities))
     if actions.shape != ticks.shape:
         raise ValueError(f"the actions of {rule.word} have shape {actions.shape}, expected {ticks.shape}")
-    for action in actions[~np.isin(actions, list(Action))]:
+    for action in set(actions.tolist()) - _ACTIONS:  # quicker than a comparison of arrays for one stream
         raise ValueError(f"an action of {rule.word} is {action}, expected one of {', '.join(map(repr, Action))}")
     return actions.astype(np.int64)
 
