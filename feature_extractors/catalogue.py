@@ -11,7 +11,7 @@ from itertools import combinations
 from feature_extractors import moments, order, pair, pair_window, pattern, shape, spectral, trend
 from feature_extractors._window import WINDOW
 from feature_extractors.base import Feature, Kind
-from feature_extractors.report import channel_name, split_channel
+from feature_extractors.report import channel_name, quantity_of, split_channel
 
 ESSENTIAL: tuple[Kind, ...] = (
     moments.COUNT,
@@ -57,6 +57,20 @@ FLAG_KINDS = (
 """The kinds that are informative about a column of 0 and 1: whether it is on, the share of time it was, how often
 it switched, and how often two agreed. Most others follow from these: the variance and energy of a flag are
 functions of its mean, its extremes and quantiles are 0 or 1."""
+
+DIFFERENCES = (
+    pair.MEAN_ABSOLUTE_DIFFERENCE,
+    pair.MEAN_RELATIVE_DIFFERENCE,
+    pair.MEAN_DIFFERENCE,
+    pair.MEAN_SIGNED_DIFFERENCE,
+    pair.DEVIATION_DIFFERENCE,
+    pair_window.WINDOWED_MEAN_ABSOLUTE_DIFFERENCE,
+    pair_window.WINDOWED_MEAN_RELATIVE_DIFFERENCE,
+    pair_window.WINDOWED_MEAN_DIFFERENCE,
+    pair_window.WINDOWED_MEAN_SIGNED_DIFFERENCE,
+    pair_window.WINDOWED_DEVIATION_DIFFERENCE,
+)
+"""The kinds that subtract one column from another, which must be of one quantity."""
 
 DEFAULT_WINDOW = 16
 
@@ -140,7 +154,7 @@ def catalogue(columns: Sequence[str], kinds: Sequence[Kind] = KINDS) -> tuple[Fe
     columns : sequence of str
         Channels: columns, optionally with a report policy. Two of them make features of a pair if they are the
         same quantity of two roles under one policy (``a.light``, ``b.light``), or if neither has a role and both
-        policies are of one kind.
+        policies are of one kind; the latter are different quantities, of which no differences are taken.
     kinds : sequence of Kind, optional
         By default all; `ESSENTIAL` is a small selection.
 
@@ -169,8 +183,11 @@ def catalogue(columns: Sequence[str], kinds: Sequence[Kind] = KINDS) -> tuple[Fe
         features += [_make(kind, column) for kind in kinds if kind.n_columns == 1 and _applies(kind, column)]
     for first, second in combinations(columns, 2):
         if _pairs(first, second):
+            is_alike = quantity_of(split_channel(first)[0]) == quantity_of(split_channel(second)[0])
             features += [
-                _make(kind, first, second) for kind in kinds if kind.n_columns == 2 and _applies(kind, first)
+                _make(kind, first, second)
+                for kind in kinds
+                if kind.n_columns == 2 and _applies(kind, first) and (is_alike or kind not in DIFFERENCES)
             ]
     return tuple(features)
 

@@ -67,15 +67,11 @@ def _respond(state, x, number, dilation):
 
 
 @kernel
-def _respond_normalised(state, x, number, dilation):
-    """Do the same over the standard deviation of all values so far; return zeros while that is 0."""
+def _deviation(state, x, dilation):
+    """Add a value to the sums; return the standard deviation of all values so far, 0 of one."""
     sums = RING + TURNS * dilation
     _welford.update(state, sums, x, None)
-    response, extent = _respond(state, x, number, dilation)
-    if math.isnan(response):
-        return response, extent
-    deviation = math.sqrt(state[sums + _welford.XX] / (state[sums + _welford.N] - 1.0))
-    return (response / deviation, extent / deviation) if deviation > 0.0 else (0.0, 0.0)
+    return math.sqrt(state[sums + _welford.XX] / max(state[sums + _welford.N] - 1.0, 1.0))
 
 
 @kernel
@@ -116,15 +112,22 @@ def SHARE(state, inputs, params, t):
 
 @kind("normalised_pattern_max", 1, normalised_size, (KERNEL, DILATION))
 def NORMALISED_MAX(state, inputs, params, t):
-    """Greatest response so far, each over the standard deviation of the values up to it; 0 if they are equal."""
+    """Greatest response so far over the standard deviation of all values so far; 0 while they are equal."""
     dilation = int(params[1])
-    response, _ = _respond_normalised(state, inputs[0], int(params[0]), dilation)
-    return _greatest(state, response, dilation)
+    deviation = _deviation(state, inputs[0], dilation)
+    response, _ = _respond(state, inputs[0], int(params[0]), dilation)
+    greatest = _greatest(state, response, dilation)
+    return greatest / deviation if deviation > 0.0 else 0.0 * greatest
 
 
 @kind("normalised_pattern_share", 1, normalised_size, (KERNEL, DILATION, BIAS))
 def NORMALISED_SHARE(state, inputs, params, t):
-    """Share of the responses so far, normalised in this way, that are above `bias`; NaN before the first."""
+    """Share of the responses so far that are above `bias` standard deviations of the values up to each."""
     dilation = int(params[1])
-    response, extent = _respond_normalised(state, inputs[0], int(params[0]), dilation)
+    deviation = _deviation(state, inputs[0], dilation)
+    response, extent = _respond(state, inputs[0], int(params[0]), dilation)
+    if deviation > 0.0:
+        response, extent = response / deviation, extent / deviation
+    else:
+        response, extent = 0.0 * response, 0.0
     return _share_above(state, response, extent, dilation, params[2])

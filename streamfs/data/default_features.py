@@ -5,14 +5,17 @@ from collections.abc import Sequence
 import numpy as np
 
 import feature_extractors as fx
-from feature_extractors.base import Array, Feature
+from feature_extractors.base import Array, Feature, Kind
 from feature_extractors.report import Policy, channel_name, quantity_of
 from streamfs.data.streams import StreamSet
 
+RICH = tuple(kind for kind in fx.KINDS if kind.n_columns < 2 or kind in fx.ESSENTIAL)
+"""All kinds of features of one column, and the essential ones of pairs."""
 
-def default_features(streams: StreamSet) -> tuple[Feature, ...]:
+
+def default_features(streams: StreamSet, kinds: Sequence[Kind] = fx.ESSENTIAL) -> tuple[Feature, ...]:
     """Return the features to try by default: the essential kinds of the catalogue over `default_channels`."""
-    return fx.catalogue(default_channels(streams), fx.ESSENTIAL)
+    return fx.catalogue(default_channels(streams), kinds)
 
 
 def default_channels(streams: StreamSet) -> list[str]:

@@ -21,6 +21,7 @@ def pattern_features(
     *,
     n_kernels: int = 80,
     normalised: bool = False,
+    shares: bool = True,
     seed: int = 0,
 ) -> tuple[Feature, ...]:
     """Propose patterns: features that see the shape of a signal, for streams like these.
@@ -32,19 +33,21 @@ def pattern_features(
     channels : sequence of str, optional
         Columns, each optionally with a report policy; by default all columns at every tick.
     n_kernels : int
-        Number of kernels of each channel. Each gives two features: its greatest response, and the share of its
-        responses above a bias.
+        Number of kernels of each channel. Each gives its greatest response so far, and the share of its responses
+        above a bias.
     normalised : bool
         Whether responses are divided by the standard deviation of the values so far, for columns whose scale means
         nothing. Their level never matters.
+    shares : bool
+        Whether shares are proposed, too. A series that starts with noise changes them, but not what is greatest.
     seed : int
         The same seed and streams give the same features.
 
     Returns
     -------
     tuple of Feature
-        Up to ``2 * n_kernels`` of each channel, fewer if some coincide. A channel has none if no stream has nine
-        readings of it that are not all equal.
+        Up to ``2 * n_kernels`` of each channel, or ``n_kernels`` without shares, fewer if some coincide. A channel
+        has none if no stream has nine readings of it that are not all equal.
 
     Raises
     ------
@@ -86,6 +89,8 @@ def pattern_features(
     for channel in map(canonical, channels):
         values = streams.seen_through([channel]).values[:, :, 0]
         found += _patterns(channel, [row[np.isfinite(row)] for row in values], int(n_kernels), normalised, rng)
+    if not shares:
+        found = [feature for feature in found if "bias" not in feature.params]
     return tuple(dict.fromkeys(found))
 
 

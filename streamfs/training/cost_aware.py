@@ -9,6 +9,7 @@ from feature_extractors.base import Feature
 from streamfs.base.progress import Progress, quiet
 from streamfs.costs.costs import Costs
 from streamfs.costs.pricing import Pricing, own_costs
+from streamfs.data.default_features import RICH, default_features
 from streamfs.data.pattern_features import pattern_features
 from streamfs.data.streams import StreamSet
 from streamfs.procedure.procedure import Procedure
@@ -63,7 +64,8 @@ def train(
     streams : StreamSet
         Labelled, recorded streams.
     features : sequence of Feature or str, optional
-        Features to choose from, or their names; by default `default_features`.
+        Features to choose from, or their names; by default `default_features`, and on chosen channels all kinds of
+        features of a column, and normalised patterns.
     costs : Costs, optional
         Costs of the features; by default the mean cost per tick of their channels' transmissions on the streams.
     pricing : Pricing or str
@@ -150,10 +152,9 @@ def train(
     is_anticipated, confidence = arguments.confidence_of(confidence, select, CHANNELS)
     decision_costs = DecisionCosts(error_cost, delay_cost, sending_cost, is_anticipated)
     make_selector = arguments.selector_of(select, CHANNELS)
-    offered = arguments.offered_features(streams, features)
     if features is None and select == CHANNELS and costs is None:
-        n_kernels = max(N_KERNELS // len(streams.columns), LEAST_KERNELS)
-        offered = (*offered, *pattern_features(streams, n_kernels=n_kernels, seed=seed))
+        features = _many_features(streams, seed)
+    offered = arguments.offered_features(streams, features)
     pricing = arguments.pricing_of(pricing, costs, len(offered))
     if n_features is not None and make_selector is None:
         raise ValueError(f"n_features is {n_features}, but select is {select!r}: the features have no order")
@@ -168,3 +169,10 @@ def train(
     chosen = TrainingModel(TREE if model is None else model, confidence or USUAL_CONFIDENCE, seed)
     ranked = RankedFeatures(streams, offered, pricing, costs, make_selector, n_features, chosen, limit)
     return ranked.procedure(progress or quiet)
+
+
+def _many_features(streams: StreamSet, seed: int) -> tuple[Feature, ...]:
+    """Return features for a forest: of all kinds, and patterns that neither level, scale nor start changes."""
+    n_kernels = max(N_KERNELS // len(streams.columns), LEAST_KERNELS)
+    patterns = pattern_features(streams, n_kernels=n_kernels, normalised=True, shares=False, seed=seed)
+    return (*default_features(streams, RICH), *patterns)

@@ -42,6 +42,12 @@ def test_each_kernel_gives_its_greatest_response_and_a_share(normalised):
     assert tuple(fx.get(feature.name) for feature in features) == features
 
 
+@either
+def test_shares_can_be_left_out(normalised):
+    features = pattern_features(walks(), normalised=normalised)
+    assert pattern_features(walks(), normalised=normalised, shares=False) == features[::2]
+
+
 def test_kernels_are_spread_over_all():
     assert len(pattern_features(walks())) == 160
     assert len(set(params(pattern_features(walks()), "kernel"))) == 80
@@ -75,14 +81,12 @@ def test_a_bias_is_a_quantile_of_the_responses(normalised):
 @either
 def test_the_responses_are_those_of_the_features(normalised):
     alone = walks(n_streams=1, n_ticks=400)
-    features = pattern_features(alone, n_kernels=20, normalised=normalised)[::2]
     readings = alone.values[0, :, 0]
-    responses = [
-        _responses(readings, int(k), int(d), normalised) for k, d in (f.params.values() for f in features)
-    ]
-    greatest = [np.maximum.accumulate(each) for each in responses]
-    for feature, each in zip(features, greatest, strict=True):
-        np.testing.assert_allclose(fx.scan([feature], alone.values)[0, -len(each) :, 0], each, rtol=1e-12)
+    for feature in pattern_features(alone, n_kernels=20, normalised=normalised)[1::2]:
+        number, dilation = int(feature.params["kernel"]), int(feature.params["dilation"])
+        above = _responses(readings, number, dilation, normalised) > feature.params["bias"]
+        shares = above.cumsum() / np.arange(1, len(above) + 1)
+        np.testing.assert_allclose(fx.scan([feature], alone.values)[0, -len(above) :, 0], shares, rtol=1e-12)
 
 
 def test_biases_have_three_figures():

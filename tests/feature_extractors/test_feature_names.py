@@ -238,6 +238,15 @@ def test_columns_without_roles_pair_under_policies_of_one_kind() -> None:
     assert pairs == {("warm", "damp"), ("warm@delta:0.5", "damp@delta:2"), ("damp@flag:40", "warm@flag:20")}
 
 
+def test_differences_are_of_one_quantity() -> None:
+    alike, unlike = (
+        {feature.kind.name for feature in fx.catalogue(columns) if len(feature.columns) == 2}
+        for columns in (["a.warm", "b.warm"], ["warm", "damp"])
+    )
+    assert {name for name in alike if "difference" in name} == alike - unlike != set()
+    assert {"correlation", "increment_correlation", "regression_slope"} <= unlike < alike
+
+
 def test_flags_get_only_features_informative_about_flags() -> None:
     kinds = {feature.kind.name for feature in fx.catalogue(["a@flag:3", "b@flag:3"])}
     assert kinds == {"count", "last", "mean", "sign_runs", "flag_agreement"}
@@ -245,14 +254,14 @@ def test_flags_get_only_features_informative_about_flags() -> None:
 
 
 def test_numbers_get_every_other_kind() -> None:
-    listed = [feature.kind for feature in fx.catalogue(["a", "b"])]
+    listed = [feature.kind for feature in fx.catalogue(["a.x", "b.x"])]
     patterns = {kind for kind in KINDS if "kernel" in {parameter.name for parameter in kind.parameters}}
     assert set(listed) == {kind for kind in KINDS if kind.name != "flag_agreement"} - patterns
     assert len(patterns) == 4
     assert listed.count(moments.COUNT) == 1
-    essential = [feature.name for feature in fx.catalogue(["a", "b"], ESSENTIAL)]
-    assert essential[:4] == ["count()", "last(a)", "mean(a)", "variance(a)"]
-    assert essential[-1] == "mean_signed_difference(a, b)"
+    essential = [feature.name for feature in fx.catalogue(["a.x", "b.x"], ESSENTIAL)]
+    assert essential[:4] == ["count()", "last(a.x)", "mean(a.x)", "variance(a.x)"]
+    assert essential[-1] == "mean_signed_difference(a.x, b.x)"
     assert len(essential) == 1 + 2 * 10 + 5
 
 

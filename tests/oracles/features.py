@@ -412,14 +412,14 @@ def over_deviation(number: int, variance: Fraction) -> float:
 
 
 def normalised_pattern_max(values: Array, times: Array, kernel: int, dilation: int) -> float:
-    """Greatest response over the standard deviation of the values up to it, 0 if that is 0."""
+    """Greatest response over the standard deviation of all values, 0 if that is 0."""
     p, _ = whole(kept(values, times)[0][:, 0])
-    pairs = zip(taps_of(p, dilation), variances_so_far(p)[8 * dilation :], strict=True)
-    return max((over_deviation(response(taps, kernel), variance) for taps, variance in pairs), default=math.nan)
+    responses = [response(taps, kernel) for taps in taps_of(p, dilation)]
+    return over_deviation(max(responses), variances_so_far(p)[-1]) if responses else math.nan
 
 
 def normalised_pattern_share(values: Array, times: Array, kernel: int, dilation: int, bias: float) -> float:
-    """Share of these that exceed the bias, as above."""
+    """Share of the responses, each over the deviation of the values up to it, that exceed the bias, as above."""
     p, _ = whole(kept(values, times)[0][:, 0])
     pairs = zip(taps_of(p, dilation), variances_so_far(p)[8 * dilation :], strict=True)
     above = [
