@@ -43,7 +43,6 @@ TOLERANCE = 0.01
 """How much accuracy another method may lack to be as good."""
 
 DEFAULT = "default"
-ROOMS = ("room A", "room B")
 
 Row = dict[str, Any]
 
@@ -78,7 +77,7 @@ def rows_of(method: str, training: StreamSet, test: StreamSet, seed: int) -> lis
     except TrainingError as error:
         return [{"confidence": USUAL, "failed": " ".join(str(error).split())[:120]}]
     seconds = process_time() - start
-    thresholds = [procedure.thresholds] if method == DEFAULT else list(THRESHOLDS)
+    thresholds = [procedure.rule] if method == DEFAULT else list(THRESHOLDS)
     found = zip(sweep(procedure, test, thresholds), messages(procedure, test, thresholds), strict=True)
     return [figures(each) | {"sent": sent, "fit_seconds": seconds} for each, sent in found]
 
@@ -156,14 +155,13 @@ def mean(cell: Sequence[Row], key: str) -> float:
 
 
 def sent_ratio(found: Sequence[Row], name: str) -> Figure:
-    """Compare what the default sends with the cheapest other way that is as accurate, over all seeds."""
+    """Compare what the default sends with the cheapest other that is as accurate, or, if none is, the cheapest."""
     by_cell = {key: cell for key, cell in cells(found).items() if all("failed" not in row for row in cell)}
     own = by_cell.pop((DEFAULT, None))
     least = mean(own, "accuracy") - TOLERANCE
-    good = {key: mean(cell, "sent") for key, cell in by_cell.items() if mean(cell, "accuracy") >= least}
-    what = f"{name}: messages, default : cheapest as accurate"
-    if not good:
-        return Figure(what, 0.0, at_most=1.0, detail=f"no other is within {TOLERANCE:g} of its accuracy")
+    good = {key: cell for key, cell in by_cell.items() if mean(cell, "accuracy") >= least}
+    what = f"{name}: messages, default : cheapest {'as accurate' if good else 'of all, none as accurate'}"
+    good = {key: mean(cell, "sent") for key, cell in (good or by_cell).items()}
     method, confidence = min(good, key=lambda key: good[key])
     sent = mean(own, "sent")
     detail = f"{sent:.1f} : {good[method, confidence]:.1f}, {method} at {confidence:g}"
@@ -189,7 +187,8 @@ def section(found: Sequence[Row] | None = None) -> str:
 
 `STREAMFS_DATA=... python benchmarks/default_training.py`, whose help describes the methods; `benchmarks/default_sets.py` has the
 recordings. Means over {n_seeds} random divisions into train and test streams. An accuracy counts streams without a label as wrong. *stated - right* is
-the mean confidence of labels minus the share of them that are right.
+the mean confidence of labels minus the share of them that are right. That the default may decide at the first tick, and reads quantities
+on change, was decided after a look at room B with seeds 0 and 1, so these figures flatter it.
 {report(found)}
 *{processor()}.*
 """
