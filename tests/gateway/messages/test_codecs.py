@@ -368,6 +368,7 @@ def test_values_and_times_are_where_the_source_says(options, payload, reading):
         ({"time_unit": "ms"}, b'{"v": 1, "t": 1e14}', "t is 100000000000000.0, expected ms, less than 1e\\+14"),
         ({"time_unit": "iso"}, b'{"v": 1, "t": 12}', "t is 12, expected a time such as"),
         ({"time_unit": "iso"}, b'{"v": 1, "t": "2025-13-01"}', "t is '2025-13-01', expected a time such as"),
+        ({"time_unit": "iso"}, b'{"v": 1, "t": "6025-01-01"}', "t is '6025-01-01', expected a time such as"),
     ],
 )
 def test_what_is_not_where_the_source_says_is_refused_by_name(options, payload, message):

@@ -73,8 +73,10 @@ def seconds_of_text(name: str, value: object) -> float:
     try:
         if isinstance(value, str):
             moment = datetime.fromisoformat(value)
-            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except ValueError:
+            time = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+            if -LATEST < time < LATEST:
+                return time
+    except (ValueError, OverflowError):
         pass
     raise PayloadError(f"{name} is {shown(value)}, expected a time such as 2025-01-31T12:00:00Z")
 
