@@ -6,7 +6,7 @@ INSTALL ?= $(BIN)/python -m pip install --quiet
 QUICK := classifiers costs data engine evaluation feature_extractors gateway/core gateway/messages gateway/settings \
 	oracles procedure relief selection sensors_sim
 
-.PHONY: demo test quick check kernels mutants docs release-check bench soak clean
+.PHONY: demo test quick check kernels mutants fuzz docs release-check bench soak clean
 
 demo: $(VENV)/demo
 	$(BIN)/streamfs demo
@@ -33,6 +33,12 @@ check: $(VENV)/dev
 # Change one place of a room at a time, and count how many changes its tests notice.
 mutants: $(VENV)/mutants
 	$(BIN)/python tests/house/mutants.py
+
+# Fuzz each parser of what comes from outside for a minute, guided by coverage.
+fuzz: $(VENV)/fuzz
+	@for target in $$(ls tests/fuzz/corpus); do \
+		PYTHONPATH=tests $(BIN)/python tests/fuzz/fuzz.py $$target 60 || exit 1; \
+	done
 
 docs: $(VENV)/docs
 	$(BIN)/mkdocs build
@@ -68,6 +74,10 @@ $(VENV)/demo: $(VENV)/python pyproject.toml
 
 $(VENV)/mutants: $(VENV)/dev
 	$(INSTALL) --editable '.[mutants]'
+	touch $@
+
+$(VENV)/fuzz: $(VENV)/dev
+	$(INSTALL) --editable '.[fuzz]'
 	touch $@
 
 $(VENV)/bench: $(VENV)/dev

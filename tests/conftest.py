@@ -16,8 +16,8 @@ from hypothesis import settings
 os.environ.setdefault("MPLBACKEND", "Agg")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it is ignored, by children too
 
-collect_ignore = ["house/mutants.py"]
-"""A command that needs cosmic-ray, which `make mutants` installs."""
+collect_ignore = ["house/mutants.py", "fuzz/fuzz.py"]
+"""Commands that need cosmic-ray and atheris, which `make mutants` and `make fuzz` install."""
 
 settings.register_profile("default", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=10)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from streamfs.base import container
 from streamfs.engine._arena import COUNTERS, DECIDED, FREE, STREAM
 from streamfs.errors import ModelError
 from streamfs.procedure.procedure import Procedure
@@ -33,6 +34,8 @@ def validate_snapshot(
         _check_streams(header, arrays)
     except KeyError as error:
         raise ModelError(f"the snapshot has no {error.args[0]}") from error
+    except container.DAMAGED as error:
+        raise container.damaged("the snapshot", error) from error
 
 
 def _check_procedure(header: Mapping[str, Any], procedure: Procedure) -> None:
