@@ -98,8 +98,8 @@ def train(
         features; ``"qsfs1"`` or ``"qsfs2"``, neighbours that request some channels only while a stream is unusual,
         as few as can reach the confidence; such neighbours with parameters of your own; a River classifier; a
         classifier of scikit-learn with `predict_proba`, which takes NaN or has an imputer before it; or a function
-        from a `FeatureTable` to a `Classifier`, given itself or by the name under which
-        `register_learner` was called.
+        from a `FeatureTable` to a `Classifier`, given itself or by the name under which `register_learner` was
+        called.
     seed : int
         Seeds the folds, the probes and the forests.
     progress : callable, optional
@@ -130,9 +130,9 @@ def train(
     On ranked or all features, it is what the classifier states. A tree is fitted on one row per stream and tick up
     to the time limit, weighted by 1 / ticks of its stream, so that leaves and their confidence count streams: a
     leaf of n streams, all of one of C classes, states (n + 1) / (n + C), and 0.9 takes 44 streams of a class if
-    there are six, 8 if there are two. Neighbours store one row per stream and
-    position, at most a thousand. The number of features is the cheapest, out of fold, of those within 0.02 of the
-    best out-of-fold accuracy and completeness.
+    there are six, 8 if there are two. Neighbours store one row per stream and position, at most a thousand. The
+    number of features is the cheapest, out of fold, of those within 0.02 of the best out-of-fold accuracy and
+    completeness.
 
     The procedure keeps how many held-out streams were labelled, and rightly, in all and by class, in
     ``about["held_out"]``, unless a class has one stream only.
@@ -151,6 +151,11 @@ def train(
     limit = arguments.either_limit(time_limit, horizon)
     is_anticipated, confidence = arguments.confidence_of(confidence, select, CHANNELS)
     decision_costs = DecisionCosts(error_cost, delay_cost, sending_cost, is_anticipated)
+    if select != CHANNELS and decision_costs != DecisionCosts():
+        raise ValueError(
+            f"select is {select!r}, expected {CHANNELS!r} where error_cost, delay_cost or sending_cost is given: "
+            "other selections are fitted to a confidence"
+        )
     make_selector = arguments.selector_of(select, CHANNELS)
     if features is None and select == CHANNELS and costs is None:
         features = _many_features(streams, seed)

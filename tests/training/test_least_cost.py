@@ -161,6 +161,7 @@ def test_a_model_that_cannot_serve_is_refused():
         ({"error_cost": -1.0}, r"error_cost is -1\.0, expected a number of at least 0"),
         ({"delay_cost": np.nan}, "delay_cost is nan, expected a number of at least 0"),
         ({"sending_cost": -0.5}, r"sending_cost is -0\.5, expected a number of at least 0"),
+        ({"error_cost": 2.0, "select": None}, r"select is None, expected 'channels' where error_cost"),
         ({"n_features": 3}, "n_features is 3, but select is 'channels': the features have no order"),
         ({"confidence": 1.5}, r"confidence is 1\.5, expected more than 0 and at most 1"),
         ({"select": "best"}, "select is 'best', expected one of channels, streamrelief"),
