@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import feature_extractors as fx
 from feature_extractors.base import Feature
 from streamfs.base.progress import Progress, quiet
 from streamfs.costs.costs import Costs
@@ -36,6 +37,9 @@ USUAL_CONFIDENCE = 0.9
 N_KERNELS, LEAST_KERNELS = 80, 8
 """Kernels of the patterns that are offered by default: over all columns, and of a column at least."""
 
+FEW_COLUMNS = 6
+"""Columns up to which all kinds of features of each are offered by default; of more, the essential ones."""
+
 
 def train(
     streams: StreamSet,
@@ -65,7 +69,7 @@ def train(
         Labelled, recorded streams.
     features : sequence of Feature or str, optional
         Features to choose from, or their names; by default `default_features`, and on chosen channels all kinds of
-        features of a column, and normalised patterns.
+        features of a column, if there are few columns, and normalised patterns.
     costs : Costs, optional
         Costs of the features; by default the mean cost per tick of their channels' transmissions on the streams.
     pricing : Pricing or str
@@ -178,6 +182,7 @@ def train(
 
 def _many_features(streams: StreamSet, seed: int) -> tuple[Feature, ...]:
     """Return features for a forest: of all kinds, and patterns that neither level, scale nor start changes."""
+    kinds = RICH if len(streams.columns) <= FEW_COLUMNS else fx.ESSENTIAL
     n_kernels = max(N_KERNELS // len(streams.columns), LEAST_KERNELS)
     patterns = pattern_features(streams, n_kernels=n_kernels, normalised=True, shares=False, seed=seed)
-    return (*default_features(streams, RICH), *patterns)
+    return (*default_features(streams, kinds), *patterns)

@@ -17,6 +17,7 @@ from streamfs.classifiers.tree import Tree
 from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.training.channel_choice import TOLERANCE, ChoiceCost
+from streamfs.training.cost_aware import _many_features
 from streamfs.training.decision_costs import DecisionCosts, cautious_mean, choose_confidence, decision_points
 from streamfs.training.held_out import Followed
 
@@ -229,3 +230,26 @@ def test_what_is_equal_is_read_on_change():
 def test_streams_may_be_decided_at_their_first_tick_unless_they_are_few():
     assert all(decision_points(n, 80)[0] == 1 for n in (1, 2, 20, 120, 5000))
     assert decision_points(120, 79)[0] == 6
+
+
+def test_a_shape_is_told_at_any_level_scale_and_start():
+    """Rises and falls of one size, on noise, differ in no level or spread that all streams share."""
+    rng = np.random.default_rng(0)
+    labels, values = np.arange(240) % 2, rng.normal(0.0, 0.02, (240, 50)).cumsum(axis=1)
+    for is_rising, series, start in zip(labels, values, rng.integers(2, 15, 240), strict=True):
+        ramp = np.arange(20) / 20
+        series[start : start + 20] += ramp if is_rising else ramp[::-1]
+    values = values * np.exp(rng.normal(0.0, 0.5, (240, 1))) + rng.normal(0.0, 5.0, (240, 1))
+    training, testing = StreamSet(values[:, :, np.newaxis], labels.astype(str), ["x"]).split(0.4, seed=0)
+    procedure = train(training, error_cost=5.0)
+    assert {feature.kind.name for feature in procedure.features} >= {"normalised_pattern_max", "skewness"}
+    assert evaluate(procedure, testing).accuracy > 0.9
+
+
+def test_of_many_columns_the_essential_kinds_are_offered():
+    rng = np.random.default_rng(0)
+    for n_columns, expected in ((6, True), (7, False)):
+        streams = StreamSet(
+            rng.normal(size=(8, 12, n_columns)), ["a", "b"] * 4, [f"x{c}" for c in range(n_columns)]
+        )
+        assert ("skewness" in {feature.kind.name for feature in _many_features(streams, 0)}) is expected
