@@ -18,6 +18,9 @@ from streamfs.training.held_out import Followed
 LEVELS = np.r_[0.0, np.arange(0.10, 0.96, 0.025), 0.97, 0.98, 0.99, 0.995, 1.0]
 """Thresholds that are compared."""
 
+LUCK = 2.0
+"""Squared standard errors by which a share of right answers may be off: several choices were compared."""
+
 FEWEST_POINTS, STREAMS_OF_A_POINT = 20, 4
 """Fewest ticks at which streams may be decided, and how many streams each of more takes."""
 
@@ -94,8 +97,8 @@ def choose_confidence(
 
     Confidence is calibrated at the ticks at which streams can be decided, with the number of samples as a clock
     (unless `clock` is -1), and then once more at decisions for which neither calibration nor threshold was chosen
-    with the stream's help, so that as many are right as is stated. Without a given threshold, streams are decided
-    at the ticks of what was followed alone, at the time limit in any case.
+    with the stream's help, so that as many are right as is stated, luck apart (`doubtful_weights`). Without a
+    given threshold, streams are decided at the ticks of what was followed alone, at the time limit in any case.
     """
     rule = _Rule.chosen(followed, costs, time_limit, clock, confidence)
     columns, said = np.full(len(followed.truth), -1), np.zeros(len(followed.truth))
@@ -105,7 +108,9 @@ def choose_confidence(
     rows = np.flatnonzero(columns >= 0)
     if not len(rows):
         return Confident(rule.calibration, rule.thresholds(), columns, said)
-    last = Calibration.fit(said[rows], followed.is_right()[rows, columns[rows]], slope=1.0)
+    right = followed.is_right()[rows, columns[rows]]
+    chance = np.bincount(followed.truth + 1).max() / len(followed.truth)
+    last = Calibration.fit(said[rows], right, doubtful_weights(right, chance), slope=1.0)
     levels = rule.levels if confidence is not None else last.of(rule.levels)
     corrected = replace(rule, calibration=rule.calibration.then(last), levels=levels)
     return Confident(corrected.calibration, corrected.thresholds(), columns, last.of(said))
@@ -179,6 +184,24 @@ def _parts(truth: Integers) -> Iterator[tuple[Integers, Integers]]:
     part[np.argsort(truth, kind="stable")] = np.arange(len(truth)) % N_FOLDS
     for number in range(N_FOLDS):
         yield np.flatnonzero(part != number), np.flatnonzero(part == number)
+
+
+def doubtful_weights(right: npt.NDArray[np.bool_], chance: float) -> Array:
+    """Weigh right and wrong answers so that their share is that of all such answers, luck apart.
+
+    The share is drawn towards that of always saying the commonest class, as James and Stein (1961) do with a
+    mean: the more, the nearer that lies in standard errors. Channels and thresholds were chosen on the same
+    streams, and where nothing tells the classes apart, the luckiest choice was taken.
+    """
+    n, n_right = len(right), int(right.sum())
+    share, smooth = n_right / n, (n_right + 0.5) / (n + 1)
+    distance = (share - chance) ** 2
+    error = LUCK * smooth * (1.0 - smooth) / n
+    kept = 0.0 if distance <= error else 1.0 - error / distance
+    believed = chance + kept * (share - chance)
+    if n_right in (0, n):
+        return np.ones(n)
+    return np.where(right, believed / share, (1.0 - believed) / (1.0 - share))
 
 
 def cautious_mean(costs: Array) -> float:

@@ -18,7 +18,14 @@ from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.training.channel_choice import TOLERANCE, ChoiceCost
 from streamfs.training.cost_aware import _many_features
-from streamfs.training.decision_costs import DecisionCosts, cautious_mean, choose_confidence, decision_points
+from streamfs.training.decision_costs import (
+    LUCK,
+    DecisionCosts,
+    cautious_mean,
+    choose_confidence,
+    decision_points,
+    doubtful_weights,
+)
 from streamfs.training.held_out import Followed
 
 
@@ -207,6 +214,21 @@ def test_as_many_are_right_as_is_stated(seed):
     right = found.is_right()[np.arange(60), chosen.columns]
     assert (chosen.columns >= 0).all()
     assert chosen.stated.mean() == pytest.approx((right.sum() + 0.5) / 61, abs=0.03)
+
+
+@given(st.integers(1, 200), st.data())
+def test_what_luck_explains_is_not_stated(n, data):
+    n_right, chance = data.draw(st.integers(0, n)), data.draw(st.floats(0.1, 0.9))
+    right = np.arange(n) < n_right
+    weights = doubtful_weights(right, chance)
+    share, believed = n_right / n, np.average(right, weights=weights)
+    assert (weights >= 0.0).all()
+    assert weights.sum() == pytest.approx(n)
+    if 0 < n_right < n:
+        assert min(share, chance) - 1e-9 <= believed <= max(share, chance) + 1e-9
+        smooth = (n_right + 0.5) / (n + 1)
+        if abs(share - chance) <= np.sqrt(LUCK * smooth * (1 - smooth) / n):
+            assert believed == pytest.approx(chance)
 
 
 def test_luck_with_few_streams_is_not_believed():
