@@ -70,8 +70,8 @@ def section(found: Sequence[Row] | None = None) -> str:
     return f"""
 ## Early classification beside aeon, tslearn and other rules for when to decide
 
-`STREAMFS_DATA=... python benchmarks/early.py --out FILE`, whose help describes the methods: ours is `train` with nothing set. aeon's and
-tslearn's were measured in a run of their own, by `--methods`; `--from FILE` makes the tables. Official splits, {seeds} seeds, where *seeds* has no other number. ± is half the
+`STREAMFS_DATA=... python benchmarks/early.py --out FILE`, whose help describes the methods: ours is `train` with nothing set. aeon's,
+tslearn's and the random forests were measured in runs of their own, by `--methods`; `--from FILE` makes the tables. Official splits, {seeds} seeds, where *seeds* has no other number. ± is half the
 95 % interval of Student's t over the seeds: they vary what is random in the methods, and the disturbance, not the test series of a set,
 which may be as few as 22. The harmonic mean (HM) of accuracy and 1 - earliness, and what
 is not said to be over alpha, are those at alpha = 0.5; *over alpha* is the mean over {", ".join(f"{alpha:g}" for alpha in ALPHAS)}. The mean rank is that
