@@ -70,7 +70,12 @@ class ConfidenceOrWord(Number):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Read a number, or the word."""
-        return value if value == "anticipated" else super().convert(value, param, ctx)
+        if value == "anticipated":
+            return value
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            self.fail(f"{error.message.rstrip('.')}, and not the word anticipated.", param, ctx)
 
 
 class NewFile(click.Path):

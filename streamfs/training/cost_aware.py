@@ -157,8 +157,8 @@ def train(
     decision_costs = DecisionCosts(error_cost, delay_cost, sending_cost, is_anticipated)
     if select != CHANNELS and decision_costs != DecisionCosts():
         raise ValueError(
-            f"select is {select!r}, expected {CHANNELS!r} where error_cost, delay_cost or sending_cost is given: "
-            "other selections are fitted to a confidence"
+            f"error_cost, delay_cost and sending_cost are given, but select is not {CHANNELS!r}: other selections "
+            "are fitted to a confidence"
         )
     make_selector = arguments.selector_of(select, CHANNELS)
     if features is None and select == CHANNELS and costs is None:

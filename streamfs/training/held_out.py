@@ -11,6 +11,7 @@ from feature_extractors.base import Array
 from streamfs.costs.spending import Spending
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers, Labels
+from streamfs.errors import DataError
 from streamfs.evaluation.trajectories import Trajectories, is_record
 from streamfs.relief import position_grid
 from streamfs.selection.folds import Fold, make_folds
@@ -60,6 +61,14 @@ class Followed(NamedTuple):
         return Records(confidence, self.is_right()[stream, tick], weights, self.ticks[tick])
 
 
+def _require_streams(labels: np.ndarray) -> None:
+    """Require enough streams to hold some of them out in each fold."""
+    classes, counts = np.unique(labels, return_counts=True)
+    if counts.max() < N_FOLDS:
+        found = ", ".join(f"{n} of {label}" for label, n in zip(classes, counts, strict=True))
+        raise DataError(f"there are {found}, expected at least {N_FOLDS} streams of some class, better 20 of each")
+
+
 @dataclass(frozen=True, eq=False)
 class OutOfFold:
     """Streams in folds, each classified by a classifier that was fitted to the others.
@@ -82,6 +91,8 @@ class OutOfFold:
 
     def __post_init__(self) -> None:
         labels = self.table.labels
+        if self.groups is None:
+            _require_streams(labels)
         n_folds = N_FOLDS if self.groups is None else min(N_FOLDS, len(np.unique(self.groups)))
         folds = make_folds(np.zeros((len(labels), 1)), labels, self.groups, n_folds, self.seed)
         object.__setattr__(self, "folds", folds)

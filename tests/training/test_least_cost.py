@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from streamfs import Costs, Procedure, StreamSet, evaluate, train
 from streamfs.classifiers.tree import Tree
-from streamfs.errors import TrainingError
+from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.training.channel_choice import TOLERANCE, ChoiceCost
 from streamfs.training.cost_aware import _many_features
@@ -169,7 +169,7 @@ def test_a_model_that_cannot_serve_is_refused():
         ({"error_cost": -1.0}, r"error_cost is -1\.0, expected a number of at least 0"),
         ({"delay_cost": np.nan}, "delay_cost is nan, expected a number of at least 0"),
         ({"sending_cost": -0.5}, r"sending_cost is -0\.5, expected a number of at least 0"),
-        ({"error_cost": 2.0, "select": None}, r"select is None, expected 'channels' where error_cost"),
+        ({"error_cost": 2.0, "select": None}, "sending_cost are given, but select is not 'channels'"),
         ({"n_features": 3}, "n_features is 3, but select is 'channels': the features have no order"),
         ({"confidence": 1.5}, r"confidence is 1\.5, expected more than 0 and at most 1"),
         ({"select": "best"}, "select is 'best', expected one of channels, streamrelief"),
@@ -178,6 +178,13 @@ def test_a_model_that_cannot_serve_is_refused():
 def test_wrong_options_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         train(labelled_streams(n_streams=20), **options)
+
+
+def test_streams_that_cannot_be_held_out_are_refused():
+    with pytest.raises(
+        DataError, match="there are 3 of busy, 3 of calm, expected at least 5 streams of some class"
+    ):
+        train(labelled_streams(n_streams=6))
 
 
 def test_a_confidence_that_nothing_reaches_is_refused():
