@@ -36,7 +36,8 @@ from streamfs.evaluation.evaluation import Evaluation, sweep
 from streamfs.evaluation.traffic import measure_traffics
 from streamfs.training.learners import FOREST
 
-SEEDS = (0, 1, 2)
+SEEDS = (3, 4)
+"""Not those at which the default was looked at while it was made, 0 to 2."""
 USUAL = 0.9
 THRESHOLDS = (0.8, 0.85, USUAL, 0.95)
 TOLERANCE = 0.01
@@ -188,7 +189,7 @@ def section(found: Sequence[Row] | None = None) -> str:
 `STREAMFS_DATA=... python benchmarks/default_training.py`, whose help describes the methods; `benchmarks/default_sets.py` has the
 recordings. Means over {n_seeds} random divisions into train and test streams. An accuracy counts streams without a label as wrong. *stated - right* is
 the mean confidence of labels minus the share of them that are right. That the default may decide at the first tick, and reads quantities
-on change, was decided after a look at room B with seeds 0 and 1, so these figures flatter it.
+on change, was decided after a look at rooms A and B with the seeds 0 to 2; these are others.
 {report(found)}
 *{processor()}.*
 """
