@@ -109,9 +109,10 @@ def read(path: Path, largest: int) -> bytes:
     return bytes(data)
 
 
-def write(path: Path, data: bytes) -> None:
-    """Write a file atomically."""
+def write(path: Path, data: bytes, mode: int = 0o666) -> None:
+    """Write a file with this mode atomically."""
     partial = path.with_name(path.name + ".partial")
+    partial.touch(mode)
     partial.write_bytes(data)
     partial.replace(path)
 

@@ -16,6 +16,7 @@ from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, START, Record, start_record
 from streamfs.gateway.core.replay_configuration import described, understood
 from streamfs.gateway.storage.log_reader import read_log
+from streamfs.gateway.storage.models import check_model
 from streamfs.gateway.storage.segment import first_position, segment_name, segments
 from streamfs.gateway.storage.state import State
 from streamfs.procedure.procedure import Decision, Procedure
@@ -47,7 +48,7 @@ def recover(
     state.models.keep_model(procedure.packed)
 
     def load(digest: str) -> Procedure:
-        return Procedure.load(state.models.model_path(digest), trust=trust)
+        return _load(state, digest, trust=trust)
 
     core, position = _restore(state, bindings, options, load)
     if core is None:
@@ -75,7 +76,7 @@ def last_model(state: State, *, trust: bool = False) -> Procedure | None:
     for _, record in state.log.read(position):
         if record.kind in (START, MODEL):
             digest = record.topic
-    return None if digest is None else Procedure.load(state.models.model_path(digest), trust=trust)
+    return None if digest is None else _load(state, digest, trust=trust)
 
 
 def replay_log(
@@ -95,6 +96,13 @@ def replay_log(
     for chunk in _chunks(heard):
         yield from core.take(chunk).decisions
     yield from core.finish().decisions
+
+
+def _load(state: State, digest: str, *, trust: bool) -> Procedure:
+    """Load the model with this digest."""
+    path = state.models.model_path(digest)
+    check_model(path)
+    return Procedure.load(path, trust=trust)
 
 
 def _restore(state: State, bindings: Bindings, options: Options, load: Load) -> tuple[Core | None, int]:

@@ -24,23 +24,28 @@ _PARTS = ("summary", "decisions", "energy", "outbox", "snapshots", "log")
         "streamfs journal state",
         "streamfs journal state decisions --last 5",
         "streamfs journal state energy --last 100000 --json > energy.jsonl",
+        "streamfs journal state --verify",
     )
 )
 @click.argument("state", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("part", default="summary", metavar="[PART]", type=click.Choice(_PARTS))
 @click.option("--last", default=20, show_default=True, type=click.IntRange(1), help="Maximum number of rows.")
+@click.option("--verify", is_flag=True, help="Check every file; exit with 1 if one is damaged.")
 @JSON
-def journal(state: Path, part: str, last: int, as_json: bool) -> None:
+def journal(state: Path, part: str, last: int, verify: bool, as_json: bool) -> None:
     """Show the folder STATE of a gateway, which may be running.
 
     PART is summary (the default), decisions, energy, outbox (messages not yet confirmed by the broker), snapshots
     or log (messages received). The newest rows are shown, of the outbox the next, in order; with --json each is a
-    line.
+    line. With --verify, each file is read whole instead and reported.
     """
     from streamfs.cli import console
     from streamfs.gateway.storage.journal_reader import JournalReader
     from streamfs.gateway.storage.state import journal_path
 
+    if verify:
+        _verify(state, as_json=as_json)
+        return
     with JournalReader(journal_path(state)) as reader:
         rows = _rows(state, reader, part, last)
     if as_json:
@@ -50,6 +55,22 @@ def journal(state: Path, part: str, last: int, as_json: bool) -> None:
         console.print_table(_table(part, rows))
     else:
         console.say(f"{part}: nothing")
+
+
+def _verify(state: Path, *, as_json: bool) -> None:
+    """Report each file of a state; end with 1 if one is damaged."""
+    from streamfs.cli import console
+    from streamfs.gateway.storage.verification import verify_state
+
+    n_damaged = 0
+    for file, problem in verify_state(state):
+        n_damaged += bool(problem)
+        if as_json:
+            console.print_json({"file": file, "problem": problem or None})
+        else:
+            click.echo(problem or f"{file}: whole")
+    if n_damaged:
+        raise SystemExit(1)
 
 
 def _rows(state: Path, reader: "JournalReader", part: str, last: int) -> Rows:

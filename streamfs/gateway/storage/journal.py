@@ -1,10 +1,9 @@
 """The journal: decisions, the outbox, energy and snapshots, committed in transactions."""
 
 import hashlib
-import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
+from math import isnan
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,16 +15,12 @@ from streamfs.gateway.core.options import Limits
 from streamfs.gateway.core.records import Mark
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.storage.journal_reader import JournalReader
-from streamfs.gateway.storage.journal_schema import check_whole, migrate, undoing, using, version_of
+from streamfs.gateway.storage.journal_schema import check_whole, connect, migrate, using, version_of
+from streamfs.gateway.storage.journal_writer import JournalWriter
 from streamfs.procedure.procedure import Decision
 
 _N_SNAPSHOTS = 2  # the newest, and one as a fallback
 _WAL_BYTES = 64 * 2**20  # size to which the write-ahead log shrinks after a large snapshot
-
-_PRUNING = (
-    "DELETE FROM decisions WHERE number <= (SELECT number FROM decisions ORDER BY number DESC LIMIT 1 OFFSET ?)",
-    "DELETE FROM energy WHERE number <= (SELECT number FROM energy ORDER BY number DESC LIMIT 1 OFFSET ?)",
-)
 
 
 @dataclass
@@ -63,17 +58,19 @@ class Journal(JournalReader):
         self._kept = decisions_kept
         self._until_pruning = 0  # rows that may be added before older ones are removed
         with using(Path(path)):
-            self._writer = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._connection = connect(path)
         try:
             self._open(Path(path))
             super().__init__(path)
+            self.check_sums()
+            self._snapshots = self.snapshot_positions()
         except BaseException:
-            self._writer.close()
+            self._connection.close()
             raise
+        self._writer = JournalWriter(self._connection, self.highest_numbers(), self.sums())
         self.repeated_decisions = 0
         self.position = self.committed_position()
         self.n_outbox = self.counts()["outbox"]
-        self.oldest_snapshot_position = self._find_oldest_snapshot()
 
     def commit(self, entry: Entry) -> list[int]:
         """Commit an entry durably; return its publications' numbers in the outbox.
@@ -82,93 +79,97 @@ class Journal(JournalReader):
         """
         if entry.position < self.position:
             raise ValueError(f"position is {entry.position}, expected at least {self.position}")
-        with using(self.path), undoing(self._writer):
-            self._writer.execute("BEGIN IMMEDIATE")
-            self._writer.execute("UPDATE progress SET position = ?", (entry.position,))
+        snapshots = self._snapshots
+        with using(self.path), self._writer.transaction(entry.position):
             n_repeated = self._add_decisions(entry.decisions)
-            numbers = [self._add_publication(publication) for publication in entry.publications]
+            numbers = self._add_publications(entry.publications)
             n_confirmed = self._remove_publications(entry.confirmed)
-            self._add_energy(entry.energy)
+            self._writer.append("energy", [(orjson.dumps(line).decode(),) for line in entry.energy])
             if (state := entry.packed_snapshot()) is not None:
-                self._add_snapshot(entry.position, state)
+                snapshots = self._add_snapshot(entry.position, state)
                 self._replace_marks(entry.marks)
-            oldest = self._find_oldest_snapshot()
             until_pruning = self._prune(self._until_pruning - len(entry.decisions) - len(entry.energy))
-            self._writer.execute("COMMIT")
-        self.position, self._until_pruning = entry.position, until_pruning
+        self.position, self._snapshots, self._until_pruning = entry.position, snapshots, until_pruning
         self.repeated_decisions += n_repeated
         self.n_outbox += len(numbers) - n_confirmed
-        self.oldest_snapshot_position = oldest
         return numbers
+
+    @property
+    def oldest_snapshot_position(self) -> int:
+        """Position of the older snapshot; 0 before there are two."""
+        return min(self._snapshots.values()) if len(self._snapshots) >= _N_SNAPSHOTS else 0
 
     def close(self) -> None:
         """Close the file."""
         super().close()
-        self._writer.close()
+        self._connection.close()
 
     def _open(self, path: Path) -> None:
-        version_of(self._writer, path)  # before anything is changed
-        check_whole(self._writer, path)
+        version_of(self._connection, path)  # before anything is changed
+        check_whole(self._connection, path)
         with using(path):
-            mode = self._writer.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-            self._writer.execute("PRAGMA synchronous = FULL")
-            self._writer.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
+            mode = self._connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            self._connection.execute("PRAGMA synchronous = FULL")
+            self._connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
         if mode != "wal":
             raise StateError(f"{path} cannot have a write-ahead log, expected a file system that shares memory")
-        migrate(self._writer, path)
+        migrate(self._connection, path)
 
     def _add_decisions(self, decisions: Sequence[Decision]) -> int:
         """Add decisions; return how many were known already."""
-        columns = ("stream", "episode", "label", "confidence", "tick", "cost", "reason", "time")
-        added = self._writer.executemany(
-            f"INSERT INTO decisions ({', '.join(columns)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608 - ours
-            "ON CONFLICT (stream, episode) DO NOTHING",
-            map(attrgetter(*columns), decisions),
-        )
-        return len(decisions) - added.rowcount
+        rows = [
+            (
+                made.stream,
+                made.episode,
+                made.label,
+                _real(made.confidence),
+                made.tick,
+                _real(made.cost),
+                made.reason,
+                _real(made.time),
+            )
+            for made in decisions
+        ]
+        return len(rows) - self._writer.append("decisions", rows)[1]
 
-    def _add_publication(self, publication: Publication) -> int:
-        query = "INSERT INTO outbox (topic, payload, retain) VALUES (?, ?, ?)"
-        row = (publication.topic, publication.payload, publication.retain)
-        return self._writer.execute(query, row).lastrowid or 0
+    def _add_publications(self, publications: Sequence[Publication]) -> list[int]:
+        """Add publications to the outbox; return their numbers."""
+        rows = [(topic, payload, int(retain)) for topic, payload, retain in publications]
+        first, n = self._writer.append("outbox", rows)
+        return list(range(first, first + n))
 
     def _remove_publications(self, numbers: Sequence[int]) -> int:
         """Remove publications; return how many were there."""
-        rows = ((number,) for number in numbers)
-        return self._writer.executemany("DELETE FROM outbox WHERE number = ?", rows).rowcount
+        if len(numbers) > 1:
+            among = "number IN (SELECT value FROM json_each(?))"
+            return self._writer.remove("outbox", among, orjson.dumps(numbers).decode())
+        return sum(self._writer.remove("outbox", "number = ?", number) for number in numbers)
 
-    def _add_energy(self, lines: Sequence[dict[str, Any]]) -> None:
-        rows = ((orjson.dumps(line).decode(),) for line in lines)
-        self._writer.executemany("INSERT INTO energy (line) VALUES (?)", rows)
-
-    def _add_snapshot(self, position: int, state: bytes) -> None:
-        """Add a snapshot; remove damaged ones and all but the newest."""
-        self._writer.executemany("DELETE FROM snapshots WHERE number = ?", ((number,) for number in self._torn))
-        self._writer.execute(
-            "INSERT INTO snapshots (position, checksum, state) VALUES (?, ?, ?)",
-            (position, hashlib.sha256(state).digest(), state),
-        )
-        self._writer.execute(
-            """
-            DELETE FROM snapshots WHERE number <=
-            (SELECT number FROM snapshots ORDER BY number DESC LIMIT 1 OFFSET ?)
-            """,
-            (_N_SNAPSHOTS,),
-        )
+    def _add_snapshot(self, position: int, state: bytes) -> dict[int, int]:
+        """Add a snapshot, remove damaged ones and all but the newest; return the others' positions by number."""
+        digest = hashlib.sha256(state).digest()
+        number, _ = self._writer.append("snapshots", [(position, digest)], (state,))
+        whole = [(each, at) for each, at in self._snapshots.items() if each not in self._torn]
+        snapshots = dict([*whole, (number, position)][-_N_SNAPSHOTS:])
+        for each in self._snapshots.keys() - snapshots.keys():
+            self._writer.remove("snapshots", "number = ?", each)
+        return snapshots
 
     def _replace_marks(self, marks: Sequence[Mark]) -> None:
-        self._writer.execute("DELETE FROM marks")
-        rows = ((node, channel, str(sequence), time) for node, channel, sequence, time in marks)
-        self._writer.executemany("INSERT INTO marks (node, channel, sequence, time) VALUES (?, ?, ?, ?)", rows)
+        self._writer.clear("marks")
+        rows = [(node, channel, str(sequence), _real(time)) for node, channel, sequence, time in marks]
+        self._writer.add("marks", rows)
 
     def _prune(self, until_pruning: int) -> int:
         """Remove decisions and energy beyond what is kept if it is time; return rows until the next time."""
         if until_pruning > 0:
             return until_pruning
-        for query in _PRUNING:
-            self._writer.execute(query, (self._kept,))
+        for table in ("decisions", "energy"):
+            newest = f"(SELECT number FROM {table} ORDER BY number DESC LIMIT 1 OFFSET ?)"  # noqa: S608 - ours
+            self._writer.remove(table, f"number <= {newest}", self._kept)
         return self._kept // 10
 
-    def _find_oldest_snapshot(self) -> int:
-        oldest, n = self._writer.execute("SELECT min(position), count(*) FROM snapshots").fetchone()
-        return int(oldest) if n >= _N_SNAPSHOTS else 0
+
+def _real(value: float) -> float | None:
+    """Return a number as SQLite gives it back."""
+    return None if isnan(value) else float(value) + 0.0  # it has no NaN, and no -0.0

@@ -2,8 +2,9 @@
 
 import hashlib
 import logging
-import sqlite3
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from threading import Lock
@@ -14,9 +15,12 @@ import orjson
 from streamfs.errors import StateError
 from streamfs.gateway.core.records import Mark
 from streamfs.gateway.messages.publication import Publication
-from streamfs.gateway.storage.journal_schema import check_version, using
+from streamfs.gateway.storage.journal_rows import COLUMNS, TOTALS, is_whole, selection
+from streamfs.gateway.storage.journal_schema import check_version, check_whole, connect, using
 
 _log = logging.getLogger(__name__)
+
+_REMEDY = "put back a copy of the state folder, or move it away to start afresh"
 
 
 class JournalReader:
@@ -30,7 +34,7 @@ class JournalReader:
             raise StateError(f"{self.path} does not exist, expected a gateway's journal")
         address = f"{self.path.absolute().as_uri()}?mode=ro"
         with using(self.path):
-            self._reader = sqlite3.connect(address, uri=True, check_same_thread=False)
+            self._reader = connect(address, uri=True)
         try:
             check_version(self._reader, self.path)
         except BaseException:
@@ -50,46 +54,40 @@ class JournalReader:
 
     def committed_position(self) -> int:
         """Return the position in the log up to which outputs are committed."""
-        return int(self._rows("SELECT position FROM progress")[0][0])
+        return self._totals()["position"]
 
     def counts(self) -> dict[str, int]:
         """Return the number of rows of each table."""
-        tables = ("decisions", "energy", "outbox", "snapshots", "marks")
-        return {table: self._rows(f"SELECT count(*) FROM {table}")[0][0] for table in tables}  # noqa: S608 - ours
+        return {table: self._rows(f"SELECT count(*) FROM {table}")[0][0] for table in COLUMNS}  # noqa: S608 - ours
 
     def decisions(self, limit: int | None = None) -> list[dict[str, Any]]:
         """Return the newest `limit` decisions (by default all), oldest first, as `Decision.to_json` does."""
-        names = ("id", "stream", "episode", "label", "confidence", "tick", "cost", "reason", "time")
-        query = """
-            SELECT stream || '/' || episode, stream, episode, label, confidence, tick, cost, reason, time
-            FROM decisions ORDER BY number DESC LIMIT ?
-        """
-        return [dict(zip(names, row, strict=True)) for row in self._newest(query, limit)]
+        rows = self._newest("decisions", limit)
+        names = COLUMNS["decisions"][1:]
+        return [{"id": f"{row[1]}/{row[2]}", **dict(zip(names, row[1:], strict=True))} for row in rows]
 
     def energy(self, limit: int | None = None) -> list[dict[str, Any]]:
         """Return the newest `limit` lines of the energy log (by default all), oldest first."""
-        query = "SELECT line FROM energy ORDER BY number DESC LIMIT ?"
-        return [orjson.loads(line) for (line,) in self._newest(query, limit)]
+        return [orjson.loads(line) for _, line in self._newest("energy", limit)]
 
     def outbox(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Publication]]:
         """Return up to `limit` unconfirmed publications with numbers above `after`, oldest first."""
-        rows = self._rows(
-            "SELECT number, topic, payload, retain FROM outbox WHERE number > ? ORDER BY number LIMIT ?",
-            after,
-            limit,
-        )
+        rows = self._whole_rows("outbox", "WHERE number > ? ORDER BY number LIMIT ?", after, limit)
         return [(number, Publication(topic, payload, bool(retain))) for number, topic, payload, retain in rows]
 
     def snapshots(self) -> Iterator[tuple[int, bytes]]:
         """Yield the position and the state of each snapshot, newest first; skip and count damaged ones."""
-        for (number,) in self._rows("SELECT number FROM snapshots ORDER BY number DESC"):
-            query = "SELECT position, checksum, state FROM snapshots WHERE number = ?"
-            for position, checksum, state in self._rows(query, number):
-                if hashlib.sha256(state).digest() == checksum:
+        for number, position, digest in self._whole_rows("snapshots", "ORDER BY number DESC"):
+            for (state,) in self._rows("SELECT state FROM snapshots WHERE number = ?", number):
+                if isinstance(state, bytes) and hashlib.sha256(state).digest() == digest:
                     yield position, state
                 else:
                     _log.warning("%s: the snapshot at record %d is damaged, and skipped", self.path, position)
                     self._torn.add(number)
+
+    def snapshot_positions(self) -> dict[int, int]:
+        """Return the positions of the snapshots by their numbers, oldest first."""
+        return {number: position for number, position, _ in self._whole_rows("snapshots", "ORDER BY number")}
 
     def snapshot_sizes(self) -> list[dict[str, int]]:
         """Return the position and the bytes of each snapshot, oldest first."""
@@ -98,20 +96,78 @@ class JournalReader:
 
     def marks(self) -> list[Mark]:
         """Return the sequence marks that were written with the newest snapshot."""
-        rows = self._rows("SELECT node, channel, sequence, time FROM marks ORDER BY node, channel")
+        rows = self._whole_rows("marks", "ORDER BY node, channel")
         return [
             (node, channel, int(sequence), float("nan") if time is None else time)
             for node, channel, sequence, time in rows
         ]
+
+    def sums(self) -> Counter[str]:
+        """Return the sum of the rows' checksums of each table, as of the last commit."""
+        totals = self._totals()
+        return Counter({table: totals[table] for table in COLUMNS})
+
+    def highest_numbers(self) -> Counter[str]:
+        """Return the highest number of each table's rows; of the outbox, also of those that have left it."""
+        numbers = Counter(outbox=self._totals()["published"])
+        for table in ("decisions", "energy", "snapshots"):
+            numbers[table] = self._rows(f"SELECT coalesce(max(number), 0) FROM {table}")[0][0]  # noqa: S608 - ours
+        return numbers
+
+    def check_sums(self) -> None:
+        """Raise a StateError if a row has vanished, or is there again; rows are checked when they are read."""
+        with self._at_one_moment():
+            sums = self.sums()
+            found = {table: self._rows(f"SELECT coalesce(sum(checksum), 0) FROM {table}") for table in COLUMNS}  # noqa: S608 - ours
+        for table, ((total,),) in found.items():
+            if total != sums[table]:
+                raise StateError(f"{self.path} is damaged: rows of {table} are missing or are old ones; {_REMEDY}")
+
+    def check(self) -> None:
+        """Raise a StateError if anything is damaged: pages, indexes, a row of any table, a snapshot's state."""
+        check_whole(self._reader, self.path)
+        self.check_sums()
+        for table in COLUMNS:
+            self._whole_rows(table)
+        for _ in self.snapshots():
+            pass
+        if self._torn:
+            raise StateError(f"{self.path} is damaged: {len(self._torn)} of its snapshots; a start skips them")
 
     def close(self) -> None:
         """Close the file."""
         with self._reading:
             self._reader.close()
 
+    @contextmanager
+    def _at_one_moment(self) -> Iterator[None]:
+        """Let what is read within be of one moment."""
+        self._rows("BEGIN")
+        try:
+            yield
+        finally:
+            self._rows("COMMIT")
+
+    def _totals(self) -> dict[str, int]:
+        """Return the one row of totals."""
+        rows = self._rows(f"SELECT {', '.join(TOTALS)}, checksum FROM totals")  # noqa: S608 - ours
+        if len(rows) != 1 or not is_whole(rows[0]):
+            raise StateError(f"{self.path} is damaged: the row of the table totals; {_REMEDY}")
+        return dict(zip(TOTALS, rows[0], strict=False))
+
+    def _whole_rows(self, table: str, rest: str = "", *values: int) -> list[tuple[Any, ...]]:
+        """Return rows of a table without their checksums; raise a StateError if one is damaged."""
+        rows = self._rows(f"{selection(table)} {rest}", *values)
+        for row in rows:
+            if not is_whole(row):
+                raise StateError(f"{self.path} is damaged: row {row[0]!r} of the table {table}; {_REMEDY}")
+        return [row[:-1] for row in rows]
+
+    def _newest(self, table: str, limit: int | None) -> list[tuple[Any, ...]]:
+        """Return the newest rows, oldest first."""
+        at_most = -1 if limit is None else limit  # SQLite takes -1 for no limit
+        return self._whole_rows(table, "ORDER BY number DESC LIMIT ?", at_most)[::-1]
+
     def _rows(self, query: str, *values: int) -> list[tuple[Any, ...]]:
         with using(self.path), self._reading:
             return self._reader.execute(query, values).fetchall()
-
-    def _newest(self, query: str, limit: int | None) -> list[tuple[Any, ...]]:
-        return self._rows(query, -1 if limit is None else limit)[::-1]  # SQLite takes -1 for no limit

@@ -3,9 +3,11 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 
 from streamfs.errors import StateError, StorageError
+from streamfs.gateway.storage.journal_rows import checksum
 
 APPLICATION = 0x73746673  # SQLite's application id of our files
 
@@ -54,7 +56,80 @@ CREATE TABLE marks (
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS = (_TABLES, _MARKS)
+_CHECKSUMS = """
+CREATE TABLE totals (
+    position INTEGER NOT NULL,  -- up to which the records of the log have their outputs here
+    published INTEGER NOT NULL,  -- highest number that the outbox has given
+    decisions INTEGER NOT NULL,  -- of this and the others, the sum of the table's checksums
+    energy INTEGER NOT NULL,
+    outbox INTEGER NOT NULL,
+    snapshots INTEGER NOT NULL,
+    marks INTEGER NOT NULL,
+    checksum INTEGER NOT NULL
+);
+ALTER TABLE decisions RENAME TO old_decisions;
+CREATE TABLE decisions (
+    number INTEGER PRIMARY KEY,
+    stream TEXT NOT NULL,
+    episode INTEGER NOT NULL,
+    label TEXT,
+    confidence REAL,  -- of this and others, NULL is no number
+    tick INTEGER NOT NULL,
+    cost REAL,
+    reason TEXT NOT NULL,
+    time REAL,
+    checksum INTEGER NOT NULL,
+    UNIQUE (stream, episode)
+);
+INSERT INTO decisions
+SELECT *, checksum(number, stream, episode, label, confidence, tick, cost, reason, time) FROM old_decisions;
+ALTER TABLE outbox RENAME TO old_outbox;
+CREATE TABLE outbox (
+    number INTEGER PRIMARY KEY,
+    topic TEXT NOT NULL,
+    payload BLOB NOT NULL,
+    retain INTEGER NOT NULL,
+    checksum INTEGER NOT NULL
+);
+INSERT INTO outbox SELECT *, checksum(number, topic, payload, retain) FROM old_outbox;
+ALTER TABLE energy RENAME TO old_energy;
+CREATE TABLE energy (
+    number INTEGER PRIMARY KEY,
+    line TEXT NOT NULL,  -- JSON
+    checksum INTEGER NOT NULL
+);
+INSERT INTO energy SELECT *, checksum(number, line) FROM old_energy;
+ALTER TABLE snapshots RENAME TO old_snapshots;
+CREATE TABLE snapshots (
+    number INTEGER PRIMARY KEY,
+    position INTEGER NOT NULL,
+    digest BLOB NOT NULL,  -- SHA-256 of the state
+    checksum INTEGER NOT NULL,
+    state BLOB NOT NULL
+);
+INSERT INTO snapshots
+SELECT number, position, checksum, checksum(number, position, checksum), state FROM old_snapshots;
+ALTER TABLE marks ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+UPDATE marks SET checksum = checksum(node, channel, sequence, time);
+INSERT INTO totals SELECT
+    position,
+    (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name IN ('outbox', 'old_outbox')),
+    (SELECT coalesce(sum(checksum), 0) FROM decisions),
+    (SELECT coalesce(sum(checksum), 0) FROM energy),
+    (SELECT coalesce(sum(checksum), 0) FROM outbox),
+    (SELECT coalesce(sum(checksum), 0) FROM snapshots),
+    (SELECT coalesce(sum(checksum), 0) FROM marks),
+    0
+FROM progress;
+UPDATE totals SET checksum = checksum(position, published, decisions, energy, outbox, snapshots, marks);
+DROP TABLE old_decisions;
+DROP TABLE old_outbox;
+DROP TABLE old_energy;
+DROP TABLE old_snapshots;
+DROP TABLE progress;
+"""
+
+MIGRATIONS = (_TABLES, _MARKS, _CHECKSUMS)
 """Scripts, each from one version to the next; the first makes version 1 of an empty file."""
 
 _TEMPORARY = {
@@ -67,7 +142,20 @@ _TEMPORARY = {
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_READONLY,
 }
-_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
+_DAMAGE = {
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_ERROR,
+    sqlite3.SQLITE_MISMATCH,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_TOOBIG,
+}
+
+
+def connect(address: str | PathLike[str], **options: bool) -> sqlite3.Connection:
+    """Open a database for any thread; damaged texts are read too, since the checksums of their rows show them."""
+    connection = sqlite3.connect(address, isolation_level=None, check_same_thread=False, **options)
+    connection.text_factory = lambda stored: stored.decode(errors="surrogateescape")
+    return connection
 
 
 @contextmanager
@@ -82,6 +170,8 @@ def using(path: Path) -> Iterator[None]:
         if kind in _DAMAGE:
             raise StateError(f"{path} is not a streamfs journal, or is damaged: {error}") from error
         raise
+    except UnicodeDecodeError as error:  # in the message of an error
+        raise StateError(f"{path} is damaged: the names of its tables cannot be read") from error
 
 
 def check_version(connection: sqlite3.Connection, path: Path) -> None:
@@ -107,9 +197,9 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def check_whole(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise a StateError if a database is damaged."""
+    """Raise a StateError if a database's pages, tables or indexes are damaged."""
     with using(path):
-        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if found != "ok":
         raise StateError(f"{path} is damaged: {found}")
 
@@ -127,6 +217,7 @@ def undoing(connection: sqlite3.Connection) -> Iterator[None]:
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Migrate a journal to the current version, each step in one transaction; raise as `version_of`."""
+    connection.create_function("checksum", -1, checksum, deterministic=True)
     for version in range(version_of(connection, path), len(MIGRATIONS)):
         marks = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {version + 1};"
         with using(path), undoing(connection):

@@ -12,6 +12,7 @@ from typing import IO
 from streamfs.errors import LogError, StateError
 from streamfs.gateway.core.options import Commits
 from streamfs.gateway.core.records import Record
+from streamfs.gateway.storage.folders import OWNERS_FILE, OWNERS_FOLDER, make_folder, sync_folder
 from streamfs.gateway.storage.frames import pack_frame
 from streamfs.gateway.storage.log_reader import read_log, read_segment
 from streamfs.gateway.storage.segment import (
@@ -23,7 +24,6 @@ from streamfs.gateway.storage.segment import (
     segment_name,
     segments,
     storing,
-    sync_folder,
 )
 
 __all__ = ["Log", "read_log", "read_segment"]
@@ -58,9 +58,9 @@ class Log:
         self._synced = 0  # position up to which records are durable
         with ExitStack() as exits, storing(self._folder):
             exits.callback(self.close)
-            for place in (self._folder, self._spool):
-                if place is not None:
-                    place.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder, OWNERS_FOLDER)
+            if self._spool is not None:
+                make_folder(self._spool)
             self._lock = _lock(self._folder)
             self._find_end()
             exits.pop_all()
@@ -133,12 +133,15 @@ class Log:
 
     def release(self, position: int) -> None:
         """Move segments whose records all lie before a position to the spool, or remove them; the newest stays."""
-        for first, following in pairwise(tuple(self._sizes)):
-            if following > position:
-                return
+        released = [first for first, following in pairwise(tuple(self._sizes)) if following <= position]
+        for first in released:
             with storing(self._spool or self._folder):
                 move(self._folder / segment_name(first), self._spool)
             del self._sizes[first]
+        for folder in (self._spool, self._folder):
+            if released and folder is not None:
+                with storing(folder):
+                    sync_folder(folder)
 
     def close(self) -> None:
         """Close the log without syncing."""
@@ -198,8 +201,10 @@ class Log:
 
 def _lock(folder: Path) -> IO[bytes]:
     """Lock the folder for this process."""
+    path = folder / _LOCK
     with ExitStack() as exits:
-        file = exits.enter_context((folder / _LOCK).open("a+b", buffering=0))
+        path.touch(OWNERS_FILE)
+        file = exits.enter_context(path.open("a+b", buffering=0))
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,5 +1,6 @@
 """Reading logs: whole folders of segments, and single segments."""
 
+from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 from os import PathLike
@@ -53,6 +54,12 @@ def read_segment(path: str | PathLike[str]) -> Iterator[tuple[int, Record]]:
         end = frame.end
     if segment.stat().st_size != end:
         raise LogError(f"{segment} is damaged at byte {end}: no whole frame there")
+
+
+def check_segment(path: Path, until: int | None) -> None:
+    """Raise a LogError if a segment that ends at a position is damaged; None stands for the log's last segment."""
+    for frame in _frames(path, until):
+        deque(frame.records(), maxlen=0)
 
 
 def read_log(folder: str | PathLike[str], start: int = 0) -> Iterator[tuple[int, Record]]:

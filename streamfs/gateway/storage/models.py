@@ -6,10 +6,21 @@ from os import PathLike
 from pathlib import Path
 
 from streamfs.base import container
-from streamfs.errors import StorageError
-from streamfs.gateway.storage.segment import storing, sync_folder
+from streamfs.errors import ModelError, StorageError
+from streamfs.gateway.storage.folders import OWNERS_FILE, OWNERS_FOLDER, make_folder, sync_folder
+from streamfs.gateway.storage.segment import storing
 
-_ENDING = ".streamfs"
+ENDING = ".streamfs"
+
+
+def check_model(path: Path) -> None:
+    """Raise a ModelError if a model's file does not hold what its name says."""
+    try:
+        digest = container.digest(path.read_bytes())
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}") from error
+    if digest != path.stem:
+        raise ModelError(f"{path} is damaged: its content has the digest {digest}")
 
 
 class Models:
@@ -27,7 +38,7 @@ class Models:
 
     def __init__(self, folder: str | PathLike[str]) -> None:
         self._folder = Path(folder)
-        self._new = {path.stem for path in self._folder.glob(f"*{_ENDING}")}  # since models were last forgotten
+        self._new = {path.stem for path in self._folder.glob(f"*{ENDING}")}  # since models were last forgotten
         self._known: set[str] = set()  # those of the call before
         self._needed_until: dict[str, int] = {}
 
@@ -37,17 +48,16 @@ class Models:
         path = self.model_path(digest)
         self._new.add(digest)
         with storing(path):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            container.write(path, data)
+            make_folder(self._folder, OWNERS_FOLDER)
+            container.write(path, data, OWNERS_FILE)
             with path.open("rb") as file:
                 os.fsync(file.fileno())
             sync_folder(self._folder)
-            sync_folder(self._folder.parent)
         return digest
 
     def model_path(self, digest: str) -> Path:
         """Return the path of the model with this digest, stored or not."""
-        return self._folder / f"{digest}{_ENDING}"
+        return self._folder / f"{digest}{ENDING}"
 
     def forget_models(self, followed: Iterable[str], start: int, end: int) -> None:
         """Remove the models that no stream, record or snapshot needs, given the digests in use and the log's ends.
@@ -60,8 +70,8 @@ class Models:
         self._needed_until |= dict.fromkeys(current | self._known, end)
         self._new, self._known = set(), current
         failure = None
-        for path in self._folder.glob(f"*{_ENDING}*"):  # also a partly written one
-            digest = path.name.removesuffix(_ENDING)
+        for path in self._folder.glob(f"*{ENDING}*"):  # also a partly written one
+            digest = path.name.removesuffix(ENDING)
             if self._needed_until.get(digest, -1) < start:  # -1: not one of ours
                 try:
                     with storing(path):

@@ -11,6 +11,7 @@ from typing import IO
 from zlib import crc32
 
 from streamfs.errors import LogError, StorageError
+from streamfs.gateway.storage.folders import OWNERS_FILE, sync_folder
 from streamfs.gateway.storage.frames import MARK_BYTES, Frame, read_frame
 
 _KIND, _VERSION = b"streamfs log ", b"1"
@@ -79,6 +80,7 @@ def move(path: Path, spool: Path | None) -> None:
         if error.errno != EXDEV:
             raise
         partial = spool / f"{path.name}.partial"
+        partial.touch(OWNERS_FILE)
         with path.open("rb") as source, partial.open("wb") as copy:
             shutil.copyfileobj(source, copy)
             copy.flush()
@@ -86,15 +88,6 @@ def move(path: Path, spool: Path | None) -> None:
         partial.replace(spool / path.name)
         sync_folder(spool)
         path.unlink()
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a folder's entries durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager
@@ -126,7 +119,8 @@ class Segment:
         self.size, self.is_sound = size, True
         if not size:
             path.unlink(missing_ok=True)
-        self._file = path.open("r+b" if size else "x+b", buffering=0)
+            path.touch(OWNERS_FILE, exist_ok=False)
+        self._file = path.open("r+b", buffering=0)
         try:
             self._start()
         except OSError:

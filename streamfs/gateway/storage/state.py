@@ -8,9 +8,11 @@ from typing import Self
 
 from streamfs.errors import StateError
 from streamfs.gateway.core.options import Commits, Limits
+from streamfs.gateway.storage.folders import OWNERS_FILE, OWNERS_FOLDER, make_folder, sync_folder
 from streamfs.gateway.storage.journal import Journal
 from streamfs.gateway.storage.log import Log
 from streamfs.gateway.storage.models import Models
+from streamfs.gateway.storage.segment import storing
 
 
 def log_folder(state: str | PathLike[str]) -> Path:
@@ -29,7 +31,10 @@ def models_folder(state: str | PathLike[str]) -> Path:
 
 
 class State:
-    """The log, journal and models of a gateway, in a folder that one gateway at a time may open."""
+    """The log, journal and models of a gateway, in a folder that one gateway at a time may open.
+
+    What it makes can be read by its owner alone; of folders and files that are there, the modes stay.
+    """
 
     def __init__(
         self,
@@ -40,9 +45,12 @@ class State:
         decisions_kept: int = Limits.decisions_kept,
     ) -> None:
         self.folder = Path(folder)
+        with storing(self.folder):
+            make_folder(self.folder, OWNERS_FOLDER)
         with ExitStack() as exits:
             self.log = Log(log_folder(folder), segment_bytes=segment_bytes, spool=spool)  # locks the folder: first
             exits.callback(self.log.close)
+            self._make_journal()
             self.journal = Journal(journal_path(folder), decisions_kept=decisions_kept)
             exits.callback(self.journal.close)
             self.models = Models(models_folder(folder))
@@ -63,6 +71,14 @@ class State:
         """Remove the models that nothing here names, given the digests in use, after each snapshot."""
         start = min(self.log.start, self.journal.oldest_snapshot_position)
         self.models.forget_models(followed, start, self.log.end)
+
+    def _make_journal(self) -> None:
+        """Make an empty file if there is no journal; SQLite gives its other files the same mode."""
+        path = journal_path(self.folder)
+        if not path.exists():
+            with storing(path):
+                path.touch(OWNERS_FILE)
+                sync_folder(self.folder)
 
     def close(self) -> None:
         """Close the log and the journal."""

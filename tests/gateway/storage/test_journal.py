@@ -250,7 +250,7 @@ def run_sql(path, script):
 
 def test_a_journal_of_version_1_becomes_one_of_today(path):
     run_sql(path, VERSION_1)
-    with pytest.raises(StateError, match="has version 1 of the journal, expected 2"):
+    with pytest.raises(StateError, match="has version 1 of the journal, expected 3"):
         JournalReader(path)
     for _ in range(2):
         with Journal(path) as journal:
@@ -258,15 +258,17 @@ def test_a_journal_of_version_1_becomes_one_of_today(path):
             assert journal.decisions() == [decision(1).to_json()]
             assert journal.outbox() == [(7, publication(7))]
             assert journal.marks() == []
+            journal.check()
     with Journal(path) as journal:
         assert journal.commit(entry(43, snapshot=b"state", marks=[("n1", "light", 1, 2.0)])) == [8]
         assert journal.marks() == [("n1", "light", 1, 2.0)]
+        journal.check()
 
 
 def test_a_migration_that_fails_leaves_the_older_version(path, monkeypatch):
     run_sql(path, VERSION_1)
     with monkeypatch.context() as broken:
-        tables, _ = journal_schema.MIGRATIONS
+        tables, *_ = journal_schema.MIGRATIONS
         script = "CREATE TABLE marks (a); INSERT INTO nowhere VALUES (1);"
         broken.setattr(journal_schema, "MIGRATIONS", (tables, script))
         with pytest.raises(StateError, match="no such table: nowhere"):
@@ -279,7 +281,7 @@ def test_a_newer_version_is_refused(path):
     Journal(path).close()
     run_sql(path, "PRAGMA user_version = 99;")
     for kind in (Journal, JournalReader):
-        with pytest.raises(StateError, match="has version 99 of the journal, expected 2: a newer streamfs"):
+        with pytest.raises(StateError, match="has version 99 of the journal, expected 3: a newer streamfs"):
             kind(path)
 
 

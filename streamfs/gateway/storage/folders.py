@@ -1,0 +1,25 @@
+"""Folders of a state: for their owner alone, and durable."""
+
+import os
+from pathlib import Path
+
+OWNERS_FOLDER, OWNERS_FILE = 0o700, 0o600
+"""Modes of the folders and files of a state, which hold all that was received."""
+
+
+def make_folder(folder: Path, mode: int = 0o777) -> None:
+    """Make a folder with this mode, and its missing parents, durably; one that exists is left as it is."""
+    if not folder.is_dir():
+        if not folder.parent.exists():
+            make_folder(folder.parent)
+        folder.mkdir(mode, exist_ok=True)
+        sync_folder(folder.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a folder's entries durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
