@@ -12,6 +12,7 @@ from typing import IO
 from streamfs.errors import LogError, StateError
 from streamfs.gateway.core.options import Commits
 from streamfs.gateway.core.records import Record
+from streamfs.gateway.storage.durable_position import DurablePosition, check_end, known_durable
 from streamfs.gateway.storage.folders import OWNERS_FILE, OWNERS_FOLDER, make_folder, sync_folder
 from streamfs.gateway.storage.frames import pack_frame
 from streamfs.gateway.storage.log_reader import read_log, read_segment
@@ -52,6 +53,7 @@ class Log:
         self._folder, self._segment_bytes = Path(folder), segment_bytes
         self._spool = None if spool is None else Path(spool)
         self._lock: IO[bytes] | None = None
+        self._durable: DurablePosition | None = None
         self._segment: Segment | None = None  # the newest; None before the first and after abandoning
         self._sizes: dict[int, int] = {}  # bytes of segments by first position, ascending
         self._unsynced: list[bytes] = []  # frames that are not known to be durable
@@ -63,6 +65,8 @@ class Log:
                 make_folder(self._spool)
             self._lock = _lock(self._folder)
             self._find_end()
+            self._durable = DurablePosition(self._folder)
+            self._durable.write(self.end)
             exits.pop_all()
 
     @property
@@ -120,6 +124,8 @@ class Log:
                 raise
         self._unsynced.clear()
         self._synced = self.end
+        if self._durable is not None:
+            self._durable.write(self.end)
 
     def read(self, start: int = 0) -> Iterator[tuple[int, Record]]:
         """Read the records from a position on, as `read_log` does."""
@@ -148,8 +154,9 @@ class Log:
         if self._segment is not None:
             self._segment.close()
             self._segment = None
-        if self._lock is not None:
-            self._lock.close()
+        for file in (self._durable, self._lock):
+            if file is not None:
+                file.close()
 
     def _check_open(self) -> None:
         if self._lock is None or self._lock.closed:
@@ -159,10 +166,13 @@ class Log:
         """Find the end of the last segment, cut off what is torn there, and sync the rest."""
         paths = segments(self._folder)
         self._sizes = {first_position(path): path.stat().st_size for path in paths}
+        known = known_durable(self._folder)
         if not paths:
+            check_end(self._folder, 0, known)
             return
         first = first_position(paths[-1])
         self.end, size = find_end(paths[-1])
+        check_end(paths[-1], self.end, known)
         self.torn_bytes = self._sizes[first] - size
         self._synced = self.end
         self._segment = Segment(paths[-1], size)

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import NamedTuple, ParamSpec
 
 from streamfs.errors import ModelError, StateError, StorageError
+from streamfs.gateway.storage.durable_position import check_end, known_durable
 from streamfs.gateway.storage.journal_reader import JournalReader
 from streamfs.gateway.storage.log_reader import check_segment, extent
 from streamfs.gateway.storage.models import ENDING, check_model
-from streamfs.gateway.storage.segment import first_position, segments
+from streamfs.gateway.storage.segment import find_end, first_position, segments
 from streamfs.gateway.storage.state import journal_path, log_folder, models_folder
 
 Arguments = ParamSpec("Arguments")
@@ -42,13 +43,21 @@ def verify_state(state: str | PathLike[str]) -> Iterator[Verified]:
     ...     [(Path(file).name, problem) for file, problem in verify_state(folder)]
     [('journal.sqlite', '')]
     """
+    known = known_durable(log_folder(state))  # before the log goes on
     paths = segments(log_folder(state))
     for path, following in zip_longest(paths, paths[1:]):
         until = None if following is None else first_position(following)
-        yield _verified(path, check_segment, path, until)
+        yield _verified(path, _check_segment, path, until, known)
     yield _verified(journal_path(state), _check_journal, state)
     for path in sorted(models_folder(state).glob(f"*{ENDING}")):
         yield _verified(path, check_model, path)
+
+
+def _check_segment(path: Path, until: int | None, known: int) -> None:
+    """Check the frames of a segment, and that the last segment has what is known to be durable."""
+    check_segment(path, until)
+    if until is None:
+        check_end(path, find_end(path)[0], known)
 
 
 def _check_journal(state: str | PathLike[str]) -> None:
