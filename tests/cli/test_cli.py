@@ -262,7 +262,7 @@ def test_the_experiment_is_printed_written_and_drawn(command, variant):
     assert {row["seeds"] for row in rows} == {2}
     assert pl.read_csv("figure2.csv")["cost_ci"].to_list() == [row["cost_ci"] for row in rows]
     image = imread("figure2.png")
-    assert image.shape[:2] == (528, 1800)
+    assert image.shape[:2] == (912, 1560)
     assert image[..., :3].std() > 0.05
     table = command(*words, "--price", "light=2")
     assert "StreamRelief against the cheapest other method" in table.out
