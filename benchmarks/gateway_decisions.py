@@ -1,8 +1,8 @@
 """The time from a message to the arrival of the decision that it triggers; used by `gateway.py`.
 
 Fifty nodes publish twenty readings a second each, a thousand a second in all, and the grid has twenty ticks a second. In
-each tick one node, in turn, has a value that is decided at once; the tick falls due with the first message of the next
-one, and the decision is published once it is committed. Half a second later the stream opens anew.
+each tick one node, in turn, has a value that is decided at once; the tick falls due with the node's next message, and the
+decision is published once it is committed. Half a second later the stream opens anew.
 """
 
 import time
@@ -57,13 +57,12 @@ def watch(broker: Broker, arrivals: dict[float, float]) -> Client:
 
 
 def latencies(stamps: np.ndarray, arrivals: dict[float, float]) -> np.ndarray:
-    """Seconds from the first stamp of the tick after a decision's to its arrival."""
-    ticks = np.floor(stamps / PERIOD + 0.5)
+    """Seconds from the stamp of the node's next message after that of a decision to the decision's arrival."""
     found = []
     for event, arrival in arrivals.items():
-        later = np.flatnonzero(ticks > np.floor(event / PERIOD + 0.5))
-        if len(later):
-            found.append(arrival - stamps[later[0]])
+        following = int(np.abs(stamps - event).argmin()) + N_NODES
+        if following < len(stamps):
+            found.append(arrival - stamps[following])
     if len(found) < ROUNDS // 4:
         raise RuntimeError(f"{len(found)} decisions have come, expected at least {ROUNDS // 4}")
     return np.array(found)

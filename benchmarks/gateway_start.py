@@ -37,7 +37,7 @@ def _restart(made: Path, folder: Path, tail: int) -> dict[str, float]:
 
 
 def _queue(broker: Broker, tail: int) -> None:
-    """Publish two messages for the gateway: one that decides a stream, and one that advances time."""
+    """Publish two messages for the gateway: one that decides a stream, and one that advances its time."""
     session = Transport(broker.url, CLIENT, session_expiry=3600)
     session.connect()
     session.subscribe(["sensors/+/light"])
@@ -47,7 +47,7 @@ def _queue(broker: Broker, tail: int) -> None:
     publisher.connect()
     number = N_ROUNDS + tail // N_NODES + 2
     publisher.publish(Publication(topic(0), payload(number, 100.0), retain=False))
-    publisher.publish(Publication(topic(1), payload(number + 2), retain=False))
+    publisher.publish(Publication(topic(0), payload(number + 2), retain=False))
     publisher.drain(PATIENCE)
     publisher.close()
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from os import PathLike
 from threading import Event
-from time import monotonic, time
+from time import monotonic
 from typing import NamedTuple
 
 from streamfs.gateway.commit_cycle import CommitCycle
@@ -20,6 +20,7 @@ from streamfs.gateway.dead_letters import DeadLetters
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.operations.announcer import Announcer
+from streamfs.gateway.operations.clock_warnings import clock_warnings
 from streamfs.gateway.operations.health import Health, Statistics
 from streamfs.gateway.operations.log_notes import LogNotes
 from streamfs.gateway.outbox import Outbox
@@ -28,11 +29,11 @@ from streamfs.gateway.storage.energy_log import EnergyLog
 from streamfs.gateway.storage.state import State
 from streamfs.gateway.storage.store import Disk, Nowhere, Store
 from streamfs.gateway.transport.transport import Message, Transport
-from streamfs.gateway.wall_clock import WallClock
 from streamfs.procedure.procedure import Decision, Procedure
 
 _log = logging.getLogger(__name__)
 
+_ASKING = 1.0  # seconds from one question, whether there is silence, to the next, or a tick if that is longer
 _POLL = 0.05  # seconds that the loop waits for a message at most
 _END = 2.8  # seconds for finishing, except for ...
 _GOODBYE = 0.8  # ... a commit in progress, and disconnecting: seconds for each
@@ -143,11 +144,14 @@ class Gateway:
         self._cycle.add([], 0, effects)
         self._dead_letters = DeadLetters(self._cycle.outbox, self._options)
         self._announcer = Announcer(self._options, homeassistant)
-        self._clock = WallClock(self._options.time.grace)
+        self._clock = transport.clock
+        self._clock.start_after(self._core.joiner.latest)
+        self._ask_at = 0.0  # monotonic time of the next question whether there is silence
         self._notes = LogNotes()
         self._statistics = self._new_statistics()
         self._statistics_due = 0.0
-        self._take([start_record(procedure.digest, time(), self._core.configuration)], 0)
+        self._clock_warnings: list[str] = []
+        self._take([start_record(procedure.digest, self._clock.now(), self._core.configuration)], 0)
         self._n_first = self._cycle.n_publications
 
     @property
@@ -188,6 +192,7 @@ class Gateway:
             lag=self._cycle.lag,
             refused_model=self._model_file.refused,
             refused_publications=self._cycle.outbox.refused,
+            clocks=self._clock_warnings,
             outbox_fullness=self._cycle.outbox.fullness,
         )
 
@@ -202,9 +207,9 @@ class Gateway:
     ) -> Summary:
         """Follow the streams until stopped.
 
-        If no message arrives during the grace, event time runs on with the wall clock, so that the streams of
-        silent nodes time out. At the end, messages in flight are received, so that the energy account is complete,
-        and open streams are closed; with a state, streams stay open for the next run instead.
+        While the broker answers, silence counts: the time of a silent node runs on, so that its streams time out.
+        At the end, messages in flight are received, so that the energy account is complete, and open streams are
+        closed; with a state, streams stay open for the next run instead.
 
         Parameters
         ----------
@@ -278,6 +283,7 @@ class Gateway:
                 self._cycle.add([], 0, Effects(publications=self._core.roster.control_states()))
             self._is_first_session = False
         self._cycle.advance()
+        self._ask_for_silence()
         if not self.ready.is_set() and self._has_begun():
             self.ready.set()
         self.turned = monotonic()
@@ -303,10 +309,16 @@ class Gateway:
         self._dead_letters.publish(effects.rejected)
 
     def _let_time_pass(self) -> None:
-        idle = self._clock.idle(self._core.joiner.newest, is_connected=self._transport.is_connected)
-        watermark = self._core.idle_watermark(idle) if idle else None
-        if watermark is not None:
-            self._take([clock_record(watermark, time())], 0)
+        """Record silence that is proved, while what it leads to can be stored."""
+        silence = self._transport.silence
+        if silence > self._core.joiner.silence and self._store.is_storing and self._core.waits_for_time:
+            self._take([clock_record(silence)], 0)
+
+    def _ask_for_silence(self) -> None:
+        """Have silence proved, if it matters, at most once a tick and once a second."""
+        if monotonic() >= self._ask_at and self._core.waits_for_time:
+            self._ask_at = monotonic() + max(self._core.joiner.timing.period, _ASKING)
+            self._transport.prove_silence()
 
     def _has_begun(self) -> bool:
         """Whether the broker has the subscriptions and the first publications."""
@@ -317,7 +329,7 @@ class Gateway:
         procedure = self._model_file.newest(self._core.roster, self._keep_model)
         if procedure is None:
             return
-        self._take([model_record(procedure.digest, time())], 0)
+        self._take([model_record(procedure.digest, self._clock.now())], 0)
         self._transport.subscribe((*self._core.topics, *self._announcer.topics))
         _log.info("new episodes follow model %s", procedure.digest)
 
@@ -351,6 +363,7 @@ class Gateway:
     def _report(self) -> None:
         """Update the statistics, and log and announce what is new."""
         self._statistics = self._new_statistics()
+        self._clock_warnings = clock_warnings(self._core.clocks_astray(self._clock.now()), self._clock.step)
         self._notes.update(self._statistics.counters)
         self._statistics_due = self.turned + _STATISTICS
         self._cycle.outbox.add_passing(self._announcer.news(self._core.roster.streams))

@@ -5,7 +5,7 @@ import orjson
 from streamfs.gateway.core.bindings import Bindings, split_role
 from streamfs.gateway.core.core import Core
 from streamfs.gateway.core.options import Options, Time
-from streamfs.gateway.core.records import MESSAGE, Record, start_record
+from streamfs.gateway.core.records import MESSAGE, Record, clock_record, start_record
 from streamfs.procedure.procedure import Procedure
 
 _N_TICKS = 3
@@ -22,6 +22,7 @@ def warm_up(procedure: Procedure) -> None:
     for payload in (*(_reading(tick * period) for tick in range(_N_TICKS)), batch):
         topics = [f"sensors/{source.node}/{source.channel}" for source in bindings.sources("zeros")]
         core.take(Record(MESSAGE, 0.0, topic, payload) for topic in topics)
+    core.take([clock_record(1.0)])
     core.finish()
 
 

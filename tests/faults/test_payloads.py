@@ -79,7 +79,7 @@ def is_refused(content_type, payload):
 def test_what_is_no_number(tmp_path, broker):
     with lone(tmp_path, broker) as (gateway, publisher, witness):
         publisher.send(Sent("sensors/evil/light", payload) for payload in NO_NUMBERS)
-        publisher.send(readings("flag", [4000.0, 4001.0], value=True))
+        publisher.send(readings("flag", [4000.0, 4001.0, 4002.0, 4003.0], value=True))
         see_that_it_works(gateway, publisher, witness)
         witness.await_decisions(["flag/1"])
         gateway.stop()

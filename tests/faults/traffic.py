@@ -19,6 +19,7 @@ TIME_LIMIT = 25
 START = 1000.0  # event time of the first tick, seconds
 LATENESS = 8.0  # seconds: more than any of the faults mixes up
 SILENT_AT = 10  # tick at which one of the nodes falls silent
+WAITING = ("own3", "across2")  # its streams, which wait for it until its silence is proved
 
 CHANNELS = ("light", "temperature@delta:0.5", "humidity@delta:0.5")
 

@@ -1,15 +1,13 @@
-"""When batches are committed, and how event time runs on without readings."""
+"""When batches are committed."""
 
 import pytest
 from helpers.records import ids, message
 
 from streamfs.gateway import batch as batch_module
-from streamfs.gateway import wall_clock as wall_clock_module
 from streamfs.gateway.batch import CommitBatch
 from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.core.options import Commits
 from streamfs.gateway.messages.publication import Publication
-from streamfs.gateway.wall_clock import WallClock
 from streamfs.procedure.procedure import Decision
 
 NOTHING = Effects()
@@ -30,7 +28,6 @@ class Clock:
 def clock(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(batch_module, "monotonic", clock)
-    monkeypatch.setattr(wall_clock_module, "monotonic", clock)
     return clock
 
 
@@ -105,23 +102,3 @@ def test_a_snapshot_may_be_wanted_before_its_time(clock):
     batch.want_snapshot()
     assert commit(batch).entry.snapshot is not None
     assert clock.now == 1000.0
-
-
-def test_event_time_runs_on_once_there_was_no_news_for_the_grace(clock):
-    wall_clock = WallClock(grace=10.0)
-    seconds = []
-    for step, newest in ((0.0, 5.0), (8.0, 5.0), (4.0, 5.0), (3.0, 5.0), (1.0, 6.0), (11.0, 6.0)):
-        clock.now += step
-        seconds.append(wall_clock.idle(newest, is_connected=True))
-    assert seconds == [0.0, 0.0, 2.0, 5.0, 0.0, 1.0]
-
-
-def test_without_a_connection_event_time_stops(clock):
-    wall_clock = WallClock(grace=1.0)
-    wall_clock.idle(5.0, is_connected=True)
-    clock.now += 100.0
-    assert wall_clock.idle(5.0, is_connected=False) == 0.0
-    clock.now += 0.5
-    assert wall_clock.idle(5.0, is_connected=True) == 0.0
-    clock.now += 1.0
-    assert wall_clock.idle(5.0, is_connected=True) == 0.5

@@ -210,7 +210,7 @@ def test_the_energy_log_has_decisions_nodes_and_the_total():
     four, five = ledger.joules(4), ledger.joules(5)
     assert four == profile("cc2420").message_joules(4) < five
     spent = accounts(n1=(2, 8, 2 * four), n2=(1, 5, five), n3=(0, 0, 0.0))
-    line = ledger.decision(decision, spent[:1])
+    line = ledger.decision(decision, 2, 2 * four)
     assert [line[name] for name in ("kind", "id", "messages", "energy")] == ["decision", "p1/1", 2, 2 * four]
     *nodes, total = ledger.totals(ledger.spent({"n2": 1, "n1": 0, "n3": 2}, spent))
     assert [(line["node"], line["messages"], line["bytes"]) for line in nodes] == [("n1", 2, 8), ("n2", 1, 5)]
@@ -363,7 +363,7 @@ def test_streams_are_decided_and_their_nodes_notified(broker, procedure, tmp_pat
                     nodes.publish("sensors/n1/light", reading(tick, 1.0))
                 nodes.publish("sensors/n2/light", reading(tick, 0.0 if tick else 0.5))
                 nodes.publish("sensors/n3/light", reading(tick, 1.0))
-            nodes.publish("sensors/n1/light", reading(9, 1.0))
+            nodes.publish("sensors/n2/light", reading(9, 1.0))
         nodes.subscribe("streamfs/#")
         published = {}
         while len(published) < 4:
@@ -379,7 +379,7 @@ def test_streams_are_decided_and_their_nodes_notified(broker, procedure, tmp_pat
     assert published["streamfs/control/n1"] == (True, {"channels": []})
     assert summary.counters["unbound"] == 3
     assert summary.counters["duplicate"] == 3
-    assert summary.spent.nodes["n1"].messages == 4
+    assert summary.spent.nodes["n1"].messages == 3
     assert "n3" not in summary.spent.nodes
     kinds = [orjson.loads(line)["kind"] for line in log.read_bytes().splitlines()]
     assert kinds == ["decision", "decision", "node", "node", "total"]

@@ -11,7 +11,7 @@ from helpers.records import Models, command, content, ids, label, message, new_c
 from streamfs.errors import ModelError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.core import Core
-from streamfs.gateway.core.records import model_record
+from streamfs.gateway.core.records import clock_record, model_record
 from streamfs.gateway.model_file import rehearse
 
 OLD = channels_procedure("x", time_limit=8)
@@ -28,8 +28,9 @@ def readings(node, times, value=0.0, channel="x"):
 def begun(bindings=None, **options):
     """Return a core with an open stream, a decided one, and one that never sent."""
     bindings = Bindings.single(["x"], NODES) if bindings is None else bindings
-    core, _ = new_core(MODELS, bindings, lateness=0.0, **options)
-    first = core.take([*readings("open", [0]), *readings("decided", [0], 1.0), *readings("open", [1])])
+    core, _ = new_core(MODELS, bindings, lateness=0.0, grace=0.0, **options)
+    heard = [*readings("open", [0]), *readings("decided", [0], 1.0), *readings("open", [1])]
+    first = core.take([*heard, clock_record(1.0)])
     assert ids(first.decisions) == ["decided/1"]
     return core
 
@@ -97,7 +98,7 @@ def test_what_nodes_still_send_for_a_model_that_has_gone_is_paid(restoring):
 def test_streams_decided_before_are_opened_again_when_their_time_comes():
     core = begun(reopen_after=5.0)
     reload(core, WIDER)
-    core.take(readings("unheard", range(2, 7)))
+    core.take([*readings("unheard", range(2, 7)), clock_record(6.0)])
     assert core.counters["reopened"] == 1
     assert not core.roster.newest.engine.is_decided("decided")
 
@@ -106,9 +107,9 @@ def test_a_stream_that_ended_on_the_model_before_is_opened_again_after_its_own_d
     core = begun(reopen_after=5.0)
     reload(core, WIDER)
     core.take(readings("open", range(2, 9)))  # decided at 7
-    core.take(readings("unheard", range(9, 13)))
+    core.take([clock_record(12.0)])
     assert core.roster.newest.engine.is_decided("open")
-    core.take(readings("unheard", range(13, 15)))
+    core.take([clock_record(14.5)])
     assert core.roster.newest.engine.episode("open") == 2
 
 

@@ -29,7 +29,7 @@ before = compiled()
 core, _ = new_core(Models(channels_procedure(*{CHANNELS})), Bindings.single({CHANNELS}))
 for tick in range(4):
     core.take([message("n1", float(tick), 0.1, tick), message("n1", float(tick), 0.0, channel="door@flag:0.5")])
-core.take([batch("n1", 4.0, [1.0, 2.0]), clock_record(30.0, 30.0)])
+core.take([batch("n1", 4.0, [1.0, 2.0]), clock_record(30.0)])
 assert core.decided.total() == 1
 print(len(compiled() - before))
 """

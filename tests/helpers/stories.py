@@ -55,7 +55,7 @@ def story_of(models, seed, n_records=100):
         elif kind == "command":
             yield command(random.choice(COMMANDS), now)
         elif kind == "clock":
-            now += random.choice([0.5, 2.0, 5.0])
-            yield clock_record(now, now)
+            now += random.choice([0.5, 2.0, 5.0, 20.0])
+            yield clock_record(now)
         else:
             yield model_record(random.choice(digests), now)

@@ -14,41 +14,91 @@ class NaiveGateway:
     `decisions` are as JSON has them.
     """
 
-    def __init__(self, procedure, sources, lateness):
-        self.procedure, self.sources, self.lateness = procedure, sources, lateness
-        self.received = {}  # (tick, value, sequence) by (node, channel)
-        self.newest, self.next_tick = None, None
+    def __init__(self, procedure, sources, lateness, grace=None):
+        self.procedure, self.sources, self.lateness, self.grace = procedure, sources, lateness, grace
+        self.heard = {}  # (stamp, arrival) of all readings that were news, by node
+        self.known = {}  # sequence numbers, or ticks, by (node, channel)
+        self.received = {stream: {source: [] for source in of} for stream, of in sources.items()}
+        self.begun, self.next_tick = (
+            {},
+            {},
+        )  # by stream: arrival of the first reading, the first tick not yet emitted
+        self.silence = -np.inf
         self.episodes = dict.fromkeys(sources, 1)
         self.samples = {stream: [] for stream in sources}
         self.decided = set()
         self.decisions = []
 
-    def take(self, node, channel, time, value, sequence):
-        tick = floor(time / self.procedure.period + 0.5)
-        readings = self.received.setdefault((node, channel), {})
-        key = tick if sequence is None else sequence
-        if key in readings:
-            return
-        is_late = self.next_tick is not None and tick < self.next_tick
-        readings[key] = (tick, value, sequence, is_late)
-        self.newest = time if self.newest is None else max(time, self.newest)
-        self.emit(floor((self.newest - self.lateness) / self.procedure.period + 0.5))
+    def tick_of(self, time):
+        return floor(time / self.procedure.period + 0.5)
 
-    def emit(self, end):
-        """Let all ticks before the end happen that have not happened."""
-        if self.next_tick is None:
-            first = min(reading[0] for readings in self.received.values() for reading in readings.values())
-            self.next_tick = first if first < end else None
-        while self.next_tick is not None and self.next_tick < end:
-            for stream in self.sources:
-                if stream not in self.decided:
-                    self.follow(stream, self.next_tick)
-            self.next_tick += 1
+    def take(self, node, channel, time, value, sequence, arrival):
+        tick = self.tick_of(time)
+        known = self.known.setdefault((node, channel), set())
+        key = tick if sequence is None else sequence
+        if key in known:
+            return
+        known.add(key)
+        self.heard.setdefault(node, []).append((time, arrival))
+        for stream, of in self.received.items():
+            if (node, channel) in of:
+                is_late = stream in self.next_tick and tick < self.next_tick[stream]
+                of[node, channel].append((tick, value, sequence, is_late))
+                self.begun.setdefault(stream, arrival)
+                self.emit(stream, self.due(stream))
+
+    def prove(self, silence):
+        """Everything that was sent before has arrived."""
+        self.silence = max(silence, self.silence)
+        for stream in self.begun:
+            if stream not in self.decided:
+                self.emit(stream, self.due(stream))
+
+    def due(self, stream):
+        """The first tick of a stream that is not due."""
+        nodes = {node for node, _ in self.sources[stream]}
+        is_patient = self.silence < self.begun[stream] + (10.0 if self.grace is None else self.grace)
+        times = [self.present(node) for node in nodes if is_patient or node in self.heard]
+        return -np.inf if min(times) == -np.inf else self.tick_of(min(times) - self.lateness)
+
+    def present(self, node):
+        """The time of a node: of its newest stamp, and of the silence since, beyond its patience."""
+        newest = live = lowest = -np.inf
+        spread, n_messages, delays = 0.0, 0, []  # lowest delay of each message
+        for stamp, arrival in self.heard.get(node, []):
+            if stamp > newest:
+                delay = arrival - stamp
+                if n_messages == 0:
+                    lowest = delay
+                else:
+                    if n_messages % 32 == 0:
+                        lowest = min(delays[-32:])
+                    lowest, spread = lowest + 0.001 * (arrival - live), 0.9 * spread
+                delays.append(delay)
+                lowest = min(lowest, delay)
+                spread = max(spread, delay - lowest)
+                newest, live, n_messages = stamp, arrival, n_messages + 1
+        least = self.procedure.period if n_messages >= 8 else 10.0
+        patience = max(2 * spread, least if self.grace is None else self.grace)
+        return newest + max(0.0, self.silence - live - patience) if n_messages else -np.inf
+
+    def emit(self, stream, end):
+        """Let all ticks of a stream before the end happen that have not happened."""
+        if stream not in self.next_tick:
+            first = min(reading[0] for readings in self.received[stream].values() for reading in readings)
+            if first >= end:
+                return
+            self.next_tick[stream] = first
+        while self.next_tick[stream] < end:
+            if stream not in self.decided:
+                self.follow(stream, self.next_tick[stream])
+            self.next_tick[stream] += 1
 
     def finish(self):
-        if self.newest is not None:
-            self.emit(floor(self.newest / self.procedure.period + 0.5) + 1)
-        for stream in self.sources:
+        for stream, of in self.sources.items():
+            if stream in self.begun:
+                newest = max(stamp for node, _ in of for stamp, _ in self.heard.get(node, []))
+                self.emit(stream, self.tick_of(newest) + 1)
             if stream not in self.decided:
                 self.decide(stream, None, "closed")
 
@@ -58,10 +108,10 @@ class NaiveGateway:
             self.samples[stream] = []
         self.decided = set()
 
-    def shown(self, column, tick):
+    def shown(self, stream, column, tick):
         """What a column of a stream shows at a tick, of what was received so far."""
         policy = split_channel(column[1])[1]
-        readings = sorted(self.received.get(column, {}).values())
+        readings = sorted(self.received[stream][column], key=lambda reading: reading[0])
         past = [r for r in readings if r[0] <= tick and (policy.holds or not r[3])]
         if not past:
             return np.nan
@@ -79,7 +129,7 @@ class NaiveGateway:
         return np.inf if silence is None else max(floor(silence / self.procedure.period), own)
 
     def follow(self, stream, tick):
-        sample = [self.shown(column, tick) for column in self.sources[stream]]
+        sample = [self.shown(stream, column, tick) for column in self.sources[stream]]
         samples = self.samples[stream]
         if not samples and np.isnan(sample).any():
             return

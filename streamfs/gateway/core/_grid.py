@@ -1,8 +1,8 @@
-"""The joiner's kernels: readings in, the values of channels at a tick out.
+"""The joiner's kernels: readings and silence in, the ticks of streams out.
 
-A slot is one channel of one node. Its readings that wait for their tick are in a linked list of pages, by tick,
-from one pool that all slots share: a resting slot costs its own record and nothing else. A page has room for the
-readings of some consecutive ticks, so that readings that arrive together are found together.
+Every stream has its own time: that of the node of its nodes that is furthest behind. A reading is put into the
+cells that its slot feeds, and each of their streams emits the ticks that have fallen due. So a tick is a function
+of its own stream's readings, and of the silence that is proved.
 """
 
 from math import floor, isfinite
@@ -10,52 +10,29 @@ from math import floor, isfinite
 import numpy as np
 
 from streamfs.base._compiled import inlined, kernel
-from streamfs.base._memory import prefetch
+from streamfs.gateway.core._duplicates import is_news
+from streamfs.gateway.core._node_time import is_believed, move_on, present, set_back, shift_at
+from streamfs.gateway.core._waiting import FOREVER, NONE, drop_all, first_tick, insert, take_until
 
-FOREVER = 2**62
-"""Ticks for which a value is held without end; its negative is a tick before all."""
-
-NONE = -1
-"""No sequence number, no slot, no link."""
-
-UNMARKED = -FOREVER
-
-MANY = 2**32
-"""Maximum number of readings that count as lost in one gap, so that a wild sequence number does no harm."""
-
-SLOT = np.dtype(
+STREAM = np.dtype(
     [
-        ("value", "f8"),  # of the newest reading that no longer waits
-        ("tick", "i8"),  # of the same
-        ("sequence", "i8"),  # of the same
-        ("gap_end", "i8"),  # tick of the reading after a gap in the sequence; FOREVER without one
-        ("mark", "i8"),  # highest sequence number, or tick if there are no numbers
-        ("seen", "u8"),  # bits of the 64 numbers up to the mark that have come
-        ("newest", "f8"),  # stamp of the newest reading, seconds
-        ("tail", "i4"),  # its last page, if any
-        ("holds", "u1"),  # whether a value outlasts its tick
-        ("numbered", "u1"),  # whether the mark is a sequence number
+        ("time", "f8"),  # of the node that is furthest behind, seconds; -inf before it begins
+        ("begun", "f8"),  # arrival of the first reading, seconds since 1970; NaN before
+        ("next_tick", "i8"),  # the next tick to emit; before the first, the earliest that has a reading
+        ("rest", "i8"),  # the first tick that is of use; FOREVER if the stream is decided for good
+        ("n_empty", "i8"),  # ticks without a reading in a row
+        ("n_waiting", "i4"),  # readings
+        ("emits", "u1"),  # whether the first tick was emitted
+        ("is_used", "u1"),
     ],
     align=True,
 )
 
-SHIFT = 2
-TICKS = 1 << SHIFT
-"""Ticks that share a page."""
+AWAKE = -FOREVER
+"""`rest` of a stream that is not decided."""
 
-FETCHED = 4
-"""Pages to prefetch from memory while one is processed."""
-
-PAGE = np.dtype(
-    [
-        ("number", "i8"),  # its first tick divided by `TICKS`
-        ("next", "i4"),  # page of the same slot, or NONE
-        ("waiting", "i4"),  # a bit for each tick with a reading
-    ]
-)
-
-PENDING = np.dtype([("value", "f8"), ("first", "i8"), ("last", "i8")])
-"""A value that waits for its tick, with the sequence numbers of the first and the last reading for it."""
+ENTRY = np.dtype([("tick", "i8"), ("messages", "i8"), ("joules", "f8"), ("shift", "f8"), ("stream", "i8")])
+"""A tick of a stream, what its nodes have spent until then, and by how much all their clocks were set back."""
 
 PART = np.dtype(
     [
@@ -74,54 +51,38 @@ PART = np.dtype(
 )
 """What a message reports on one channel: one sample or many."""
 
-NODE = np.dtype(
-    [
-        ("joules", "f8"),
-        ("messages", "i8"),
-        ("bytes", "i8"),
-        ("heard", "f8"),  # event time of its newest reading, seconds
-        ("offset", "f8"),  # seconds that its clock is behind ours, if its stamps are not valid
-    ]
-)
-
 GRID = np.dtype(
     [
         ("period", "f8"),
         ("lateness", "f8"),
         ("overtaking", "f8"),
-        ("ahead", "f8"),  # seconds that a stamp may be ahead of the newest
-        ("patience", "f8"),  # the grace: seconds without news after which a stamp further ahead is accepted
-        ("max_delay", "f8"),  # seconds that a stamp may be behind its arrival
-        ("newest", "f8"),  # stamp, seconds; NaN before the first
-        ("arrival", "f8"),  # of the newest news, seconds since 1970
-        ("due", "i8"),  # the first tick for which readings are not late
-        ("settled", "i8"),  # no reading of a channel for an earlier tick is still to come
-        ("next_tick", "i8"),  # the next tick to emit; FOREVER before the first
-        ("first", "i8"),  # earliest waiting tick before the first emission
-        ("n_empty", "i8"),
+        ("ahead", "f8"),  # seconds that a stamp may be ahead of what the node's others suggest
+        ("grace", "f8"),  # seconds of silence that do not count while a node's delays are not known ...
+        ("least_patience", "f8"),  # ... and at least afterwards
+        ("silence", "f8"),  # time up to which silence is proved, seconds since 1970
         ("max_gap", "i8"),
-        ("opened", "i8"),  # the message that is being taken, of those taken together
-        ("frontier", "f8"),  # the newest stamp before it, seconds; it may run ahead of that, ...
-        ("news", "f8"),  # ... and the arrival of the newest news before it
+        ("max_pending", "i8"),  # readings of a stream
+        ("n_columns", "i8"),
         ("n_pending", "i8"),  # readings
-        ("max_pending", "i8"),
         ("n_free", "i8"),  # pages
+        ("fan", "i8"),  # cells that one slot feeds at most
+        ("n_entries", "i8"),  # in the output
+        ("cell", "i8"),  # the next whose stream is to emit its ticks, or NONE
         ("charged", "i8"),  # the message that was charged last, of those taken together
-        ("judged_message", "i8"),  # the message ...
-        ("judged_slot", "i8"),  # ... the slot ...
-        ("judged_news", "i8"),  # ... and whether its sequence number there was new
-        ("on_wall", "i8"),  # whether event time is the wall clock's
+        ("known_message", "i8"),  # the message ...
+        ("known_slot", "i8"),  # ... the slot ...
+        ("known_news", "i8"),  # ... and whether its sequence number there was new
     ]
 )
 
-OF_MESSAGES = ("opened", "charged", "judged_message", "judged_slot", "judged_news")
+PASSING = ("cell", "charged", "known_message", "known_slot", "known_news")
 """Fields that mean nothing beyond the messages taken together."""
 
-COUNTS = ("late", "duplicate", "crowded", "lost", "restarted", "skipped", "skewed", "future", "overflow")
-LATE, DUPLICATE, CROWDED, LOST, RESTARTED, SKIPPED, SKEWED, FUTURE, OVERFLOW = range(len(COUNTS))
+COUNTS = ("late", "duplicate", "crowded", "lost", "restarted", "skipped", "future", "overflow", "shifted")
+LATE, DUPLICATE, CROWDED, LOST, RESTARTED, SKIPPED, FUTURE, OVERFLOW, SHIFTED = range(len(COUNTS))
 
-DONE, DUE, FULL = range(3)
-"""Why `take` returns: nothing is left, a tick is due, or the pool is full."""
+DONE, EMITTED, FULL = range(3)
+"""Why a kernel returns: nothing is left, the output is full, or the pool is."""
 
 
 @kernel
@@ -131,40 +92,35 @@ def tick_of(time, period):
 
 
 @kernel
-def take(grid, slots, heads, pages, pending, free, nodes, counts, parts, values, times, cursor):
-    """Take samples, in order, until a tick is due; return the reason, and leave in the cursor where to continue.
+def take(held, output, parts, values, times, cursor):
+    """Take samples, in order, with the ticks that fall due; return why, and leave in the cursor where to continue.
 
     The cursor holds the next part and sample. A sample that is not finite is missing. A message is charged if one
     of its samples is new, or all are missing.
     """
+    grid, _, nodes, _, _, _, _, _, _ = held
     g = grid[0]
-    if cursor[0] == cursor[1] == 0:
-        g.opened = g.charged = g.judged_message = NONE
+    if cursor[0] == cursor[1] == 0 and g.cell == NONE:
+        g.charged = g.known_message = NONE
+    if not _emit_fed(held, output):
+        return EMITTED
     while cursor[0] < len(parts):
         part = parts[cursor[0]]
-        if g.opened != part.message:
-            g.opened = part.message
-            g.frontier = g.newest
-            g.news = g.arrival
+        node = nodes[part.node]
         if cursor[1] == part.first and not _has_samples(part, values):
-            _charge(g, nodes[part.node], part)
+            _charge(g, node, part)
             cursor[1] = part.end
-        for i in range(cursor[1], part.end):
-            if not isfinite(values[i]):
-                continue
-            if g.n_free == 0 and g.n_pending < g.max_pending:
-                cursor[1] = i
-                return FULL
-            step = part.step
-            stamp = part.stamp + step * (i - part.first) if step == step else times[i]
-            run = (i - part.first) * g.period
-            if _add(g, slots, heads, pages, pending, free, nodes[part.node], counts, part, stamp, run, values[i]):
-                _charge(g, nodes[part.node], part)
-            if is_due(g):
-                cursor[1] = i + 1
-                return DUE
+        while cursor[1] < part.end:
+            i = cursor[1]
+            if isfinite(values[i]):
+                if g.n_free < g.fan:
+                    return FULL
+                stamp = part.stamp + part.step * (i - part.first) if part.step == part.step else times[i]
+                _add(held, node, part, stamp, values[i])
+            cursor[1] += 1
+            if not _emit_fed(held, output):
+                return EMITTED
         cursor[0] += 1
-        cursor[1] = part.end
     return DONE
 
 
@@ -188,320 +144,215 @@ def _charge(g, node, part):
         node.joules += part.joules
 
 
-@kernel
-def is_due(g):
-    """Return whether there is a tick to emit."""
-    return min(g.next_tick, g.first) < g.due
-
-
 @inlined
-def _add(g, slots, heads, pages, pending, free, node, counts, part, stamp, run, value):
-    """Take one reading, and return whether it is new; its message has advanced by `run` seconds."""
-    if g.n_pending >= g.max_pending:
-        counts[OVERFLOW] += 1
-        return True
-    time, is_stamped = _time(g, node, counts, stamp, part.arrival)
-    if not _is_within_reach(g, time, part.arrival, run):
+def _add(held, node, part, stamp, value):
+    """Take one reading, and leave in the grid whose ticks it may let fall due."""
+    grid, counts, _, slots, streams, cells, pages, pending, free = held
+    g, slot = grid[0], slots[part.slot]
+    is_stamped = stamp == stamp
+    time = stamp + node.shift if is_stamped else part.arrival
+    node.heard = part.arrival
+    shift = set_back(g, node, time, part.arrival)
+    if shift > 0:
+        counts[SHIFTED] += 1
+        time += shift
+        node.shifted = time - g.period / 2
+        node.former = node.shift
+        node.shift += shift
+    if not is_believed(g, node, time, part.arrival):
         counts[FUTURE] += 1
-        return True
-    slot = slots[part.slot]
+        node.n_future += 1
+        _charge(g, node, part)
+        return
     tick = tick_of(time, g.period)
     if not _is_accepted(g, slot, counts, part, tick, time, is_stamped):
         counts[DUPLICATE] += 1
-        return False
-    g.arrival = part.arrival
-    if not time <= g.newest:
-        g.newest = time
-        g.due = tick_of(time - g.lateness, g.period)
-        g.settled = tick_of(time - g.overtaking, g.period)
+        return
+    _charge(g, node, part)
     if not time <= slot.newest:
         slot.newest = time
-    if not time <= node.heard:
-        node.heard = time
-    if g.next_tick == FOREVER:
-        g.first = min(g.first, tick)
-    elif tick < g.next_tick:
-        counts[LATE] += 1
-        if not slot.holds or tick < slot.tick:
-            return True
-    _insert(g, slot, heads, pages, pending, free, counts, part, tick, value)
-    return True
-
-
-@inlined
-def _is_within_reach(g, time, arrival, run):
-    """Return whether a stamp is accepted: not too far ahead of earlier messages, or after a silence.
-
-    A message may advance by a tick with each sample, and jump ahead once, lest its samples carry each other away.
-    """
-    if time <= g.frontier + run + g.ahead:
-        return True
-    is_first = g.frontier != g.frontier
-    if is_first or arrival > g.news + g.patience:
-        g.frontier = time
-        g.news = arrival
-        return True
-    return False
-
-
-@inlined
-def _time(g, node, counts, stamp, arrival):
-    """Return the event time of a reading, and whether it is the node's own."""
-    if stamp != stamp:
-        return arrival, False
-    if not g.on_wall:
-        return stamp, True
-    behind = arrival - stamp
-    if -g.period <= behind <= g.max_delay:
-        node.offset = 0.0
-        return stamp, True
-    counts[SKEWED] += 1
-    if node.offset != 0.0 and abs(behind - node.offset) <= g.period:
-        node.offset = min(behind, node.offset)
-        return stamp + node.offset, True
-    node.offset = behind
-    return arrival, False
+    move_on(node, time, part.arrival)
+    g.cell = slot.cell
+    index = slot.cell
+    while index != NONE:
+        stream = streams[index // g.n_columns]
+        _put(g, counts, stream, cells[index], pages, pending, free, part, tick, value)
+        index = cells[index].next
 
 
 @inlined
 def _is_accepted(g, slot, counts, part, tick, time, is_stamped):
     """Return whether a reading is new; those of one message share its sequence number and the result."""
-    is_same = g.judged_message == part.message and g.judged_slot == part.slot
+    is_same = g.known_message == part.message and g.known_slot == part.slot
     if part.sequence == NONE or not is_same:
-        g.judged_news = _is_news(slot, counts, part.sequence, tick, time, is_stamped)
-        g.judged_message = part.message
-        g.judged_slot = part.slot
-    return g.judged_news != 0
+        is_new, restarts = is_news(slot, part.sequence, tick, time, is_stamped)
+        counts[RESTARTED] += restarts
+        g.known_news = is_new
+        g.known_message = part.message
+        g.known_slot = part.slot
+    return g.known_news != 0
 
 
 @inlined
-def _is_news(slot, counts, sequence, tick, time, is_stamped):
-    """Return whether a reading has not come before, by its number, or without one by its tick."""
-    is_numbered = sequence != NONE
-    number = sequence if is_numbered else tick
-    behind = slot.mark - number
-    if slot.mark == UNMARKED or is_numbered != (slot.numbered != 0):
-        slot.numbered = is_numbered
-        return _mark(slot, number, np.uint64(1))
-    if behind < 0:
-        shift = np.uint64(-behind)
-        seen = (slot.seen << shift) if -behind < 64 else np.uint64(0)
-        return _mark(slot, number, seen | np.uint64(1))
-    if is_numbered and (time > slot.newest if is_stamped else behind >= 64):
-        counts[RESTARTED] += 1
-        return _mark(slot, number, np.uint64(1))
-    if behind >= 64:
-        return False
-    bit = np.uint64(1) << np.uint64(behind)
-    if slot.seen & bit:
-        return False
-    slot.seen = slot.seen | bit
-    return True
-
-
-@kernel
-def _mark(slot, number, seen):
-    slot.mark = number
-    slot.seen = seen
-    return True
-
-
-@inlined
-def _insert(g, slot, heads, pages, pending, free, counts, part, tick, value):
-    """Let a reading wait for its tick, with others of that tick."""
-    link = _page_of(g, slot, heads, pages, pending, free, part.slot, tick >> SHIFT)
-    page, place = pages[link], tick & (TICKS - 1)
-    waits = pending[link * TICKS + place]
-    if page.waiting & (1 << place):
-        counts[CROWDED] += 1
-        _join(waits, part.sequence, value, slot.holds)
-    else:
+def _put(g, counts, stream, cell, pages, pending, free, part, tick, value):
+    """Put a reading into a cell of a stream."""
+    if stream.begun != stream.begun:
+        stream.begun = part.arrival
+    if stream.n_waiting >= g.max_pending:
+        counts[OVERFLOW] += 1
+        return
+    if not stream.emits:
+        stream.next_tick = min(stream.next_tick, tick)
+    elif tick < stream.next_tick:
+        counts[LATE] += 1
+        if not cell.holds or tick < cell.tick:
+            return
+    if insert(g, cell, pages, pending, free, part.sequence, tick, value):
+        stream.n_waiting += 1
         g.n_pending += 1
-        page.waiting |= 1 << place
-        waits.value = value
-        waits.first = part.sequence
-        waits.last = part.sequence
-    if heads[part.slot] == link:
-        _mark_gap(slot, link, pages, pending)
-
-
-@inlined
-def _page_of(g, slot, heads, pages, pending, free, index, number):
-    """Return the page of a slot for a tick, a new one if needed."""
-    before, link = NONE, heads[index]
-    if link != NONE and pages[slot.tail].number <= number:
-        link = slot.tail
-    while link != NONE and pages[link].number < number:
-        before, link = link, pages[link].next
-    if link != NONE and pages[link].number == number:
-        return link
-    g.n_free -= 1
-    new = free[g.n_free]
-    if g.n_free > FETCHED:
-        _prefetch_page(pages, pending, free[g.n_free - FETCHED])
-    pages[new].number = number
-    pages[new].waiting = 0
-    pages[new].next = link
-    if before == NONE:
-        heads[index] = new
     else:
-        pages[before].next = new
-    if link == NONE:
-        slot.tail = new
-    return new
-
-
-@kernel
-def _prefetch_page(pages, pending, link):
-    prefetch(pages.ctypes.data + link * pages.itemsize)
-    first = pending.ctypes.data + link * TICKS * pending.itemsize
-    prefetch(first)
-    prefetch(first + (TICKS - 1) * pending.itemsize)
-
-
-@kernel
-def _join(waits, sequence, value, holds):
-    """Merge two readings of one tick: a channel that holds its value shows the later, others the earlier."""
-    is_later = sequence >= waits.last
-    if is_later == (holds != 0):
-        waits.value = value
-    waits.first = min(waits.first, sequence)
-    waits.last = max(waits.last, sequence)
-
-
-@kernel
-def _release(g, pages, free, link):
-    """Free a page, and return the next one."""
-    free[g.n_free] = link
-    g.n_free += 1
-    return pages[link].next
-
-
-@kernel
-def _first_place(page):
-    """Return the index of the earliest reading of a page."""
-    place = 0
-    while not page.waiting & (1 << place):
-        place += 1
-    return place
-
-
-@kernel
-def _first_tick(page):
-    return page.number * TICKS + _first_place(page)
-
-
-@kernel
-def _n_lost(slot, waits):
-    """Return the readings lost between the newest that no longer waits and the next."""
-    if slot.sequence == NONE or waits.first == NONE:
-        return 0
-    return min(max(waits.first - slot.sequence - 1, 0), MANY)
+        counts[CROWDED] += 1
 
 
 @inlined
-def _mark_gap(slot, head, pages, pending):
-    slot.gap_end = FOREVER
-    if head != NONE:
-        place = _first_place(pages[head])
-        if _n_lost(slot, pending[head * TICKS + place]) > 0:
-            slot.gap_end = pages[head].number * TICKS + place
-
-
-@kernel
-def emit(grid, slots, heads, pages, pending, free, counts, end):
-    """Emit the next tick before the end, and return it; FOREVER if there is none."""
+def _emit_fed(held, output):
+    """Emit the ticks of the streams that the last reading has reached; return False once the output is full."""
+    grid, _, nodes, _, streams, cells, _, _, _ = held
     g = grid[0]
-    if g.next_tick == FOREVER:
-        if g.first >= end:
-            return FOREVER
-        g.next_tick = g.first
-        g.first = FOREVER
-    while g.next_tick < end:
-        tick = g.next_tick
-        n_taken = _take_tick(g, slots, heads, pages, pending, free, counts, tick)
-        g.n_empty = 0 if n_taken else g.n_empty + 1
-        if g.n_empty <= g.max_gap:
-            g.next_tick += 1
-            return tick
-        g.next_tick = min(_earliest(heads, pages), end)
-        counts[SKIPPED] += g.next_tick - tick
-    return FOREVER
-
-
-@inlined
-def _take_tick(g, slots, heads, pages, pending, free, counts, tick):
-    """Let the readings that are due at a tick become the newest of their slots; return how many did."""
-    n_waiting = g.n_pending
-    if n_waiting == 0:
-        return 0
-    for index in range(len(heads)):
-        soon = heads[min(index + FETCHED, len(heads) - 1)]
-        if soon != NONE:
-            _prefetch_page(pages, pending, soon)
-        head = heads[index]
-        if head == NONE or _first_tick(pages[head]) > tick:
-            continue
-        slot = slots[index]
-        while head != NONE and _first_tick(pages[head]) <= tick:
-            _take_first(g, slot, pages[head], head * TICKS, pending, counts)
-            if not pages[head].waiting:
-                head = _release(g, pages, free, head)
-        heads[index] = head
-        _mark_gap(slot, head, pages, pending)
-    return n_waiting - g.n_pending
-
-
-@inlined
-def _take_first(g, slot, page, start, pending, counts):
-    """Let the earliest reading of a page become the newest of its slot."""
-    place = _first_place(page)
-    waits = pending[start + place]
-    counts[LOST] += _n_lost(slot, waits)
-    slot.value = waits.value
-    slot.tick = page.number * TICKS + place
-    slot.sequence = waits.last
-    page.waiting ^= 1 << place
-    g.n_pending -= 1
+    while g.cell != NONE:
+        number = g.cell // g.n_columns
+        _follow_nodes(g, streams[number], number, cells, nodes)
+        if not _emit(held, output, number, tick_of(streams[number].time - g.lateness, g.period)):
+            return False
+        g.cell = cells[g.cell].next
+    return True
 
 
 @kernel
-def _earliest(heads, pages):
-    earliest = FOREVER
-    for head in heads:
-        if head != NONE:
-            earliest = min(earliest, _first_tick(pages[head]))
-    return earliest
+def let_time_pass(held, output, cursor):
+    """Emit the ticks that fall due by proved silence; return why, with the next stream in the cursor."""
+    grid, _, nodes, _, streams, cells, _, _, _ = held
+    g = grid[0]
+    while cursor[0] < len(streams):
+        number = cursor[0]
+        stream = streams[number]
+        if stream.rest != FOREVER and stream.begun == stream.begun:
+            _follow_nodes(g, stream, number, cells, nodes)
+            if not _emit(held, output, number, tick_of(stream.time - g.lateness, g.period)):
+                return EMITTED
+        cursor[0] += 1
+    return DONE
 
 
 @kernel
-def show(slots, slots_of_row, rows, max_ages, tick, settled, samples):
-    """Write the values of each row's slots at a tick to `samples`; NaN if nothing is held.
+def flush(held, output, cursor):
+    """Emit the ticks of all streams up to their newest stamps; return why, with the next stream in the cursor."""
+    grid, _, nodes, _, streams, cells, _, _, _ = held
+    g = grid[0]
+    while cursor[0] < len(streams):
+        number, newest = cursor[0], -np.inf
+        for index in range(number * g.n_columns, (number + 1) * g.n_columns):
+            if cells[index].slot != NONE and nodes[cells[index].node].newest > newest:
+                newest = nodes[cells[index].node].newest
+        if newest > -np.inf and not _emit(held, output, number, tick_of(newest, g.period) + 1):
+            return EMITTED
+        cursor[0] += 1
+    return DONE
 
-    Nothing is held over a gap that ends at the settled tick or before; a later one may still be filled.
+
+@inlined
+def _follow_nodes(g, stream, number, cells, nodes):
+    """Let a stream's time follow the node that is furthest behind.
+
+    A node that was never heard holds it until the grace has passed in silence since the stream's first reading.
     """
-    for i in range(len(rows)):
-        for column in range(len(max_ages)):
-            slot = slots[slots_of_row[rows[i], column]]
-            max_age = 0 if slot.gap_end <= settled else max_ages[column]
-            samples[i, column] = slot.value if tick - slot.tick <= max_age else np.nan
+    waits = g.silence < stream.begun + g.grace
+    time = np.inf
+    for index in range(number * g.n_columns, (number + 1) * g.n_columns):
+        if cells[index].slot != NONE:
+            node = nodes[cells[index].node]
+            if node.newest == node.newest:
+                time = min(time, present(g, node))
+            elif waits:
+                time = -np.inf
+    if stream.time < time < np.inf:
+        stream.time = time
 
 
 @kernel
-def forget(grid, slots, heads, pages, free, first, last):
-    """Empty the slots from `first` up to `last`."""
-    for index in range(first, last):
-        link = heads[index]
-        while link != NONE:
-            for place in range(TICKS):
-                grid[0].n_pending -= pages[link].waiting >> place & 1
-            link = _release(grid[0], pages, free, link)
-        heads[index] = NONE
-        slots[index].value = np.nan
-        slots[index].tick = -FOREVER
-        slots[index].sequence = NONE
-        slots[index].gap_end = FOREVER
-        slots[index].mark = UNMARKED
-        slots[index].seen = 0
-        slots[index].newest = np.nan
-        slots[index].tail = NONE
+def _emit(held, output, number, end):
+    """Emit the ticks of a stream before the end; return False once the output is full."""
+    grid, counts, nodes, _, streams, cells, pages, pending, free = held
+    g, stream = grid[0], streams[number]
+    first, last = number * g.n_columns, (number + 1) * g.n_columns
+    while stream.next_tick < end:
+        if g.n_entries == len(output[0]):
+            return False
+        stream.emits = True
+        tick, n_waiting = stream.next_tick, stream.n_waiting
+        if n_waiting > 0:
+            for index in range(first, last):
+                n_taken, n_lost = take_until(g, cells[index], pages, pending, free, tick)
+                stream.n_waiting -= n_taken
+                counts[LOST] += n_lost
+            g.n_pending -= n_waiting - stream.n_waiting
+        stream.n_empty = stream.n_empty + 1 if stream.n_waiting == n_waiting else 0
+        stream.next_tick = tick + 1
+        if stream.n_empty > g.max_gap:
+            stream.next_tick = end
+            for index in range(first, last):
+                if cells[index].head != NONE:
+                    stream.next_tick = min(stream.next_tick, first_tick(pages[cells[index].head]))
+            counts[SKIPPED] += stream.next_tick - 1 - tick
+        if stream.next_tick > stream.rest:
+            _write(g, nodes, cells, output, number, stream.next_tick - 1)
+    return True
+
+
+@inlined
+def _write(g, nodes, cells, output, number, tick):
+    """Write a tick of a stream, with the values that its cells hold and the ticks that these are of."""
+    entries, shown, sources = output
+    entry = entries[g.n_entries]
+    entry.tick = tick
+    entry.stream = number
+    entry.messages = 0
+    entry.joules = 0.0
+    entry.shift = np.inf
+    first = number * g.n_columns
+    for column in range(g.n_columns):
+        cell = cells[first + column]
+        shown[g.n_entries, column] = _value_at(g, nodes, cell, tick)
+        sources[g.n_entries, column] = cell.tick
+        is_other = cell.slot != NONE
+        for index in range(first, first + column):
+            is_other = is_other and (cells[index].slot == NONE or cells[index].node != cell.node)
+        if is_other:
+            entry.messages += nodes[cell.node].messages
+            entry.joules += nodes[cell.node].joules
+            entry.shift = min(entry.shift, shift_at(nodes[cell.node], tick * g.period))
+    g.n_entries += 1
+
+
+@inlined
+def _value_at(g, nodes, cell, tick):
+    """Return the value of a cell at a tick: nothing is held over a gap unless it may still be filled."""
+    if cell.tick == tick:
+        return cell.value
+    if not cell.holds:
+        return np.nan
+    is_gap = cell.gap_end != FOREVER and cell.gap_end <= tick_of(
+        present(g, nodes[cell.node]) - g.overtaking, g.period
+    )
+    return np.nan if is_gap else cell.value
+
+
+@kernel
+def forget(held, number):
+    """Empty the cells of a stream."""
+    grid, _, _, _, streams, cells, pages, _, free = held
+    g = grid[0]
+    for index in range(number * g.n_columns, (number + 1) * g.n_columns):
+        n_dropped = drop_all(g, cells[index], pages, free)
+        g.n_pending -= n_dropped
+        streams[number].n_waiting -= n_dropped

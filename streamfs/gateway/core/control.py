@@ -27,8 +27,8 @@ class Control:
         self._stop_after = stop_after
         self._uses = np.zeros((0, len(self._channels)), dtype=np.int32)
         self._requested = np.zeros((0, len(self._channels)), dtype=np.bool_)  # by the last control messages
-        self.requested_at = np.zeros(0)  # event time, seconds; NaN until the next `renewals`
-        self._renew_at = -inf  # event time, seconds, before which no node is due
+        self.requested_at = np.zeros(0)  # seconds since 1970; NaN until the next `renewals`
+        self._renew_at = -inf  # seconds since 1970, before which no node is due
 
     def use(self, slots: Iterable[int]) -> None:
         """Note that one more undecided stream requests these slots."""
@@ -86,7 +86,7 @@ class Control:
         return Publication(f"{self._prefix}/control/{name}", orjson.dumps(message))
 
     def renewals(self, now: float) -> list[int]:
-        """Return the nodes that would soon stop on their own, at an event time in seconds; they count as told."""
+        """Return the nodes that would soon stop on their own, at a time in seconds; they count as told."""
         if self._stop_after is None or now < self._renew_at:
             return []
         self.requested_at[np.isnan(self.requested_at)] = now
@@ -111,7 +111,7 @@ class Control:
         self._renew_at = -inf
 
     def restore(self, requested_at: Times) -> None:
-        """Assume that every node was asked for its current channels, at these event times in seconds."""
+        """Assume that every node was asked for its current channels, at these times in seconds."""
         self._make_room(len(requested_at) - 1)
         self.requested_at[: len(requested_at)] = requested_at
         self._requested[:] = self._uses > 0

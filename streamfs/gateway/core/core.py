@@ -13,7 +13,7 @@ import orjson
 from streamfs.base import container
 from streamfs.costs.energy_meter import Account
 from streamfs.errors import ModelError, PayloadError
-from streamfs.gateway.core._grid import NONE
+from streamfs.gateway.core._waiting import NONE
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.core.energy_account import EnergyAccount, Spent
@@ -22,13 +22,14 @@ from streamfs.gateway.core.feedback import Feedback
 from streamfs.gateway.core.intake import Intake
 from streamfs.gateway.core.joiner import Joiner, Timing
 from streamfs.gateway.core.membership import Membership
+from streamfs.gateway.core.node_clocks import NodeClock, clocks_astray
 from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, START, Mark, Record
 from streamfs.gateway.core.replay_configuration import described, understood
 from streamfs.gateway.core.roster import Roster
 from streamfs.procedure.procedure import Procedure
 
-KIND, VERSION = "gateway", 3
+KIND, VERSION = "gateway", 4
 
 COUNTERS = ("evicted", "expired", "reopened", "models", "commands", "unknown_commands", "unbound_streams")
 
@@ -56,7 +57,7 @@ class Core:
         self.options = options = Options() if options is None else options
         bindings = bindings.with_channels(procedure.channels)
         timing = Timing.of(options, procedure.period, procedure.time_limit)
-        self.joiner = Joiner(bindings.node_channels, timing, options.limits.pending)
+        self.joiner = Joiner(bindings.node_channels, bindings.channels, timing, options.limits.pending)
         self.roster = Roster(procedure, bindings, self.joiner, options.prefix)
         self.feedback = Feedback(procedure, options)
         self._load = load
@@ -110,11 +111,15 @@ class Core:
         """The counters of all parts."""
         counters = Counter(self._counters)
         parts = (self._intake.counters, self.joiner.counters, self.feedback.counters, self.roster.retired)
-        for part in (*parts, *(model.engine.counters for model in self.roster.models)):
+        for part in (*parts, *(model.counters for model in self.roster.models)):
             counters.update(part)
         classifiers = (model.procedure.classifier for model in self.roster.models)
         counters["classifier_failures"] = sum(classifier.n_failures for classifier in classifiers)
         return counters
+
+    def clocks_astray(self, now: float) -> list[NodeClock]:
+        """Return the nodes whose clocks are wrong, the worst first, at a time in seconds since 1970."""
+        return clocks_astray(self.joiner.nodes, self.roster.name, now)
 
     def marks(self) -> list[Mark]:
         """Return the highest sequence number of each channel of each node that numbers its messages."""
@@ -124,18 +129,14 @@ class Core:
             if self.roster.name(node)
         ]
 
-    def idle_watermark(self, idle: float) -> float | None:
-        """Return the watermark if event time has passed for `idle` seconds without a reading, to some effect."""
-        newest, now = self.joiner.newest, self.joiner.now
-        if newest is None:
-            return None
-        watermark = newest + idle - self.joiner.timing.lateness
-        is_later = now is None or self.joiner.tick_of(watermark) > self.joiner.tick_of(now) + 1
-        return watermark if is_later and self._waits_for_time() else None
+    @property
+    def waits_for_time(self) -> bool:
+        """Whether silence has any effect."""
+        timed = (self.options.streams.reopen_after, self.options.streams.expire_after)
+        return bool(self.roster.n_undecided) or timed != (None, None)
 
     def take(self, records: Iterable[Record]) -> Effects:
         """Process records, in order, and return their effects."""
-        membership = self._membership
         for record in records:
             if record.kind != MESSAGE:
                 self._feed()
@@ -144,8 +145,6 @@ class Core:
                 self._feed()
                 self._take_feedback(record)
             else:
-                if abs(record.arrival - membership.checked_at) >= membership.check_interval:
-                    self._expire(record.arrival)
                 self._intake.add(record)
                 if self._intake.n_samples >= FED_AT_ONCE:
                     self._feed()
@@ -207,6 +206,7 @@ class Core:
         core.decided.update({(reason, label): n for reason, label, n in header["decided"]})
         core._membership.checked_at = header["expired_at"]
         core._membership.gone = Account(*header["gone"])
+        core._episodes.let_rest()
         return core
 
     def _take_effects(self) -> Effects:
@@ -214,17 +214,15 @@ class Core:
         return self._effects.take()
 
     def _feed(self) -> None:
-        """Pass the intake's readings to the joiner, and process each tick as it falls due."""
-        readings = self._intake.readings()
-        while self.joiner.take(readings):
-            self._episodes.advance()
+        """Pass the intake's readings to the joiner, and process the ticks that fall due."""
+        self._episodes.advance(self.joiner.take(self._intake.readings()))
 
     def _take_control(self, record: Record) -> None:
         """Process a record that is not a message."""
         if record.kind == CLOCK:
-            self._episodes.advance(record.watermark)
-            if abs(record.arrival - self._membership.checked_at) >= self._membership.check_interval:
-                self._expire(record.arrival)
+            self._episodes.advance(self.joiner.let_time_pass(record.arrival))
+            self._effects.publications += self.roster.renew(record.arrival)
+            self._membership.expire(record.arrival)
         elif record.kind == MODEL:
             self._follow(record.topic)
         elif record.kind == START:
@@ -278,16 +276,6 @@ class Core:
             return NONE
         self._feed()
         return self._membership.admit(name)
-
-    def _expire(self, arrival: float) -> None:
-        """Forget silent streams: between messages, since their nodes' numbers are used again."""
-        self._feed()
-        self._membership.expire(arrival)
-
-    def _waits_for_time(self) -> bool:
-        """Whether event time that passes without a reading has any effect."""
-        timed = (self.options.streams.reopen_after, self.options.streams.expire_after)
-        return bool(self.joiner.n_pending or self.roster.n_undecided) or timed != (None, None)
 
 
 def _reopened(payload: bytes) -> str:

@@ -64,10 +64,9 @@ class EnergyAccount:
             self._prices[n_bytes, spreading_factor] = price
         return price
 
-    def decision(self, decision: Decision, accounts: Accounts) -> dict[str, Any]:
-        """Return the line of a decision, given the accounts of its stream's nodes, each once."""
-        spent = {"messages": int(accounts["messages"].sum()), "energy": float(accounts["joules"].sum())}
-        return self._line("decision", **decision.to_json(), **spent)
+    def decision(self, decision: Decision, messages: int, joules: float) -> dict[str, Any]:
+        """Return the line of a decision, given what its stream's nodes have sent and spent."""
+        return self._line("decision", **decision.to_json(), messages=messages, energy=joules)
 
     def node(self, name: str, account: Account) -> dict[str, Any]:
         """Return the line of a node."""

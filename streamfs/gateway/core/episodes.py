@@ -1,24 +1,41 @@
 """Episodes of streams, from tick to decision: the one place where event time has effects."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import ceil
+from operator import itemgetter
 
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.base import Array
+from streamfs.gateway.core._grid import AWAKE
 from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.core.energy_account import EnergyAccount
 from streamfs.gateway.core.feedback import Feedback
-from streamfs.gateway.core.joiner import Joiner
-from streamfs.gateway.core.model_streams import ModelStreams
+from streamfs.gateway.core.joiner import Entries, Joiner
+from streamfs.gateway.core.model_streams import Chosen, ModelStreams
 from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.roster import Roster
 from streamfs.gateway.messages.codecs import encode_decision
 from streamfs.gateway.messages.publication import Publication
-from streamfs.procedure.procedure import Decision
+from streamfs.procedure.procedure import Decision, Procedure
+
+Places = npt.NDArray[np.int64]
+Settling = list[tuple[int, Callable[[], None]]]
+"""Effects on what streams share, each with the place of its entry."""
 
 
 @dataclass(eq=False)
 class Episodes:
-    """Run episodes: ticks, timeouts and closing end them, ``reopen_after`` and commands begin the next."""
+    """Run episodes: ticks, timeouts and closing end them, ``reopen_after`` and commands begin the next.
+
+    Entries are worked off together, since one stream does not concern another. What streams share (control
+    messages, accounts, drift) is settled afterwards in the entries' order: effects do not depend on how records
+    are divided.
+    """
 
     roster: Roster
     joiner: Joiner
@@ -29,79 +46,169 @@ class Episodes:
     counters: Counter[str]
     decided: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def advance(self, watermark: float | None = None) -> None:
-        """Process the ticks before the watermark, in seconds, and what is due by then; renew control messages."""
-        seen = None
-        for tick in self.joiner.ticks(watermark):
-            self._tick(tick)
-            seen = tick * self.joiner.timing.period
-            self._pass_time(seen)
-        now = self.joiner.now
-        if now is None:
-            return
-        if now != seen:  # there was no tick, or the grid has jumped
-            self._pass_time(now)
-        self.effects.publications += self.roster.renew(now)
+    def advance(self, emitted: Iterable[Entries]) -> None:
+        """Process the ticks of streams, in order."""
+        for entries in emitted:
+            for part in self._parts(entries):
+                self._work_off(part)
 
     def finish(self) -> None:
         """Process the ticks that are left, and close every undecided stream."""
-        for tick in self.joiner.flush():
-            self._tick(tick)
+        self.advance(self.joiner.flush())
         for model in self.roster.models:
             for stream in model.undecided:
                 self.close(model, stream)
 
     def close(self, model: ModelStreams, stream: str) -> None:
         """Remove a stream, announcing a decision if it was undecided."""
-        episode, slots, requested = (
-            model.engine.episode(stream),
-            model.slots_of(stream),
-            model.requested_slots_of(stream),
-        )
-        decision = model.engine.close(stream)
+        episode, number = model.engine.episode(stream), model.number(stream)
+        slots, requested = model.slots_of(stream), model.requested_slots_of(stream)
+        decision = model.close(stream)
         self.roster.newest.engine.remember(stream, episode)
+        self.joiner.remove_stream(number)
         if decision is not None:
-            self._announce(decision, slots, requested)
+            accounts = self.joiner.nodes[self.roster.nodes_of(slots)]
+            spent = int(accounts["messages"].sum()), float(accounts["joules"].sum())
+            self._announce(_in_time(decision, accounts["shift"].min()), slots, requested, spent)
 
     def reopen(self, streams: Iterable[str]) -> None:
         """Let decided streams wait for their next episodes."""
         for stream in streams:
-            self.effects.publications += self.roster.reopen(stream)
-            self.counters["reopened"] += 1
+            self._wake(stream)
+            self._request(stream, self.joiner.next_tick(self.roster.newest.number(stream)))
 
-    def _tick(self, tick: int) -> None:
-        for model in tuple(self.roster.models):
-            decisions, released = model.tick(self.joiner, tick)
-            for slots in released:
-                self.roster.control.release(slots)
-            self._settle(model, decisions)
-            for slots in released:
-                self.effects.publications += self.roster.update(self.roster.nodes_of(slots))
+    def let_rest(self) -> None:
+        """Let the decided streams rest as the options say, which may have changed."""
+        for model in self.roster.models:
+            for stream in model.decided:
+                self._let_rest(model, stream)
 
-    def _pass_time(self, now: float) -> None:
-        for model in tuple(self.roster.models):
-            self._settle(model, model.engine.expire(now))
-        if self.options.streams.reopen_after is not None:
-            self.reopen(self.roster.newest.decided_by(now - self.options.streams.reopen_after))
+    def _parts(self, entries: Entries) -> Iterator[Entries]:
+        """Cut entries so that no stream occurs twice, if what one releases may concern another's next tick."""
+        if not any(model.engine.releases for model in self.roster.models):
+            yield entries
+            return
+        start, seen = 0, set[int]()
+        for place, stream in enumerate(entries.ticks["stream"].tolist()):
+            if stream in seen:
+                yield entries[start:place]
+                start, seen = place, set()
+            seen.add(stream)
+        yield entries[start:]
 
-    def _settle(self, model: ModelStreams, decisions: Sequence[Decision]) -> None:
-        """Announce decisions, and move their streams to the newest model."""
-        for decision in decisions:
-            stream = decision.stream
-            self._announce(decision, model.slots_of(stream), model.requested_slots_of(stream))
-            values = model.engine.values(stream)
-            self.effects.publications += self.feedback.decided(model.procedure, decision, values)
-            if model is not self.roster.newest:
-                self.roster.move(stream, model)
-                self.roster.drop_empty()
+    def _work_off(self, entries: Entries) -> None:
+        settling: Settling = []
+        places = entries.ticks["tick"].argsort(kind="stable")  # so that streams alternate, which the engine likes
+        while len(places):
+            places = self._work_off_until_ends(entries, places, settling)
+        settling.sort(key=itemgetter(0))
+        for _, settle in settling:
+            settle()
+        if settling:
+            self.roster.drop_empty()
 
-    def _announce(self, decision: Decision, slots: list[int], requested: set[int]) -> None:
+    def _work_off_until_ends(self, entries: Entries, places: Places, settling: Settling) -> Places:
+        """Work off entries up to the next end or begin of each stream's episode; return the places of the rest."""
+        models = tuple(self.roster.models)
+        chosen = [model.choose(entries, places) for model in models]
+        turned = []  # places of ends and begins
+        if sum(len(of_model.places) for of_model in chosen) < len(places):
+            turned += self._reopen_due(entries, places, settling)
+        turned += self._push(models, chosen, entries, settling)
+        if not turned:
+            return places[:0]
+        left, streams = np.zeros(len(places), dtype=np.bool_), entries.ticks["stream"]
+        for place in turned:
+            left |= (places > place) & (streams[places] == streams[place])
+        return places[left]
+
+    def _reopen_due(self, entries: Entries, places: Places, settling: Settling) -> list[int]:
+        """Let decided streams whose time has come wait for their next episode; return the places where it has."""
+        ticks = entries.ticks[places]
+        rest = self.joiner.streams["rest"][ticks["stream"]]
+        due = np.flatnonzero((rest != AWAKE) & (ticks["tick"] >= rest))
+        firsts = due[np.unique(ticks["stream"][due], return_index=True)[1]]
+        for place, (tick, *_, number) in zip(places[firsts].tolist(), ticks[firsts].tolist(), strict=True):
+            stream = self.roster.newest.name(number)
+            self._wake(stream)
+            settling.append((place, partial(self._request, stream, tick + 1)))
+        reopened: list[int] = places[firsts].tolist()
+        return reopened
+
+    def _push(
+        self, models: Sequence[ModelStreams], chosen: Sequence[Chosen], entries: Entries, settling: Settling
+    ) -> list[int]:
+        """Push the samples of each model's streams; return the places of those that have ended episodes."""
+        pushed = [
+            (model, model.push(entries, of_model))
+            for model, of_model in zip(models, chosen, strict=True)
+            if len(of_model.places)
+        ]
+        released = [each for _, of_model in pushed for each in of_model.released]
+        ends = [(place, model, decision) for model, of_model in pushed for place, decision in of_model.decisions]
+        ends.sort(key=itemgetter(0))  # streams get their rows in another model's engine in this order
+        settling += [(place, partial(self.roster.control.release, slots)) for place, slots in released]
+        settling += [(place, self._end(model, decision, entries.ticks[place])) for place, model, decision in ends]
+        settling += [(place, partial(self._update, slots)) for place, slots in released]
+        return [place for place, *_ in ends]
+
+    def _end(self, model: ModelStreams, decision: Decision, entry: np.void) -> Callable[[], None]:
+        """Let a stream rest, of the newest model from now on; return what is to be settled."""
+        stream, engine = decision.stream, model.engine
+        slots, requested, values = model.slots_of(stream), model.requested_slots_of(stream), engine.values(stream)
+        spent = int(entry["messages"]), float(entry["joules"])
+        self._let_rest(model, stream)
+        if model is not self.roster.newest:
+            self.roster.move(stream, model)
+        decision = _in_time(decision, entry["shift"])
+        return partial(self._settle_end, model.procedure, decision, slots, requested, values, spent)
+
+    def _settle_end(
+        self,
+        procedure: Procedure,
+        decision: Decision,
+        slots: list[int],
+        requested: set[int],
+        values: Array,
+        spent: tuple[int, float],
+    ) -> None:
+        self._announce(decision, slots, requested, spent)
+        self.effects.publications += self.feedback.decided(procedure, decision, values)
+
+    def _let_rest(self, model: ModelStreams, stream: str) -> None:
+        """Let a decided stream rest until its next episode may begin."""
+        after, until = self.options.streams.reopen_after, None
+        if after is not None:
+            until = ceil(((model.decided_at(stream) or 0.0) + after) / self.joiner.timing.period - 1e-9)
+        self.joiner.rest(model.number(stream), until)
+
+    def _wake(self, stream: str) -> None:
+        newest = self.roster.newest
+        newest.engine.reopen(stream)
+        self.joiner.wake(newest.number(stream))
+        self.counters["reopened"] += 1
+
+    def _request(self, stream: str, tick: int) -> None:
+        """Request the channels of a stream whose next episode begins at a tick or later."""
+        self.effects.publications += self.roster.request(stream, tick)
+
+    def _update(self, slots: Iterable[int]) -> None:
+        self.effects.publications += self.roster.update(self.roster.nodes_of(slots))
+
+    def _announce(
+        self, decision: Decision, slots: list[int], requested: set[int], spent: tuple[int, float]
+    ) -> None:
         """Publish a decision, account for it, and release the slots that its stream still requested."""
-        effects, nodes = self.effects, self.roster.nodes_of(slots)
+        effects = self.effects
         self.decided[decision.reason, decision.label or ""] += 1
         effects.decisions.append(decision)
         topic = f"{self.options.prefix}/decision/{decision.stream}"
         effects.publications.append(Publication(topic, encode_decision(decision)))
-        effects.energy.append(self.energy.decision(decision, self.joiner.nodes[nodes]))
+        effects.energy.append(self.energy.decision(decision, *spent))
         self.roster.control.release(requested)
-        effects.publications += self.roster.update(nodes)
+        self._update(slots)
+
+
+def _in_time(decision: Decision, shift: float) -> Decision:
+    """Return a decision in the time of its nodes, whose clocks were set back."""
+    return replace(decision, time=decision.time - float(shift)) if shift else decision

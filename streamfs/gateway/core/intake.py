@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from streamfs.errors import PayloadError
-from streamfs.gateway.core._grid import NONE
+from streamfs.gateway.core._waiting import NONE
 from streamfs.gateway.core.energy_account import EnergyAccount
 from streamfs.gateway.core.joiner import Joiner
 from streamfs.gateway.core.options import Options

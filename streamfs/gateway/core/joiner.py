@@ -1,9 +1,9 @@
-"""From single readings to samples: one for each stream and tick, on a grid in event time."""
+"""From single readings to samples: one for each tick of a stream, on a grid in event time."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf, isfinite
+from math import floor, inf, isfinite
 from typing import Any, Self
 
 import numpy as np
@@ -13,26 +13,32 @@ from feature_extractors.base import Array
 from feature_extractors.report import split_channel
 from streamfs.base.growable_array import append_rows, rows_to_reserve
 from streamfs.gateway.core import _grid
-from streamfs.gateway.core._grid import FOREVER, NONE
+from streamfs.gateway.core._duplicates import SLOT, UNMARKED
+from streamfs.gateway.core._node_time import NODE
+from streamfs.gateway.core._waiting import CELL, FOREVER, NONE, PAGE, PENDING, TICKS
 from streamfs.gateway.core.options import Limits, Options, Time
 from streamfs.gateway.core.reading_buffer import ReadingBuffer
 
-RowNumbers = npt.NDArray[np.int64]
+Integers = npt.NDArray[np.int64]
 MAX_GAP = 10_000
 """Ticks without a reading that are emitted one by one, however long episodes are."""
 
+GRACE = 10.0
+"""Default grace in seconds."""
+
+AT_ONCE = 4096
+"""Entries that are handed over together."""
+
 Structured = npt.NDArray[Any]
-"""Records of one of the types in `streamfs.gateway.core._grid`."""
+"""Records of one of the types of the kernels."""
 
 
 @dataclass(frozen=True)
 class Timing:
     """How readings are put on the grid, a tick every `period` seconds.
 
-    After `max_gap` ticks without a reading the grid jumps to the next tick that has one, or to the watermark. A
-    stamp may be `ahead` seconds ahead of the newest before its message, and a tick more for each sample of that
-    before it; one further ahead is refused, unless no reading came during the grace, and then only once in a
-    message.
+    After `max_gap` ticks without a reading a stream jumps to the next tick that has one, or to its watermark. A
+    stamp may be `ahead` seconds ahead of what the node's others suggest.
     """
 
     period: float
@@ -57,20 +63,43 @@ class Timing:
         """Seconds that a reading may lag behind the newest."""
         return 2 * self.period if self.time.lateness is None else self.time.lateness
 
+    @property
+    def grace(self) -> float:
+        """Seconds of silence that do not count while a node's delays are not known."""
+        return GRACE if self.time.grace is None else self.time.grace
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Ticks of streams, in order: `_grid.ENTRY`, and values with their own ticks, shape (n, n_columns)."""
+
+    ticks: Structured
+    values: Array
+    sources: Integers
+
+    def __len__(self) -> int:
+        return len(self.ticks)
+
+    def __getitem__(self, places: slice) -> "Entries":
+        return Entries(self.ticks[places], self.values[places], self.sources[places])
+
 
 class Joiner:
-    """Put readings on a grid in event time, and show the value of each channel at a tick.
+    """Put readings on a grid in event time, and emit the ticks of each stream as they fall due.
 
-    A stamp belongs to the nearest tick. A tick is due once the watermark, ``lateness`` seconds behind the newest
-    stamp, has passed all the stamps that belong to it. So the order of arrival makes no difference as long as no
-    reading is later than that, and none overtakes an earlier one of its channel by more than ``overtaking``.
+    A stamp belongs to the nearest tick. Every stream has its own time, that of the node of its nodes that is
+    furthest behind: a node's time is its newest stamp, and runs on while its silence is proved for longer than its
+    delays suggest. A tick is due once the watermark, ``lateness`` seconds behind the stream's time, has passed all
+    the stamps that belong to it. So the order of arrival makes no difference as long as no reading is later than
+    that, and none overtakes an earlier one of its channel by more than ``overtaking``; and what other nodes send
+    makes none at all.
 
     A column that is sent every tick has the value stamped at that very tick. A column under any other report
-    policy holds the newest value, but no longer than its longest silence, and not over a gap: when the sequence
-    number of the channel's next reading, already received, shows that one between is missing. A missing reading is
-    either lost or overtaken, and the joiner cannot tell which: with ``overtaking`` at 0 it counts as lost at once,
-    which makes the column NaN for some ticks too many if readings do overtake; with a large value a loss is
-    noticed late, and the old value is held for some ticks too many.
+    policy holds the newest value, but not over a gap: when the sequence number of the channel's next reading,
+    already received, shows that one between is missing. A missing reading is either lost or overtaken, and the
+    joiner cannot tell which: with ``overtaking`` at 0 it counts as lost at once, which makes the column NaN for
+    some ticks too many if readings do overtake; with a large value a loss is noticed late, and the old value is
+    held for some ticks too many.
 
     A reading is a duplicate if its sequence number has come before on its channel, or without a number, if its
     tick has; the last 64 numbers are remembered, and older ones count as known. A number that has come before with
@@ -78,27 +107,33 @@ class Joiner:
     becomes the held value of its column if it is the newest there. Readings that share a tick are crowded: a
     channel that holds its value shows the last of them, one that is sent every tick the first.
 
-    If event time is the wall clock's, a stamp is valid if it is not later than its arrival by more than a tick,
-    nor earlier than ``max_delay``. The stamps of a node whose clock is off are moved by the lower envelope of
-    arrival minus stamp; one that is more than a tick off that is replaced by its arrival. Both are counted as
-    skewed.
-
-    A tick costs a pass over the slots (channels of nodes) and over the columns of the streams that are shown; a
-    resting node costs some hundred bytes for each channel. At most `max_pending` readings wait; more are dropped.
+    A reading costs a pass over the columns of the streams that it feeds, and the time that passes one over the
+    streams that do not rest. A resting stream costs some hundred bytes for each column. At most `max_pending`
+    readings of a stream wait; more are dropped.
     """
 
-    def __init__(self, channels: Sequence[str], timing: Timing, max_pending: int = Limits.pending) -> None:
+    def __init__(
+        self,
+        channels: Sequence[str],
+        columns: Sequence[str],
+        timing: Timing,
+        max_pending: int = Limits.pending,
+        at_once: int = AT_ONCE,
+    ) -> None:
         self.timing = timing
-        self._set_channels(channels)
+        self._at_once = at_once
+        self._set_names(channels, columns)
         self._counts = np.zeros(len(_grid.COUNTS), dtype=np.int64)
-        self._grid = _new_grid(timing, max_pending)
+        self._grid = _new_grid(timing, max_pending, len(self.columns))
         self._free_nodes: list[int] = []
-        self._n_nodes = 0
-        self.nodes: Structured = np.zeros(0, dtype=_grid.NODE)
-        self._slots: Structured = np.zeros(0, dtype=_grid.SLOT)
-        self._heads = np.zeros(0, dtype=np.int32)
-        self._pages: Structured = np.zeros(0, dtype=_grid.PAGE)
-        self._pending: Structured = np.zeros(0, dtype=_grid.PENDING)
+        self._free_streams: list[int] = []
+        self._n_nodes = self._n_streams = 0
+        self.nodes: Structured = np.zeros(0, dtype=NODE)
+        self.streams: Structured = np.zeros(0, dtype=_grid.STREAM)
+        self.slots: Structured = np.zeros(0, dtype=SLOT)
+        self.cells: Structured = np.zeros(0, dtype=CELL)
+        self._pages: Structured = np.zeros(0, dtype=PAGE)
+        self._pending: Structured = np.zeros(0, dtype=PENDING)
         self._free = np.zeros(0, dtype=np.int32)
 
     @property
@@ -107,43 +142,75 @@ class Joiner:
         return Counter(dict(zip(_grid.COUNTS, self._counts.tolist(), strict=True)))
 
     @property
-    def newest(self) -> float | None:
-        """The newest stamp, in seconds; None before the first."""
-        newest = float(self._grid[0]["newest"])
-        return newest if isfinite(newest) else None
-
-    @property
-    def now(self) -> float | None:
-        """Time of the last tick that was emitted or skipped, in seconds; None before the first."""
-        tick = int(self._grid[0]["next_tick"])
-        return None if tick == FOREVER else (tick - 1) * self.timing.period
-
-    @property
     def n_pending(self) -> int:
         """Number of readings that wait for their tick."""
         return int(self._grid[0]["n_pending"])
+
+    @property
+    def silence(self) -> float:
+        """Time up to which silence is proved, in seconds since 1970; -inf before the first."""
+        return float(self._grid[0]["silence"])
+
+    @property
+    def latest(self) -> float:
+        """Arrival of the newest reading, or of the silence since, in seconds since 1970; -inf before the first."""
+        heard = self.nodes["heard"]
+        return max(self.silence, float(heard[heard == heard].max(initial=-inf)))  # noqa: PLR0124 - NaN before any
 
     def add_node(self) -> int:
         """Add a node, and return its number."""
         if self._free_nodes:
             return self._free_nodes.pop()
         if self._n_nodes == len(self.nodes):
-            self._grow_nodes()
+            more = rows_to_reserve(len(self.nodes))
+            self.nodes = append_rows(self.nodes, _new_nodes(more))
+            self.slots = append_rows(self.slots, _new_slots(more * len(self.channels)))
         self._n_nodes += 1
         return self._n_nodes - 1
 
     def remove_node(self, node: int) -> None:
-        """Forget a node; its number will be used again."""
-        first = node * len(self.channels)
-        _grid.forget(
-            self._grid, self._slots, self._heads, self._pages, self._free, first, first + len(self.channels)
-        )
-        self.nodes[node] = _new_node()
+        """Forget a node that feeds no stream; its number will be used again."""
+        first, last = node * len(self.channels), (node + 1) * len(self.channels)
+        self.slots[first:last] = _new_slots(len(self.channels))
+        self.nodes[node : node + 1] = _new_nodes(1)
         self._free_nodes.append(node)
 
-    def hold_no_more(self, slots: Sequence[int]) -> None:
-        """Show nothing for some slots until a new reading arrives."""
-        self._slots["value"][slots], self._slots["tick"][slots] = np.nan, -_grid.FOREVER
+    def add_stream(self, slots: Mapping[str, int]) -> int:
+        """Add a stream, given the slots that feed its columns, and return its number."""
+        if self._free_streams:
+            stream = self._free_streams.pop()
+        else:
+            stream = self._n_streams
+            self._n_streams += 1
+            if stream == len(self.streams):
+                more = rows_to_reserve(len(self.streams))
+                self.streams = append_rows(self.streams, _new_streams(more))
+                self.cells = append_rows(self.cells, _new_cells(more, self._holds))
+        self.streams["is_used"][stream] = 1
+        self.feed_columns(stream, slots)
+        return stream
+
+    def feed_columns(self, stream: int, slots: Mapping[str, int]) -> None:
+        """Let slots feed the columns of a stream that have none yet; a value held elsewhere is held here too."""
+        for column, slot in slots.items():
+            index = stream * len(self.columns) + self._number_of_column[column]
+            cell = self.cells[index]
+            if cell["slot"] == NONE:
+                cell["slot"], cell["node"] = slot, slot // len(self.channels)
+                first = self._link(index, slot)
+                for name in ("value", "tick", "sequence"):
+                    cell[name] = self.cells[name][first]
+
+    def remove_stream(self, stream: int) -> None:
+        """Forget a stream; its number will be used again."""
+        _grid.forget(self._held, stream)
+        first, last = stream * len(self.columns), (stream + 1) * len(self.columns)
+        for index in range(first, last):
+            if self.cells["slot"][index] != NONE:
+                self._unlink(index)
+        self.cells[first:last] = _new_cells(1, self._holds)
+        self.streams[stream : stream + 1] = _new_streams(1)
+        self._free_streams.append(stream)
 
     def slot(self, node: int, channel: str) -> int:
         """Return the slot of a node's channel; -1 for an unknown channel."""
@@ -155,65 +222,74 @@ class Joiner:
         node, number = divmod(slot, len(self.channels))
         return node, self.channels[number]
 
-    def take(self, readings: ReadingBuffer) -> bool:
-        """Take readings until a tick is due, and return True; else False, once all are taken."""
+    def columns_of(self, columns: Sequence[str]) -> Integers:
+        """Return the numbers of some columns."""
+        return np.array([self._number_of_column[column] for column in columns], dtype=np.int64)
+
+    def rest(self, stream: int, until: int | None) -> None:
+        """Emit nothing of a stream before a tick; None is for good."""
+        self.streams["rest"][stream] = FOREVER if until is None else until
+
+    def wake(self, stream: int) -> None:
+        """Emit every tick of a stream from now on."""
+        self.streams["rest"][stream] = _grid.AWAKE
+
+    def next_tick(self, stream: int) -> int:
+        """Return the next tick that a stream emits."""
+        return int(self.streams["next_tick"][stream])
+
+    def hide(self, stream: int, column: int, before: int | None = None) -> None:
+        """Mark the values of a column as outdated: those of ticks before one, or else all until now."""
+        cell = self.cells[stream * len(self.columns) + column]
+        cell["since"] = cell["tick"] + 1 if before is None else before
+
+    def take(self, readings: ReadingBuffer) -> Iterator[Entries]:
+        """Take readings, and yield the ticks that fall due."""
         parts, values, times, cursor = readings.columns
-        while True:
-            why = _grid.take(*self._arrays, self.nodes, self._counts, parts, values, times, cursor)
-            if why != _grid.FULL:
-                return bool(why == _grid.DUE)
-            self._add_pages()
+        yield from self._run(lambda held, output: _grid.take(held, output, parts, values, times, cursor))
 
-    def ticks(self, watermark: float | None = None) -> Iterator[int]:
-        """Emit the ticks before a watermark, in seconds; by default `lateness` behind the newest stamp."""
-        newest = self.newest
-        if newest is None:
-            return
-        end = self.tick_of(newest - self.timing.lateness if watermark is None else watermark)
-        yield from self._emit(end)
+    def let_time_pass(self, silence: float) -> Iterator[Entries]:
+        """Yield the ticks that fall due since silence is proved up to a time, in seconds since 1970."""
+        self._grid["silence"] = max(silence, self.silence)
+        cursor = np.zeros(1, dtype=np.int64)
+        yield from self._run(lambda held, output: _grid.let_time_pass(held, output, cursor))
 
-    def flush(self) -> Iterator[int]:
-        """Emit the ticks up to the newest stamp, without waiting for late readings."""
-        newest = self.newest
-        if newest is not None:
-            yield from self._emit(self.tick_of(newest) + 1)
+    def flush(self) -> Iterator[Entries]:
+        """Yield the ticks of every stream up to its newest stamp, without waiting for late readings."""
+        cursor = np.zeros(1, dtype=np.int64)
+        yield from self._run(lambda held, output: _grid.flush(held, output, cursor))
 
     def tick_of(self, time: float) -> int:
         """Return the tick that is nearest to a time."""
-        return int(_grid.tick_of(time, self.timing.period))
-
-    def show(
-        self, tick: int, slots_of_row: npt.NDArray[np.int32], rows: RowNumbers, max_ages: RowNumbers
-    ) -> Array:
-        """Return the values at the tick emitted last, shape (n_rows, n_columns); NaN for none.
-
-        `max_ages` are the ticks for which each column holds a value, 0 if it is sent every tick.
-        """
-        samples = np.empty((len(rows), len(max_ages)))
-        settled = self._grid[0]["settled"]
-        _grid.show(self._slots, slots_of_row, rows, max_ages, tick, settled, samples)
-        return samples
+        return floor(time / self.timing.period + 0.5)
 
     def marks(self) -> Iterator[tuple[int, str, int, float]]:
         """Yield node, channel, highest sequence number and newest stamp of each slot that has numbers."""
-        numbered = (self._slots["numbered"] != 0) & (self._slots["mark"] != _grid.UNMARKED)
+        numbered = (self.slots["numbered"] != 0) & (self.slots["mark"] != UNMARKED)
         for slot in np.flatnonzero(numbered).tolist():
             node, channel = self.place(slot)
-            yield node, channel, int(self._slots["mark"][slot]), float(self._slots["newest"][slot])
+            yield node, channel, int(self.slots["mark"][slot]), float(self.slots["newest"][slot])
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, Structured]]:
         """Copy the state into a JSON header and arrays."""
-        header = {"channels": self.channels, "free_nodes": list(self._free_nodes), "n_nodes": self._n_nodes}
-        used = self._n_nodes * len(self.channels)
+        header = {
+            "channels": self.channels,
+            "columns": self.columns,
+            "free_nodes": list(self._free_nodes),
+            "free_streams": list(self._free_streams),
+            "n_nodes": self._n_nodes,
+            "n_streams": self._n_streams,
+        }
         grid = self._grid.copy()
-        for name in _grid.OF_MESSAGES:
+        for name in _grid.PASSING:
             grid[name] = NONE
         arrays = {
             "grid": grid,
             "counts": self._counts.copy(),
             "nodes": self.nodes[: self._n_nodes].copy(),
-            "slots": self._slots[:used].copy(),
-            "heads": self._heads[:used].copy(),
+            "slots": self.slots[: self._n_nodes * len(self.channels)].copy(),
+            "streams": self.streams[: self._n_streams].copy(),
+            "cells": self.cells[: self._n_streams * len(self.columns)].copy(),
             "pages": self._pages.copy(),
             "pending": self._pending.copy(),
             "free": self._free.copy(),
@@ -222,73 +298,113 @@ class Joiner:
 
     def restore(self, header: dict[str, Any], arrays: dict[str, Structured]) -> None:
         """Restore what `to_state` has copied, keeping this joiner's timing."""
-        self._set_channels(header["channels"])
+        self._set_names(header["channels"], header["columns"])
         self._free_nodes, self._n_nodes = list(header["free_nodes"]), header["n_nodes"]
+        self._free_streams, self._n_streams = list(header["free_streams"]), header["n_streams"]
         max_pending, self._grid = self._grid["max_pending"], arrays["grid"]
         max_gap = int(self._grid[0]["max_gap"])
         self._grid["max_pending"] = max_pending
         _set_timing(self._grid, self.timing)
         self.allow_gap(max_gap)
-        self._counts, self.nodes = arrays["counts"], arrays["nodes"]
-        self._slots, self._heads = arrays["slots"], arrays["heads"]
+        self._counts, self.nodes, self.slots = arrays["counts"], arrays["nodes"], arrays["slots"]
+        self.streams, self.cells = arrays["streams"], arrays["cells"]
         self._pages, self._pending, self._free = arrays["pages"], arrays["pending"], arrays["free"]
 
     def allow_gap(self, n_ticks: int) -> None:
-        """Emit at least `n_ticks` ticks without a reading before the grid jumps."""
+        """Emit at least `n_ticks` ticks without a reading before a stream jumps."""
         self._grid["max_gap"] = max(n_ticks, int(self._grid[0]["max_gap"]))
 
-    def widen(self, channels: Sequence[str]) -> None:
-        """Make room for more channels on every node; the numbers of slots change, those of nodes stay."""
-        old = len(self.channels)
-        self._set_channels((*self.channels, *channels))
-        if len(self.channels) == old:
+    def widen(self, channels: Sequence[str], columns: Sequence[str]) -> None:
+        """Make room for more channels and columns; slots get other numbers, nodes and streams do not."""
+        n_channels, n_columns = len(self.channels), len(self.columns)
+        self._set_names((*self.channels, *channels), (*self.columns, *columns))
+        if (len(self.channels), len(self.columns)) == (n_channels, n_columns):
             return
-        slots, heads = _new_slots(len(self.nodes), self._holds)
-        slots.reshape(-1, len(self.channels))[:, :old] = self._slots.reshape(-1, old)
-        heads.reshape(-1, len(self.channels))[:, :old] = self._heads.reshape(-1, old)
-        self._slots, self._heads = slots, heads
+        slots = _new_slots(len(self.nodes) * len(self.channels))
+        slots.reshape(-1, len(self.channels))[:, :n_channels] = self.slots.reshape(-1, n_channels)
+        cells = _new_cells(len(self.streams), self._holds)
+        cells.reshape(-1, len(self.columns))[:, :n_columns] = self.cells.reshape(-1, n_columns)
+        for links in (cells["next"], slots["cell"]):
+            links[:] = _renumbered(links, n_columns, len(self.columns))
+        cells["slot"] = _renumbered(cells["slot"], n_channels, len(self.channels))
+        self.slots, self.cells = slots, cells
+        self._grid["n_columns"] = len(self.columns)
 
-    def _set_channels(self, channels: Sequence[str]) -> None:
-        self.channels = tuple(dict.fromkeys(channels))
+    def _set_names(self, channels: Sequence[str], columns: Sequence[str]) -> None:
+        self.channels, self.columns = tuple(dict.fromkeys(channels)), tuple(dict.fromkeys(columns))
         self._number_of = {channel: number for number, channel in enumerate(self.channels)}
-        self._holds = [split_channel(channel)[1].holds for channel in self.channels]
+        self._number_of_column = {column: number for number, column in enumerate(self.columns)}
+        self._holds = [split_channel(column)[1].holds for column in self.columns]
+        shape = self._at_once, len(self.columns)
+        ticks: Structured = np.zeros(self._at_once, dtype=_grid.ENTRY)
+        self._output = ticks, np.zeros(shape), np.zeros(shape, dtype=np.int64)
+        self._entries = Entries(*self._output)
 
-    def _emit(self, end: int) -> Iterator[int]:
+    def _run(self, kernel: Callable[..., int]) -> Iterator[Entries]:
+        """Run a kernel until nothing is left."""
         while True:
-            tick = int(_grid.emit(*self._arrays, self._counts, end))
-            if tick == FOREVER:
+            why = kernel(self._held, self._output)
+            n_entries = int(self._grid[0]["n_entries"])
+            if n_entries:
+                self._grid["n_entries"] = 0
+                yield self._entries[:n_entries]
+            if why == _grid.DONE:
                 return
-            yield tick
+            if why == _grid.FULL:
+                self._add_pages()
 
     @property
-    def _arrays(self) -> tuple[npt.NDArray[Any], ...]:
+    def _held(self) -> tuple[npt.NDArray[Any], ...]:
         """The arrays that the kernels work on."""
-        return self._grid, self._slots, self._heads, self._pages, self._pending, self._free
+        of_nodes = self._grid, self._counts, self.nodes, self.slots
+        return (*of_nodes, self.streams, self.cells, self._pages, self._pending, self._free)
 
-    def _grow_nodes(self) -> None:
-        more = rows_to_reserve(len(self.nodes))
-        slots, heads = _new_slots(more, self._holds)
-        self.nodes = append_rows(self.nodes, np.full(more, _new_node()))
-        self._slots = append_rows(self._slots, slots)
-        self._heads = append_rows(self._heads, heads)
+    def _link(self, index: int, slot: int) -> int:
+        """Append a cell to those that a slot feeds; return the first of these."""
+        cells, first, fan = self.cells, int(self.slots["cell"][slot]), 1
+        if first == NONE:
+            self.slots["cell"][slot] = index
+            return index
+        last = first
+        while cells["next"][last] != NONE:
+            last, fan = cells["next"][last], fan + 1
+        cells["next"][last] = index
+        self._grid["fan"] = max(fan + 1, int(self._grid[0]["fan"]))
+        return first
+
+    def _unlink(self, index: int) -> None:
+        cells, slot = self.cells, self.cells["slot"][index]
+        after = cells["next"][index]
+        if self.slots["cell"][slot] == index:
+            self.slots["cell"][slot] = after
+        else:
+            before = self.slots["cell"][slot]
+            while cells["next"][before] != index:
+                before = cells["next"][before]
+            cells["next"][before] = after
 
     def _add_pages(self) -> None:
-        """Add pages when none is free."""
-        used = len(self._pages)
-        more = min(max(64, used), int(self._grid[0]["max_pending"]) - used)
-        self._pages = append_rows(self._pages, np.zeros(more, dtype=_grid.PAGE))
-        self._pending = append_rows(self._pending, np.zeros(more * _grid.TICKS, dtype=_grid.PENDING))
+        """Add pages when too few are free."""
+        used, n_free = len(self._pages), int(self._grid[0]["n_free"])
+        more = max(64, used, int(self._grid[0]["fan"]))
+        self._pages = append_rows(self._pages, np.zeros(more, dtype=PAGE))
+        self._pending = append_rows(self._pending, np.zeros(more * TICKS, dtype=PENDING))
         self._free = append_rows(self._free, np.zeros(more, dtype=np.int32))
-        self._free[:more] = np.arange(used + more, used, -1) - 1
-        self._grid["n_free"] = more
+        self._free[n_free : n_free + more] = np.arange(used + more, used, -1) - 1
+        self._grid["n_free"] = n_free + more
 
 
-def _new_grid(timing: Timing, max_pending: int) -> Structured:
+def _renumbered(numbers: npt.NDArray[np.int32], before: int, after: int) -> npt.NDArray[np.int32]:
+    """Return places in a table that has another number of columns than before; NONE stays."""
+    moved = numbers // before * after + numbers % before
+    return np.where(numbers == NONE, np.int32(NONE), moved).astype(np.int32)
+
+
+def _new_grid(timing: Timing, max_pending: int, n_columns: int) -> Structured:
     grid: Structured = np.zeros(1, dtype=_grid.GRID)
-    grid["newest"], grid["arrival"] = np.nan, -inf
-    grid["next_tick"] = grid["first"] = FOREVER
-    grid["max_pending"] = max_pending
-    for name in _grid.OF_MESSAGES:
+    grid["silence"] = -inf
+    grid["max_pending"], grid["n_columns"], grid["fan"] = max_pending, n_columns, 1
+    for name in _grid.PASSING:
         grid[name] = NONE
     _set_timing(grid, timing)
     return grid
@@ -297,27 +413,35 @@ def _new_grid(timing: Timing, max_pending: int) -> Structured:
 def _set_timing(grid: Structured, timing: Timing) -> None:
     time = timing.time
     grid["period"], grid["max_gap"], grid["ahead"] = timing.period, timing.max_gap, timing.ahead
-    grid["lateness"], grid["overtaking"], grid["patience"] = timing.lateness, time.overtaking, time.grace
-    grid["on_wall"], grid["max_delay"] = time.clock == "wall", time.max_delay
-    newest, period = float(grid[0]["newest"]), timing.period
-    if isfinite(newest):
-        grid["due"] = _grid.tick_of(newest - timing.lateness, period)
-        grid["settled"] = _grid.tick_of(newest - time.overtaking, period)
-    else:
-        grid["due"] = grid["settled"] = -FOREVER
+    grid["lateness"], grid["overtaking"] = timing.lateness, time.overtaking
+    grid["grace"], grid["least_patience"] = timing.grace, timing.period if time.grace is None else time.grace
 
 
-def _new_node() -> Any:
-    return np.array((0.0, 0, 0, np.nan, 0.0), dtype=_grid.NODE)
+def _new_nodes(n: int) -> Structured:
+    nodes: Structured = np.zeros(n, dtype=NODE)
+    nodes["heard"] = nodes["newest"] = np.nan
+    return nodes
 
 
-def _new_slots(n_nodes: int, holds: Sequence[bool]) -> tuple[Structured, npt.NDArray[np.int32]]:
-    slots: Structured = np.zeros(n_nodes * len(holds), dtype=_grid.SLOT)
-    for name, value in (("value", np.nan), ("tick", -FOREVER), ("sequence", NONE), ("gap_end", FOREVER)):
-        slots[name] = value
-    slots["mark"], slots["newest"], slots["tail"] = _grid.UNMARKED, np.nan, NONE
-    slots["holds"] = np.tile(np.array(holds, dtype=np.uint8), n_nodes)
-    return slots, np.full(len(slots), NONE, dtype=np.int32)
+def _new_slots(n: int) -> Structured:
+    slots: Structured = np.zeros(n, dtype=SLOT)
+    slots["mark"], slots["newest"], slots["cell"] = UNMARKED, np.nan, NONE
+    return slots
+
+
+def _new_streams(n: int) -> Structured:
+    streams: Structured = np.zeros(n, dtype=_grid.STREAM)
+    streams["time"], streams["begun"], streams["next_tick"], streams["rest"] = -inf, np.nan, FOREVER, _grid.AWAKE
+    return streams
+
+
+def _new_cells(n_streams: int, holds: Sequence[bool]) -> Structured:
+    cells: Structured = np.zeros(n_streams * len(holds), dtype=CELL)
+    empty = {"value": np.nan, "tick": -FOREVER, "sequence": NONE, "gap_end": FOREVER, "since": -FOREVER}
+    for name, value in (empty | dict.fromkeys(("slot", "node", "next", "head", "tail"), NONE)).items():
+        cells[name] = value
+    cells["holds"] = np.tile(np.array(holds, dtype=np.uint8), n_streams)
+    return cells
 
 
 def _check_range(name: str, value: float, lowest: float) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import inf
 
 from streamfs.costs.energy_meter import Account
-from streamfs.gateway.core._grid import NONE
+from streamfs.gateway.core._waiting import NONE
 from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.core.energy_account import NOTHING, EnergyAccount, Spent
 from streamfs.gateway.core.episodes import Episodes
@@ -19,14 +19,14 @@ EVICTED_AT_ONCE = 100
 """When full, evict 1 in 100 streams."""
 
 EXPIRY_CHECKS = 10
-"""Checks for expired streams within ``expire_after``, by the clock of arrivals."""
+"""Checks for expired streams within ``expire_after``."""
 
 
 @dataclass(eq=False)
 class Membership:
     """Admit nodes, and forget those that expire, are evicted or feed no stream.
 
-    `gone` is the account of forgotten nodes; `checked_at` is the arrival of the record before the last expiry
+    `gone` is the account of forgotten nodes; `checked_at` is the time, in seconds since 1970, of the last expiry
     check.
     """
 
@@ -44,7 +44,7 @@ class Membership:
     def __post_init__(self) -> None:
         expire_after = self.options.streams.expire_after
         expires = expire_after is not None and self.roster.bindings.discovers
-        self.check_interval = (expire_after or 0.0) / EXPIRY_CHECKS if expires else inf
+        self._check_interval = (expire_after or 0.0) / EXPIRY_CHECKS if expires else inf
 
     @property
     def spent(self) -> Spent:
@@ -67,13 +67,12 @@ class Membership:
         self.effects.publications += self.roster.update([node])
         return node
 
-    def expire(self, arrival: float) -> None:
-        """Forget the streams that have been silent for ``expire_after``."""
-        self.checked_at = arrival
-        now, heard = self.joiner.now, self.joiner.nodes["heard"]
-        if now is None:
+    def expire(self, silence: float) -> None:
+        """Forget, if it is time to check, the streams whose silence of ``expire_after`` is proved."""
+        if silence < self.checked_at + self._check_interval:
             return
-        before = now - (self.options.streams.expire_after or 0.0)
+        self.checked_at, heard = silence, self.joiner.nodes["heard"]
+        before = silence - (self.options.streams.expire_after or 0.0)
         for name in [name for name, node in self.roster.nodes.items() if not heard[node] >= before]:
             self._forget(name)
             topic = f"{self.options.prefix}/control/{name}"

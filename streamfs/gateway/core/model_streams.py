@@ -1,40 +1,68 @@
 """The streams that follow one model."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from math import floor
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from feature_extractors.base import LARGEST, Array
 from feature_extractors.report import Policy, split_channel
 from streamfs.base.growable_array import append_rows, rows_to_reserve
 from streamfs.engine.engine import DECIDED, FREE, OPEN, WAITING, Engine
-from streamfs.gateway.core._grid import FOREVER, NONE
-from streamfs.gateway.core.joiner import Joiner
+from streamfs.gateway.core._samples import choose
+from streamfs.gateway.core._waiting import FOREVER, NONE
+from streamfs.gateway.core.joiner import Entries, Joiner
 from streamfs.procedure.procedure import Decision, Procedure
 
 Slots = npt.NDArray[np.int32]
+Integers = npt.NDArray[np.int64]
 
 
-class TickResult(NamedTuple):
-    """Decisions of a tick, and the slots that each undecided stream has stopped requesting."""
+class Pushed(NamedTuple):
+    """Decisions, and slots that a stream has stopped requesting, each with the place of its entry."""
 
-    decisions: list[Decision]
-    released: list[set[int]]
+    decisions: list[tuple[int, Decision]]
+    released: list[tuple[int, set[int]]]
+
+
+class Chosen(NamedTuple):
+    """Samples of a model's streams: places of entries, the engine's rows, values of shape (n, n_channels)."""
+
+    places: Integers
+    rows: Integers
+    samples: Array
 
 
 class ModelStreams:
-    """The streams that follow one model, in `engine`, and the joiner's slots that feed their columns."""
+    """The streams that follow one model, in `engine`, and the joiner's slots that feed their columns.
 
-    def __init__(self, procedure: Procedure) -> None:
+    The counters of the engine are corrected by what was pushed in vain: samples after a decision, which had been
+    joined before it was known.
+    """
+
+    def __init__(self, procedure: Procedure, joiner: Joiner) -> None:
         self.procedure = procedure
         self.engine = Engine(procedure)
+        self._joiner = joiner
         self._slots = np.zeros((0, len(procedure.channels)), dtype=np.int32)  # by the engine's rows
+        self._numbers = np.zeros(0, dtype=np.int64)  # of the joiner's streams, likewise
+        self._row_of = np.full(0, NONE, dtype=np.int64)  # by the joiner's streams
         self._max_ages = np.array([_max_age(channel, procedure) for channel in procedure.channels], dtype=np.int64)
+        self._in_vain: Counter[str] = Counter()
 
     def __contains__(self, stream: str) -> bool:
         return self.engine.status(stream) != FREE
+
+    @property
+    def counters(self) -> Counter[str]:
+        """The engine's counters."""
+        counters = self.engine.counters
+        counters.subtract(self._in_vain)
+        return counters
 
     @property
     def n_undecided(self) -> int:
@@ -56,24 +84,44 @@ class ModelStreams:
         """Names of the streams that are decided."""
         return self._named(self.engine.rows(DECIDED))
 
+    @cached_property
+    def columns(self) -> Integers:
+        """The joiner's numbers of the model's channels."""
+        return self._joiner.columns_of(self.procedure.channels)
+
+    def number(self, stream: str) -> int:
+        """Return the joiner's number of a stream."""
+        return int(self._numbers[self.engine.row(stream)])
+
+    def name(self, number: int) -> str:
+        """Return the name of one of the joiner's streams."""
+        return self.engine.name(int(self._row_of[number]))
+
     def decided_at(self, stream: str) -> float | None:
         """Event time of a stream's decision, in seconds; None if it is undecided."""
         if not self.engine.is_decided(stream):
             return None
         return float(self.engine.decided_at(np.array([self.engine.row(stream)]))[0])
 
-    def decided_by(self, time: float) -> list[str]:
-        """Names of the streams that were decided at an event time, in seconds, or earlier."""
-        rows = self.engine.rows(DECIDED)
-        return self._named(rows[self.engine.decided_at(rows) <= time])
+    def admit(self, stream: str, number: int, slots: Sequence[int]) -> None:
+        """Add a stream that is fed by these slots, given its number in the joiner."""
+        self._place(self.engine.row(stream), number, slots)
 
-    def admit(self, stream: str, slots: Sequence[int]) -> None:
-        """Add a stream that is fed by these slots."""
-        self._place(self.engine.row(stream), slots)
-
-    def adopt(self, stream: str, slots: Sequence[int], episode: int, decided_at: float | None) -> None:
+    def adopt(
+        self, stream: str, number: int, slots: Sequence[int], episode: int, decided_at: float | None
+    ) -> None:
         """Add a stream that was released by another model."""
-        self._place(self.engine.adopt(stream, episode, decided_at=decided_at), slots)
+        self._place(self.engine.adopt(stream, episode, decided_at=decided_at), number, slots)
+
+    def release(self, stream: str) -> int:
+        """Remove a stream without a decision, and return its episode number."""
+        self._row_of[self.number(stream)] = NONE
+        return self.engine.release(stream)
+
+    def close(self, stream: str) -> Decision | None:
+        """Remove a stream that has left; if it was undecided, return a decision without a label."""
+        self._row_of[self.number(stream)] = NONE
+        return self.engine.close(stream)
 
     def slots_of(self, stream: str) -> list[int]:
         """Slots that feed a stream."""
@@ -98,48 +146,83 @@ class ModelStreams:
         """Follow the slots' new numbers after the number of channels has changed."""
         self._slots = (self._slots // before * after + self._slots % before).astype(np.int32)
 
-    def tick(self, joiner: Joiner, tick: int) -> TickResult:
-        """Push to every undecided stream what its channels show at a tick."""
-        rows = self.engine.rows(WAITING, OPEN)
-        if not len(rows):
-            return TickResult([], [])
-        samples = joiner.show(tick, self._slots, rows, self._max_ages)
-        time = tick * self.procedure.period
-        if not self.engine.releases:
-            return TickResult(self.engine.push_rows(rows, time, samples), [])
-        before = self._requested(rows)
-        decisions = self.engine.push_rows(rows, time, samples)
+    def choose(self, entries: Entries, places: Integers) -> Chosen:
+        """Return what the model's undecided streams show at those of the places that are theirs."""
+        n, row_of = len(places), self._reserve_rows()
+        places, rows = places.copy(), np.empty(n, dtype=np.int64)
+        samples = np.empty((n, len(self._max_ages)))
+        shown = entries.ticks, entries.values, entries.sources
+        held = self._joiner.streams, self._joiner.cells
+        n = choose(places, *shown, *held, row_of, self.columns, self._max_ages, rows, samples)
+        return Chosen(places[:n], rows[:n], samples[:n])
+
+    def push(self, entries: Entries, chosen: Chosen) -> Pushed:
+        """Push the chosen samples, in order; what follows a stream's decision is in vain.
+
+        If streams release channels, each may occur only once.
+        """
+        places, rows, samples = chosen
+        times = entries.ticks["tick"][places] * self.procedure.period
+        before = self._requested(rows) if self.engine.releases else None
+        decisions = []
+        for decision in self.engine.push_rows(rows, times, samples):
+            row = self.engine.row(decision.stream)
+            index = int(((rows == row) & (times >= decision.time - self.procedure.period / 2)).argmax())
+            self._note_vain(samples[index + 1 :][rows[index + 1 :] == row])
+            decisions.append((int(places[index]), decision))
+        if before is None:
+            return Pushed(decisions, [])
         after = self._requested(rows)
-        changed = (before != after).any(axis=1)
-        pairs = zip(before[changed], after[changed], strict=True)
-        return TickResult(decisions, [_slots_in(old) - _slots_in(new) for old, new in pairs])
+        changed = np.flatnonzero((before != after).any(axis=1)).tolist()
+        return Pushed(decisions, [(int(places[i]), _slots_in(before[i]) - _slots_in(after[i])) for i in changed])
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Copy the state into a JSON header and arrays."""
         header, arrays = self.engine.to_state()
-        return header, {**arrays, "slots": self._slots.copy()}
+        header["counters"] = dict(self.counters)
+        return header, {**arrays, "slots": self._slots.copy(), "numbers": self._numbers.copy()}
 
     @classmethod
     def from_state(
-        cls, procedure: Procedure, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
+        cls,
+        procedure: Procedure,
+        joiner: Joiner,
+        header: Mapping[str, Any],
+        arrays: Mapping[str, npt.NDArray[Any]],
     ) -> Self:
         """Restore what `to_state` has copied."""
-        model = cls(procedure)
+        model = cls(procedure, joiner)
         model.engine = Engine.from_state(procedure, header, arrays)
-        model._slots = arrays["slots"].copy()
+        model._slots, model._numbers = arrays["slots"].copy(), arrays["numbers"].copy()
+        rows = model.engine.rows(WAITING, OPEN, DECIDED)
+        model._reserve_rows()[model._numbers[rows]] = rows
         return model
 
-    def _named(self, rows: npt.NDArray[np.int64]) -> list[str]:
+    def _reserve_rows(self) -> Integers:
+        """Return the rows of all the joiner's streams; NONE for those of another model."""
+        if len(self._row_of) < len(self._joiner.streams):
+            more = np.full(len(self._joiner.streams) - len(self._row_of), NONE, dtype=np.int64)
+            self._row_of = append_rows(self._row_of, more)
+        return self._row_of
+
+    def _note_vain(self, samples: Array) -> None:
+        """Take back the counts of samples after a decision."""
+        counts = {"samples": len(samples), "after_decision": len(samples)}
+        self._in_vain.update(counts, not_finite=int((abs(samples) > LARGEST).sum()))
+
+    def _named(self, rows: Integers) -> list[str]:
         return [self.engine.name(row) for row in rows.tolist()]
 
-    def _requested(self, rows: npt.NDArray[np.int64]) -> Slots:
+    def _requested(self, rows: Integers) -> Slots:
         return np.where(self.engine.asked(rows), self._slots[rows], np.int32(NONE))
 
-    def _place(self, row: int, slots: Sequence[int]) -> None:
+    def _place(self, row: int, number: int, slots: Sequence[int]) -> None:
         if row >= len(self._slots):
             more = max(rows_to_reserve(len(self._slots)), row + 1 - len(self._slots))
             self._slots = append_rows(self._slots, np.zeros((more, self._slots.shape[1]), dtype=np.int32))
-        self._slots[row] = slots
+            self._numbers = append_rows(self._numbers, np.full(more, NONE, dtype=np.int64))
+        self._slots[row], self._numbers[row] = slots, number
+        self._reserve_rows()[number] = row
 
 
 def _slots_in(row: Slots) -> set[int]:

@@ -10,6 +10,10 @@ from streamfs.gateway.core.option_declaration import Option, OptionSection, requ
 from streamfs.gateway.messages.message import MAX_SAMPLES
 from streamfs.gateway.messages.topics import check_name, check_topic
 
+_STAMPS = "is gone: every stream has the time of its own stamps, and those of other nodes do not matter; remove it"
+GONE = {"clock": _STAMPS, "max_delay": _STAMPS}
+"""Keys that earlier versions had, and what to do about them."""
+
 
 @dataclass(frozen=True)
 class Time(OptionSection):
@@ -17,24 +21,19 @@ class Time(OptionSection):
 
     lateness: Annotated[
         float | None,
-        Option("Seconds a reading may lag behind the newest; two ticks by default", least=0, example=20.0),
+        Option("Seconds a reading may lag behind its stream; two ticks by default", least=0, example=20.0),
     ] = None
     grace: Annotated[
-        float, Option("Seconds without readings after which event time runs on with the wall clock", least=0)
-    ] = 10.0
+        float | None,
+        Option(
+            "Seconds of silence that do not count; by default as each node's delays suggest",
+            least=0,
+            example=10.0,
+        ),
+    ] = None
     overtaking: Annotated[
         float, Option("Seconds by which a reading may overtake an earlier one of its channel", least=0)
     ] = 0.0
-    clock: Annotated[
-        str,
-        Option(
-            'Event time: that of the newest stamp ("stamps"), or the wall clock ("wall")',
-            choices=("stamps", "wall"),
-        ),
-    ] = "stamps"
-    max_delay: Annotated[float, Option('With "wall": how many seconds old a credible stamp may be', above=0)] = (
-        86_400.0
-    )
 
 
 @dataclass(frozen=True)
@@ -70,13 +69,13 @@ class Limits(OptionSection):
     queue: Annotated[int, Option("Waiting messages; when full, the oldest of QoS 0 are dropped", least=1)] = 10_000
     payload_bytes: Annotated[int, Option("Bytes of a message", least=1)] = 262_144
     batch_samples: Annotated[int, Option("Samples of a message", least=1)] = MAX_SAMPLES
-    pending: Annotated[int, Option("Readings waiting for their tick", least=1)] = 1_000_000
+    pending: Annotated[int, Option("Readings of a stream waiting for their tick", least=1)] = 100_000
     decisions_kept: Annotated[int, Option("Decisions on disk", least=1)] = 100_000
     outbox: Annotated[
         int,
         Option("Publications waiting for the broker; replaced ones are dropped first, decisions last", least=1),
     ] = 100_000
-    ahead: Annotated[int, Option("Ticks by which a stamp may be ahead of the newest", least=1)] = 10_000
+    ahead: Annotated[int, Option("Ticks by which a stamp may be ahead of its node's others", least=1)] = 10_000
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
-from streamfs.gateway.core._grid import NONE, PART
+from streamfs.gateway.core._grid import PART
+from streamfs.gateway.core._waiting import NONE
 from streamfs.gateway.messages.codecs import Reading, Reported, Series, TimedSeries
 from streamfs.gateway.messages.codecs.reading import unpacked
 

@@ -1,15 +1,12 @@
 """Records: whatever changes the state of a gateway."""
 
-import struct
 from typing import NamedTuple
 
 MESSAGE, CLOCK, MODEL, START = range(4)
-"""Kinds of records: a message, event time that passes without one, another model, the start of a run."""
+"""Kinds of records: a message, silence that is proved up to the arrival, another model, the start of a run."""
 
 Mark = tuple[str, str, int, float]
 """A node, its channel, the last sequence number there, and its time in seconds."""
-
-_WATERMARK = struct.Struct("<d")
 
 
 class Record(NamedTuple):
@@ -21,16 +18,10 @@ class Record(NamedTuple):
     payload: bytes
     content_type: str = ""
 
-    @property
-    def watermark(self) -> float:
-        """Watermark of a `CLOCK` record, in seconds."""
-        watermark: float = _WATERMARK.unpack(self.payload)[0]
-        return watermark
 
-
-def clock_record(watermark: float, now: float) -> Record:
-    """Record that event time has reached a watermark without a reading; both in seconds."""
-    return Record(CLOCK, now, "", _WATERMARK.pack(watermark))
+def clock_record(silence: float) -> Record:
+    """Record that silence is proved up to a time, in seconds since 1970: all that was sent before has arrived."""
+    return Record(CLOCK, silence, "", b"")
 
 
 def model_record(digest: str, now: float) -> Record:

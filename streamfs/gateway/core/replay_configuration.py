@@ -16,8 +16,6 @@ _OPTIONS = {
     "lateness": "time.lateness",
     "grace": "time.grace",
     "overtaking": "time.overtaking",
-    "on_wall": "time.clock",
-    "max_delay": "time.max_delay",
     "ahead": "limits.ahead",
     "max_streams": "limits.streams",
     "evicts": "limits.streams_when_full",
@@ -29,8 +27,11 @@ _OPTIONS = {
 }
 """Options by their keys in a record."""
 
-_WORDS = {"on_wall": ("stamps", "wall"), "evicts": ("refuse", "evict")}
+_WORDS = {"evicts": ("refuse", "evict")}
 """What false and true mean."""
+
+_GONE = {"on_wall", "max_delay"}
+"""Keys in records of earlier versions that no longer mean anything."""
 
 
 def described(bindings: Bindings, options: Options) -> bytes:
@@ -65,6 +66,8 @@ def _flattened(options: Options) -> dict[str, Any]:
 def _options(flat: dict[str, Any]) -> Options:
     values: dict[str, dict[str, Any]] = {section: {} for section in ("", "time", "limits", "streams", "drift")}
     for key, value in flat.items():
+        if key in _GONE:
+            continue
         section, _, option = _OPTIONS[key].rpartition(".")
         values[section][option] = _WORDS[key][value] if key in _WORDS else value
     return Options(

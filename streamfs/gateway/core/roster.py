@@ -28,7 +28,7 @@ class Roster:
     def __init__(self, procedure: Procedure, bindings: Bindings, joiner: Joiner, prefix: str) -> None:
         self.bindings = bindings
         self.routes = bindings
-        self.models = [ModelStreams(procedure)]
+        self.models = [ModelStreams(procedure, joiner)]
         self.nodes: dict[str, int] = {}
         self.retired: Counter[str] = Counter()
         self._joiner = joiner
@@ -79,20 +79,22 @@ class Roster:
     def admit(self, stream: str) -> None:
         """Add a new stream."""
         slots = self._slots_of(stream, self.bindings)
-        self.newest.admit(stream, slots)
-        self._request(slots)
+        number = self._joiner.add_stream(dict(zip(self.bindings.channels, slots, strict=True)))
+        self.newest.admit(stream, number, slots)
+        self._use(stream, slots)
 
     def admit_bound(self) -> int:
         """Add the streams that are bound by name; return how many were bound otherwise and removed."""
         n_released = 0
-        self._widen(self.bindings.node_channels)
+        self._widen(self.bindings)
         for model in self.models:
             bindings = self.bindings.with_channels(model.procedure.channels)
             for stream in model.engine.streams:
                 if self._slots_of(stream, bindings) != model.slots_of(stream):
                     if not model.engine.is_decided(stream):
                         self.control.release(model.requested_slots_of(stream))
-                    self.newest.engine.remember(stream, model.engine.release(stream))
+                    self._joiner.remove_stream(model.number(stream))
+                    self.newest.engine.remember(stream, model.release(stream))
                     n_released += 1
         for stream in self.bindings.streams:
             if self.model_of(stream) is None:
@@ -112,24 +114,26 @@ class Roster:
         return [self.control.state(node, name) for name, node in self.nodes.items()]
 
     def renew(self, now: float) -> list[Publication]:
-        """Return the control messages of nodes that would soon stop on their own, at an event time in seconds."""
+        """Return the control messages of nodes that would soon stop on their own, at a time since 1970."""
         return [self.control.state(node, self._names[node]) for node in self.control.renewals(now)]
 
-    def reopen(self, stream: str) -> list[Publication]:
-        """Let a decided stream wait for its next episode; return control messages for its nodes."""
-        self.newest.engine.reopen(stream)
+    def request(self, stream: str, tick: int) -> list[Publication]:
+        """Request the channels of a stream that awaits an episode from a tick on; return control messages."""
         slots = self.newest.slots_of(stream)
-        self._request(slots)
+        self._use(stream, slots, tick)
         return self.update(self.nodes_of(slots))
 
-    def _request(self, slots: Sequence[int]) -> None:
+    def _use(self, stream: str, slots: Sequence[int], tick: int | None = None) -> None:
         """Note that an undecided stream requests these slots.
 
         Where streams release channels by their values, an old value must not release one again before its node,
         which has been silent, has sent a new one.
         """
         if self.newest.engine.releases:
-            self._joiner.hold_no_more(self.control.silent(slots))
+            silent, number = set(self.control.silent(slots)), self.newest.number(stream)
+            for column, slot in zip(self.newest.columns.tolist(), slots, strict=True):
+                if slot in silent:
+                    self._joiner.hide(number, column, tick)
         self.control.use(slots)
 
     def unused(self) -> list[str]:
@@ -153,10 +157,14 @@ class Roster:
                 f"expected {self.newest.procedure.period:g} s, that of the previous model"
             )
         old, bindings = self.newest, self.bindings.with_channels(procedure.channels)
-        self.models.append(ModelStreams(procedure))
+        self.models.append(ModelStreams(procedure, self._joiner))
         self._joiner.allow_gap(procedure.time_limit)
-        self._widen(bindings.node_channels)
+        self._widen(bindings)
         self.bindings = bindings
+        for model in self.models:
+            for stream in model.engine.streams:
+                slots = self._slots_of(stream, bindings)
+                self._joiner.feed_columns(model.number(stream), dict(zip(bindings.channels, slots, strict=True)))
         self.newest.engine.inherit(old.engine)
         for stream in (*old.waiting, *old.decided):
             self.move(stream, old)
@@ -167,19 +175,19 @@ class Roster:
 
     def move(self, stream: str, old: ModelStreams) -> None:
         """Move a stream that is not open to the newest model."""
-        decided_at = old.decided_at(stream)
+        decided_at, number = old.decided_at(stream), old.number(stream)
         slots = self._slots_of(stream, self.bindings)
         if decided_at is None:
             self.control.release(old.requested_slots_of(stream))
             self.control.use(slots)
-        self.newest.adopt(stream, slots, old.engine.release(stream), decided_at)
+        self.newest.adopt(stream, number, slots, old.release(stream), decided_at)
 
     def drop_empty(self) -> None:
         """Drop the older models that no stream follows any more."""
         for model in self.models[:-1]:
             if not model.engine.n_streams:
                 self.models.remove(model)
-                self.retired.update(model.engine.counters)
+                self.retired.update(model.counters)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Copy the state, the joiner's included, into a JSON header and arrays."""
@@ -206,7 +214,7 @@ class Roster:
         """Restore what `to_state` has copied, given the procedures of its models."""
         self._joiner.restore(header["joiner"], _part(arrays, "joiner"))
         self.models = [
-            ModelStreams.from_state(procedure, model, _part(arrays, f"lane{i}"))
+            ModelStreams.from_state(procedure, self._joiner, model, _part(arrays, f"lane{i}"))
             for i, (procedure, model) in enumerate(zip(procedures, header["lanes"], strict=True))
         ]
         self.nodes = dict(header["nodes"])
@@ -245,10 +253,10 @@ class Roster:
         for model in self.models:
             self.control.use_all(model.requested_slots())
 
-    def _widen(self, channels: Sequence[str]) -> None:
+    def _widen(self, bindings: Bindings) -> None:
         """Add channels that no model has read so far; the slots are renumbered."""
         before = len(self._joiner.channels)
-        self._joiner.widen(channels)
+        self._joiner.widen(bindings.node_channels, bindings.channels)
         for model in self.models:
             model.renumber(before, len(self._joiner.channels))
         self._recount()

@@ -1,6 +1,6 @@
 """Statistics and health of a gateway."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -48,6 +48,7 @@ class Health:
     lag: float  # age of the oldest message that is not stored
     refused_model: str = ""  # why the model file was rejected
     refused_publications: Mapping[str, str] = field(default_factory=dict)  # why, by topic
+    clocks: Sequence[str] = ()  # warnings of clocks that are wrong
     outbox_fullness: float = 0.0  # publications that wait for the broker, as a share of the bound
 
     def is_alive(self, limits: HealthLimits = DEFAULT_LIMITS) -> bool:
@@ -68,6 +69,7 @@ class Health:
     def warnings(self) -> list[str]:
         """Return what needs attention although the gateway works."""
         found = [f"model file rejected: {self.refused_model}"] if self.refused_model else []
+        found += self.clocks
         refused = sorted(self.refused_publications.items())
         found += [
             f"the broker refuses what is published to {topic}: {reason}; it is tried again until the broker's "

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 _log = logging.getLogger(__name__)
 
 NOTES = {
-    "late": "readings lag behind by more than the lateness and may be left out; is a batch longer than that?",
-    "future": "stamps are too far ahead of the others and are refused; is a clock wrong?",
-    "skewed": "stamps disagree with the gateway's clock and are moved",
-    "overflow": "too many readings wait for their tick; new ones are dropped",
+    "late": "readings lag behind their streams by more than the lateness and may be left out",
+    "future": "stamps are too far ahead of their node's others and are left out; is its clock wrong?",
+    "shifted": "clocks of nodes were set back; their streams go on, and /readyz names them",
+    "overflow": "too many readings of a stream wait for their tick; new ones are dropped",
     "labels_unused": "labels name a class that the model does not have, or a stream that is not decided",
     "lost": "sequence numbers are missing: messages were lost before the gateway",
 }

@@ -9,7 +9,7 @@ from streamfs.errors import MissingExtraError
 from streamfs.gateway.core.bindings import STANDARD, Route
 from streamfs.gateway.core.option_declaration import Option, OptionSection
 from streamfs.gateway.messages.codecs import FORMATS
-from streamfs.gateway.messages.codecs.checks import TIME_UNITS
+from streamfs.gateway.messages.codecs.checks import TIME_UNITS, zone
 from streamfs.gateway.messages.message import MAX_SAMPLES
 from streamfs.gateway.messages.topics import Template, check_name
 
@@ -51,6 +51,13 @@ class InputSource(OptionSection):
             choices=TIME_UNITS,
         ),
     ] = "s"
+    time_zone: Annotated[
+        str | None,
+        Option(
+            'For `"iso"`: the zone of times without an offset, such as `"Europe/Berlin"`; UTC by default',
+            check=zone,
+        ),
+    ] = None
     sequence: Annotated[str | None, Option("For plain JSON: the sequence number's path")] = None
 
     def contradictions(self) -> Iterator[tuple[str, str]]:
@@ -86,6 +93,7 @@ class InputSource(OptionSection):
             time=self.time,
             time_unit=self.time_unit,
             sequence=self.sequence,
+            time_zone=self.time_zone,
             max_samples=max_samples,
         )
 

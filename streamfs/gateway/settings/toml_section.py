@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from streamfs.gateway.core.option_declaration import MAX_WHOLE, Declared, Option, OptionSection, declared, shown
+from streamfs.gateway.core.options import GONE
 from streamfs.gateway.settings.toml_lines import Place
 from streamfs.gateway.settings.toml_problems import Problems, nearest
 
@@ -113,7 +114,8 @@ class Section:
         known = sorted(self._known)
         for key in self._values:
             if key not in self._known:
-                self.note(key, "is unknown" + (nearest(key, known) or f", expected one of {', '.join(known)}"))
+                unknown = "is unknown" + (nearest(key, known) or f", expected one of {', '.join(known)}")
+                self.note(key, GONE.get(key, unknown))
 
 
 def _fault_of_container(value: object) -> str:

@@ -19,6 +19,8 @@ from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.transport.broker_address import BrokerAddress
 from streamfs.gateway.transport.inbox import Inbox
 from streamfs.gateway.transport.packets import PacketError, read_content_type, split_packets, variable_integer
+from streamfs.gateway.transport.silence import Silence
+from streamfs.gateway.transport.steady_clock import SteadyClock
 
 _QUICKACK = getattr(socket, "TCP_QUICKACK", None)  # Linux has it
 _CHUNK = 1 << 16  # bytes per read
@@ -80,8 +82,18 @@ class BrokerConnection(Client):
     here.
     """
 
-    def __init__(self, options: ConnectOptions, patience: float, inbox: Inbox, counters: Counter[str]) -> None:
+    def __init__(
+        self,
+        options: ConnectOptions,
+        patience: float,
+        inbox: Inbox,
+        counters: Counter[str],
+        clock: SteadyClock,
+        silence: Silence,
+    ) -> None:
         super().__init__(CallbackAPIVersion.VERSION2, options.client_id, protocol=MQTTProtocolVersion.MQTTv5)
+        self._clock, self._silence = clock, silence
+        silence.begin()
         self.username, self.password = options.address.user, options.address.password
         self.max_inflight_messages = 0  # paho holds nothing back: see `objection`
         if options.will is not None:
@@ -160,7 +172,16 @@ class BrokerConnection(Client):
         if self._ping_t and now >= self._silence_ends:
             raise LostError(f"is silent for {1.5 * self._interval:g} s")
         if now >= min(self._said + self._interval, self._silence_ends):
-            self._send_pingreq()
+            self._ping()
+
+    def ask(self) -> None:
+        """Send a PINGREQ, to prove silence, unless one is unanswered."""
+        if not (self._ping_t or self._silence.is_asked):
+            self._ping()
+
+    def _ping(self) -> None:
+        self._silence.asked(self._clock.now())
+        self._send_pingreq()
 
     @classmethod
     def is_filter(cls, topic: str) -> bool:
@@ -215,7 +236,7 @@ class BrokerConnection(Client):
             if not self._receive():
                 self._may_have_more = False
                 return
-            arrival = time.time()
+            arrival = self._clock.now()
             try:
                 for command, body in split_packets(self._incoming):
                     if command >> 4 == PacketTypes.PUBLISH:
@@ -260,10 +281,14 @@ class BrokerConnection(Client):
             topic = body[2:end_of_topic].decode()
         except UnicodeDecodeError:
             self._counters["malformed_topics"] += 1
+            self._silence.received()
+            self._silence.acknowledged(1)
             self.queue(acknowledgement)
             return
         message = Message(topic, bytes(body[end:]), bool(command & 1), arrival, content_type)
         self._inbox.put(message, acknowledgement)
+        if acknowledgement:
+            self._silence.received()
 
     def _content_type(self, properties: bytes) -> str:
         try:
@@ -279,6 +304,8 @@ class BrokerConnection(Client):
         self._in_packet["packet"] = body
         if self._packet_handle() != MQTTErrorCode.MQTT_ERR_SUCCESS:
             raise PacketError(f"a packet of {len(body)} bytes that begins with {command:#04x}")
+        if command >> 4 == PacketTypes.PINGRESP:
+            self._silence.answered(len(self._inbox))
 
     def _create_socket(self) -> socket.socket:
         self.wire = self._options.address.open(self._patience)

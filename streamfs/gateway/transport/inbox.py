@@ -47,11 +47,12 @@ class Inbox:
         self._n_kept -= len(taken) - acknowledgements.count(b"")
         return [message for message, _ in taken]
 
-    def acknowledge(self, n: int) -> bytes:
-        """Forget the `n` oldest messages that were taken, and return their acknowledgements."""
+    def acknowledge(self, n: int) -> tuple[bytes, int]:
+        """Forget the `n` oldest messages that were taken; return their acknowledgements, and how many."""
         if not 0 <= n <= len(self._taken):
             raise ValueError(f"n is {n}, expected 0 to {len(self._taken)}, the messages not acknowledged yet")
-        return b"".join([self._taken.popleft() for _ in range(n)])
+        packets = [self._taken.popleft() for _ in range(n)]
+        return b"".join(packets), n - packets.count(b"")
 
     def shut(self) -> None:
         """Ignore further messages, so that the inbox is never full."""

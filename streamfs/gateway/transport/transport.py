@@ -17,6 +17,8 @@ from streamfs.gateway.transport.backoff import Backoff
 from streamfs.gateway.transport.broker_address import BrokerAddress, parse_url
 from streamfs.gateway.transport.connection import BrokerConnection, ConnectOptions, LostError, check_range
 from streamfs.gateway.transport.inbox import Inbox
+from streamfs.gateway.transport.silence import Silence
+from streamfs.gateway.transport.steady_clock import SteadyClock
 
 if TYPE_CHECKING:
     from paho.mqtt.properties import Properties
@@ -82,6 +84,7 @@ class Transport:
         backoff: tuple[float, float] = (0.5, 60.0),
         connect_timeout: float = 3.0,
         seed: int | None = None,
+        clock: SteadyClock | None = None,
     ) -> None:
         check_range("qos", qos, 0, 1)
         check_range("max_queue", max_queue, 1, math.inf)
@@ -98,6 +101,8 @@ class Transport:
         self._connect_timeout = connect_timeout
         self._backoff = Backoff(*backoff, seed)
         self._inbox = Inbox(max_queue, self.counters)
+        self._silence = Silence()
+        self.clock = SteadyClock() if clock is None else clock
         self._connection: BrokerConnection | None = None
         self._retry_at = -math.inf
         self._session_lost = False
@@ -173,11 +178,24 @@ class Transport:
         """
         has_some = bool(self._inbox) and room != 0
         self._turn(0.0 if has_some else timeout)
-        return self._inbox.take(room)
+        messages = self._inbox.take(room)
+        self._silence.taken(len(messages))
+        return messages
+
+    @property
+    def silence(self) -> float:
+        """Time, in seconds since 1970 by `clock`, up to which all that the broker had for us was taken."""
+        return self._silence.proved
+
+    def prove_silence(self) -> None:
+        """Ask the broker for an answer that lets `silence` run on."""
+        if self._connection is not None and self.is_subscribed:
+            self._connection.ask()
 
     def acknowledge(self, n: int) -> None:
         """Acknowledge the `n` oldest messages that `poll` has returned, those that need none included."""
-        packets = self._inbox.acknowledge(n)
+        packets, n_packets = self._inbox.acknowledge(n)
+        self._silence.acknowledged(n_packets)
         if self._connection is not None:
             self._connection.queue(packets)
 
@@ -285,7 +303,9 @@ class Transport:
         self._connection = connection
 
     def _make_connection(self, patience: float) -> BrokerConnection:
-        connection = BrokerConnection(self._options, patience, self._inbox, self.counters)
+        connection = BrokerConnection(
+            self._options, patience, self._inbox, self.counters, self.clock, self._silence
+        )
         connection.on_connect = lambda _client, _data, flags, reason, properties: self._on_connack(
             reason, properties, has_session=flags.session_present
         )

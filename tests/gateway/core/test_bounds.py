@@ -49,7 +49,7 @@ def test_where_there_are_too_many_the_one_heard_longest_ago_is_evicted():
     core.take([reading("n0", 0), reading("n1", 1), reading("n2", 2), reading("n0", 3)])
     effects = core.take([reading("n3", 4)])
     assert sorted(core.roster.nodes) == ["n0", "n2", "n3"]
-    assert [(d.stream, d.reason, d.tick) for d in effects.decisions] == [("n1", "closed", 2)]
+    assert [(d.stream, d.reason, d.tick) for d in effects.decisions] == [("n1", "closed", 0)]
     assert requested_channels(effects.publications) == {"n1": [], "n3": ["x"]}
     assert (core.counters["evicted"], core.counters["refused"]) == (1, 0)
 
@@ -88,7 +88,7 @@ def test_nothing_of_a_stream_is_left_to_the_next_under_its_number():
 def test_streams_that_are_not_heard_for_long_are_closed_and_forgotten():
     core = begun(expire_after=5.0)
     core.take([reading("n0", 0), reading("n1", 0), reading("n0", 1)])
-    effects = core.take([reading("n0", t) for t in range(2, 9)])
+    effects = core.take([*(reading("n0", t) for t in range(2, 9)), clock_record(8.0)])
     assert [(d.stream, d.reason) for d in effects.decisions] == [("n1", "closed")]
     assert list(core.roster.nodes) == ["n0"]
     assert core.counters["expired"] == 1
@@ -106,7 +106,7 @@ def test_expiry_before_a_stream_reopens_is_refused():
 def test_what_nodes_have_spent_stays_in_the_account_when_they_are_forgotten(options):
     core = begun(profile="cc2420", **options)
     heard = [("n0", 0), ("n0", 1), ("n1", 1), ("n2", 8), ("n2", 9), ("n2", 10)]
-    records = [reading(node, time) for node, time in heard]
+    records = [*(reading(node, time) for node, time in heard), clock_record(10.0)]
     effects = core.take(records)
     assert list(core.spent.nodes) == ["n2"]
     effects.add(core.finish())
@@ -121,9 +121,9 @@ def test_what_nodes_have_spent_stays_in_the_account_when_they_are_forgotten(opti
 def test_streams_expire_by_the_clock_while_nobody_sends():
     core = begun(expire_after=5.0)
     core.take([reading("n0", 0), reading("n1", 3)])
-    core.take([clock_record(7.5, 7.5)])
+    core.take([clock_record(7.5)])
     assert list(core.roster.nodes) == ["n1"]
-    core.take([clock_record(30.0, 30.0)])
+    core.take([clock_record(30.0)])
     assert core.roster.n_streams == 0
     assert core.counters["expired"] == 2
 
@@ -131,7 +131,7 @@ def test_streams_expire_by_the_clock_while_nobody_sends():
 def test_a_node_that_has_never_said_anything_readable_is_forgotten_first():
     core = begun(expire_after=5.0)
     core.take([raw("sensors/mute/x", b"?"), reading("n0", 0)])
-    core.take([reading("n0", t) for t in range(1, 4)])
+    core.take([*(reading("n0", t) for t in range(1, 4)), clock_record(3.0)])
     assert list(core.roster.nodes) == ["n0"]
 
 
@@ -146,19 +146,12 @@ def test_a_stream_that_has_a_name_never_expires():
 def test_a_node_that_comes_again_as_it_expires_is_a_new_stream(divided):
     core = begun(expire_after=5.0)
     core.take([reading("n0", 0), reading("n1", 0), reading("n0", 1)])
-    records = [reading("n0", 7), reading("n0", 8), reading("n1", 8, 1.0), reading("n1", 9, 1.0)]
+    records = [reading("n0", 7), clock_record(7.0), reading("n0", 8), reading("n1", 8, 1.0), reading("n1", 9, 1.0)]
     decisions = []
     for part in [[record] for record in records] if divided else [records]:
         decisions += core.take(part).decisions
     assert ids(decisions) == ["n1/1", "n1/2"]
     assert [d.reason for d in decisions] == ["closed", "confident"]
-
-
-def test_a_clock_that_is_set_back_does_not_stop_streams_from_expiring():
-    core = begun(expire_after=5.0)
-    core.take([reading("n0", 0, arrival=1e9), reading("n1", 0, arrival=1e9), reading("n0", 6, arrival=1e9)])
-    core.take([reading("n0", t, arrival=float(t)) for t in range(7, 9)])
-    assert list(core.roster.nodes) == ["n0"]
 
 
 def test_streams_are_opened_again_a_while_after_their_decision():
@@ -192,7 +185,7 @@ def test_readings_beyond_what_may_wait_are_dropped_and_counted():
     core.take([reading("n0", t) for t in range(10)])
     assert core.counters["overflow"] == 6
     assert core.joiner.n_pending == 4
-    assert core.finish().decisions[0].tick == 4
+    assert core.finish().decisions[0].tick == 10
 
 
 def test_samples_are_unpacked_in_portions(monkeypatch):
@@ -220,7 +213,7 @@ def test_a_channel_that_no_model_reads_any_more_feeds_nothing():
     core, _ = new_core(models, bindings)
     pack = b'[{"n":"y","t":1000000000.0,"v":1}]'
     core.take([reading("n0", 1.0), model_record(list(models)[1], 1.0), command({"reopen": "*"})])
-    core.take([clock_record(1000.0, 1000.0)])  # the episode that follows the old model ends
+    core.take([clock_record(1000.0)])  # the episode that follows the old model ends
     core.take([Record(MESSAGE, 2.0, "pack/n0", pack, "application/senml+json"), raw("sensors/n0/y", b"1")])
     assert (core.counters["unbound"], core.joiner.n_pending, core.counters["future"]) == (2, 0, 0)
 
@@ -252,14 +245,7 @@ def test_a_batch_of_a_new_node_makes_one_stream():
     ("name", "value"),
     [
         *(("lateness", -1.0), ("overtaking", -1.0), ("grace", float("nan")), ("grace", float("inf"))),
-        *(
-            ("expire_after", -1.0),
-            ("streams", 0),
-            ("pending", 0),
-            ("delta", 0.0),
-            ("clock", "sun"),
-            ("name", "a/b"),
-        ),
+        *(("expire_after", -1.0), ("streams", 0), ("pending", 0), ("delta", 0.0), ("name", "a/b")),
     ],
 )
 def test_options_out_of_range_are_refused_by_name(name, value):

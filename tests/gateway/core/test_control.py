@@ -108,9 +108,10 @@ def test_nodes_that_go_on_are_told_again_before_they_stop_by_themselves():
     core, _ = new_core(LIGHT, Bindings.single(["light"], ["heard", "unheard"]), lateness=0.0)
     said = []
     for time in range(21):
-        publications = core.take([message("heard", float(time), 0.0, channel="light")]).publications
+        records = message("heard", float(time), 0.0, channel="light"), clock_record(float(time))
+        publications = core.take(records).publications
         said += [(time, *each) for each in requested_channels(publications).items()]
-    assert said == [(6, "heard", []), *((time, "unheard", ["light"]) for time in (7, 13, 19))]
+    assert said == [(6, "heard", []), *((time, "unheard", ["light"]) for time in (6, 12, 18))]
 
 
 def test_a_model_of_longer_episodes_lets_no_node_stop_early():
@@ -118,7 +119,7 @@ def test_a_model_of_longer_episodes_lets_no_node_stop_early():
     assert control_messages(effects.publications)["n1"]["stop_after"] == 12.0
     core.take([message("n1", time, 0.0, channel="light") for time in (0.0, 1.0)])
     core.take([model_record(list(LIGHT)[1], 1.0)])
-    said = control_messages(core.take([message("n1", 2.0, 0.0, channel="light")]).publications)
+    said = control_messages(core.take([message("n1", 2.0, 0.0, channel="light"), clock_record(2.0)]).publications)
     assert said == {"n1": {"channels": ["light"], "stop_after": 120.0}}
 
 
@@ -140,4 +141,4 @@ def test_a_node_without_a_limit_is_told_none():
 def test_streams_time_out_by_the_clock_and_their_nodes_fall_silent():
     core, _ = new_core(LIGHT, Bindings.single(["light"], ["n1"]), lateness=0.0)
     core.take([message("n1", 0.0, 0.0, channel="light")])
-    assert requested_channels(core.take([clock_record(30.0, 30.0)]).publications) == {"n1": []}
+    assert requested_channels(core.take([clock_record(30.0)]).publications) == {"n1": []}

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from oracles.gateway import NaiveGateway
 
 from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.records import clock_record
 
 
 @pytest.mark.slow
@@ -33,7 +34,7 @@ def test_the_same_records_have_the_same_effects_however_they_are_divided(case, r
 
 
 def sendings(channels, random, n_ticks=40):
-    """Return (node, channel, time, value, sequence) of a few nodes as they arrive: late, twice, or not at all."""
+    """Return (node, channel, time, value, sequence, arrival) of a few nodes: late, twice, or never."""
     sent = []
     for node, channel in channels:
         is_counted, sequence = random.random() < 0.7, 0
@@ -43,21 +44,23 @@ def sendings(channels, random, n_ticks=40):
                 time, value = tick + random.uniform(-0.49, 0.49), random.choice([0.0, 0.25, 0.5, 1.0])
                 arrival = time + random.choice([0.0, 0.0, 0.0, 0.4, 3.0, 6.0])
                 reading = (node, channel, time, value, sequence if is_counted else None)
-                sent += [(arrival + again, *reading) for again in range(random.choice([0, 2] + [1] * 18))]
+                times = [arrival + again for again in range(random.choice([0, 2] + [1] * 18))]
+                sent += [(*reading, at) for at in times]
                 sequence += 1
-    return [reading for _, *reading in sorted(sent, key=lambda reading: reading[0])]
+    return sorted(sent, key=itemgetter(-1))
 
 
 @pytest.mark.parametrize("paired", [False, True], ids=["alone", "paired"])
 @given(
     seed=st.integers(0, 2**32),
     lateness=st.sampled_from([0.0, 1.0, 2.5]),
+    grace=st.sampled_from([None, 0.0, 4.0]),
     max_silence=st.sampled_from([None, 3.0]),
     time_limit=st.sampled_from([3, 12]),
     stopping=st.none() | tick_thresholds(3),
 )
 @settings(max_examples=40)
-def test_decisions_are_those_of_a_slow_twin(paired, seed, lateness, max_silence, time_limit, stopping):
+def test_decisions_are_those_of_a_slow_twin(paired, seed, lateness, grace, max_silence, time_limit, stopping):
     random = Random(seed)  # noqa: S311 - no secret
     columns = ("a.x", "b.x", "b.door@flag:0.5") if paired else ("x", "door@flag:0.5", "y@every:2")
     options = {"confidence": 0.85, "threshold": 0.537, "time_limit": time_limit, "max_silence": max_silence}
@@ -65,14 +68,18 @@ def test_decisions_are_those_of_a_slow_twin(paired, seed, lateness, max_silence,
     nodes = [f"n{i}" for i in range(4)]
     bindings = Bindings.pairs(columns, PAIRS) if paired else Bindings.single(columns, nodes)
     sources = {stream: bindings.sources(stream) for stream in bindings.streams}
-    core, _ = new_core(models, bindings, lateness=lateness)
-    twin = NaiveGateway(models.first, sources, lateness)
+    core, _ = new_core(models, bindings, lateness=lateness, grace=grace)
+    twin = NaiveGateway(models.first, sources, lateness, grace)
     channels = sorted({source for columns in sources.values() for source in columns})
     decisions = []
     for reading in sendings(channels, random):
         twin.take(*reading)
-        node, channel, time, value, sequence = reading
-        decisions += core.take([message(node, time, value, sequence, channel)]).decisions
+        node, channel, time, value, sequence, arrival = reading
+        decisions += core.take([message(node, time, value, sequence, channel, arrival)]).decisions
+        if random.random() < 0.1:
+            silence = arrival + random.choice([-1.0, 0.0])
+            twin.prove(silence)
+            decisions += core.take([clock_record(silence)]).decisions
         if random.random() < 0.02:
             decisions += core.take([command({"reopen": "*"})]).decisions
             twin.reopen()

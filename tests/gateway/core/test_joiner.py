@@ -10,11 +10,11 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
 
 from feature_extractors.report import Policy, split_channel
-from streamfs.gateway.core._grid import FOREVER
+from streamfs.gateway.core._waiting import FOREVER
 from streamfs.gateway.core.joiner import Joiner, Timing
 from streamfs.gateway.core.options import Time
 from streamfs.gateway.core.reading_buffer import ReadingBuffer
-from streamfs.gateway.messages.codecs import Reading, TimedSeries
+from streamfs.gateway.messages.codecs import Reading
 
 POLICIES = ("", "every:3", "mean:4", "flag:0.5", "delta:0.25", "quantised:0.5")
 CHANNELS = tuple(f"c{i}@{policy}".removesuffix("@") for i, policy in enumerate(POLICIES))
@@ -30,17 +30,17 @@ columns = arrays(
 class Tick(NamedTuple):
     time: float
     samples: np.ndarray
+    stream: int
 
 
 class Follower:
-    """One joiner under the streams of some nodes, fed reading by reading, or all at once."""
+    """One joiner under the streams of some nodes, a stream each, fed reading by reading, or all at once."""
 
     def __init__(self, channels, timing, nodes=("n1",), max_silence=None, **options):
-        self.joiner = Joiner(channels, timing, **options)
+        self.joiner = Joiner(channels, channels, timing, **options)
         self.node_of = {node: self.joiner.add_node() for node in nodes}
-        self.slots = np.array(
-            [[self.joiner.slot(n, c) for c in channels] for n in self.node_of.values()], np.int32
-        )
+        for number in self.node_of.values():
+            self.joiner.add_stream({channel: self.joiner.slot(number, channel) for channel in channels})
         longest = FOREVER if max_silence is None else round(max_silence / timing.period)
         policies = [split_channel(channel)[1] for channel in channels]
         in_ticks = [int(p.value) if p.kind in ("every", "mean") else 1 for p in policies]
@@ -54,15 +54,14 @@ class Follower:
         number = self.node_of[node]
         slot = self.joiner.slot(number, channel) if slot is None else slot
         arrival = getattr(reported, "time", None) if arrival is None else arrival
-        return reported, number, slot, message, np.nan if arrival is None else arrival, 10, 1.0
+        return reported, number, slot, message, 0.0 if arrival is None else arrival, 10, 1.0
 
     def feed(self, rows):
-        """Take readings; keep the ticks that they let happen."""
+        """Take readings; keep the ticks that fall due."""
         readings = ReadingBuffer()
         for row in rows:
             readings.add(*row)
-        while self.joiner.take(readings):
-            self.ticks += self.shown(self.joiner.ticks())
+        self.keep(self.joiner.take(readings))
 
     def add(self, node, channel, reading, **options):
         """Take a reading, and say whether it was news: whether its node has paid for it."""
@@ -71,28 +70,33 @@ class Follower:
         return bool(self.joiner.nodes["messages"].sum() > messages)
 
     def advance(self, watermark=None):
-        """Return the ticks that have happened since the last call."""
-        ticks, self.ticks = [*self.ticks, *self.shown(self.joiner.ticks(watermark))], []
+        """Return the ticks that have fallen due since the last call, by silence up to a watermark too."""
+        if watermark is not None:
+            self.keep(self.joiner.let_time_pass(watermark + self.joiner.timing.lateness))
+        ticks, self.ticks = self.ticks, []
         return ticks
 
     def flush(self):
-        ticks, self.ticks = [*self.ticks, *self.shown(self.joiner.flush())], []
-        return ticks
+        self.keep(self.joiner.flush())
+        return self.advance()
 
-    def shown(self, numbers):
-        rows = np.arange(len(self.slots))
-        for tick in numbers:
-            samples = self.joiner.show(tick, self.slots, rows, self.max_ages)
-            yield Tick(tick * self.joiner.timing.period, samples)
+    def keep(self, emitted):
+        for entries in emitted:
+            samples, ages = entries.values.copy(), entries.ticks["tick"][:, None] - entries.sources
+            samples[ages > self.max_ages] = np.nan
+            for entry, sample in zip(entries.ticks, samples, strict=True):
+                time = entry["tick"] * self.joiner.timing.period
+                self.ticks.append(Tick(float(time), sample[np.newaxis], int(entry["stream"])))
 
     def __getattr__(self, name):
         return getattr(self.joiner, name)
 
 
-def make_joiner(lateness=0.0, channels=CHANNELS, nodes=("n1",), max_silence=None, max_pending=10**6, **timing):
+def make_joiner(lateness=0.0, channels=CHANNELS, nodes=("n1",), max_silence=None, **timing):
     gaps = {name: timing.pop(name) for name in ("max_gap", "ahead") if name in timing}
+    options = {name: timing.pop(name) for name in ("max_pending", "at_once") if name in timing}
     timing = Timing(PERIOD, Time(lateness, **{"grace": 0.0, **timing}), **gaps)
-    return Follower(channels, timing, nodes, max_silence, max_pending=max_pending)
+    return Follower(channels, timing, nodes, max_silence, **options)
 
 
 def messages_of(values, max_silence=None):
@@ -221,11 +225,11 @@ def test_a_tick_waits_until_the_watermark_has_passed_its_stamps():
     assert [tick.time for tick in joiner.advance()] == [0.0]
 
 
-def test_an_explicit_watermark_runs_ahead_of_the_stamps():
+def test_silence_lets_time_run_ahead_of_the_stamps():
     joiner = make_door()
     joiner.add(*door(0.0))
     assert [tick.samples[0, 0] for tick in joiner.advance(1.25)] == [1.0, 1.0, 1.0]
-    assert joiner.now == 1.0
+    assert joiner.next_tick(0) == 3
 
 
 def test_a_known_gap_is_not_held_over():
@@ -301,8 +305,8 @@ def test_a_long_jump_skips_the_empty_ticks():
     joiner.add(*door(0.0))
     joiner.add(*door(1e9))
     ticks = list(joiner.flush())
-    assert [tick.time for tick in ticks] == [0.0, 0.5, 1.0, 1.5, 1e9]
-    assert joiner.counters["skipped"] == 2 * 10**9 - 4
+    assert [tick.time for tick in ticks] == [0.0, 0.5, 1.0, 1.5, 1e9 - PERIOD, 1e9]
+    assert joiner.counters["skipped"] == 2 * 10**9 - 5
     assert joiner.n_pending == 0
 
 
@@ -311,35 +315,26 @@ def test_the_grid_may_be_let_go_on_for_longer_but_not_for_less():
     joiner.allow_gap(5)
     joiner.allow_gap(4)
     joiner.add(*door(0.0))
-    assert len(list(joiner.advance(1e9))) == 6
+    assert len(joiner.advance(1e9)) == 7
 
 
 def test_a_watermark_far_ahead_skips_and_stays_ahead():
     joiner = make_door(max_gap=3)
     joiner.add(*door(0.0))
-    assert len(list(joiner.advance(1e9))) == 4
-    assert joiner.now == 1e9 - PERIOD
-    assert list(joiner.advance(2e9)) == []
+    assert [tick.time for tick in joiner.advance(1e9)] == [0.0, 0.5, 1.0, 1.5, 1e9 - PERIOD]
+    assert [tick.time for tick in joiner.advance(2e9)] == [2e9 - PERIOD]
     joiner.add(*door(2e9, 0.0))
     assert samples_of(joiner.flush()).tolist() == [[0.0]]
-
-
-def test_streams_share_a_nodes_reading():
-    joiner = make_joiner(channels=("light",), nodes=("n1", "n2", "n3"))
-    for node, value in (("n1", 1.0), ("n2", 2.0), ("n3", 3.0)):
-        assert joiner.add(node, "light", Reading(0.0, value, None))
-    (tick,) = joiner.joiner.flush()
-    pairs = np.array([[0, 1], [1, 2]], np.int32)
-    assert_array_equal(joiner.show(tick, pairs, np.arange(2), np.zeros(2, np.int64)), [[1.0, 2.0], [2.0, 3.0]])
-    assert_array_equal(joiner.show(tick, pairs, np.array([1]), np.zeros(2, np.int64)), [[2.0, 3.0]])
 
 
 def test_a_node_that_left_leaves_its_number_and_nothing_else():
     joiner = make_joiner(channels=("light", "door@flag:0.5"), lateness=5.0)
     joiner.add(*door(0.0))
     joiner.add("n1", "light", Reading(0.0, 7.0, 3))
+    joiner.remove_stream(0)
     joiner.remove_node(0)
     assert (joiner.n_pending, joiner.add_node(), joiner.add_node()) == (0, 0, 1)
+    assert joiner.add_stream({channel: joiner.slot(0, channel) for channel in joiner.channels}) == 0
     assert joiner.nodes["messages"][0] == 0
     assert joiner.add("n1", "light", Reading(0.0, 8.0, 3))
     assert_array_equal(samples_of(joiner.flush()), [[8.0, np.nan]])
@@ -349,12 +344,12 @@ def test_more_channels_change_no_node():
     joiner = make_joiner(channels=("light",), nodes=("n1", "n2"), lateness=5.0)
     joiner.add("n1", "light", Reading(0.0, 1.0, 0))
     joiner.add("n2", "light", Reading(0.0, 2.0, 0))
-    joiner.widen(["door@flag:0.5", "light"])
-    joiner.slots = np.array([[0, 1], [2, 3]], np.int32)
+    joiner.widen(*[["door@flag:0.5", "light"]] * 2)
+    for node in (0, 1):
+        joiner.feed_columns(node, {"door@flag:0.5": joiner.slot(node, "door@flag:0.5")})
     joiner.max_ages = np.array([0, FOREVER])
     joiner.add("n2", "door@flag:0.5", Reading(0.0, 1.0, 0))
-    (tick,) = joiner.flush()
-    assert_array_equal(tick.samples, [[1.0, np.nan], [2.0, 1.0]])
+    assert_array_equal(samples_of(joiner.flush()), [[1.0, np.nan], [2.0, 1.0]])
 
 
 def test_what_cannot_wait_is_dropped_and_counted():
@@ -363,57 +358,6 @@ def test_what_cannot_wait_is_dropped_and_counted():
         joiner.add("n1", "light", Reading(i * PERIOD, 1.0, i))
     assert (joiner.n_pending, joiner.counters["overflow"]) == (100, 50)
     assert joiner.nodes["messages"][0] == 150  # all of them were sent
-
-
-def test_a_stamp_too_far_ahead_is_refused_until_nothing_else_comes():
-    joiner = make_door(ahead=100.0, grace=10.0)
-    joiner.add(*door(0.0, 1.0, 0), arrival=1000.0)
-    joiner.add(*door(5000.0, 0.0, 1), arrival=1001.0)
-    assert (joiner.counters["future"], joiner.newest) == (1, 0.0)
-    joiner.add(*door(1.0, 1.0, 2), arrival=1001.5)
-    assert joiner.newest == 1.0
-    joiner.add(*door(5000.0, 0.0, 3), arrival=1012.0)
-    assert (joiner.counters["future"], joiner.newest) == (1, 5000.0)
-
-
-def test_the_samples_of_a_message_do_not_carry_each_other_ahead():
-    def add(times, arrival):
-        joiner.add("n1", "door@flag:0.5", TimedSeries(times, np.zeros(len(times)), None), arrival=arrival)
-        return joiner.newest, joiner.counters["future"]
-
-    joiner = make_door(ahead=100.0, grace=10.0)
-    assert add(90.0 * np.arange(5), 1000.0) == (90.0, 3)  # the first that is ever heard
-    assert add(90.0 * np.arange(2, 12), 1001.0) == (180.0, 12)
-    assert add(1000.0 + 90.0 * np.arange(5), 1020.0) == (1090.0, 15)  # after a quiet
-    assert add(1090.0 + PERIOD * np.arange(1, 1001), 1021.0) == (1590.0, 15)  # long, but as time goes
-
-
-WALL = {"clock": "wall", "max_delay": 3600.0}
-
-
-def on_wall(stamps, arrivals, **options):
-    """Return the ticks at which readings land, of stamps and arrivals in seconds."""
-    joiner = make_joiner(channels=("light",), lateness=1e6, **WALL, **options)
-    for i, (stamp, arrival) in enumerate(zip(stamps, arrivals, strict=True)):
-        joiner.add("n1", "light", Reading(stamp, float(i), i), arrival=arrival)
-    shown = [(number_of(tick), tick.samples[0, 0]) for tick in joiner.flush()]
-    return [tick for tick, value in shown if value == value], joiner.counters["skewed"]  # noqa: PLR0124
-
-
-@pytest.mark.parametrize(
-    ("stamps", "arrivals", "ticks", "skewed"),
-    [
-        ([100.0, 100.5, 101.0], [100.1, 100.6, 101.1], [200, 201, 202], 0),
-        ([100.0, 100.5, 101.0], [700.0, 700.0, 700.0], [200, 201, 202], 0),  # a queue that was emptied at once
-        ([0.0, 0.5, 1.0], [9000.0, 9000.5, 9001.0], [18000, 18001, 18002], 3),  # a node without a clock: 1970
-        ([9e5, 9e5 + 0.5], [9000.0, 9000.5], [18000, 18001], 2),  # a clock ahead
-        ([9000.0, 50.0, 9001.0], [9000.0, 9000.5, 9001.0], [18000, 18001, 18002], 1),  # runs back once
-        ([0.0, 0.5, 9001.0], [9000.0, 9000.5, 9001.0], [18000, 18001, 18002], 2),  # is set right
-        ([np.nan, np.nan], [9000.0, 9000.5], [18000, 18001], 0),
-    ],
-)
-def test_on_the_wall_clock_stamps_are_believed_as_far_as_they_agree_with_it(stamps, arrivals, ticks, skewed):
-    assert on_wall(stamps, arrivals) == (ticks, skewed)
 
 
 readings = st.lists(
@@ -431,7 +375,8 @@ readings = st.lists(
 def test_how_readings_are_divided_makes_no_difference(sent, sizes, n_late):
     nodes = ("n0", "n1", "n2")
     alone, together = (
-        make_joiner(n_late * PERIOD, ("light", "door@flag:0.5"), nodes, max_gap=7) for _ in range(2)
+        make_joiner(n_late * PERIOD, ("light", "door@flag:0.5"), nodes, max_gap=7, at_once=at_once)
+        for at_once in (100, 3)
     )
     rows = [
         alone.row(nodes[node], channel, Reading(quarters / 4, float(i), sequence), 0)

@@ -5,6 +5,7 @@ import math
 import re
 import resource
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import cbor2
@@ -729,3 +730,32 @@ def test_without_its_package_cbor_is_refused_with_what_to_install(monkeypatch):
 def test_options_that_do_not_suit_a_format_are_refused(name, options, message):
     with pytest.raises(ValueError, match=message):
         codec_for(name, **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "arrival", "expected"),
+    [
+        ("2026-01-31T12:00:00", 0.0, "2026-01-31T11:00:00Z"),
+        ("2026-07-31T12:00:00", 0.0, "2026-07-31T10:00:00Z"),
+        ("2026-07-31T12:00:00Z", 0.0, "2026-07-31T12:00:00Z"),
+        ("2026-03-29T01:59:59", 0.0, "2026-03-29T00:59:59Z"),
+        ("2026-03-29T03:00:00", 0.0, "2026-03-29T01:00:00Z"),
+        ("2026-10-25T01:59:59", 0.0, "2026-10-24T23:59:59Z"),
+        ("2026-10-25T02:30:00", "2026-10-25T00:30:01Z", "2026-10-25T00:30:00Z"),  # the hour that comes twice
+        ("2026-10-25T02:30:00", "2026-10-25T01:30:01Z", "2026-10-25T01:30:00Z"),
+        ("2026-10-25T03:00:00", 0.0, "2026-10-25T02:00:00Z"),
+    ],
+)
+def test_local_times_are_those_of_their_zone_on_both_sides_of_a_change(text, arrival, expected):
+    when = arrival and datetime.fromisoformat(arrival).timestamp()
+    codec = codec_for("json", time_unit="iso", time_zone="Europe/Berlin")
+    (time, *_) = codec.decode(orjson.dumps({"v": 1, "t": text}), when)
+    assert time == datetime.fromisoformat(expected).timestamp()
+
+
+@pytest.mark.parametrize(
+    "options", [{"time_zone": "Europe/Nowhere", "time_unit": "iso"}, {"time_zone": "Europe/Berlin"}]
+)
+def test_a_zone_that_is_none_or_of_numbers_is_refused(options):
+    with pytest.raises(ValueError, match=f"time_zone is '{options['time_zone']}'"):
+        codec_for("json", **options)

@@ -58,8 +58,6 @@ client_id = "upstairs"
 lateness = 5
 grace = 20.5
 overtaking = 1
-clock = "wall"
-max_delay = 3600
 
 [streams]
 pairs_file = "nodes.csv"
@@ -157,10 +155,8 @@ def test_what_a_file_leaves_out_has_a_default(read, tmp_path):
     assert (broker.receive_maximum, broker.session_expiry) == (1000, 86_400)
     assert asdict(settings.time) == {
         "lateness": None,
-        "grace": 10.0,
+        "grace": None,
         "overtaking": 0.0,
-        "clock": "stamps",
-        "max_delay": 86_400.0,
     }
     assert asdict(settings.limits) == {
         "streams": 100_000,
@@ -168,7 +164,7 @@ def test_what_a_file_leaves_out_has_a_default(read, tmp_path):
         "queue": 10_000,
         "payload_bytes": 262_144,
         "batch_samples": 100_000,
-        "pending": 1_000_000,
+        "pending": 100_000,
         "decisions_kept": 100_000,
         "outbox": 100_000,
         "ahead": 10_000,
@@ -196,7 +192,7 @@ def test_what_a_file_says_is_read(read, tmp_path):
     assert [broker[key].name for key in ("password_file", "ca", "certificate", "key")] == [
         *("password", "ca.pem", "me.pem", "me.key"),
     ]
-    assert list(asdict(settings.time).values()) == [5.0, 20.5, 1.0, "wall", 3600.0]
+    assert list(asdict(settings.time).values()) == [5.0, 20.5, 1.0]
     assert settings.streams.pairs_file == tmp_path / "nodes.csv"
     assert settings.streams.pairs == {"desk": {"a": "n1", "b": "n2"}}
     assert settings.streams.groups[0].nodes == ("n3", "n4", "n5")
@@ -269,8 +265,7 @@ WRONG = {
     '[time]\nlateness = "1s"': "line 2: time.lateness is '1s', expected a number",
     "[time]\ngrace = inf": "line 2: time.grace is inf, expected a number",
     "[time]\novertaking = nan": "line 2: time.overtaking is nan, expected a number",
-    '[time]\nclock = "stamp"': "line 2: time.clock is 'stamp', expected one of stamps, wall; did you mean stamps?",
-    "[time]\nmax_delay = 0": "line 2: time.max_delay is 0.0, expected a number, more than 0",
+    '[time]\nclock = "wall"': "line 2: time.clock is gone: every stream has the time of its own stamps",
     "[time]\ngrace = true": "line 2: time.grace is true, expected a number",
     "[streams]\nany_node = false": "line 2: streams.any_node is false, expected nodes, pairs_file, pairs or group",
     '[streams]\nnodes = ["n1", "n1"]': "line 2: streams.nodes is ['n1', 'n1'], expected an array of texts",
@@ -422,7 +417,7 @@ def test_the_documentation_shows_every_key_of_the_sections_with_its_default(read
         shown = set(values[name]) | ({"password", "password_env"} if name == "broker" else set())
         assert shown == {each.name for each in fields(section)}
     assert (settings.limits, settings.commit, settings.http) == (Limits(), Commits(), Http())
-    assert replace(settings.time, lateness=None) == Time()
+    assert replace(settings.time, lateness=None, grace=None) == Time()
     assert (settings.log, settings.drift, settings.homeassistant) == (Logging(), Drift(), HomeAssistant())
 
 

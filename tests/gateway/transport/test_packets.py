@@ -86,7 +86,7 @@ class Model:
 
     def acknowledge(self, n):
         now, self.taken = self.taken[:n], self.taken[n:]
-        return b"".join(now)
+        return b"".join(now), sum(map(bool, now))
 
     def forget_connection(self):
         self.waiting = [(number, b"") for number, _ in self.waiting]

@@ -6,6 +6,7 @@ from decimal import Decimal
 from functools import partial
 from math import isfinite
 from reprlib import Repr
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from streamfs.errors import PayloadError
 
@@ -79,6 +80,27 @@ def seconds_of_text(name: str, value: object) -> float:
     except (ValueError, OverflowError):
         pass
     raise PayloadError(f"{name} is {shown(value)}, expected a time such as 2025-01-31T12:00:00Z")
+
+
+def zone(name: str) -> ZoneInfo:
+    """Return a time zone by its name; raise a ValueError if there is none."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, OSError) as error:
+        raise ValueError(f"time_zone is {name!r}, expected one such as Europe/Berlin") from error
+
+
+def local_seconds(place: ZoneInfo, name: str, value: object, arrival: float) -> float:
+    """Return an ISO 8601 time, in a zone unless it has an offset, as seconds since 1970.
+
+    In the hour that clocks repeat in autumn it is the time that is nearer to the arrival.
+    """
+    seconds_of_text(name, value)  # which raises an error if it is none
+    moment = datetime.fromisoformat(str(value))
+    if moment.tzinfo:
+        return moment.timestamp()
+    times = [moment.replace(tzinfo=place, fold=fold).timestamp() for fold in (0, 1)]
+    return min(times, key=lambda time: abs(time - arrival))
 
 
 def _seconds_of_units(unit: str, name: str, value: object) -> float:

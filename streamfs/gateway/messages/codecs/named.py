@@ -38,6 +38,7 @@ class AutoCodec:
         time_unit: str = "s",
         sequence: str | None = None,
         max_samples: int = MAX_SAMPLES,
+        time_zone: str | None = None,
     ) -> None:
         self._plain = codec_for(
             "json",
@@ -47,6 +48,7 @@ class AutoCodec:
             time_unit=time_unit,
             sequence=sequence,
             max_samples=max_samples,
+            time_zone=time_zone,
         )
         self._fields = fields
         self._max_samples = max_samples
@@ -92,6 +94,7 @@ def codec_for(
     time_unit: str = "s",
     sequence: str | None = None,
     max_samples: int = MAX_SAMPLES,
+    time_zone: str | None = None,
 ) -> Codec:
     """Return the codec of a format, one of `FORMATS`.
 
@@ -99,23 +102,40 @@ def codec_for(
     but `max_samples` are for plain JSON, as in `PlainCodec`. A ValueError says that the format does not take an
     option.
     """
-    if name not in FORMATS:
-        raise ValueError(f"format is {name!r}, expected one of {', '.join(FORMATS)}")
-    if fields is not None and name not in _TAKE_FIELDS:
-        raise ValueError(f"format {name!r} takes no fields: its payloads report on one channel")
-    if name not in _TAKE_PLACES and (value, time, time_unit, sequence) != (None, None, "s", None):
-        raise ValueError(f"format {name!r} takes no value, time, time_unit or sequence: it says where they are")
-    if fields is not None and value is not None:
-        raise ValueError("fields and value exclude each other: fields say where the values are")
+    fault = _fault(name, fields, (value, time, time_unit, sequence, time_zone))
+    if fault:
+        raise ValueError(fault)
     match name:
         case "auto":
-            return AutoCodec(fields, value, time, time_unit, sequence, max_samples)
+            return AutoCodec(fields, value, time, time_unit, sequence, max_samples, time_zone)
         case "array":
             return ArrayCodec(max_samples)
         case "chirpstack":
             return ChirpStackCodec(fields)
         case "json" if fields is not None:
-            return FieldsCodec(fields, time, time_unit, sequence, max_samples)
+            return FieldsCodec(fields, time, time_unit, sequence, max_samples, time_zone)
         case "json":
-            return PlainCodec(value, time, time_unit, sequence, max_samples)
+            return PlainCodec(value, time, time_unit, sequence, max_samples, time_zone)
     return SenmlCodec(fields, is_binary=name == "senml+cbor", max_samples=max_samples)
+
+
+def _fault(
+    name: str,
+    fields: Mapping[str, str] | None,
+    places: tuple[str | None, str | None, str, str | None, str | None],
+) -> str:
+    """Return why a format does not take these options; empty if it does."""
+    value, _, time_unit, _, time_zone = places
+    faults = {
+        f"format is {name!r}, expected one of {', '.join(FORMATS)}": name not in FORMATS,
+        f"format {name!r} takes no fields: its payloads report on one channel": fields is not None
+        and name not in _TAKE_FIELDS,
+        f"format {name!r} takes no value, time, time_unit or sequence: it says where they are": places
+        != (None, None, "s", None, None)
+        and name not in _TAKE_PLACES,
+        "fields and value exclude each other: fields say where the values are": fields is not None
+        and value is not None,
+        f"time_zone is {time_zone!r}, but only times in text (iso) can be in one": time_zone is not None
+        and time_unit != "iso",
+    }
+    return next((fault for fault, holds in faults.items() if holds), "")

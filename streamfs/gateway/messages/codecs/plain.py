@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from streamfs.errors import PayloadError
-from streamfs.gateway.messages.codecs.checks import LATEST, clock, number, sequence_number, shown
+from streamfs.gateway.messages.codecs.checks import (
+    LATEST,
+    clock,
+    local_seconds,
+    number,
+    sequence_number,
+    shown,
+    zone,
+)
 from streamfs.gateway.messages.codecs.paths import Paths, checked_fields, load_json
 from streamfs.gateway.messages.codecs.reading import Reading, Series, Several
 from streamfs.gateway.messages.message import MAX_SAMPLES
@@ -29,7 +37,8 @@ class PlainCodec:
     apart; null is a missing sample.
 
     By default the number is at ``v`` or ``value``, the time at ``t``, ``ts`` or ``timestamp``, and the sequence
-    number at ``seq``. `time_unit` is also the unit of ``dt``, which is in seconds if times are text (``iso``).
+    number at ``seq``. `time_unit` is also the unit of ``dt``, which is in seconds if times are text (``iso``);
+    these are in a `time_zone`, or UTC, unless they have an offset.
     """
 
     def __init__(
@@ -39,7 +48,9 @@ class PlainCodec:
         time_unit: str = "s",
         sequence: str | None = None,
         max_samples: int = MAX_SAMPLES,
+        time_zone: str | None = None,
     ) -> None:
+        self._zone = None if time_zone is None else zone(time_zone)
         self._values = _VALUE if value is None else (value,)
         self._times = _TIME if time is None else (time,)
         self._start = "t0" if time is None else time
@@ -51,7 +62,7 @@ class PlainCodec:
         wanted = (*self._values, *self._times, self._start, "dt", self._sequence)
         self._paths = Paths(dict.fromkeys(wanted)) if is_nested else None
 
-    def decode(self, payload: bytes, arrival: float = 0.0, content_type: str = "") -> Reading | Series:  # noqa: ARG002
+    def decode(self, payload: bytes, arrival: float = 0.0, _content_type: str = "") -> Reading | Series:
         """Decode a payload; see `Codec`."""
         document = load_json(payload)
         if type(document) is not dict:
@@ -59,33 +70,40 @@ class PlainCodec:
         fields = document if self._paths is None else self._paths.found(document)
         for name in self._values:
             if name in fields:
-                return self.reported(name, fields[name], fields)
+                return self.reported(name, fields[name], fields, arrival)
         raise PayloadError(f"payload is {shown(payload)}, expected a field {' or '.join(self._values)}")
 
-    def reported(self, name: str, value: object, fields: Mapping[str, Any]) -> Reading | Series:
+    def reported(
+        self, name: str, value: object, fields: Mapping[str, Any], arrival: float = 0.0
+    ) -> Reading | Series:
         """Return what a field reports, given all fields by path; raise a PayloadError if it is invalid."""
         if type(value) is list:
-            return self._series(name, value, fields)
+            return self._series(name, value, fields, arrival)
         value = value if type(value) is float else number(name, value)
         time = None
         for when in self._times:
             if when in fields:
-                time = self._seconds(when, fields[when])
+                time = self._time(when, fields[when], arrival)
                 break
         return Reading(time, value, self._number(fields))
+
+    def _time(self, name: str, value: object, arrival: float) -> float:
+        if self._zone is None:
+            return self._seconds(name, value)
+        return local_seconds(self._zone, name, value, arrival)
 
     def _number(self, fields: Mapping[str, Any]) -> int | None:
         if self._sequence not in fields:
             return None
         return sequence_number(self._sequence, fields[self._sequence])
 
-    def _series(self, name: str, values: list[Any], fields: Mapping[str, Any]) -> Series:
+    def _series(self, name: str, values: list[Any], fields: Mapping[str, Any], arrival: float) -> Series:
         try:
             start, step = fields[self._start], fields["dt"]
         except KeyError as error:
             message = f"{name} is {shown(values)}, expected {self._start} and dt beside an array"
             raise PayloadError(message) from error
-        start, step = self._seconds(self._start, start), self._step("dt", step)
+        start, step = self._time(self._start, start, arrival), self._step("dt", step)
         check_series(name, start, step, len(values), self._max_samples)
         return Series(start, step, _DOUBLE, _packed(name, values), self._number(fields))
 
@@ -103,20 +121,21 @@ class FieldsCodec:
         time_unit: str = "s",
         sequence: str | None = None,
         max_samples: int = MAX_SAMPLES,
+        time_zone: str | None = None,
     ) -> None:
         self._fields = checked_fields(fields)
-        self._codec = PlainCodec(None, time, time_unit, sequence, max_samples)
+        self._codec = PlainCodec(None, time, time_unit, sequence, max_samples, time_zone)
         times = ("t0", *_TIME) if time is None else (time,)
         self._paths = Paths(dict.fromkeys((*fields, *times, "dt", sequence or _SEQUENCE)))
 
-    def decode(self, payload: bytes, arrival: float = 0.0, content_type: str = "") -> Several:  # noqa: ARG002
+    def decode(self, payload: bytes, arrival: float = 0.0, _content_type: str = "") -> Several:
         """Decode a payload; see `Codec`."""
         document = load_json(payload)
         if type(document) is not dict:
             raise PayloadError(f"payload is {shown(payload)}, expected an object")
         found = self._paths.found(document)
         parts = (
-            (channel, self._codec.reported(path, found[path], found))
+            (channel, self._codec.reported(path, found[path], found, arrival))
             for path, channel in self._fields.items()
             if found.get(path) is not None
         )

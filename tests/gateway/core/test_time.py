@@ -1,0 +1,199 @@
+"""Event time: every stream has its own, which no other node can move, and a stall is not silence."""
+
+from operator import attrgetter
+from random import Random
+
+import pytest
+from helpers.procedures import channels_procedure
+from helpers.records import Models, message, new_core, raw
+from helpers.stories import PAIRS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.records import MESSAGE, clock_record
+from streamfs.gateway.operations.clock_warnings import clock_warnings
+
+COLUMNS = {"alone": ("x", "door@flag:0.5"), "paired": ("a.x", "b.x", "b.door@flag:0.5")}
+NODES = ("n0", "n1", "n2", "n3")
+LATENESS = 2.0  # seconds
+SEEDS = st.integers(0, 2**32)
+
+
+def begun(kind, nodes=NODES, **options):
+    """Return a core that follows nodes, alone or in pairs."""
+    columns = COLUMNS[kind]
+    models = Models(channels_procedure(*columns, confidence=0.85, threshold=0.537, time_limit=9))
+    bindings = Bindings.pairs(columns, PAIRS) if kind == "paired" else Bindings.single(columns, nodes)
+    return new_core(models, bindings, lateness=LATENESS, **options)[0]
+
+
+def fleet(random, n_ticks=40, period=1.0):
+    """Return (arrival, node, stamp, value, sequence, channel) of nodes with jitter, some of which fall silent."""
+    sent = []
+    for node in NODES:
+        ends, offset = random.choice([n_ticks, n_ticks, 15]), random.choice([0.0, 0.0, 0.3])
+        for channel, rate in (("x", 0.95), ("door@flag:0.5", 0.2)):
+            sequence = 0
+            for tick in range(ends):
+                if random.random() < rate:
+                    stamp, value = tick * period + random.uniform(-0.4, 0.4), random.choice([0.0, 0.25, 0.5, 1.0])
+                    arrival = 1e9 + stamp + offset + random.uniform(0.0, LATENESS / 2)
+                    sent.append((arrival, node, stamp, value, sequence, channel))
+                    sequence += 1
+    return sorted(sent)
+
+
+def clocks(first, last):
+    """Silence that is proved every second, a moment after."""
+    return [(1e9 + second + 0.1, clock_record(1e9 + second)) for second in range(first, last)]
+
+
+def records_of(sent):
+    return [(arrival, message(node, *rest, arrival)) for arrival, node, *rest in sent]
+
+
+def in_order(events):
+    return [record for _, record in sorted(events, key=lambda event: event[0])]
+
+
+def decisions_of(core, records, streams=None):
+    """Return the decisions of streams, by stream and episode."""
+    made = [decision for record in records for decision in core.take([record]).decisions]
+    made += core.finish().decisions
+    made.sort(key=attrgetter("stream", "episode"))
+    return [decision.to_json() for decision in made if streams is None or decision.stream in streams]
+
+
+WILD = (0.0, 1.0, -3.0, 60.0, 9000.0, -9000.0, 3e8, -2e9, 4e9)
+
+
+def disturbances(random, nodes, n=60):
+    """What nodes may send: any stamp, chained jumps, constant offsets, nothing readable."""
+    stamp, events = random.choice(WILD), []
+    for _ in range(n):
+        node, arrival = random.choice(nodes), 1e9 + random.uniform(0.0, 60.0)
+        chained = stamp + random.choice([1.0, *WILD])
+        stamp = random.choice([chained, arrival - 1e9, random.uniform(-1e3, 1e4)])
+        sequence = random.choice([None, 0, random.randint(0, 2**40)])
+        value = random.choice([0.0, 1.0, -1e300])
+        channel = random.choice(COLUMNS["alone"])
+        stamped = min(max(stamp, 0.0), 4e9)
+        record = message(node, stamped, value, sequence, channel, arrival)
+        events.append((arrival, record if random.random() < 0.9 else raw(record.topic, b"{", arrival)))
+    return events
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+@given(SEEDS, st.sampled_from([None, 4.0]))
+@settings(max_examples=15)
+def test_no_node_changes_a_decision_of_a_stream_that_it_does_not_feed(kind, seed, reopen_after):
+    random = Random(seed)  # noqa: S311 - no secret
+    undisturbed = records_of(fleet(random)) + clocks(0, 60)
+    strange = random.sample(NODES, random.choice([1, 1, 2]))
+    honest = {name for name, pair in PAIRS.items() if not set(pair.values()) & set(strange)}
+    if kind == "alone":
+        honest = set(NODES) - set(strange)
+    disturbed = [*undisturbed, *disturbances(random, strange)]
+    found = [
+        decisions_of(begun(kind, reopen_after=reopen_after), in_order(events), honest)
+        for events in (undisturbed, disturbed)
+    ]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+@given(SEEDS)
+@settings(max_examples=15)
+def test_a_stall_is_not_silence(kind, seed):
+    """Messages wait, and come together; meanwhile no silence is proved."""
+    random = Random(seed)  # noqa: S311 - no secret
+    usual = records_of(fleet(random)) + clocks(0, 200)
+    stalled = usual
+    for _ in range(2):
+        begin = 1e9 + random.uniform(0.0, 50.0)
+        end = begin + random.uniform(0.0, 40.0)
+        stalled = [held_back(*event, begin, end) for event in stalled]
+    late = [event for event in stalled if event is not None]
+    found = [decisions_of(begun(kind), in_order(events)) for events in (usual, late)]
+    assert found[0] == found[1]
+
+
+def held_back(arrival, record, begin, end):
+    """Return when a record comes if nothing does between begin and end; meanwhile no silence is proved."""
+    if not begin <= arrival < end:
+        return arrival, record
+    if record.kind == MESSAGE:
+        return end, record._replace(arrival=end)
+    return end, clock_record(begin - 1.0)
+
+
+def test_one_stamp_of_the_future_costs_no_more_than_its_reading():
+    core = begun("alone", ["n0"])
+    stamps = [*range(6), 90_000, *range(6, 12)]
+    core.take([message("n0", float(stamp), 0.0, i, arrival=1e9 + i) for i, stamp in enumerate(stamps)])
+    assert (core.counters["future"], core.counters["late"]) == (1, 0)
+
+
+def test_stamps_of_the_future_are_believed_once_three_messages_agree():
+    core = begun("alone", ["n0"])
+    stamps = [*range(6), *range(90_000, 90_006)]
+    core.take([message("n0", float(stamp), 0.0, i, arrival=1e9 + i) for i, stamp in enumerate(stamps)])
+    assert (core.counters["future"], core.counters["late"]) == (2, 0)
+    assert core.joiner.streams["time"][0] == 90_005.0
+
+
+@pytest.mark.parametrize("interval", [1, 60])
+def test_a_node_is_waited_for_as_long_as_its_delays_suggest(interval):
+    """A prompt node is not waited for beyond a tick; one that sends batches is waited for a batch or two."""
+    core, last = begun("alone", ["n0"]), 1e9
+    for k in range(20):
+        last = 1e9 + (k + 1) * interval
+        stamps = range(k * interval, (k + 1) * interval)
+        core.take([message("n0", float(stamp), 0.0, stamp, arrival=last) for stamp in stamps])
+    newest = 20 * interval - 1.0
+    for waited, is_due in ((max(1.0, 2.0 * (interval - 1)), False), (2.0 * interval, True)):
+        core.take([clock_record(last + waited)])
+        assert (core.joiner.streams["time"][0] > newest) == is_due
+
+
+@pytest.mark.parametrize("back", [30.0, 3600.0, 3e8])
+def test_a_clock_that_is_set_back_costs_two_messages(back):
+    """The stream goes on in its own time, and its decisions are in the time of the node."""
+    core = begun("alone", ["n0"], reopen_after=1.0)
+    stamps = [3e8 + tick - back * (tick >= 10) for tick in range(30)]
+    decisions = core.take(
+        message("n0", stamp, 0.0, i, channel, 1e9 + i)
+        for i, stamp in enumerate(stamps)
+        for channel in ("x", "door@flag:0.5")
+    ).decisions
+    assert (core.counters["shifted"], core.counters["late"]) == (1, 2 * 2)
+    assert [decision.reason for decision in decisions] == ["timeout"] * 2
+    assert [decision.time - 3e8 for decision in decisions] == [8.0, 20.0 - back]
+
+
+def test_old_readings_that_come_at_once_set_no_clock_back():
+    core = begun("alone", ["n0"])
+    core.take([message("n0", float(tick), 0.0, tick, "x", 1e9 + tick) for tick in range(100)])
+    core.take([message("n0", float(tick), 0.0, 1000 + tick, "x", 1e9 + 100 + tick / 100) for tick in range(50)])
+    assert (core.counters["shifted"], core.counters["late"]) == (0, 50)
+
+
+def test_clocks_that_are_wrong_are_named_with_what_to_do():
+    core = begun("alone")
+    for node, ahead in (("n0", 0.0), ("n1", 7200.0), ("n2", -100.0), ("n3", 0.0)):
+        stamps = [1e9 + ahead + tick for tick in range(20)]
+        if node == "n3":
+            stamps[12] += 1e6
+        core.take([message(node, stamp, 0.0, i, arrival=1e9 + i) for i, stamp in enumerate(stamps)])
+    core.take([message("n0", 1e9 + tick - 50.0, 0.0, tick, arrival=1e9 + tick) for tick in range(20, 30)])
+    warnings = clock_warnings(core.clocks_astray(1e9 + 60.0), 0.0)
+    assert warnings == [
+        "the clock of n1 is 7200 s ahead, near a whole hour or a part of it: set time_zone for its source",
+        "the clock of n2 is 100 s behind; set it",
+        "the clock of n0 was set back by 50 s; its streams go on, and their decisions have its time",
+        "1 readings of n3 were left out: far ahead of its others; look at its clock",
+    ]
+    assert clock_warnings(core.clocks_astray(1e9 + 9000.0), 0.0) == warnings[:3], "an old stamp is forgotten"
+    (of_gateway,) = clock_warnings([], -3600.0)
+    assert of_gateway.startswith("the wall clock was set by -3600 s while the gateway ran")
