@@ -18,7 +18,7 @@ test: $(VENV)/dev
 
 # Compile most kernels before several processes would each do so; with a cache it takes two seconds.
 kernels: $(VENV)/dev
-	PYTHONPATH=tests $(BIN)/python tests/helpers/compile_kernels.py
+	PYTHONPATH=.:tests $(BIN)/python tests/helpers/compile_kernels.py
 
 # The unit tests of the rooms, with few examples of each law: no broker, no processes, no long training.
 quick: $(VENV)/dev
@@ -37,7 +37,7 @@ mutants: $(VENV)/mutants
 # Fuzz each parser of what comes from outside for a minute, guided by coverage.
 fuzz: $(VENV)/fuzz
 	@for target in $$(ls tests/fuzz/corpus); do \
-		PYTHONPATH=tests $(BIN)/python tests/fuzz/fuzz.py $$target 60 || exit 1; \
+		PYTHONPATH=.:tests $(BIN)/python tests/fuzz/fuzz.py $$target 60 || exit 1; \
 	done
 
 docs: $(VENV)/docs

@@ -30,10 +30,11 @@ class Fleet:
     At each tick every node publishes those of its channels that transmit then to ``sensors/{node}/{channel}``:
     ``{"t": seconds, "v": value, "seq": number}``, where ``seq`` counts the messages of that channel of that node
     from 0. A control message on ``{prefix}/control/{node}`` sets a node's channels: ``{"channels":
-    ["light@flag:300"]}``, with an empty list for silence. With ``"stop_after": seconds``, the node stops after
-    this event time unless it receives another message. A lost message uses energy and a sequence number, but is
-    not published. `counters` counts ``published`` and ``lost`` messages, ``controls`` followed, and those ignored
-    as ``malformed_controls`` or ``foreign_controls`` (for other nodes).
+    ["light@flag:300"]}``, with an empty list for silence; an empty message sets those that it began with. With
+    ``"stop_after": seconds``, the node stops after this event time unless it receives another message. A lost
+    message uses energy and a sequence number, but is not published. `counters` counts ``published`` and ``lost``
+    messages, ``controls`` followed, and those ignored as ``malformed_controls`` or ``foreign_controls`` (for other
+    nodes).
 
     `readings` are arrays of shape (n_ticks,) by node and column, `period` and `max_silence` are in seconds of
     event time, and `battery_joules` is in the profile's unit. Names must be valid levels of a topic.
@@ -68,6 +69,7 @@ class Fleet:
             self._nodes[name] = Node(
                 name, columns, self.meter, Battery(capacity), link, max_silence=silence, seed=seed
             )
+        self._initial: dict[str, Sequence[str]] = {}
         self._set_initial_channels(channels)
 
     @property
@@ -126,6 +128,7 @@ class Fleet:
         for name, wanted in by_node.items():
             if name not in self._nodes:
                 raise ValueError(f"channels names node {name!r}, which has no readings")
+            self._initial[name] = wanted
             self._set_channels(name, wanted, tick=0)
 
     def _set_channels(
@@ -147,7 +150,7 @@ class Fleet:
                 self.counters["foreign_controls"] += 1
                 continue
             try:
-                channels, stop_after = _read_control(payload)
+                channels, stop_after = _read_control(payload) if payload else (self._initial.get(name, ()), None)
                 self._set_channels(name, channels, tick, stop_after)
             except (ValueError, OverflowError):
                 self.counters["malformed_controls"] += 1

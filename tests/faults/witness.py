@@ -88,7 +88,7 @@ class Witness(Connected):
     def decisions(self):
         """Payloads by the ids of decisions, as often as they were received."""
         payloads = defaultdict(list)
-        for payload in self.heard_on("streamfs/decision/"):
+        for payload in filter(None, self.heard_on("streamfs/decision/")):  # an empty one clears what is retained
             payloads[orjson.loads(payload)["id"]].append(payload)
         return payloads
 

@@ -191,7 +191,6 @@ def test_channels_change_during_a_run(broker):
 @pytest.mark.parametrize(
     "payload",
     [
-        b"",
         b"\xff",
         b"{",
         b"[]",
@@ -223,6 +222,20 @@ def test_a_malformed_control_message_is_counted_and_ignored(broker, payload):
     assert fleet.counters["malformed_controls"] == 1
     assert fleet.counters["controls"] == 0
     assert len(received["sensors/bad-1/light"]) == len(ticks) < 3000
+
+
+def test_a_node_that_is_forgotten_sends_what_it_began_with(broker):
+    fleet = Fleet({"free-1": {"light": np.arange(400.0)}}, period=1.0, prefix="free", channels=["light"])
+    with Gateway(broker, "free") as gateway:
+        gateway.control("free-1", b'{"channels":[]}', retain=True)
+
+        def free(tick):
+            if tick == 5:
+                gateway.control("free-1", b"", retain=True)
+
+        run(fleet, broker, tick_seconds=0.005, on_tick=free)
+        assert len(gateway.await_all(fleet)["sensors/free-1/light"]) > 100
+    assert fleet.counters["controls"] == 2
 
 
 def test_a_node_stops_after_stop_after_seconds(broker):

@@ -227,7 +227,9 @@ class Core:
             self._follow(record.topic)
         elif record.kind == START:
             self._follow(record.topic)
-            self._counters["unbound_streams"] += self.roster.admit_bound()
+            released = self.roster.admit_bound()
+            self._counters["unbound_streams"] += len(released)
+            self._membership.forget_streams(name for name in released if self.roster.model_of(name) is None)
             self._effects.publications += self.roster.update_all()
             if not self.roster.bindings.discovers:
                 self._membership.forget_unused()

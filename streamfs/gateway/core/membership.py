@@ -1,6 +1,7 @@
 """Which nodes are known: new ones are admitted, silent ones forgotten, and full houses make room."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
 
@@ -75,8 +76,6 @@ class Membership:
         before = silence - (self.options.streams.expire_after or 0.0)
         for name in [name for name, node in self.roster.nodes.items() if not heard[node] >= before]:
             self._forget(name)
-            topic = f"{self.options.prefix}/control/{name}"
-            self.effects.publications.append(Publication(topic, b""))  # else it would stay silent permanently
             self.counters["expired"] += 1
 
     def forget_unused(self) -> None:
@@ -84,6 +83,12 @@ class Membership:
         for name in self.roster.unused():
             self._settle_account(name)
             self.roster.forget_node(name)
+            self._clear("control", name)
+
+    def forget_streams(self, names: Iterable[str]) -> None:
+        """Clear what is retained of streams that are bound no longer."""
+        for name in names:
+            self._clear("decision", name)
 
     def _evict(self) -> None:
         """Forget the streams that were heard longest ago."""
@@ -102,6 +107,12 @@ class Membership:
         self._settle_account(stream)
         self.roster.forget_node(stream)
         self.intake.forget_targets()
+        self._clear("control", stream)
+        self._clear("decision", stream)
+
+    def _clear(self, kind: str, name: str) -> None:
+        """Clear a retained message: nobody would ever tell a forgotten node to send again."""
+        self.effects.publications.append(Publication(f"{self.options.prefix}/{kind}/{name}", b""))
 
     def _settle_account(self, node: str) -> None:
         """Add what a node has spent to that of the forgotten nodes."""

@@ -83,9 +83,9 @@ class Roster:
         self.newest.admit(stream, number, slots)
         self._use(stream, slots)
 
-    def admit_bound(self) -> int:
-        """Add the streams that are bound by name; return how many were bound otherwise and removed."""
-        n_released = 0
+    def admit_bound(self) -> list[str]:
+        """Add the streams that are bound by name; return those that were bound otherwise and removed."""
+        released = []
         self._widen(self.bindings)
         for model in self.models:
             bindings = self.bindings.with_channels(model.procedure.channels)
@@ -95,11 +95,11 @@ class Roster:
                         self.control.release(model.requested_slots_of(stream))
                     self._joiner.remove_stream(model.number(stream))
                     self.newest.engine.remember(stream, model.release(stream))
-                    n_released += 1
+                    released.append(stream)
         for stream in self.bindings.streams:
             if self.model_of(stream) is None:
                 self.admit(stream)
-        return n_released
+        return released
 
     def update(self, nodes: Iterable[int]) -> list[Publication]:
         """Return control messages for those of the nodes that are to send other channels than before."""

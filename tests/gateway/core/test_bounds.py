@@ -54,6 +54,29 @@ def test_where_there_are_too_many_the_one_heard_longest_ago_is_evicted():
     assert (core.counters["evicted"], core.counters["refused"]) == (1, 0)
 
 
+def retained(publications):
+    """What a broker keeps of publications."""
+    kept = {publication.topic: publication.payload for publication in publications if publication.retain}
+    return {topic for topic, payload in kept.items() if payload}
+
+
+@pytest.mark.parametrize("how", ["evicted", "expired", "unbound"])
+def test_nothing_is_retained_of_what_is_forgotten(how):
+    options = {"evicted": {"streams": 2, "streams_when_full": "evict"}, "expired": {"expire_after": 5.0}}
+    if how == "unbound":
+        core, _ = new_core(MODELS, Bindings.single(["x"], ["n0", "n1", "n2"]), lateness=0.0)
+    else:
+        core = begun(**options[how])
+    published = core.take([reading(f"n{i % 3}", i, float(i % 2)) for i in range(9)]).publications
+    if how == "unbound":
+        core = Core.from_state(core.to_state()(), MODELS, Bindings.single(["x"], ["n2"]), core.options)
+        published += core.take([start_record(core.procedure.digest, 0.0)]).publications
+    published += core.take([clock_record(9.0), reading("n2", 10)]).publications
+    known = {f"streamfs/{kind}/{name}" for kind in ("control", "decision") for name in core.roster.nodes}
+    assert retained(published) <= known
+    assert f"streamfs/control/{'n0' if how == 'unbound' else 'n9'}" not in retained(published)
+
+
 def test_those_that_were_never_heard_are_evicted_first():
     core = begun(streams=2, streams_when_full="evict")
     core.take([reading("n0", 0), raw("sensors/mute/x", b"?"), reading("n1", 1)])
