@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 
 from streamfs import Engine, Procedure
 from streamfs.classifiers import C45Classifier, Calibration
+from streamfs.classifiers.calibrated import CalibratedClassifier
 from streamfs.classifiers.forest import Forest
 from streamfs.classifiers.tree import Tree
 from streamfs.errors import ModelError
@@ -195,7 +196,8 @@ class TestClock:
         with pytest.raises(ValueError, match=r"counts have shape \(1,\), expected numbers of samples"):
             Calibration.fit([0.5], [True], counts=[0], clock=0)
         with pytest.raises(ModelError, match="a leaf's confidence knows no number of samples"):
-            step_tree().calibrated(self.CALIBRATION)
+            replace(step_tree(), calibration=self.CALIBRATION)
+        assert isinstance(step_tree().calibrated(self.CALIBRATION), CalibratedClassifier)
 
 
 class TestFit:
