@@ -113,8 +113,8 @@ class GatewayProcess:
         return None if page is None else orjson.loads(page)["problems"]
 
     def warnings(self):
-        """Return the warnings that the gateway reports."""
-        return orjson.loads(self._page("readyz"))["warnings"]
+        """Return the warnings that the gateway reports, but those of clocks: the traffic's stamps are of 1970."""
+        return [text for text in orjson.loads(self._page("readyz"))["warnings"] if "clock" not in text]
 
     def metrics(self):
         """Return counters and gauges, up to a second old; empty if the gateway does not answer."""
