@@ -156,7 +156,7 @@ def mean(cell: Sequence[Row], key: str) -> float:
 
 
 def sent_ratio(found: Sequence[Row], name: str) -> Figure:
-    """Compare what the default sends with the cheapest other that is as accurate, or, if none is, the cheapest."""
+    """Compare what the default sends with the cheapest other that is as accurate, or else with the cheapest of all."""
     by_cell = {key: cell for key, cell in cells(found).items() if all("failed" not in row for row in cell)}
     own = by_cell.pop((DEFAULT, None))
     least = mean(own, "accuracy") - TOLERANCE

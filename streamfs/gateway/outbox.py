@@ -123,7 +123,14 @@ class Outbox:
         return True
 
     def _make_room(self, n: int) -> None:
-        """Drop the `n` waiting publications that are the least loss, of equal ones the oldest."""
+        """Drop `n` publications: refused ones beyond half the bound, then the least loss; the oldest first.
+
+        So what the broker refuses never takes the room of what it would accept.
+        """
+        refused = self._refused.drop_oldest(min(n, max(0, len(self._refused) - self._bound // 2)))
+        self._concluded += refused
+        self.counters["outbox_dropped"] += len(refused)
+        n -= len(refused)
         newest = {publication.topic: number for number, publication in self._waiting if publication.retain}
 
         def loss(each: Numbered) -> int:

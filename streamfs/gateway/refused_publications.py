@@ -47,9 +47,9 @@ class RefusedPublications:
 
     def next(self, now: float) -> Numbered | None:
         """Return the publication that is to be tried now, if any."""
-        if not self._waiting or self._tried is not None or now < self._retry_at:
+        if not self._n or self._tried is not None or now < self._retry_at:
             return None
-        return next(iter(self._waiting.values()))[0]
+        return next(waiting[0] for waiting in self._waiting.values() if waiting)
 
     def take(self, number: int, topic: str) -> None:
         """Note that the publication returned by `next` is under way."""
@@ -67,6 +67,15 @@ class RefusedPublications:
         if number == self._tried:
             self._tried = None
         return True
+
+    def drop_oldest(self, n: int) -> list[int]:
+        """Drop the `n` oldest, and return their numbers; the topics stay refused until one is accepted."""
+        dropped = sorted(number for waiting in self._waiting.values() for number, _ in waiting)[:n]
+        gone = set(dropped)
+        for topic, waiting in self._waiting.items():
+            self._waiting[topic] = deque(each for each in waiting if each[0] not in gone)
+        self._n -= len(dropped)
+        return dropped
 
     def accept(self, topic: str) -> Iterator[Numbered]:
         """Return the other publications of a topic, of which one was accepted: others may be tried at once."""

@@ -316,9 +316,10 @@ class Gateway:
 
     def _ask_for_silence(self) -> None:
         """Have silence proved, if it matters, at most once a tick and once a second."""
-        if monotonic() >= self._ask_at and self._core.waits_for_time:
+        if monotonic() >= self._ask_at:
             self._ask_at = monotonic() + max(self._core.joiner.timing.period, _ASKING)
-            self._transport.prove_silence()
+            if self._core.waits_for_time:  # a look at every stream
+                self._transport.prove_silence()
 
     def _has_begun(self) -> bool:
         """Whether the broker has the subscriptions and the first publications."""

@@ -187,7 +187,7 @@ def _parts(truth: Integers) -> Iterator[tuple[Integers, Integers]]:
 
 
 def doubtful_weights(right: npt.NDArray[np.bool_], chance: float) -> Array:
-    """Weigh right and wrong answers so that their share is that of all such answers, luck apart.
+    """Return weights, shape (n,), of right and wrong answers, so that their share is theirs with luck apart.
 
     The share is drawn towards that of always saying the commonest class, as James and Stein (1961) do with a
     mean: the more, the nearer that lies in standard errors. Channels and thresholds were chosen on the same

@@ -126,9 +126,9 @@ class LeastCost:
     def _require_labels(self, chosen: Confident) -> None:
         """Raise a TrainingError if no held-out stream is given a label."""
         if (chosen.columns < 0).all():
+            when = "before its end" if self.confidence is None else f"at confidence {self.confidence:g}"
             raise TrainingError(
-                f"none of {len(chosen.columns)} held-out streams is given a label at confidence "
-                f"{self.confidence:g}: leave the confidence out, and errors and delays choose it; lower it; or "
+                f"none of {len(chosen.columns)} held-out streams is given a label {when}: leave the confidence out, and errors and delays choose it; lower it; or "
                 "record more streams"
             )
 

@@ -93,7 +93,7 @@ class RankedFeatures:
     def _held_out(
         self, validation: SizeValidation, offered: Integers, tested: Integers, classifier: Classifier
     ) -> dict[str, Any]:
-        """Return what is decided of held-out streams; raise a TrainingError if none is given a label.
+        """Return what is decided of held-out streams; raise a TrainingError if no stream is given a label.
 
         If a class has one stream only, none can be held out, and those that were trained on must get a label.
         """

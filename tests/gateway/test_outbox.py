@@ -181,6 +181,18 @@ def test_a_full_box_drops_what_is_replaced_first_and_decisions_last():
         assert len(box) == 18
 
 
+def test_what_is_refused_does_not_take_the_room_of_the_rest():
+    with closing(Transport("mqtt://127.0.0.1:1")) as transport:
+        box = Outbox(transport, bound=20, dear="d/")
+        for number in range(1, 21):
+            box._refused.refuse(number, Publication(f"d/{number % 4}", b""), "Not authorized", now=0.0)
+        box.add(range(21, 25), [Publication(f"c/{number}", b"") for number in range(4)])
+        assert [number for number, _ in box._waiting] == [21, 22, 23, 24]
+        assert box.take_concluded() == list(range(1, 7))
+        assert (len(box), box.counters["outbox_dropped"]) == (18, 6)
+        assert box.refused.keys() == {f"d/{number}" for number in range(4)}
+
+
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans(), st.integers(1, 9)), max_size=60))
 def test_a_full_box_keeps_its_bound_and_accounts_for_every_number(added):
     with closing(Transport("mqtt://127.0.0.1:1")) as transport:

@@ -227,7 +227,7 @@ class Joiner:
         return np.array([self._number_of_column[column] for column in columns], dtype=np.int64)
 
     def rest(self, stream: int, until: int | None) -> None:
-        """Emit nothing of a stream before a tick; None is for good."""
+        """Emit nothing of a stream before a tick, or ever again without one."""
         self.streams["rest"][stream] = FOREVER if until is None else until
 
     def wake(self, stream: int) -> None:
