@@ -128,8 +128,8 @@ class LeastCost:
         if (chosen.columns < 0).all():
             when = "before its end" if self.confidence is None else f"at confidence {self.confidence:g}"
             raise TrainingError(
-                f"none of {len(chosen.columns)} held-out streams is given a label {when}: leave the confidence out, and errors and delays choose it; lower it; or "
-                "record more streams"
+                f"none of {len(chosen.columns)} held-out streams is given a label {when}: leave the confidence "
+                "out, and errors and delays choose it; lower it; or record more streams"
             )
 
     def _held_out(self, table: FeatureTable, learn: Learn, points: Integers, limit: int) -> OutOfFold:
