@@ -9,10 +9,10 @@ from threading import Event
 
 import numpy as np
 import numpy.typing as npt
-import orjson
 
 from feature_extractors.report import silent_ticks
 from sensors_sim._connection import Connection
+from sensors_sim._control import read_control
 from sensors_sim.links import Link
 from sensors_sim.nodes import Battery, Node
 from streamfs.costs.energy import Profile
@@ -31,10 +31,11 @@ class Fleet:
     ``{"t": seconds, "v": value, "seq": number}``, where ``seq`` counts the messages of that channel of that node
     from 0. A control message on ``{prefix}/control/{node}`` sets a node's channels: ``{"channels":
     ["light@flag:300"]}``, with an empty list for silence; an empty message sets those that it began with. With
-    ``"stop_after": seconds``, the node stops after this event time unless it receives another message. A lost
+    ``"stop_after": seconds``, the node stops after this event time unless it receives another message. With
+    ``"number": number``, it ignores messages with a lower number from then on, until an empty message. A lost
     message uses energy and a sequence number, but is not published. `counters` counts ``published`` and ``lost``
-    messages, ``controls`` followed, and those ignored as ``malformed_controls`` or ``foreign_controls`` (for other
-    nodes).
+    messages, ``controls`` followed, and those ignored as ``malformed_controls``, ``outdated_controls`` or
+    ``foreign_controls`` (for other nodes).
 
     `readings` are arrays of shape (n_ticks,) by node and column, `period` and `max_silence` are in seconds of
     event time, and `battery_joules` is in the profile's unit. Names must be valid levels of a topic.
@@ -70,6 +71,7 @@ class Fleet:
                 name, columns, self.meter, Battery(capacity), link, max_silence=silence, seed=seed
             )
         self._initial: dict[str, Sequence[str]] = {}
+        self._numbers: dict[str, int] = {}  # of the last control message that a node has followed
         self._set_initial_channels(channels)
 
     @property
@@ -150,12 +152,25 @@ class Fleet:
                 self.counters["foreign_controls"] += 1
                 continue
             try:
-                channels, stop_after = _read_control(payload) if payload else (self._initial.get(name, ()), None)
-                self._set_channels(name, channels, tick, stop_after)
+                is_followed = self._follow(name, payload, tick)
             except (ValueError, OverflowError):
                 self.counters["malformed_controls"] += 1
             else:
-                self.counters["controls"] += 1
+                self.counters["controls" if is_followed else "outdated_controls"] += 1
+
+    def _follow(self, name: str, payload: bytes, tick: int) -> bool:
+        """Follow a control message; return False, and do nothing, if a later one was followed before."""
+        if not payload:
+            self._set_channels(name, self._initial.get(name, ()), tick)
+            self._numbers.pop(name, None)
+            return True
+        control = read_control(payload)
+        if control.number is not None and control.number < self._numbers.get(name, control.number):
+            return False
+        self._set_channels(name, control.channels, tick, control.stop_after)
+        if control.number is not None:
+            self._numbers[name] = control.number
+        return True
 
     def _publish(self, connection: Connection, tick: int, seconds: float) -> None:
         for node in self._nodes.values():
@@ -163,18 +178,6 @@ class Fleet:
                 if message.delivered:
                     connection.publish(f"sensors/{node.name}/{message.channel}", message.payload)
                 self.counters["published" if message.delivered else "lost"] += 1
-
-
-def _read_control(payload: bytes) -> tuple[list[str], float | None]:
-    """Read the channels of a control message, and the seconds after which to stop; ValueError if malformed."""
-    message = orjson.loads(payload)
-    channels = message.get("channels") if isinstance(message, dict) else None
-    if not isinstance(channels, list) or not all(isinstance(channel, str) for channel in channels):
-        raise ValueError(f'control is {payload[:40]!r}, expected {{"channels": [...]}}')
-    stop_after = message.get("stop_after")
-    if not (stop_after is None or (type(stop_after) in (int, float) and stop_after > 0)):
-        raise ValueError(f"control has stop_after {stop_after!r}, expected seconds, more than 0")
-    return channels, stop_after
 
 
 def _check_topic_level(word: str) -> None:

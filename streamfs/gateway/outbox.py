@@ -134,7 +134,7 @@ class Outbox:
         newest = {publication.topic: number for number, publication in self._waiting if publication.retain}
 
         def loss(each: Numbered) -> int:
-            number, (topic, _, _) = each
+            number, (topic, *_) = each
             if topic.startswith(self._dear):
                 return 2
             return int(newest.get(topic, number) == number)

@@ -175,7 +175,7 @@ DAMAGES = {
     "UPDATE outbox SET retain = NOT retain WHERE number = 6": "row 6 of the table outbox",
     "UPDATE outbox SET payload = (SELECT payload FROM outbox WHERE number = 8) WHERE number = 6": "row 6 of the",
     "DELETE FROM outbox WHERE number = 6": "rows of outbox are missing or are old ones",
-    "INSERT INTO outbox SELECT 1000, topic, payload, retain, checksum FROM outbox LIMIT 1": "rows of outbox are",
+    "INSERT INTO outbox SELECT 1000, topic, payload, retain, checksum, 0 FROM outbox LIMIT 1": "rows of outbox",
     "UPDATE decisions SET label = 'x' WHERE number = 2": "row 2 of the table decisions",
     "UPDATE decisions SET reason = CAST(x'ff' AS TEXT) WHERE number = 2": "row 2 of the table decisions",
     "DELETE FROM decisions WHERE number = 2": "rows of decisions are missing",

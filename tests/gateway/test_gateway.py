@@ -194,7 +194,7 @@ def test_a_silence_is_the_same_online_and_offline(broker, recorded, live):
 def test_decided_nodes_fall_silent(broker, recorded, live):
     procedure = learn(recorded)
     summary, wire, fleet = follow(broker, procedure, live)
-    assert all(wire.controls[node] == {"channels": []} for node in fleet.meter.nodes)
+    assert all(wire.controls[node]["channels"] == [] for node in fleet.meter.nodes)
     early = [d.stream for d in summary.decisions if d.tick <= 5]
     assert early
     everything = 2 * N_TICKS  # a node that is never silenced sends at least its light at every tick

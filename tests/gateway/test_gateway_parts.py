@@ -140,7 +140,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
 
 
 def told(messages):
-    return {topic: orjson.loads(payload)["channels"] for topic, payload, _ in messages}
+    return {topic: orjson.loads(payload)["channels"] for topic, payload, *_ in messages}
 
 
 def test_nodes_send_until_no_undecided_stream_reads_a_channel():
@@ -160,18 +160,43 @@ def test_nodes_send_until_no_undecided_stream_reads_a_channel():
     assert control.update(1, "n1") == []
     control.release([3, 3])
     assert told(control.update(1, "n1")) == {"streamfs/control/n1": ["light"]}
-    assert control.state(1, "n1") == Publication("streamfs/control/n1", b'{"channels":["light"]}')
+    assert control.state(1, "n1") == Publication("streamfs/control/n1", b'{"channels":["light"],"number":5}')
 
 
 def test_nodes_that_stop_by_themselves_receive_their_channels_again_in_time():
-    control = Control(["light"], prefix="house", stop_after=10.0)
+    control = Control(["light"], prefix="house", stop_after=9.5, silent_for=3600.0)
     control.use([0])
     (message,) = control.update(0, "n0")
-    assert message == Publication("house/control/n0", b'{"channels":["light"],"stop_after":10.0}')
+    content = b'{"channels":["light"],"stop_after":9.5,"number":1}'
+    assert message == Publication("house/control/n0", content, expiry=10)
     assert [control.renewals(now) for now in (100.0, 104.0, 105.0, 109.0, 111.0)] == [[], [], [0], [], [0]]
     control.release([0])
-    assert control.update(0, "n0") == [Publication("house/control/n0", b'{"channels":[]}')]
+    silence = Publication("house/control/n0", b'{"channels":[],"number":4}', expiry=3600)
+    assert control.update(0, "n0") == [silence]
     assert control.renewals(200.0) == control.renewals(300.0) == []
+    assert control.state(0, "n0") == silence  # said again under its number
+
+
+def numbers(messages):
+    return [orjson.loads(payload)["number"] for _, payload, *_ in messages]
+
+
+def test_control_messages_have_higher_numbers_than_those_of_forgotten_runs():
+    control = Control(["light"])
+    control.begin(1.7e9)
+    control.use([0, 1])
+    said = numbers(message for node in (0, 1) for message in control.update(node, f"n{node}"))
+    assert said == [1_700_000_000_001, 1_700_000_000_002]
+    control.forget(1)  # and met again
+    assert numbers(control.update(1, "n1")) == [1_700_000_000_003]
+    restarted, wider = Control(["light"]), Control(["light", "sound"])
+    restarted.use([0, 1])
+    restarted.restore(control.requested_at, control.numbers, control.newest_number)
+    assert numbers([restarted.state(0, "n0")]) == [1_700_000_000_001]
+    restarted.begin(1.6e9)  # a clock that is wrong
+    wider.take_over(restarted)
+    wider.use([1])
+    assert numbers(wider.update(0, "n0")) == [1_700_000_000_004]
 
 
 @pytest.mark.parametrize("period", [0.1, 0.3, 0.01, 0.7])
@@ -183,7 +208,7 @@ def test_repeated_control_messages_do_not_depend_on_a_restart(period):
     for tick in range(200):
         now = tick * period
         assert kept.renewals(now) == restarted.renewals(now)
-        restarted.restore(restarted.requested_at.copy())
+        restarted.restore(restarted.requested_at.copy(), restarted.numbers.copy(), restarted.newest_number)
 
 
 def test_more_channels_leave_what_nodes_know():
@@ -376,7 +401,9 @@ def test_streams_are_decided_and_their_nodes_notified(broker, procedure, tmp_pat
     ]
     assert summary.decided == {("confident", "on"): 1, ("confident", "off"): 1}
     assert published["streamfs/decision/n2"] == (True, heard[1].to_json())
-    assert published["streamfs/control/n1"] == (True, {"channels": []})
+    is_retained, control = published["streamfs/control/n1"]
+    assert is_retained
+    assert control["channels"] == []
     assert summary.counters["unbound"] == 3
     assert summary.counters["duplicate"] == 3
     assert summary.spent.nodes["n1"].messages == 3
@@ -399,8 +426,8 @@ def test_the_stream_of_a_node_that_falls_silent_times_out(broker, procedure):
         nodes.subscribe("streamfs/control/n1")
         with running(gateway, until_decided=True):
             nodes.publish("sensors/n1/light", reading(100, 0.5))
-        told = [nodes.hear().payload for _ in range(2)]
-    assert told == [b'{"channels":["light"],"stop_after":1.0}', b'{"channels":[]}']
+        told = [orjson.loads(nodes.hear().payload) for _ in range(2)]
+    assert [(control["channels"], control.get("stop_after")) for control in told] == [(["light"], 1.0), ([], None)]
     (decision,) = heard
     assert (decision.label, decision.reason, decision.tick) == (None, "timeout", 5)
 
@@ -414,9 +441,9 @@ def test_open_streams_are_closed_at_a_stop(broker, procedure):
     with Nodes(broker) as nodes:
         nodes.subscribe("streamfs/control/+")
         with running(gateway):
-            assert {nodes.hear().payload for _ in range(2)} == {b'{"channels":["light"],"stop_after":10.0}'}
+            assert [orjson.loads(nodes.hear().payload)["channels"] for _ in range(2)] == [["light"], ["light"]]
             nodes.publish("sensors/n1/light", reading(0, 0.5))
-        assert {nodes.hear().payload for _ in range(2)} == {b'{"channels":[]}'}
+        assert [orjson.loads(nodes.hear().payload)["channels"] for _ in range(2)] == [[], []]
     assert [(d.stream, d.reason, d.tick) for d in heard] == [
         ("n1", "closed", 1),
         ("n2", "closed", 0),

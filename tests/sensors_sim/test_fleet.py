@@ -14,6 +14,7 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
 import sensors_sim._connection
 from feature_extractors.report import Policy
+from sensors_sim._control import read_control
 from sensors_sim.fleet import Fleet
 from sensors_sim.links import Link
 from sensors_sim.same_source import SameSource, nodes_of
@@ -245,6 +246,35 @@ def test_a_node_stops_after_stop_after_seconds(broker):
         run(fleet, broker)
         assert len(gateway.await_all(fleet)["sensors/stop-1/light"]) == 3
     assert fleet.counters["controls"] == 1
+
+
+def test_a_node_ignores_a_message_that_is_older_than_its_last_until_it_is_forgotten(broker):
+    fleet = Fleet({"late-1": {"light": np.arange(400.0)}}, period=1.0, prefix="late", channels=["light"])
+    said = {
+        5: b'{"channels":["light@every:2"],"number":8}',
+        10: b'{"channels":[],"number":7}',
+        15: b'{"channels":["light@every:2"],"number":8}',
+        20: b"",
+        25: b'{"channels":[],"number":7}',
+    }
+    with Gateway(broker, "late") as gateway:
+        gateway.control("late-1", b'{"channels":["light"],"number":8}', retain=True)
+
+        def say(tick):
+            if tick in said:
+                gateway.control("late-1", said[tick])
+
+        run(fleet, broker, tick_seconds=0.01, on_tick=say)
+        arrived = gateway.await_all(fleet)
+    assert (fleet.counters["controls"], fleet.counters["outdated_controls"]) == (5, 1)
+    assert 8 <= len(arrived["sensors/late-1/light"]) < 50  # at first, and once it is forgotten
+    assert len(arrived["sensors/late-1/light@every:2"]) >= 5
+
+
+@pytest.mark.parametrize("number", [b"1.5", b'"1"', b"true", b"[]"])
+def test_an_invalid_number_is_malformed(number):
+    with pytest.raises(ValueError, match=r"control has number .*, expected a whole number"):
+        read_control(b'{"channels":[],"number":' + number + b"}")
 
 
 @pytest.mark.parametrize("stop_after", [b"0", b"-1", b'"1"', b"NaN", b"[]", b"true", b"1e308"])

@@ -1,7 +1,7 @@
 """Control messages: which channels each node is to send, and when it is to stop on its own."""
 
 from collections.abc import Iterable, Sequence
-from math import inf
+from math import ceil, inf
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,9 @@ from streamfs.gateway.messages.publication import Publication
 
 Slots = npt.NDArray[np.int32]
 Times = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
+
+_LONGEST_EXPIRY = 2**32 - 1  # seconds (MQTT 5, 3.3.2.3.3)
 
 
 class Control:
@@ -19,16 +22,34 @@ class Control:
 
     A slot is the node's number times the number of channels, plus the channel's number. A node that receives no
     control message for ``stop_after`` seconds stops on its own, so that its battery outlives a dead gateway.
+
+    Messages are numbered, so that nodes can ignore those that come late or out of order: each has a higher number
+    than those before, also than those of earlier runs that are forgotten, since numbers are at least the
+    milliseconds since 1970 at the begin of a run. The broker forgets requests after ``stop_after`` seconds, and
+    messages that say to be silent after ``silent_for`` seconds.
     """
 
-    def __init__(self, channels: Sequence[str], prefix: str = "streamfs", stop_after: float | None = None) -> None:
+    def __init__(
+        self,
+        channels: Sequence[str],
+        prefix: str = "streamfs",
+        stop_after: float | None = None,
+        silent_for: float | None = None,
+    ) -> None:
         self._channels = tuple(channels)
         self._prefix = prefix
         self._stop_after = stop_after
+        self._silent_for = silent_for
+        self.newest_number = 0
+        self.numbers: Numbers = np.zeros(0, dtype=np.int64)  # of the nodes' last messages; 0 before the first
         self._uses = np.zeros((0, len(self._channels)), dtype=np.int32)
         self._requested = np.zeros((0, len(self._channels)), dtype=np.bool_)  # by the last control messages
         self.requested_at = np.zeros(0)  # seconds since 1970; NaN until the next `renewals`
         self._renew_at = -inf  # seconds since 1970, before which no node is due
+
+    def begin(self, now: float) -> None:
+        """Number the messages of a run that begins at a time in seconds since 1970."""
+        self.newest_number = max(self.newest_number, int(1000 * now))
 
     def use(self, slots: Iterable[int]) -> None:
         """Note that one more undecided stream requests these slots."""
@@ -70,6 +91,7 @@ class Control:
         self._requested[node] = wanted
         self.requested_at[node] = np.nan
         self._renew_at = -inf
+        self._number(node)
         return [self.state(node, name)]
 
     def outdated(self) -> list[int]:
@@ -78,12 +100,16 @@ class Control:
         return nodes
 
     def state(self, node: int, name: str) -> Publication:
-        """Return a node's current control message."""
+        """Return a node's current control message, with the number under which it was first sent."""
         requested = zip(self._channels, self._requested[node], strict=True)
-        message: dict[str, object] = {"channels": [channel for channel, is_requested in requested if is_requested]}
-        if message["channels"] and self._stop_after is not None:
+        channels = [channel for channel, is_requested in requested if is_requested]
+        message: dict[str, object] = {"channels": channels}
+        if channels and self._stop_after is not None:
             message["stop_after"] = self._stop_after
-        return Publication(f"{self._prefix}/control/{name}", orjson.dumps(message))
+        message["number"] = int(self.numbers[node])
+        valid_for = self._stop_after if channels else self._silent_for
+        expiry = 0 if valid_for is None else min(ceil(valid_for), _LONGEST_EXPIRY)
+        return Publication(f"{self._prefix}/control/{name}", orjson.dumps(message), expiry=expiry)
 
     def renewals(self, now: float) -> list[int]:
         """Return the nodes that would soon stop on their own, at a time in seconds; they count as told."""
@@ -95,6 +121,8 @@ class Control:
         self.requested_at[due] = now
         self._renew_at = float(self.requested_at[sends].min(initial=inf)) + self._stop_after / 2
         nodes: list[int] = due.nonzero()[0].tolist()
+        for node in nodes:
+            self._number(node)
         return nodes
 
     def forget(self, node: int) -> None:
@@ -108,14 +136,23 @@ class Control:
         self._requested[:n_nodes, :n_channels] = other._requested  # noqa: SLF001
         is_same = self._stop_after == other._stop_after  # noqa: SLF001
         self.requested_at[:n_nodes] = other.requested_at if is_same else -inf
+        self.numbers[:n_nodes] = other.numbers
+        self.newest_number = other.newest_number
         self._renew_at = -inf
 
-    def restore(self, requested_at: Times) -> None:
-        """Assume that every node was asked for its current channels, at these times in seconds."""
+    def restore(self, requested_at: Times, numbers: Numbers, newest_number: int) -> None:
+        """Assume that every node was asked for its current channels, at these times and under these numbers."""
         self._make_room(len(requested_at) - 1)
         self.requested_at[: len(requested_at)] = requested_at
+        self.numbers[: len(numbers)] = numbers
+        self.newest_number = newest_number
         self._requested[:] = self._uses > 0
         self._renew_at = -inf
+
+    def _number(self, node: int) -> None:
+        """Give a node's message a number of its own."""
+        self.newest_number += 1
+        self.numbers[node] = self.newest_number
 
     def _make_room(self, node: int) -> None:
         if node >= len(self._uses):
@@ -124,3 +161,4 @@ class Control:
             self._uses = append_rows(self._uses, np.zeros(shape, dtype=np.int32))
             self._requested = append_rows(self._requested, np.zeros(shape, dtype=np.bool_))
             self.requested_at = append_rows(self.requested_at, np.full(more, np.nan))
+            self.numbers = append_rows(self.numbers, np.zeros(more, dtype=np.int64))

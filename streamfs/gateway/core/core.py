@@ -29,7 +29,7 @@ from streamfs.gateway.core.replay_configuration import described, understood
 from streamfs.gateway.core.roster import Roster
 from streamfs.procedure.procedure import Procedure
 
-KIND, VERSION = "gateway", 4
+KIND, VERSION = "gateway", 5
 
 COUNTERS = ("evicted", "expired", "reopened", "models", "commands", "unknown_commands", "unbound_streams")
 
@@ -58,7 +58,7 @@ class Core:
         bindings = bindings.with_channels(procedure.channels)
         timing = Timing.of(options, procedure.period, procedure.time_limit)
         self.joiner = Joiner(bindings.node_channels, bindings.channels, timing, options.limits.pending)
-        self.roster = Roster(procedure, bindings, self.joiner, options.prefix)
+        self.roster = Roster(procedure, bindings, self.joiner, options)
         self.feedback = Feedback(procedure, options)
         self._load = load
         self._effects = Effects()
@@ -226,6 +226,7 @@ class Core:
         elif record.kind == MODEL:
             self._follow(record.topic)
         elif record.kind == START:
+            self.roster.control.begin(record.arrival)
             self._follow(record.topic)
             released = self.roster.admit_bound()
             self._counters["unbound_streams"] += len(released)

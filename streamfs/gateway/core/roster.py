@@ -11,6 +11,7 @@ from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.control import Control
 from streamfs.gateway.core.joiner import Joiner
 from streamfs.gateway.core.model_streams import ModelStreams
+from streamfs.gateway.core.options import Options
 from streamfs.gateway.messages.publication import Publication
 from streamfs.procedure.procedure import Procedure
 
@@ -25,7 +26,7 @@ class Roster:
     `retired` has the counters of the models that no stream follows any more.
     """
 
-    def __init__(self, procedure: Procedure, bindings: Bindings, joiner: Joiner, prefix: str) -> None:
+    def __init__(self, procedure: Procedure, bindings: Bindings, joiner: Joiner, options: Options) -> None:
         self.bindings = bindings
         self.routes = bindings
         self.models = [ModelStreams(procedure, joiner)]
@@ -33,7 +34,7 @@ class Roster:
         self.retired: Counter[str] = Counter()
         self._joiner = joiner
         self._names: list[str] = []
-        self._prefix = prefix
+        self._options = options
         self.control = self._new_control()
 
     @property
@@ -193,7 +194,7 @@ class Roster:
         """Copy the state, the joiner's included, into a JSON header and arrays."""
         joiner, arrays = self._joiner.to_state()
         arrays = {f"joiner.{name}": array for name, array in arrays.items()}
-        arrays["told_at"] = self.control.requested_at.copy()
+        arrays |= {"told_at": self.control.requested_at.copy(), "told_numbers": self.control.numbers.copy()}
         models = []
         for i, model in enumerate(self.models):
             header, part = model.to_state()
@@ -204,6 +205,7 @@ class Roster:
             "lanes": models,
             "nodes": self.nodes.copy(),
             "retired": dict(self.retired),
+            "newest_number": self.control.newest_number,
             "channels": self.routes.channels,
         }
         return header, arrays
@@ -223,7 +225,7 @@ class Roster:
         self.retired = Counter(header["retired"])
         self.routes = self.bindings.with_channels(tuple(header["channels"]))
         self._recount()
-        self.control.restore(arrays["told_at"])
+        self.control.restore(arrays["told_at"], arrays["told_numbers"], header["newest_number"])
 
     def _slots_of(self, stream: str, bindings: Bindings) -> list[int]:
         slots = []
@@ -243,7 +245,8 @@ class Roster:
     def _new_control(self) -> Control:
         procedure = self.newest.procedure
         stop_after = STOP_AFTER * procedure.time_limit * procedure.period
-        return Control(self._joiner.channels, self._prefix, stop_after)
+        silent_for = self._options.streams.expire_after  # after which streams are forgotten, and nodes may send
+        return Control(self._joiner.channels, self._options.prefix, stop_after, silent_for)
 
     def _recount(self) -> None:
         """Count again how many undecided streams request each slot."""

@@ -134,7 +134,7 @@ class Journal(JournalReader):
 
     def _add_publications(self, publications: Sequence[Publication]) -> list[int]:
         """Add publications to the outbox; return their numbers."""
-        rows = [(topic, payload, int(retain)) for topic, payload, retain in publications]
+        rows = [(topic, payload, int(retain), expiry) for topic, payload, retain, expiry in publications]
         first, n = self._writer.append("outbox", rows)
         return list(range(first, first + n))
 

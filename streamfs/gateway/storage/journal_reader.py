@@ -73,7 +73,10 @@ class JournalReader:
     def outbox(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Publication]]:
         """Return up to `limit` unconfirmed publications with numbers above `after`, oldest first."""
         rows = self._whole_rows("outbox", "WHERE number > ? ORDER BY number LIMIT ?", after, limit)
-        return [(number, Publication(topic, payload, bool(retain))) for number, topic, payload, retain in rows]
+        return [
+            (number, Publication(topic, payload, bool(retain), expiry))
+            for number, topic, payload, retain, expiry in rows
+        ]
 
     def snapshots(self) -> Iterator[tuple[int, bytes]]:
         """Yield the position and the state of each snapshot, newest first; skip and count damaged ones."""

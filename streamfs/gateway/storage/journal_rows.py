@@ -6,7 +6,7 @@ from zlib import crc32
 COLUMNS = {
     "decisions": ("number", "stream", "episode", "label", "confidence", "tick", "cost", "reason", "time"),
     "energy": ("number", "line"),
-    "outbox": ("number", "topic", "payload", "retain"),
+    "outbox": ("number", "topic", "payload", "retain", "expiry"),
     "snapshots": ("number", "position", "digest"),
     "marks": ("node", "channel", "sequence", "time"),
 }

@@ -129,7 +129,25 @@ DROP TABLE old_snapshots;
 DROP TABLE progress;
 """
 
-MIGRATIONS = (_TABLES, _MARKS, _CHECKSUMS)
+_EXPIRY = """
+-- What was damaged before stays so: checksums that are wrong are left alone.
+CREATE TEMPORARY TABLE sums (old INTEGER, new INTEGER);
+ALTER TABLE outbox ADD COLUMN expiry INTEGER NOT NULL DEFAULT 0;  -- seconds; 0 is never
+INSERT INTO sums SELECT coalesce(sum(checksum), 0), 0 FROM outbox;
+UPDATE outbox SET checksum = checksum(number, topic, payload, retain, expiry)
+WHERE checksum = checksum(number, topic, payload, retain);
+UPDATE sums SET new = (SELECT coalesce(sum(checksum), 0) FROM outbox);
+UPDATE totals SET (outbox, checksum) = (
+    SELECT
+        outbox - old + new,
+        checksum(position, published, decisions, energy, outbox - old + new, snapshots, marks)
+    FROM sums
+)
+WHERE checksum = checksum(position, published, decisions, energy, outbox, snapshots, marks);
+DROP TABLE sums;
+"""
+
+MIGRATIONS = (_TABLES, _MARKS, _CHECKSUMS, _EXPIRY)
 """Scripts, each from one version to the next; the first makes version 1 of an empty file."""
 
 _TEMPORARY = {

@@ -5,6 +5,7 @@ import socket
 import time
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from select import POLLIN, POLLOUT
 
 from paho.mqtt.client import Client, MQTTMessageInfo
@@ -27,7 +28,7 @@ _CHUNK = 1 << 16  # bytes per read
 _MAX_CHUNKS = 16  # per step, so that a flood cannot prolong it
 _MAX_IN_FLIGHT = 1000  # publications, unless the broker wants fewer
 _MAX_OUTGOING = 1 << 20  # queued bytes from which publications are declined
-_MAX_OVERHEAD = 16  # bytes of a publication besides topic and payload
+_MAX_OVERHEAD = 21  # bytes of a publication besides topic and payload
 _MAX_TEXT = 65535  # bytes of a topic, and of a will
 _ACKNOWLEDGEMENTS = (b"", b"\x40\x02", b"\x50\x02")  # first bytes, by the message's quality of service
 
@@ -204,10 +205,11 @@ class BrokerConnection(Client):
 
     def send(self, publication: Publication, token: object, qos: int) -> bool:
         """Publish; return False if all packet ids are in use."""
-        info = self.publish(publication.topic, publication.payload, qos, publication.retain)
+        topic, payload, retain, expiry = publication
+        info = self.publish(topic, payload, qos, retain, _expiring(expiry) if expiry else None)
         is_sent = info.rc == MQTTErrorCode.MQTT_ERR_SUCCESS
         if is_sent and qos:
-            self.in_flight[info.mid] = publication.topic, token
+            self.in_flight[info.mid] = topic, token
         return is_sent
 
     def queue(self, packets: bytes) -> None:
@@ -322,6 +324,14 @@ def check_range(name: str, value: float, least: float, most: float) -> None:
     """Raise a ValueError that names it if a number is out of bounds."""
     if not least <= value <= most:
         raise ValueError(f"{name} is {value}, expected {least:g} to {most:g}")
+
+
+@lru_cache
+def _expiring(seconds: int) -> Properties:
+    """Return the properties of a publication that expires."""
+    properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
+    properties.MessageExpiryInterval = seconds
+    return properties
 
 
 def is_topic(topic: str) -> bool:

@@ -23,6 +23,14 @@ def channels_of(node, publication):
     return {node: orjson.loads(publication.payload)["channels"]}
 
 
+def numbers_of(publications):
+    return [message["number"] for message in control_messages(publications).values() if "number" in message]
+
+
+def highest_number(publications):
+    return max(numbers_of(publications), default=0)
+
+
 def wanted(core):
     """What each node's undecided streams read, by the bindings."""
     channels = defaultdict(set)
@@ -41,9 +49,11 @@ def wanted(core):
 def test_each_node_is_told_exactly_what_its_undecided_streams_read(case, seed):
     models, options = CASES[case]
     core, effects = new_core(models, BINDINGS[models], **options)
-    last = requested_channels(effects.publications)
+    last, newest = requested_channels(effects.publications), highest_number(effects.publications)
     for record in story_of(models, seed):
         publications = core.take([record]).publications
+        assert all(number > newest for number in numbers_of(publications))
+        newest = max(newest, highest_number(publications))
         last |= requested_channels(publications)
         assert {node: set(channels) for node, channels in last.items() if channels} == wanted(core)
         current = requested_channels(core.roster.control_states())
@@ -93,7 +103,7 @@ def test_a_node_that_appears_is_logged_once_under_the_prefix():
     assert effects.publications == []
     readings = [message("n7", time, 0.0, channel="light") for time in (0.0, 0.5)]
     assert control_messages(core.take(readings).publications, "house") == {
-        "n7": {"channels": ["light"], "stop_after": 12.0}
+        "n7": {"channels": ["light"], "stop_after": 12.0, "number": 1}
     }
     assert core.take(readings).publications == []
 
@@ -120,7 +130,7 @@ def test_a_model_of_longer_episodes_lets_no_node_stop_early():
     core.take([message("n1", time, 0.0, channel="light") for time in (0.0, 1.0)])
     core.take([model_record(list(LIGHT)[1], 1.0)])
     said = control_messages(core.take([message("n1", 2.0, 0.0, channel="light"), clock_record(2.0)]).publications)
-    assert said == {"n1": {"channels": ["light"], "stop_after": 120.0}}
+    assert said == {"n1": {"channels": ["light"], "stop_after": 120.0, "number": 2}}
 
 
 def test_a_broker_that_forgot_is_told_again():
@@ -134,7 +144,8 @@ def test_a_node_without_a_limit_is_told_none():
     control = Control(["light"])
     control.use([0])
     (said,) = control.update(0, "n1")
-    assert orjson.loads(said.payload) == {"channels": ["light"]}
+    assert orjson.loads(said.payload) == {"channels": ["light"], "number": 1}
+    assert said.expiry == 0
     assert control.renewals(1e9) == []
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from streamfs import Decision
 from streamfs.gateway.messages.codecs import encode_decision
+from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.operations.discovery import discovery, gateway_discovery, is_birth, removal
 
 NAMES = st.text(alphabet="ab_-.é 0", min_size=1, max_size=12)
@@ -91,7 +92,7 @@ def test_prefixes_are_the_callers():
 
 def test_a_removal_takes_the_place_of_the_configuration():
     (config,) = discovery("a desk", "attic")
-    assert removal("a desk", "attic") == (config.topic, b"", True)
+    assert removal("a desk", "attic") == Publication(config.topic, b"")
 
 
 def test_a_name_that_home_assistant_does_not_take_is_changed_and_stays_the_same():

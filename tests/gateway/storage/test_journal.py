@@ -7,7 +7,7 @@ import resource
 import shutil
 import sqlite3
 import subprocess
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from math import nan
 
 import orjson
@@ -43,7 +43,7 @@ def decision(number, **changes):
 
 
 def publication(number, n_bytes=10):
-    return Publication(f"streamfs/decision/mote-{number}", b"x" * n_bytes, retain=bool(number % 2))
+    return Publication(f"streamfs/decision/mote-{number}", b"x" * n_bytes, bool(number % 2), number % 3)
 
 
 def line(number):
@@ -250,19 +250,49 @@ def run_sql(path, script):
 
 def test_a_journal_of_version_1_becomes_one_of_today(path):
     run_sql(path, VERSION_1)
-    with pytest.raises(StateError, match="has version 1 of the journal, expected 3"):
+    with pytest.raises(StateError, match="has version 1 of the journal, expected 4"):
         JournalReader(path)
     for _ in range(2):
         with Journal(path) as journal:
             assert journal.position == 42
             assert journal.decisions() == [decision(1).to_json()]
-            assert journal.outbox() == [(7, publication(7))]
+            assert journal.outbox() == [(7, publication(7)._replace(expiry=0))]
             assert journal.marks() == []
             journal.check()
     with Journal(path) as journal:
         assert journal.commit(entry(43, snapshot=b"state", marks=[("n1", "light", 1, 2.0)])) == [8]
         assert journal.marks() == [("n1", "light", 1, 2.0)]
         journal.check()
+
+
+VERSION_3 = (
+    journal_schema.MIGRATIONS[:3],
+    """
+    INSERT INTO outbox VALUES (1, 't', x'31', 1, checksum(1, 't', x'31', 1));
+    UPDATE totals SET published = 1, outbox = (SELECT checksum FROM outbox);
+    UPDATE totals SET checksum = checksum(position, published, decisions, energy, outbox, snapshots, marks);
+""",
+)
+
+
+@pytest.mark.parametrize(
+    ("damage", "error"),
+    [
+        ("", ""),
+        ("UPDATE outbox SET payload = x'32'", "row 1 of the table outbox"),
+        ("DELETE FROM outbox", "rows of outbox are missing"),
+        ("UPDATE totals SET position = 1", "the row of the table totals"),
+    ],
+)
+def test_damage_from_before_messages_expired_is_still_noticed(path, monkeypatch, damage, error):
+    connection = journal_schema.connect(path)
+    with monkeypatch.context() as older:
+        older.setattr(journal_schema, "MIGRATIONS", VERSION_3[0])
+        journal_schema.migrate(connection, path)
+    connection.executescript(f"{VERSION_3[1]} {damage}")
+    connection.close()
+    with pytest.raises(StateError, match=error) if error else nullcontext(), Journal(path) as journal:
+        assert journal.outbox() == [(1, Publication("t", b"1"))]
 
 
 def test_a_migration_that_fails_leaves_the_older_version(path, monkeypatch):
@@ -281,7 +311,7 @@ def test_a_newer_version_is_refused(path):
     Journal(path).close()
     run_sql(path, "PRAGMA user_version = 99;")
     for kind in (Journal, JournalReader):
-        with pytest.raises(StateError, match="has version 99 of the journal, expected 3: a newer streamfs"):
+        with pytest.raises(StateError, match="has version 99 of the journal, expected 4: a newer streamfs"):
             kind(path)
 
 

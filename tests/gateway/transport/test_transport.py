@@ -88,6 +88,19 @@ def test_a_retained_message_is_marked(broker):
 
 
 @mqtt
+def test_a_publication_expires_at_the_broker(broker):
+    with connected(broker.url) as sender:
+        sender.publish(Publication("sensors/short", b"1", expiry=1))
+        sender.publish(Publication("sensors/long", b"2", expiry=60))
+        sender.publish(Publication("sensors/ever", b"3"))
+        assert sender.drain(PATIENCE)
+    time.sleep(2.1)
+    with connected(broker.url, topics=["sensors/#"]) as receiver:
+        assert {message.topic for message in receive(receiver, 2)} == {"sensors/long", "sensors/ever"}
+        assert receiver.poll(0.1) == []
+
+
+@mqtt
 def test_a_content_type_comes_along(broker):
     properties = Properties(PacketTypes.PUBLISH)
     properties.ContentType = "application/cbor"
@@ -210,7 +223,7 @@ def test_what_the_broker_could_never_take_is_refused_and_confirmed(caplog):
         assert sender.confirmed() == ["large", "no topic", "empty", "small"]
         assert sender.counters["refused_publications"] == 3
         assert sender.counters["lost_connections"] == 0
-    assert "refuses a publication to t: 2017 bytes, it takes 1000" in caplog.text
+    assert "refuses a publication to t: 2022 bytes, it takes 1000" in caplog.text
 
 
 @mqtt
