@@ -241,7 +241,7 @@ class Engine:
         times = np.asarray(times, dtype=np.float64)
         samples = as_samples(self.procedure, len(streams), samples)
         times = as_times(times, len(streams), lambda i: f"stream {streams[i]!r}")
-        return self._take(self._rows(streams), times, samples)
+        return self.take(self._rows(streams), times, samples)
 
     def push_rows(self, rows: Rows, times: npt.ArrayLike, samples: npt.ArrayLike) -> list[Decision]:
         """Take samples of streams by their rows, otherwise as `push_batch`.
@@ -277,7 +277,19 @@ class Engine:
         times = np.asarray(times, dtype=np.float64)
         times = times if times.ndim else np.full(len(rows), times)
         times = as_times(times, len(rows), lambda i: f"row {rows[i]}")
-        return self._take(rows, times, samples)
+        return self.take(rows, times, samples)
+
+    def take(self, rows: Rows, times: Array, samples: Array) -> list[Decision]:
+        """Take samples as `push_rows` does, given arrays as kernels read them; only the rows are validated."""
+        self._reserve_ends(len(rows))
+        if not self._is_compiled:
+            return self._take_in_turns(rows, times, samples)
+        n_ended = self._take_many(self._record, rows, times, samples)
+        if n_ended == 0:
+            return []
+        if n_ended < 0:
+            raise ValueError(f"row is {rows[-1 - n_ended]}, expected one that holds a stream")
+        return self._ended(n_ended, rows)
 
     def expire(self, now: float) -> list[Decision]:
         """Time out the streams whose time limit has passed.
@@ -435,18 +447,6 @@ class Engine:
 
     def _misfit(self, sample: object) -> ValueError:
         return ValueError(f"sample is {sample!r}, expected numbers of {self.procedure.channels}")
-
-    def _take(self, rows: Rows, times: Array, samples: Array) -> list[Decision]:
-        """Take validated samples, their rows not yet validated."""
-        self._reserve_ends(len(rows))
-        if not self._is_compiled:
-            return self._take_in_turns(rows, times, samples)
-        n_ended = self._take_many(self._record, rows, times, samples)
-        if n_ended == 0:
-            return []
-        if n_ended < 0:
-            raise ValueError(f"row is {rows[-1 - n_ended]}, expected one that holds a stream")
-        return self._ended(n_ended, rows)
 
     def _ended(self, n_ended: int, rows: Rows) -> list[Decision]:
         """Return the decisions of the episodes that the newest samples have ended."""

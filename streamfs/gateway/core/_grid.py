@@ -279,7 +279,7 @@ def _follow_nodes(g, stream, number, cells, nodes):
         stream.time = time
 
 
-@kernel
+@inlined
 def _emit(held, output, number, end):
     """Emit the ticks of a stream before the end; return False once the output is full."""
     grid, counts, nodes, _, streams, cells, pages, pending, free = held

@@ -7,15 +7,17 @@ from streamfs.gateway.core._grid import AWAKE
 
 
 @kernel
-def choose(places, entries, shown, sources, streams, cells, row_of, columns, max_ages, rows, samples):
-    """Write rows and samples of the entries whose streams follow a model and are awake; return how many.
+def choose(
+    asked, period, entries, shown, sources, streams, cells, row_of, columns, max_ages, places, rows, times, samples
+):
+    """Write places, rows, times and samples of those entries whose streams follow a model and are awake.
 
-    `places` are those of the entries to look at, and of the chosen ones afterwards. A value is shown while it is
-    not older than its column's age, nor outdated.
+    Return how many. `asked` are the places of the entries to look at. A value is shown while it is not older than
+    its column's age, nor outdated.
     """
     n_chosen = 0
     n_columns = shown.shape[1]
-    for i in places:
+    for i in asked:
         number = entries[i].stream
         row = row_of[number]
         if row < 0 or streams[number].rest != AWAKE:
@@ -27,7 +29,8 @@ def choose(places, entries, shown, sources, streams, cells, row_of, columns, max
                 entries[i].tick - source <= max_ages[at] and source >= cells[number * n_columns + column].since
             )
             samples[n_chosen, at] = shown[i, column] if is_shown else np.nan
-        rows[n_chosen] = row
         places[n_chosen] = i
+        rows[n_chosen] = row
+        times[n_chosen] = entries[i].tick * period
         n_chosen += 1
     return n_chosen

@@ -28,6 +28,6 @@ class Effects:
 
     def take(self) -> "Effects":
         """Return the effects so far, and start again with none."""
-        taken = Effects(**vars(self))
-        vars(self).update(vars(Effects()))
+        taken = Effects()
+        self.__dict__, taken.__dict__ = taken.__dict__, self.__dict__
         return taken

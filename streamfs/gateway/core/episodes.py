@@ -16,7 +16,7 @@ from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.core.energy_account import EnergyAccount
 from streamfs.gateway.core.feedback import Feedback
 from streamfs.gateway.core.joiner import Entries, Joiner
-from streamfs.gateway.core.model_streams import Chosen, ModelStreams
+from streamfs.gateway.core.model_streams import ModelStreams, Pushed
 from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.roster import Roster
 from streamfs.gateway.messages.codecs import encode_decision
@@ -83,38 +83,32 @@ class Episodes:
             for stream in model.decided:
                 self._let_rest(model, stream)
 
-    def _parts(self, entries: Entries) -> Iterator[Entries]:
+    def _parts(self, entries: Entries) -> Iterable[Entries]:
         """Cut entries so that no stream occurs twice, if what one releases may concern another's next tick."""
-        if not any(model.engine.releases for model in self.roster.models):
-            yield entries
-            return
-        start, seen = 0, set[int]()
-        for place, stream in enumerate(entries.ticks["stream"].tolist()):
-            if stream in seen:
-                yield entries[start:place]
-                start, seen = place, set()
-            seen.add(stream)
-        yield entries[start:]
+        if len(entries) == 1 or not any(model.engine.releases for model in self.roster.models):
+            return (entries,)
+        return _without_repetition(entries)
 
     def _work_off(self, entries: Entries) -> None:
         settling: Settling = []
-        places = entries.ticks["tick"].argsort(kind="stable")  # so that streams alternate, which the engine likes
+        places = entries.alternating
         while len(places):
             places = self._work_off_until_ends(entries, places, settling)
-        settling.sort(key=itemgetter(0))
-        for _, settle in settling:
-            settle()
         if settling:
+            settling.sort(key=itemgetter(0))
+            for _, settle in settling:
+                settle()
             self.roster.drop_empty()
 
     def _work_off_until_ends(self, entries: Entries, places: Places, settling: Settling) -> Places:
         """Work off entries up to the next end or begin of each stream's episode; return the places of the rest."""
-        models = tuple(self.roster.models)
-        chosen = [model.choose(entries, places) for model in models]
+        chosen = [(model, model.choose(entries, places)) for model in self.roster.models]
         turned = []  # places of ends and begins
-        if sum(len(of_model.places) for of_model in chosen) < len(places):
+        if sum(len(of_model.places) for _, of_model in chosen) < len(places):
             turned += self._reopen_due(entries, places, settling)
-        turned += self._push(models, chosen, entries, settling)
+        pushed = [(model, model.push(of_model)) for model, of_model in chosen if len(of_model.places)]
+        if any(of_model.matters for _, of_model in pushed):
+            turned += self._settle_pushed(pushed, entries, settling)
         if not turned:
             return places[:0]
         left, streams = np.zeros(len(places), dtype=np.bool_), entries.ticks["stream"]
@@ -135,15 +129,10 @@ class Episodes:
         reopened: list[int] = places[firsts].tolist()
         return reopened
 
-    def _push(
-        self, models: Sequence[ModelStreams], chosen: Sequence[Chosen], entries: Entries, settling: Settling
+    def _settle_pushed(
+        self, pushed: Sequence[tuple[ModelStreams, Pushed]], entries: Entries, settling: Settling
     ) -> list[int]:
-        """Push the samples of each model's streams; return the places of those that have ended episodes."""
-        pushed = [
-            (model, model.push(entries, of_model))
-            for model, of_model in zip(models, chosen, strict=True)
-            if len(of_model.places)
-        ]
+        """Let what was pushed have its effects; return the places of the samples that have ended episodes."""
         released = [each for _, of_model in pushed for each in of_model.released]
         ends = [(place, model, decision) for model, of_model in pushed for place, decision in of_model.decisions]
         ends.sort(key=itemgetter(0))  # streams get their rows in another model's engine in this order
@@ -212,3 +201,14 @@ class Episodes:
 def _in_time(decision: Decision, shift: float) -> Decision:
     """Return a decision in the time of its nodes, whose clocks were set back."""
     return replace(decision, time=decision.time - float(shift)) if shift else decision
+
+
+def _without_repetition(entries: Entries) -> Iterator[Entries]:
+    """Cut entries so that no stream occurs twice in a part."""
+    start, seen = 0, set[int]()
+    for place, stream in enumerate(entries.ticks["stream"].tolist()):
+        if stream in seen:
+            yield entries[start:place]
+            start, seen = place, set()
+        seen.add(stream)
+    yield entries[start:]

@@ -29,6 +29,9 @@ GRACE = 10.0
 AT_ONCE = 4096
 """Entries that are handed over together."""
 
+_ALONE = np.zeros(1, dtype=np.int64)
+"""The places of a single entry."""
+
 Structured = npt.NDArray[Any]
 """Records of one of the types of the kernels."""
 
@@ -69,7 +72,7 @@ class Timing:
         return GRACE if self.time.grace is None else self.time.grace
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, eq=False)
 class Entries:
     """Ticks of streams, in order: `_grid.ENTRY`, and values with their own ticks, shape (n, n_columns)."""
 
@@ -82,6 +85,11 @@ class Entries:
 
     def __getitem__(self, places: slice) -> "Entries":
         return Entries(self.ticks[places], self.values[places], self.sources[places])
+
+    @property
+    def alternating(self) -> Integers:
+        """Their places by tick, so that streams alternate, which the engine likes."""
+        return _ALONE if len(self) == 1 else self.ticks["tick"].argsort(kind="stable")
 
 
 class Joiner:
@@ -344,7 +352,7 @@ class Joiner:
         """Run a kernel until nothing is left."""
         while True:
             why = kernel(self._held, self._output)
-            n_entries = int(self._grid[0]["n_entries"])
+            n_entries = self._grid["n_entries"].item()
             if n_entries:
                 self._grid["n_entries"] = 0
                 yield self._entries[:n_entries]

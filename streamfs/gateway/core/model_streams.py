@@ -15,7 +15,7 @@ from streamfs.base.growable_array import append_rows, rows_to_reserve
 from streamfs.engine.engine import DECIDED, FREE, OPEN, WAITING, Engine
 from streamfs.gateway.core._samples import choose
 from streamfs.gateway.core._waiting import FOREVER, NONE
-from streamfs.gateway.core.joiner import Entries, Joiner
+from streamfs.gateway.core.joiner import AT_ONCE, Entries, Joiner
 from streamfs.procedure.procedure import Decision, Procedure
 
 Slots = npt.NDArray[np.int32]
@@ -28,12 +28,21 @@ class Pushed(NamedTuple):
     decisions: list[tuple[int, Decision]]
     released: list[tuple[int, set[int]]]
 
+    @property
+    def matters(self) -> bool:
+        """Whether there are any."""
+        return bool(self.decisions or self.released)
+
 
 class Chosen(NamedTuple):
-    """Samples of a model's streams: places of entries, the engine's rows, values of shape (n, n_channels)."""
+    """Samples of a model's streams: places of entries, the engine's rows, seconds, values (n, n_channels).
+
+    Only until the model chooses again.
+    """
 
     places: Integers
     rows: Integers
+    times: Array
     samples: Array
 
 
@@ -53,6 +62,7 @@ class ModelStreams:
         self._row_of = np.full(0, NONE, dtype=np.int64)  # by the joiner's streams
         self._max_ages = np.array([_max_age(channel, procedure) for channel in procedure.channels], dtype=np.int64)
         self._in_vain: Counter[str] = Counter()
+        self._room = self._new_room(AT_ONCE)
 
     def __contains__(self, stream: str) -> bool:
         return self.engine.status(stream) != FREE
@@ -148,24 +158,23 @@ class ModelStreams:
 
     def choose(self, entries: Entries, places: Integers) -> Chosen:
         """Return what the model's undecided streams show at those of the places that are theirs."""
-        n, row_of = len(places), self._reserve_rows()
-        places, rows = places.copy(), np.empty(n, dtype=np.int64)
-        samples = np.empty((n, len(self._max_ages)))
-        shown = entries.ticks, entries.values, entries.sources
-        held = self._joiner.streams, self._joiner.cells
-        n = choose(places, *shown, *held, row_of, self.columns, self._max_ages, rows, samples)
-        return Chosen(places[:n], rows[:n], samples[:n])
+        if len(places) > len(self._room.places):
+            self._room = self._new_room(len(places))
+        period, shown = self.procedure.period, (entries.ticks, entries.values, entries.sources)
+        held = self._joiner.streams, self._joiner.cells, self._reserve_rows()
+        n = choose(places, period, *shown, *held, self.columns, self._max_ages, *self._room)
+        room = self._room
+        return Chosen(room.places[:n], room.rows[:n], room.times[:n], room.samples[:n])
 
-    def push(self, entries: Entries, chosen: Chosen) -> Pushed:
+    def push(self, chosen: Chosen) -> Pushed:
         """Push the chosen samples, in order; what follows a stream's decision is in vain.
 
         If streams release channels, each may occur only once.
         """
-        places, rows, samples = chosen
-        times = entries.ticks["tick"][places] * self.procedure.period
+        places, rows, times, samples = chosen
         before = self._requested(rows) if self.engine.releases else None
         decisions = []
-        for decision in self.engine.push_rows(rows, times, samples):
+        for decision in self.engine.take(rows, times, samples):
             row = self.engine.row(decision.stream)
             index = int(((rows == row) & (times >= decision.time - self.procedure.period / 2)).argmax())
             self._note_vain(samples[index + 1 :][rows[index + 1 :] == row])
@@ -204,6 +213,11 @@ class ModelStreams:
             more = np.full(len(self._joiner.streams) - len(self._row_of), NONE, dtype=np.int64)
             self._row_of = append_rows(self._row_of, more)
         return self._row_of
+
+    def _new_room(self, n: int) -> Chosen:
+        """Return room for chosen samples."""
+        places, rows = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+        return Chosen(places, rows, np.empty(n), np.empty((n, len(self._max_ages))))
 
     def _note_vain(self, samples: Array) -> None:
         """Take back the counts of samples after a decision."""

@@ -17,6 +17,7 @@ _CODES = {"f8": "d", "i8": "q", "i4": "i"}
 _PART = Struct("=" + "".join(_CODES[kind[1:]] for _, kind, *_ in PART.descr))
 
 _DOUBLE = np.dtype(np.float64)
+_NO_TIMES = np.zeros(0)
 
 Columns = tuple[npt.NDArray[Any], Array, Array, npt.NDArray[np.int64]]
 
@@ -89,7 +90,7 @@ class ReadingBuffer:
             self._end_piece()
             values = self._pieces[0] if len(self._pieces) == 1 else np.concatenate([np.zeros(0), *self._pieces])
             values.flags.writeable = False  # like those unpacked in place: one compiled kernel suffices
-            times = np.full(len(values) if self._times else 0, nan)
+            times = np.full(len(values), nan) if self._times else _NO_TIMES
             for first, own in self._times:
                 times[first : first + len(own)] = own
             self._columns = parts, values, times, np.zeros(2, dtype=np.int64)
