@@ -236,7 +236,6 @@ class BrokerConnection(Client):
             if self._inbox.is_full:
                 return
             if not self._receive():
-                self._may_have_more = False
                 return
             arrival = self._clock.now()
             try:
@@ -247,16 +246,21 @@ class BrokerConnection(Client):
                         self._take_answer(command, body)
             except (PacketError, MQTTException) as error:
                 raise LostError(f"sends something that is not MQTT: {error}") from error
+            if not self._may_have_more:
+                return
 
     def _receive(self) -> bool:
+        """Receive a chunk; return False if there is none, and note whether there may be more."""
         try:
             chunk = self._sock_recv(_CHUNK)
             if _QUICKACK is not None:  # else broker and kernel wait for each other, as answers go in groups
                 self.wire.setsockopt(socket.IPPROTO_TCP, _QUICKACK, 1)
         except BlockingIOError:
+            self._may_have_more = False
             return False
         except OSError as error:
             raise LostError(f"has closed the connection: {error}") from error
+        self._may_have_more = len(chunk) == _CHUNK or type(self.wire) is not socket.socket  # others have buffers
         if not chunk:
             name = "" if self.accepted_at is None else self._options.client_id
             why = f": it stops, or another client has our id {name!r}" if name else ""  # not every broker says so
