@@ -27,6 +27,7 @@ def check(settings: Path, as_json: bool) -> None:
     SETTINGS is a TOML file; all errors in it are reported together.
 
     The model, the files that SETTINGS names and the password are read; nothing is connected to or written.
+    Warnings say what others could read, change or send.
     """
     from streamfs.cli import console
     from streamfs.gateway.settings.preview import preview_gateway
@@ -55,6 +56,8 @@ def check(settings: Path, as_json: bool) -> None:
         ]
     )
     console.print_table([{"limit": name, "is": value} for name, value in plan.to_json()["limits"].items()])
+    for caution in plan.cautions:
+        console.say(f"warning: {caution}")
 
 
 def _summary(plan: "GatewayPreview") -> dict[str, str]:

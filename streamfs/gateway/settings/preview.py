@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from streamfs.errors import MissingExtraError, SettingsError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.messages.topics import Template
+from streamfs.gateway.settings.cautions import cautions
 from streamfs.gateway.settings.settings import Settings
 from streamfs.gateway.settings.sources import InputSource
 from streamfs.gateway.transport.broker_address import BrokerAddress
@@ -33,6 +34,11 @@ class GatewayPreview:
         """Topics, format, channels that the model reads, unread ones, and topics left out, of each source."""
         return [self._source(source) for source in self.settings.sources]
 
+    @property
+    def cautions(self) -> list[str]:
+        """What the settings allow and should not, with remedies."""
+        return cautions(self.settings, self.address)
+
     def to_json(self) -> dict[str, Any]:
         """Return the preview for JSON, without a password."""
         settings = self.settings
@@ -55,6 +61,7 @@ class GatewayPreview:
             "sources": self.sources,
             "limits": asdict(settings.limits),
             "state": None if settings.state is None else str(settings.state),
+            "warnings": self.cautions,
         }
 
     def _source(self, source: InputSource) -> dict[str, Any]:

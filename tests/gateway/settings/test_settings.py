@@ -609,7 +609,7 @@ topic = "sensors/{{node}}/{{channel}}"
 def test_what_a_gateway_would_do_is_shown():
     result = check(SOUND)
     assert result.exit_code == 0
-    assert max(map(len, result.output.splitlines())) <= 80
+    assert max(map(len, result.stdout.splitlines())) <= 80
     for text in ("attic", "off or on", "broker.example:1883", "every node that sends", "zigbee2mqtt/+"):
         assert text in result.output
     assert "light@flag:300, temperature (not read)" in result.output
@@ -680,6 +680,54 @@ def test_the_preview_is_json_for_machines(folder):
     assert (plan["any_node"], plan["streams"], plan["classes"]) == (True, [], ["off", "on"])
     assert plan["limits"]["streams"] == 100_000
     assert (plan["model"], plan["state"]) == (str(folder / "rooms.streamfs"), str(folder / "state"))
+
+
+def open_to(folder, **modes):
+    (folder / "state").mkdir()
+    (folder / "password").write_text("geheim", encoding="utf-8")
+    for name, mode in ({"state": 0o700, "password": 0o640, "rooms": 0o644, "here": 0o755} | modes).items():
+        (folder / {"rooms": "rooms.streamfs", "here": "."}.get(name, name)).chmod(mode)
+
+
+OPEN = """model = "rooms.streamfs"
+state = "state"
+[broker]
+url = "URL"
+user = "attic"
+password_file = "password"
+"""
+
+
+@pytest.mark.parametrize(
+    ("url", "modes", "warnings"),
+    [
+        ("mqtt://localhost", {}, []),
+        ("mqtts://broker.example", {}, []),
+        ("mqtt://broker.example", {}, ["everybody between here and broker.example can read and change messages"]),
+        (
+            "mqtt://localhost",
+            {"state": 0o750},
+            ["state: .*/state has mode 750, .*: chmod go-rwx .*/state"],
+        ),
+        ("mqtt://localhost", {"state": 0o701}, ["state: .*/state has mode 701"]),
+        ("mqtt://localhost", {"rooms": 0o664}, ["model: .*/rooms.streamfs has mode 664, .* chmod go-w"]),
+        ("mqtt://localhost", {"here": 0o777}, ["model: .* has mode 777"]),
+        ("mqtt://localhost", {"here": 0o1777}, []),
+        ("mqtt://localhost", {"password": 0o644}, ["broker.password_file: .*/password has mode 644"]),
+    ],
+)
+def test_the_preview_warns_of_what_others_could_read_and_change(folder, url, modes, warnings):
+    open_to(folder, **modes)
+    plan = orjson.loads(check(OPEN.replace("URL", url), "--json").output)
+    assert len(plan["warnings"]) == len(warnings)
+    assert all(re.match(text, found) for text, found in zip(warnings, plan["warnings"], strict=True))
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_gateway_without_a_name_at_the_broker_is_warned_of():
+    shown = check(LEAST)
+    assert shown.exit_code == 0
+    assert "warning: the gateway has no user name at the broker" in shown.stderr
 
 
 @pytest.mark.usefixtures("folder")

@@ -1,0 +1,46 @@
+"""What is allowed in the settings of a gateway, and lets others read, change or send what they should not."""
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from streamfs.gateway.settings.settings import Settings
+from streamfs.gateway.transport.broker_address import BrokerAddress
+
+_HERE = ("localhost", "127.0.0.1", "::1")
+
+
+def cautions(settings: Settings, address: BrokerAddress) -> list[str]:
+    """Return warnings, each with its remedy: of the broker, and of files and folders that are open to others."""
+    return [*_of_broker(settings, address), *_of_files(settings)]
+
+
+def _of_broker(settings: Settings, address: BrokerAddress) -> Iterator[str]:
+    if address.tls is None and address.host not in _HERE:
+        yield f"everybody between here and {address.host} can read and change messages: use TLS, by mqtts://"
+    if not (address.user or settings.broker.certificate):
+        yield (
+            "the gateway has no user name at the broker: if that admits everybody, anyone can send readings and "
+            "silence nodes; deploy/mosquitto.acl has an access list"
+        )
+
+
+def _of_files(settings: Settings) -> Iterator[str]:
+    for key, folder in (("state", settings.state), ("spool", settings.spool)):
+        if folder is not None:
+            yield from _open_to_others(key, folder, 0o077, "go-rwx")
+    for path in (settings.model, settings.model.parent):
+        yield from _open_to_others("model", path, 0o022, "go-w")
+    if settings.broker.password_file is not None:
+        yield from _open_to_others("broker.password_file", settings.broker.password_file, 0o007, "o-rwx")
+
+
+def _open_to_others(key: str, path: Path, unwanted: int, remedy: str) -> Iterator[str]:
+    """Yield a warning if a file or folder that is there has unwanted bits in its mode."""
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return
+    is_sticky = mode & stat.S_ISVTX  # nobody removes or renames what others have made in it
+    if mode & unwanted and not is_sticky:
+        yield f"{key}: {path} has mode {mode:o}, and is open to other users: chmod {remedy} {path}"
