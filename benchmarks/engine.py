@@ -162,7 +162,7 @@ def touch(state: Array, rows: npt.NDArray[np.int64]) -> None:
 
 def memory() -> list[Figure]:
     ours = Ours(N_MANY)
-    n_bytes = 8 * ours.engine._state.shape[1] + ours.engine._streams.itemsize + 1  # noqa: SLF001
+    n_bytes = 8 * ours.engine._table.state.shape[1] + ours.engine._table.streams.itemsize + 1  # noqa: SLF001
     state = np.zeros((N_MANY, -(-n_bytes // 8)))
     figures = []
     for order in ("in the order of their rows", "in any order"):

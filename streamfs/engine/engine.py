@@ -13,23 +13,19 @@ import numpy.typing as npt
 from feature_extractors import Program
 from feature_extractors.base import Array
 from streamfs.base import container
-from streamfs.base.growable_array import append_rows, rows_to_reserve
 from streamfs.engine import _stopping, _ticks
-from streamfs.engine._arena import COUNTERS, DECIDED, ENDED, FREE, OPEN, STREAM, WAITING, KernelArena
+from streamfs.engine._arena import COUNTERS, DECIDED, ENDED, FREE, OPEN, WAITING, KernelArena
+from streamfs.engine.channel_requests import ChannelRequests
 from streamfs.engine.samples import as_samples, as_times, contiguous, split_into_turns
 from streamfs.engine.snapshot_checks import validate_snapshot
-from streamfs.engine.stream_registry import StreamRegistry
+from streamfs.engine.stream_table import Rows, StreamTable
 from streamfs.procedure.procedure import Decision, Procedure
 from streamfs.procedure.requested_channels import RequestedChannels
 from streamfs.procedure.stopping import checked_actions
 
 KIND, VERSION = "snapshot", 4
-HELD = ("state", "streams", "status")
-"""Arrays that the kernels work on, one row per stream."""
 UNLABELLED = {_stopping.NO_LABEL: "timeout", _stopping.GIVEN_UP: "given_up"}
 """The reasons of decisions without a label that a sample leads to."""
-
-Rows = npt.NDArray[np.int64]
 
 __all__ = ["DECIDED", "FREE", "OPEN", "WAITING", "Engine"]
 
@@ -72,17 +68,15 @@ class Engine:
     def __init__(self, procedure: Procedure) -> None:
         self.procedure = procedure
         self._program = Program(procedure.features, procedure.channels)
-        self._registry = StreamRegistry()
         self._arena = KernelArena(self._program, procedure)
+        requested = RequestedChannels.of(procedure.classifier, procedure.features)
+        self._table = StreamTable(self._program, self._arena, has_costs=requested is not None)
+        self._registry = self._table.registry
+        self._requests = ChannelRequests(procedure, requested, self._table)
         has_forest = self._arena.has_forest
         has_classifier = self._arena.has_tree or has_forest
         self._is_compiled = has_classifier and self._arena.has_thresholds and self._program.is_compiled
         self._take_many, self._take_one = _ticks.BY_FOREST if has_forest else _ticks.BY_TREE
-        self._requested = RequestedChannels.of(procedure.classifier, procedure.features)
-        self._arena.hold(state=self._program.new_state(0), streams=np.empty(0, dtype=STREAM))
-        self._arena.hold(status=np.empty(0, dtype=np.int8))
-        self._spent = np.empty(0)
-        """Each-time costs of the requested features up to the last tick; empty if all are always requested."""
         self._record, single = self._arena.record, self._arena["single_sample"]
         self._single_sample, self._single_row = single.data, single[:1].view(np.int64)
         self._pack_sample = struct.Struct(f"qd{len(procedure.channels)}d").pack_into
@@ -103,7 +97,7 @@ class Engine:
     @property
     def n_open(self) -> int:
         """Number of open episodes."""
-        return int(np.count_nonzero(self._status == OPEN))
+        return int(np.count_nonzero(self._table.status == OPEN))
 
     @property
     def n_streams(self) -> int:
@@ -117,13 +111,12 @@ class Engine:
 
     def row(self, stream: str) -> int:
         """Return the row of a stream, for `push_rows`; a new stream gets a new row."""
-        row = self._registry.row_of.get(stream)
-        return self._new_row(stream) if row is None else row
+        return self._table.row(stream)
 
     def rows(self, *statuses: int) -> Rows:
         """Return the rows of the streams in any of these states, ascending."""
         wanted = sum(1 << status for status in set(statuses))
-        found: Rows = _ticks.rows_in(self._status[: len(self._registry.names)], wanted)
+        found: Rows = _ticks.rows_in(self._table.status[: len(self._registry.names)], wanted)
         return found
 
     def name(self, row: int) -> str:
@@ -133,24 +126,24 @@ class Engine:
     def status(self, stream: str) -> int:
         """Return the status of the stream's row; FREE for an unknown stream."""
         row = self._registry.row_of.get(stream)
-        return FREE if row is None else int(self._status[row])
+        return FREE if row is None else int(self._table.status[row])
 
     def episode(self, stream: str) -> int:
         """Return the number of a stream's newest episode."""
-        return int(self._streams["episode"][self._registry.row(stream)])
+        return int(self._table.streams["episode"][self._registry.row(stream)])
 
     def tick(self, stream: str) -> int:
         """Return the newest tick of a stream's newest episode; 0 before it opens."""
-        return int(self._streams["tick"][self._registry.row(stream)])
+        return int(self._table.streams["tick"][self._registry.row(stream)])
 
     def values(self, stream: str) -> Array:
         """Return a stream's newest feature values, shape (n_features,)."""
-        return self._state[self._registry.row(stream), : len(self.procedure.features)].copy()
+        return self._table.state[self._registry.row(stream), : len(self.procedure.features)].copy()
 
     @property
     def releases(self) -> bool:
         """Whether streams may stop requesting a channel before they are decided."""
-        return self._requested is not None
+        return self.procedure.classifier.releases_features
 
     def asked(self, rows: Rows) -> npt.NDArray[np.bool_]:
         """Return which channels streams request, shape (n_rows, n_channels).
@@ -159,21 +152,17 @@ class Engine:
         values call for. Samples count as missing in the other channels even if they arrive; a released channel is
         not requested again before the next episode. A decided stream has the requests with which it ended.
         """
-        asked = np.ones((len(rows), len(self.procedure.channels)), dtype=np.bool_)
-        if self._requested is not None:
-            begun = self._status[rows] != WAITING
-            asked[begun] = self._requested.channels(self._newest(rows[begun]))
-        return asked
+        return self._requests.channels(rows)
 
     def decided_at(self, rows: Rows) -> Array:
         """Return the event times, in seconds, of decided streams' last ticks; NaN if an episode never opened."""
-        ticks = self._streams["tick"][rows]
-        return self._streams["start"][rows] + (ticks - 1) * self.procedure.period
+        ticks = self._table.streams["tick"][rows]
+        return self._table.streams["start"][rows] + (ticks - 1) * self.procedure.period
 
     def is_decided(self, stream: str) -> bool:
         """Return whether the stream's episode has ended."""
         row = self._registry.row_of.get(stream)
-        return row is not None and bool(self._status[row] == DECIDED)
+        return row is not None and bool(self._table.status[row] == DECIDED)
 
     def admit(self, stream: str) -> None:
         """Add a stream before its first sample; a known stream is left unchanged."""
@@ -241,7 +230,7 @@ class Engine:
         times = np.asarray(times, dtype=np.float64)
         samples = as_samples(self.procedure, len(streams), samples)
         times = as_times(times, len(streams), lambda i: f"stream {streams[i]!r}")
-        return self.take(self._rows(streams), times, samples)
+        return self.take(self._table.rows(streams), times, samples)
 
     def push_rows(self, rows: Rows, times: npt.ArrayLike, samples: npt.ArrayLike) -> list[Decision]:
         """Take samples of streams by their rows, otherwise as `push_batch`.
@@ -300,9 +289,9 @@ class Engine:
             Event time up to which all samples have arrived (the watermark), seconds.
         """
         rows = _ticks.overdue(self._record, float(now))
-        self._charge(rows, self.procedure.time_limit)
-        self._streams["tick"][rows] = self.procedure.time_limit
-        self._status[rows] = DECIDED
+        self._requests.charge(rows, self.procedure.time_limit)
+        self._table.streams["tick"][rows] = self.procedure.time_limit
+        self._table.status[rows] = DECIDED
         return [self._decision(row, None, "timeout") for row in rows.tolist()]
 
     def close(self, stream: str) -> Decision | None:
@@ -314,7 +303,7 @@ class Engine:
             If the stream is not known.
         """
         row = self._registry.row(stream)
-        undecided = self._status[row] != DECIDED
+        undecided = self._table.status[row] != DECIDED
         decision = self._decision(row, None, "closed") if undecided else None
         self.remember(stream, self.release(stream))
         return decision
@@ -328,8 +317,8 @@ class Engine:
             If the stream is not known.
         """
         row = self._registry.remove(stream)
-        self._status[row] = FREE
-        return int(self._streams["episode"][row])
+        self._table.status[row] = FREE
+        return int(self._table.streams["episode"][row])
 
     def remember(self, stream: str, episode: int) -> None:
         """Keep the episode number of a stream that has left, to count on from if it returns."""
@@ -348,10 +337,10 @@ class Engine:
             Event time, in seconds, at which that episode was decided; None if it has not begun.
         """
         row = self.row(stream)
-        self._streams["episode"][row] = episode
+        self._table.streams["episode"][row] = episode
         if decided_at is not None:
-            self._status[row] = DECIDED
-            self._streams["start"][row], self._streams["tick"][row] = decided_at, 1  # for `decided_at`
+            self._table.status[row] = DECIDED
+            self._table.streams["start"][row], self._table.streams["tick"][row] = decided_at, 1  # for `decided_at`
         return row
 
     def inherit(self, other: "Engine") -> None:
@@ -367,9 +356,9 @@ class Engine:
             If the stream is not known, or not decided.
         """
         row = self._registry.row(stream)
-        if self._status[row] != DECIDED:
+        if self._table.status[row] != DECIDED:
             raise ValueError(f"stream {stream!r} is not decided yet")
-        self._reset(row, int(self._streams["episode"][row]) + 1)
+        self._table.reset(row, int(self._table.streams["episode"][row]) + 1)
 
     def snapshot(self) -> bytes:
         """Pack the state of all streams; `restore` continues from it bit for bit."""
@@ -377,15 +366,14 @@ class Engine:
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Copy what `snapshot` packs: a JSON header, and arrays."""
-        used = len(self._registry.names)
+        names, arrays = self._table.to_state()
         header = {
             "procedure": self.procedure.digest,
             "state_versions": [feature.state_version for feature in self.procedure.features],
-            **self._registry.to_state(),
+            **names,
             "counters": dict(self.counters),
         }
-        spent = np.zeros(used) if self._requested is None else self._spent[:used].copy()
-        return header, {name: self._arena[name][:used].copy() for name in HELD} | {"spent": spent}
+        return header, arrays
 
     @classmethod
     def restore(cls, procedure: Procedure, snapshot: bytes) -> Self:
@@ -410,31 +398,11 @@ class Engine:
         """Return an engine that continues from copies of what `to_state` returned; otherwise as `restore`."""
         engine = cls(procedure)
         validate_snapshot(header, arrays, procedure, engine._program.state_size)
-        engine._registry = StreamRegistry.from_state(header)
+        engine._table.restore(header, arrays)
+        engine._registry = engine._table.registry
         engine._arena["counters"][:] = [header["counters"][name] for name in COUNTERS]
-        for name in HELD:
-            engine._arena.hold(**{name: np.array(arrays[name], order="C")})
-        if engine._requested is not None:
-            engine._spent = np.array(arrays["spent"])
-        engine._arena.record["n_rows"] = len(engine._registry.names)
         engine._arena.record["earliest"] = -np.inf
         return engine
-
-    @property
-    def _state(self) -> Array:
-        return self._arena["state"]
-
-    @property
-    def _streams(self) -> npt.NDArray[Any]:
-        return self._arena["streams"]
-
-    @property
-    def _status(self) -> npt.NDArray[np.int8]:
-        return self._arena["status"]
-
-    def _newest(self, rows: Rows) -> Array:
-        """Return a copy of streams' newest feature values, shape (n_rows, n_features)."""
-        return self._state[rows, : len(self.procedure.features)]
 
     def _push_slowly(self, stream: str, time: float, sample: Sequence[float] | Array) -> Decision | None:
         """Take one sample of a new stream, or of a procedure that is not compiled."""
@@ -478,31 +446,15 @@ class Engine:
         probabilities, actions = np.empty((0, len(self.procedure.classes))), np.empty(0, dtype=np.int64)
         if len(moving):
             seconds = (ticks[moving] - 1) * self.procedure.period
-            moved = self._state[rows[moving]]  # a copy: if classifier or rule fails, no stream has moved
-            shown = self._shown(rows[moving], samples[moving])
+            moved = self._table.state[rows[moving]]  # a copy: if classifier or rule fails, no stream has moved
+            shown = self._requests.shown(rows[moving], samples[moving])
             values = self._program.advance(moved, np.arange(len(moving)), shown, seconds)
             probabilities = self._answer(values)
             actions = checked_actions(self.procedure.rule, ticks[moving], probabilities)
-            self._charge(rows[moving], ticks[moving])
-            self._state[rows[moving]] = moved
-        self._charge(rows[ticks == _ticks.OVERDUE], self.procedure.time_limit)
+            self._requests.charge(rows[moving], ticks[moving])
+            self._table.state[rows[moving]] = moved
+        self._requests.charge(rows[ticks == _ticks.OVERDUE], self.procedure.time_limit)
         return self._ended(_ticks.settle(self._record, rows, ticks, probabilities, actions), rows)
-
-    def _shown(self, rows: Rows, samples: Array) -> Array:
-        """Return samples with NaN in the channels that streams no longer request."""
-        return samples if self._requested is None else self._requested.shown(samples, self._newest(rows))
-
-    def _charge(self, rows: Rows, ticks: Rows | int) -> None:
-        """Charge streams for the features requested since their last ticks, up to these."""
-        if self._requested is not None:
-            elapsed = ticks - self._streams["tick"][rows]
-            self._spent[rows] += elapsed * self._requested.rates(self._newest(rows), self.procedure.costs.each)
-
-    def _cost(self, row: int, tick: int) -> float:
-        """Return the cost by equation 1, of requested features only if the classifier releases some."""
-        if self._requested is None:
-            return self.procedure.cost(tick)
-        return self.procedure.costs.a * float(self._spent[row]) + self.procedure.cost(0)
 
     def _answer(self, values: Array) -> Array:
         """Return the classifier's probabilities for rows of features."""
@@ -513,61 +465,17 @@ class Engine:
         return answer
 
     def _decision(self, row: int, label: str | None, reason: str) -> Decision:
-        start, tick, episode, confidence = self._streams[row].item()
+        start, tick, episode, confidence = self._table.streams[row].item()
         return Decision(
             stream=self._registry.names[row],
             episode=episode,
             label=label,
             confidence=confidence,
             tick=tick,
-            cost=self._cost(row, tick),
+            cost=self._requests.cost(row, tick),
             reason=reason,
             time=start + (tick - 1) * self.procedure.period,
         )
-
-    def _rows(self, streams: Sequence[str]) -> Rows:
-        """Return the rows of streams; new streams get new rows."""
-        try:
-            return self._registry.rows(streams)
-        except KeyError:
-            pass
-        unnamed = next((stream for stream in streams if not isinstance(stream, str)), None)
-        if unnamed is not None:
-            raise TypeError(f"stream is {unnamed!r}, expected its name as text")
-        return np.fromiter(map(self.row, streams), dtype=np.int64, count=len(streams))
-
-    def _new_row(self, stream: str) -> int:
-        if not isinstance(stream, str):
-            raise TypeError(f"stream is {stream!r}, expected its name as text")
-        stream = str(stream)  # JSON has no numpy strings
-        row = self._registry.next_row
-        self._reserve_rows(row + 1)
-        self._reset(row, self._registry.last_episode(stream) + 1)
-        return self._registry.add(stream)
-
-    def _reset(self, row: int, episode: int) -> None:
-        self._state[row] = self._program.new_state(1)[0]
-        self._streams[row] = (np.nan, 0, episode, np.nan)
-        if self._requested is not None:
-            self._spent[row] = 0.0
-        self._status[row] = WAITING
-
-    def _reserve_rows(self, n_rows: int) -> None:
-        """Reserve at least `n_rows` rows.
-
-        Each array is held as soon as it has grown: the arena stays valid if memory does not suffice for the next.
-        """
-        capacity = len(self._status)
-        if n_rows > capacity:
-            n_rows = capacity + rows_to_reserve(capacity)
-            self._arena.hold(state=append_rows(self._state, self._program.new_state(n_rows - len(self._state))))
-            self._arena.hold(
-                streams=append_rows(self._streams, np.zeros(n_rows - len(self._streams), dtype=STREAM))
-            )
-            if self._requested is not None:
-                self._spent = append_rows(self._spent, np.zeros(n_rows - len(self._spent)))
-            self._arena.hold(status=append_rows(self._status, np.full(n_rows - capacity, FREE, dtype=np.int8)))
-            self._arena.record["n_rows"] = n_rows
 
     def _reserve_ends(self, n_samples: int) -> None:
         """Reserve space for the episodes that `n_samples` samples may end."""

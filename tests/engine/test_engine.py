@@ -39,7 +39,12 @@ def random_samples(rng, n_rows, n_samples):
 
 
 def content(engine):
-    return engine._state.tobytes(), engine._streams.tobytes(), engine._status.tobytes(), engine.counters
+    return (
+        engine._table.state.tobytes(),
+        engine._table.streams.tobytes(),
+        engine._table.status.tobytes(),
+        engine.counters,
+    )
 
 
 def test_a_stream_is_decided_as_soon_as_its_confidence_suffices():
@@ -344,7 +349,7 @@ def test_streams_that_memory_does_not_suffice_for_leave_the_others_as_they_are(n
         return growth.append_rows(array, rows)
 
     with monkeypatch.context() as patch:
-        patch.setattr("streamfs.engine.engine.append_rows", failing)
+        patch.setattr("streamfs.engine.stream_table.append_rows", failing)
         with pytest.raises(MemoryError):
             engine.push("new", 0.0, [0.0])
     assert engine.streams == undisturbed.streams
@@ -354,7 +359,7 @@ def test_streams_that_memory_does_not_suffice_for_leave_the_others_as_they_are(n
     batch = names, np.ones(66), np.linspace(0.0, 2.0, 66)[:, np.newaxis]
     assert engine.push_batch(*batch) == undisturbed.push_batch(*batch)
     assert engine.snapshot() == undisturbed.snapshot()
-    assert len(engine._state) == len(engine._streams) == len(engine._status)
+    assert len(engine._table.state) == len(engine._table.streams) == len(engine._table.status)
 
 
 @pytest.mark.parametrize("shape", [(1, 2), (2, 2), (3, 1), (3, 3), (3, 0), (6,)])
@@ -362,11 +367,15 @@ def test_an_answer_of_a_classifier_that_does_not_fit_is_refused_and_moves_no_str
     tree, names = step_tree(), ["a", "b", "c"]
     engine = Engine(dataclasses.replace(mean_procedure(), classifier=Opaque(tree)))
     engine.push_batch(names, np.zeros(3), np.zeros((3, 1)))
-    before = engine._state.tobytes(), engine._streams.tobytes(), engine._status.tobytes()
+    before = engine._table.state.tobytes(), engine._table.streams.tobytes(), engine._table.status.tobytes()
     engine.procedure.classifier.probabilities = lambda _values: np.full(shape, 0.5)
     with pytest.raises(ValueError, match=r"the classifier's answer has shape .*, expected \(3, 2\)"):
         engine.push_batch(names, np.ones(3), np.full((3, 1), 9.0))
-    assert (engine._state.tobytes(), engine._streams.tobytes(), engine._status.tobytes()) == before
+    assert (
+        engine._table.state.tobytes(),
+        engine._table.streams.tobytes(),
+        engine._table.status.tobytes(),
+    ) == before
     engine.procedure.classifier.probabilities = tree.probabilities
     assert len(engine.push_batch(names, np.ones(3), np.full((3, 1), 9.0))) == 3
 
@@ -437,7 +446,7 @@ def test_streams_come_and_go():
         engine.push_batch(names, np.zeros(10), np.zeros((10, 1)))
         for name in names:
             assert engine.close(name).reason == "closed"
-    assert len(engine._state) <= 32
+    assert len(engine._table.state) <= 32
     assert engine.n_open == 0
 
 
@@ -541,7 +550,7 @@ def test_a_forest_says_in_every_path_what_its_probabilities_are(seed):
             else:
                 engine.push_batch([names[i] for i in part], times[part], samples[part])
         expected = forest.probabilities(np.stack([engine.values(name) for name in names]))
-        assert_array_equal(engine._streams["confidence"][rows], expected.max(axis=1))
+        assert_array_equal(engine._table.streams["confidence"][rows], expected.max(axis=1))
         if rng.random() < 0.3:
             engine = Engine.restore(engine.procedure, engine.snapshot())
 
