@@ -189,7 +189,7 @@ def check_equals_definition(
     read = np.where(np.abs(values) <= LARGEST, values, np.nan)[:, [names.index(name) for name in feature.columns]]
     expected = np.array([definition(read[:n], times[:n]) for n in range(1, len(values) + 1)])
     scale = np.max(np.abs(expected), initial=scale, where=np.isfinite(expected))
-    nearest = max(TOLERANCE * scale, np.finfo(np.float64).tiny)
+    nearest = max(TOLERANCE * float(scale), float(np.finfo(np.float64).tiny))
     computed = scan((feature,), values[np.newaxis], times)[0, :, 0]
     assert_allclose(computed, expected, rtol=0.0, atol=nearest)
 

@@ -61,7 +61,8 @@ class DailyCycle:
         """Return independent sources, shape (n_sources, n_ticks), one tick every `period` seconds."""
         phase = rng.uniform(size=(n_sources, 1))
         amplitude = self.amplitude * (1 + self.amplitude_spread * rng.standard_normal((n_sources, 1)))
-        return amplitude * np.sin(2 * np.pi * (period / self.day * np.arange(n_ticks) + phase))
+        found: Array = amplitude * np.sin(2 * np.pi * (period / self.day * np.arange(n_ticks) + phase))
+        return found
 
 
 @dataclass(frozen=True)

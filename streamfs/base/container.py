@@ -22,6 +22,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same content always gives the same bytes
 
 _ENCRYPTED = 1  # the bit of a member's flags
 _CHUNK = 1 << 20  # bytes
+_NPY: Any = np.lib.format  # without types before NumPy 2.4
 
 DAMAGED = (
     ArithmeticError,
@@ -49,7 +50,7 @@ def pack(kind: str, version: int, header: Mapping[str, Any], arrays: Arrays, **s
         _add(archive, HEADER, orjson.dumps(header, option=orjson.OPT_INDENT_2))
         for name, array in arrays.items():
             part = io.BytesIO()
-            np.lib.format.write_array(part, np.ascontiguousarray(array), allow_pickle=False)
+            _NPY.write_array(part, np.ascontiguousarray(array), allow_pickle=False)
             _add(archive, f"{name}.npy", part.getvalue())
         for name, data in sealed.items():
             _add(archive, name, data)
@@ -144,7 +145,7 @@ def _array(name: str, part: bytes) -> npt.NDArray[Any]:
     start = 8 + length.size
     end = start + length.unpack(part[8:start])[0]
     head = ast.literal_eval(part[start:end].decode("latin1"))
-    shape, dtype = head["shape"], np.lib.format.descr_to_dtype(head["descr"])
+    shape, dtype = head["shape"], _NPY.descr_to_dtype(head["descr"])
     n_bytes = len(part) - end
     if math.prod(shape) * dtype.itemsize != n_bytes or any(not 0 <= size <= len(part) for size in shape):
         raise ValueError(f"{name} has shape {shape} of {dtype}, which does not fit its {n_bytes} bytes")

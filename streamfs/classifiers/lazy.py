@@ -89,7 +89,8 @@ class LazyNeighbors(Classifier):
 
     def requests(self, values: Array) -> Flags:
         """Return which features are compared, or may yet be because they are undefined, for each row."""
-        return self.subset | self.unusual(values) | (self.joining & np.isnan(self._rows(values)))
+        found: Flags = self.subset | self.unusual(values) | (self.joining & np.isnan(self._rows(values)))
+        return found
 
     def probabilities(self, values: Array) -> Array:
         """Return the probability of each class for each row, by the votes of the nearest instances."""

@@ -113,7 +113,8 @@ def _tiles(sizes: Sequence[int]) -> Integers:
     """Return where tiles begin, each of rows of one fold only."""
     starts = np.concatenate([[0], np.cumsum(sizes)])
     tiles = [np.arange(start, start + size, TILE) for start, size in zip(starts, sizes, strict=False)]
-    return np.concatenate([*tiles, starts[-1:]]).astype(np.int64)
+    found: Integers = np.concatenate([*tiles, starts[-1:]]).astype(np.int64)
+    return found
 
 
 def _exact(X: Array, is_nominal: npt.NDArray[np.bool_], folds: Sequence[Fold], *, is_scaled: bool) -> Exact:

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from oracles.papers import total
 
 MASK = 2**64 - 1
 ROUNDING = 1e-9
@@ -37,7 +38,7 @@ def counts_of(rows, labels, weights, n_classes):
 
 def purity(counts):
     """Weight times one minus the Gini impurity."""
-    return sum(count * (count / sum(counts)) for count in counts)
+    return total(count * (count / total(counts)) for count in counts)
 
 
 def candidates(X, rows, features, n_candidates, generator):
@@ -83,17 +84,17 @@ def grow_tree(X, labels, weights, n_classes, n_candidates, min_leaf, seed):
         node = waiting.pop(0)
         rows = node["rows"]
         counts = node["counts"] = counts_of(rows, labels, weights, n_classes)
-        if sum(counts) < 2 * least or max(counts) == sum(counts):
+        if total(counts) < 2 * least or max(counts) == total(counts):
             continue
         best = None
         for cut in candidates(X, rows, features, n_candidates, generator):
             sides = split(X, rows, cut)
             weighed = [counts_of(side, labels, weights, n_classes) for side in sides]
-            if min(sum(side) for side in weighed) < least:
+            if min(total(side) for side in weighed) < least:
                 continue
             score = purity(weighed[0]) + purity(weighed[1])
             if best is None or score > best[0]:
-                missing = int(sum(weighed[1]) > sum(weighed[0])) if cut[2] is None else cut[2]
+                missing = int(total(weighed[1]) > total(weighed[0])) if cut[2] is None else cut[2]
                 best = score, cut, sides, missing
         if best is not None:
             _, (node["feature"], node["threshold"], _), sides, node["missing"] = best
@@ -111,21 +112,21 @@ def breadth_first(root):
 
 def gini(counts):
     """The Gini impurity: the probability that two rows drawn by weight differ in class."""
-    return 1.0 - sum((count / sum(counts)) ** 2 for count in counts)
+    return 1.0 - total((count / total(counts)) ** 2 for count in counts)
 
 
 def lowered_impurity(roots, n_features):
     """By how much cuts lower the impurity times the weight of the rows, by feature."""
     lowered = [0.0] * n_features
     for node in (node for root in roots for node in breadth_first(root) if "children" in node):
-        before, *after = [sum(each["counts"]) * gini(each["counts"]) for each in (node, *node["children"])]
-        lowered[node["feature"]] += before - sum(after)
+        before, *after = [total(each["counts"]) * gini(each["counts"]) for each in (node, *node["children"])]
+        lowered[node["feature"]] += before - total(after)
     return lowered
 
 
 def shares_of(counts, *, laplace):
     added = [count + 1.0 if laplace else count for count in counts]
-    return [count / sum(added) for count in added]
+    return [count / total(added) for count in added]
 
 
 def probabilities(roots, row, *, laplace):

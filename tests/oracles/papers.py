@@ -7,7 +7,7 @@ compensate.
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -418,8 +418,8 @@ def classification_cost(ticks: float, each: Array, once: Array, a: float, b: flo
     return a * ticks * math.fsum(each) + b * math.fsum(once)
 
 
-def total(values: Sequence[float]) -> float:
-    """The sum, from the first value to the last."""
+def total(values: Iterable[float]) -> float:
+    """The sum, from the first value to the last; `sum` makes up for what is rounded off, from Python 3.12 on."""
     result = 0.0
     for value in values:
         result += value

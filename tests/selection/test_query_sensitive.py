@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from oracles.papers import total
 from oracles.query_sensitive import learn_thresholds, nearest, query_sensitive_subset, squared_diff
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectKBest, SelectorMixin
@@ -171,7 +172,7 @@ class TestPrediction:
             own = np.flatnonzero(row)
 
             def distance(i, query=query, own=own):
-                return sum((squared_diff(X, query, X[i], j, NOMINAL) for j in own), start=0.0)
+                return total([squared_diff(X, query, X[i], j, NOMINAL) for j in own])
 
             voters = sorted(range(len(X)), key=lambda i: (distance(i), i))[:k]
             votes = np.bincount(np.searchsorted(model.classes_, y[voters]), minlength=len(model.classes_))
