@@ -18,7 +18,27 @@ class TrainingError(DataError):
 
 
 class PayloadError(StreamfsError):
-    """A message whose payload cannot be read."""
+    """A message whose payload cannot be read.
+
+    Parameters
+    ----------
+    message : str
+        What was found, and what was expected.
+    cause : str
+        What is wrong, in a word by which messages are counted: one of `CAUSES`.
+
+    Examples
+    --------
+    >>> PayloadError("t is 'noon', expected a number of seconds", "time").cause
+    'time'
+    """
+
+    CAUSES = ("channel", "command", "content", "label", "number", "sequence", "size", "syntax", "time")
+    """Of these, ``content`` is whatever has no word of its own."""
+
+    def __init__(self, message: str, cause: str = "content") -> None:
+        super().__init__(message)
+        self.cause = cause
 
 
 class SettingsError(StreamfsError):

@@ -21,6 +21,7 @@ from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.operations.announcer import Announcer
 from streamfs.gateway.operations.clock_warnings import clock_warnings
+from streamfs.gateway.operations.data_warnings import DataWarnings
 from streamfs.gateway.operations.health import Health, Statistics
 from streamfs.gateway.operations.log_notes import LogNotes
 from streamfs.gateway.outbox import Outbox
@@ -151,6 +152,8 @@ class Gateway:
         self._statistics = self._new_statistics()
         self._statistics_due = 0.0
         self._clock_warnings: list[str] = []
+        self._of_data = DataWarnings()
+        self._data_warnings: list[str] = []
         self._take([start_record(procedure.digest, self._clock.now(), self._core.configuration)], 0)
         self._n_first = self._cycle.n_publications
 
@@ -193,6 +196,7 @@ class Gateway:
             refused_model=self._model_file.refused,
             refused_publications=self._cycle.outbox.refused,
             clocks=self._clock_warnings,
+            data=self._data_warnings,
             outbox_fullness=self._cycle.outbox.fullness,
         )
 
@@ -365,7 +369,11 @@ class Gateway:
         """Update the statistics, and log and announce what is new."""
         self._statistics = self._new_statistics()
         self._clock_warnings = clock_warnings(self._core.clocks_astray(self._clock.now()), self._clock.step)
-        self._notes.update(self._statistics.counters)
+        counters = self._statistics.counters
+        self._data_warnings = self._of_data.update(
+            self.turned, counters, self._dead_letters.last, self._core.orphans
+        )
+        self._notes.update(counters)
         self._statistics_due = self.turned + _STATISTICS
         self._cycle.outbox.add_passing(self._announcer.news(self._core.roster.streams))
         self._cycle.commit_concluded()
@@ -402,4 +410,5 @@ class Gateway:
             energy=self._core.joules,
             unit=self._core.unit,
             alerts=dict(self._core.feedback.alerts),
+            rejected={cause: last.number for cause, last in self._dead_letters.last.items()},
         )

@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 from helpers.lazy import lazy_procedure, neighbours
 from helpers.procedures import channels_procedure
-from helpers.records import Models, command, content, message, new_core, outcome, requested_channels, take_divided
+from helpers.records import (
+    EVICTING,
+    Models,
+    command,
+    content,
+    message,
+    new_core,
+    outcome,
+    requested_channels,
+    take_divided,
+)
 from helpers.stories import PAIRS, story_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,7 +42,7 @@ PAIRED = Models(
 BINDINGS = {ALONE: Bindings.single(ALONE.first.channels), PAIRED: Bindings.pairs(PAIRED.first.channels, PAIRS)}
 CASES = {
     "alone": (ALONE, {"reopen_after": 3.0, "lateness": 0.0}),
-    "evicting": (ALONE, {"streams": 3, "streams_when_full": "evict", "expire_after": 20.0, "reopen_after": 4.0}),
+    "evicting": (ALONE, {"streams": 3, **EVICTING, "expire_after": 20.0, "reopen_after": 4.0}),
     "paired": (PAIRED, {"reopen_after": 2.0}),
 }
 SEEDS = st.integers(0, 2**32)
@@ -155,9 +165,7 @@ def test_a_stream_that_ends_gives_back_what_it_still_asks_for_and_no_more():
 
 def test_a_node_that_takes_the_place_of_one_that_was_let_go_sends_everything():
     models = Models(lazy_procedure("x", "y", far=1.0))
-    core, _ = new_core(
-        models, Bindings.single(["x", "y"]), lateness=0.0, grace=0.0, streams=1, streams_when_full="evict"
-    )
+    core, _ = new_core(models, Bindings.single(["x", "y"]), lateness=0.0, grace=0.0, streams=1, **EVICTING)
     heard(core, 0, x=0.5, y=0.0)
     assert wanted(core) == {"n1": {"x"}}
     effects = core.take([message("n2", 1.0, 0.5, 0)])

@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 from helpers.own_classifier import Minimal
 from helpers.procedures import channels_procedure
-from helpers.records import Models, command, content, ids, label, message, new_core, requested_channels, restored
+from helpers.records import (
+    EVICTING,
+    Models,
+    command,
+    content,
+    ids,
+    label,
+    message,
+    new_core,
+    requested_channels,
+    restored,
+)
 
 from streamfs.errors import ModelError
 from streamfs.gateway.core.bindings import Bindings
@@ -121,7 +132,7 @@ def test_a_label_for_a_decision_of_the_model_before_teaches_the_new_one_nothing(
 
 
 def test_a_stream_that_leaves_while_its_model_drains_counts_on_when_it_comes_again():
-    core, _ = new_core(MODELS, Bindings.single(["x"]), lateness=0.0, streams=1, streams_when_full="evict")
+    core, _ = new_core(MODELS, Bindings.single(["x"]), lateness=0.0, streams=1, **EVICTING)
     core.take(readings("n1", [0, 1]))
     reload(core, WIDER)
     effects = core.take(readings("n2", [2, 3]))
@@ -132,7 +143,7 @@ def test_a_stream_that_leaves_while_its_model_drains_counts_on_when_it_comes_aga
 
 
 def test_a_stream_that_left_before_the_model_came_counts_on_when_it_comes_again():
-    core, _ = new_core(MODELS, Bindings.single(["x"]), lateness=0.0, streams=1, streams_when_full="evict")
+    core, _ = new_core(MODELS, Bindings.single(["x"]), lateness=0.0, streams=1, **EVICTING)
     core.take([*readings("n1", [0, 1]), *readings("n2", [2, 3])])
     reload(core, WIDER)
     core.take(readings("n1", [4]))

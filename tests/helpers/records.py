@@ -63,6 +63,10 @@ def make_options(**values):
     return Options(**values, **given)
 
 
+EVICTING = {"streams_when_full": "evict", "evicted_per_hour": 1e6}
+"""Options that evict whenever there are too many streams."""
+
+
 def new_core(models, bindings, **options):
     """Return a core at the begin of a run, and the effects of that."""
     core = Core(models.first, bindings, make_options(**options), models)

@@ -3,7 +3,7 @@
 from random import Random
 
 from helpers.procedures import channels_procedure
-from helpers.records import Models, batch, command, label, message, raw
+from helpers.records import EVICTING, Models, batch, command, label, message, raw
 
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.records import clock_record, model_record
@@ -28,7 +28,7 @@ PAYLOADS = (b"", b"{", b'{"v":"1"}', b'{"v":NaN}', b"\xff", b"9" * 100)
 COMMANDS = ({"reopen": "*"}, {"reopen": "n0"}, {"reopen": "p"}, {"close": "n0"}, [])
 CASES = {
     "refusing": (ALONE, {"streams": 2, "lateness": 0.0, "payload_bytes": 64}),
-    "evicting": (ALONE, {"streams": 3, "streams_when_full": "evict", "reopen_after": 3.0}),
+    "evicting": (ALONE, {"streams": 3, **EVICTING, "reopen_after": 3.0}),
     "expiring": (ALONE, {"expire_after": 3.0, "lateness": 1.0, "profile": "sx1276_lora_sf9"}),
     "crowded": (ALONE, {"pending": 5, "lateness": 4.0, "ahead": 4, "reopen_after": 1.0}),
     "paired": (PAIRED, {"reopen_after": 2.0}),

@@ -5,7 +5,7 @@ can continue from a snapshot and the records since.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Self
 
 import orjson
@@ -117,6 +117,11 @@ class Core:
         counters["classifier_failures"] = sum(classifier.n_failures for classifier in classifiers)
         return counters
 
+    @property
+    def orphans(self) -> Mapping[str, int]:
+        """Messages that feed no stream since the start, by topic, of `MAX_ORPHANS` topics at most."""
+        return self._intake.orphans
+
     def clocks_astray(self, now: float) -> list[NodeClock]:
         """Return the nodes whose clocks are wrong, the worst first, at a time in seconds since 1970."""
         return clocks_astray(self.joiner.nodes, self.roster.name, now)
@@ -167,6 +172,7 @@ class Core:
             "decided": [[*what, n] for what, n in self.decided.items()],
             "expired_at": self._membership.checked_at,
             "gone": list(self._membership.gone),
+            "evictions": list(self._membership.evictions),
             "configuration": self.configuration.decode(),
         }
         classifiers = [model.procedure.classifier for model in self.roster.models]
@@ -206,6 +212,8 @@ class Core:
         core.decided.update({(reason, label): n for reason, label, n in header["decided"]})
         core._membership.checked_at = header["expired_at"]
         core._membership.gone = Account(*header["gone"])
+        since, n_evicted = header["evictions"]
+        core._membership.evictions = since, n_evicted
         core._episodes.let_rest()
         return core
 
@@ -247,6 +255,7 @@ class Core:
         self._effects.publications += self.roster.follow(procedure)
         self.feedback.begin(procedure)
         self._intake.forget_targets()
+        self._intake.orphans.clear()
         self._counters["models"] += 1
 
     def _take_feedback(self, record: Record) -> None:
@@ -259,7 +268,7 @@ class Core:
                 model = self.roster.model_of(stream)
                 self._effects.publications += self.feedback.labelled(model, stream, record)
         except PayloadError as error:
-            self._intake.reject(record, error)
+            self._intake.reject(record, error, "command" if record.topic == self._commands else "label")
 
     def _command(self, record: Record) -> None:
         """Execute a command: ``{"reopen": "desk"}``, with ``"*"`` for all decided streams."""
@@ -271,14 +280,14 @@ class Core:
         self._counters["commands"] += 1
         self._episodes.reopen(name for name in self.roster.newest.decided if stream in ("*", name))
 
-    def _node_of(self, name: str) -> int:
+    def _node_of(self, name: str, now: float) -> int:
         """Return the number of a node, which is admitted if it is new and streams are discovered; else NONE."""
         if name in self.roster.nodes:
             return self.roster.nodes[name]
         if not self.roster.bindings.discovers:  # it is bound by name, from the next start on
             return NONE
         self._feed()
-        return self._membership.admit(name)
+        return self._membership.admit(name, now)
 
 
 def _reopened(payload: bytes) -> str:

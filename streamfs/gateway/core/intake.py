@@ -15,6 +15,7 @@ from streamfs.gateway.core.roster import Roster
 from streamfs.gateway.messages.codecs import Codec, Reported, Several
 
 MAX_ROUTES = 32_768
+MAX_ORPHANS = 1000
 
 _SHOWN = 200  # bytes of a payload in a dead letter
 
@@ -29,9 +30,10 @@ class _Target(NamedTuple):
 
 
 class Intake:
-    """Turn messages into readings; `node_of` returns a node's number, given its name, or NONE if it is refused.
+    """Turn messages into readings; `node_of` returns a node's number, given its name and the time, or NONE.
 
-    `rejected` has topic, error, size and beginning of each message rejected since this was last emptied.
+    `rejected` has topic, cause, error, size and beginning of each message rejected since this was last emptied.
+    `orphans` counts messages that feed no stream by their topics, of which it knows `MAX_ORPHANS`.
     """
 
     def __init__(
@@ -39,11 +41,12 @@ class Intake:
         roster: Roster,
         joiner: Joiner,
         energy: EnergyAccount,
-        node_of: Callable[[str], int],
+        node_of: Callable[[str, float], int],
         options: Options,
     ) -> None:
         self.counters = Counter(messages=0, own=0, unbound=0, malformed=0, oversize=0, refused=0)
         self.rejected: list[dict[str, Any]] = []
+        self.orphans: Counter[str] = Counter()
         self._roster = roster
         self._joiner = joiner
         self._energy = energy
@@ -58,7 +61,7 @@ class Intake:
         """Take a message."""
         _, arrival, topic, payload, content_type = record
         self.counters["messages"] += 1
-        target = self._targets.get(topic) or self._find(topic)
+        target = self._targets.get(topic) or self._find(topic, arrival)
         if target is None:
             return
         node, slot, has_channel, codec = target
@@ -66,7 +69,7 @@ class Intake:
         try:
             if size > self._max_payload:
                 self.counters["oversize"] += 1
-                raise PayloadError(f"payload has {size} bytes, expected at most {self._max_payload}")  # noqa: TRY301
+                raise PayloadError(f"payload has {size} bytes, expected at most {self._max_payload}", "size")  # noqa: TRY301
             decoded = codec.decode(payload, arrival, content_type)
             if isinstance(decoded, Several) or not has_channel:
                 self._add_parts(record, target, decoded)
@@ -93,7 +96,7 @@ class Intake:
         """Resolve topics again, since nodes or slots are renumbered."""
         self._targets.clear()
 
-    def _find(self, topic: str) -> _Target | None:
+    def _find(self, topic: str, arrival: float) -> _Target | None:
         """Resolve a topic; None, and counted, if its messages belong nowhere.
 
         What the gateway itself publishes is never a reading: a dead letter would cause the next.
@@ -102,15 +105,12 @@ class Intake:
             self.counters["own"] += 1
             return None
         route = self._roster.routes.route(topic)
-        if route is None:
-            self.counters["unbound"] += 1
+        if route is None or not (route[1] is None or route[1] in self._joiner.channels):
+            self._leave_out(topic)
             return None
         name, channel, codec = route
         has_channel = channel is not None
-        if has_channel and channel not in self._joiner.channels:
-            self.counters["unbound"] += 1
-            return None
-        node = self._node_of(name)
+        node = self._node_of(name, arrival)
         if node == NONE:
             self.counters["refused"] += 1
             return None
@@ -120,10 +120,16 @@ class Intake:
         target = self._targets[topic] = _Target(node, slot, has_channel, codec)
         return target
 
+    def _leave_out(self, topic: str) -> None:
+        """Count a message that feeds no stream."""
+        self.counters["unbound"] += 1
+        if topic in self.orphans or len(self.orphans) < MAX_ORPHANS:
+            self.orphans[topic] += 1
+
     def _add_parts(self, record: Record, target: _Target, decoded: Reported | Several) -> None:
         """Add the readings of a message that names its channels."""
         if not isinstance(decoded, Several):
-            raise PayloadError("neither topic nor payload names a channel")
+            raise PayloadError("neither topic nor payload names a channel", "channel")
         wanted, joiner = self._roster.routes.node_channels, self._joiner
         slots = [joiner.slot(target.node, name) if name in wanted else NONE for name, _ in decoded.parts]
         size, factor = len(record.payload), decoded.spreading_factor
@@ -140,9 +146,10 @@ class Intake:
         size = len(record.payload)
         self._readings.add(None, node, NONE, self._n_messages, record.arrival, size, self._energy.joules(size))
 
-    def reject(self, record: Record, error: PayloadError) -> None:
-        """Count a message that cannot be decoded, and add it to `rejected`."""
+    def reject(self, record: Record, error: PayloadError, cause: str = "") -> None:
+        """Count a message that cannot be decoded, and add it to `rejected`, by default with the error's cause."""
         self.counters["malformed"] += 1
         size = len(record.payload)
         shown = record.payload[:_SHOWN].decode("utf-8", errors="backslashreplace")
-        self.rejected.append({"topic": record.topic, "error": str(error), "bytes": size, "payload": shown})
+        rejected = {"topic": record.topic, "cause": cause or error.cause, "error": str(error), "bytes": size}
+        self.rejected.append({**rejected, "payload": shown})

@@ -19,6 +19,9 @@ from streamfs.gateway.messages.publication import Publication
 EVICTED_AT_ONCE = 100
 """When full, evict 1 in 100 streams."""
 
+HOUR = 3600.0
+"""Seconds within which evictions are counted."""
+
 EXPIRY_CHECKS = 10
 """Checks for expired streams within ``expire_after``."""
 
@@ -28,7 +31,7 @@ class Membership:
     """Admit nodes, and forget those that expire, are evicted or feed no stream.
 
     `gone` is the account of forgotten nodes; `checked_at` is the time, in seconds since 1970, of the last expiry
-    check.
+    check; `evictions` are the time at which the hour of the last evictions began, and their number since.
     """
 
     roster: Roster
@@ -41,6 +44,7 @@ class Membership:
     counters: Counter[str]
     gone: Account = NOTHING
     checked_at: float = 0.0
+    evictions: tuple[float, int] = (0.0, 0)
 
     def __post_init__(self) -> None:
         expire_after = self.options.streams.expire_after
@@ -57,12 +61,19 @@ class Membership:
         """The sum of it, in the profile's unit."""
         return float(self.joiner.nodes["joules"].sum()) + self.gone.joules
 
-    def admit(self, name: str) -> int:
-        """Admit a node as a new stream, and return its number; NONE if the gateway is full and does not evict."""
+    def admit(self, name: str, now: float) -> int:
+        """Admit a node as a new stream at a time in seconds since 1970, and return its number.
+
+        NONE if the gateway is full and does not evict, or has evicted too many in this hour: made-up names must
+        not drive out nodes that are there.
+        """
         if self.roster.n_streams >= self.options.limits.streams:
             if self.options.limits.streams_when_full == "refuse":
                 return NONE
-            self._evict()
+            n_allowed = self._evictions_allowed(now)
+            if not n_allowed:
+                return NONE
+            self._evict(n_allowed)
         self.roster.admit(name)
         node = self.roster.nodes[name]
         self.effects.publications += self.roster.update([node])
@@ -90,11 +101,20 @@ class Membership:
         for name in names:
             self._clear("decision", name)
 
-    def _evict(self) -> None:
-        """Forget the streams that were heard longest ago."""
+    def _evictions_allowed(self, now: float) -> int:
+        """Return how many streams may be evicted at a time, of the hour that it belongs to."""
+        limits, (since, _) = self.options.limits, self.evictions
+        if not since <= now < since + HOUR:
+            self.evictions = now, 0
+        return max(1, int(limits.evicted_per_hour * limits.streams)) - self.evictions[1]
+
+    def _evict(self, most: int) -> None:
+        """Forget the streams that were heard longest ago, `most` at most."""
         heard = self.joiner.nodes["heard"]
         eldest = sorted(self.roster.nodes, key=lambda name: _age(heard[self.roster.nodes[name]]))
-        for name in eldest[: max(1, len(eldest) // EVICTED_AT_ONCE)]:
+        names = eldest[: min(most, max(1, len(eldest) // EVICTED_AT_ONCE))]
+        self.evictions = self.evictions[0], self.evictions[1] + len(names)
+        for name in names:
             self._forget(name)
             self.counters["evicted"] += 1
 

@@ -66,6 +66,10 @@ class Limits(OptionSection):
         str,
         Option('"refuse" a new stream; or "evict" the 1 % silent for longest', choices=("refuse", "evict")),
     ] = "refuse"
+    evicted_per_hour: Annotated[
+        float,
+        Option("Share of `streams` that is evicted within an hour at most; then new ones are refused", above=0),
+    ] = 0.1
     queue: Annotated[int, Option("Waiting messages; when full, the oldest of QoS 0 are dropped", least=1)] = 10_000
     payload_bytes: Annotated[int, Option("Bytes of a message", least=1)] = 262_144
     batch_samples: Annotated[int, Option("Samples of a message", least=1)] = MAX_SAMPLES

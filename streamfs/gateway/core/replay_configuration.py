@@ -19,6 +19,7 @@ _OPTIONS = {
     "ahead": "limits.ahead",
     "max_streams": "limits.streams",
     "evicts": "limits.streams_when_full",
+    "evicted_per_hour": "limits.evicted_per_hour",
     "max_payload": "limits.payload_bytes",
     "max_pending": "limits.pending",
     "expire_after": "streams.expire_after",

@@ -19,6 +19,7 @@ class Statistics:
     energy: float  # of all nodes
     unit: str  # of the radio profile: joules or transmissions
     alerts: Mapping[str, int]  # by what drifted
+    rejected: Mapping[str, int] = field(default_factory=dict)  # messages, by cause
 
 
 class HealthLimits(NamedTuple):
@@ -49,6 +50,7 @@ class Health:
     refused_model: str = ""  # why the model file was rejected
     refused_publications: Mapping[str, str] = field(default_factory=dict)  # why, by topic
     clocks: Sequence[str] = ()  # warnings of clocks that are wrong
+    data: Sequence[str] = ()  # warnings of messages and streams that are left out
     outbox_fullness: float = 0.0  # publications that wait for the broker, as a share of the bound
 
     def is_alive(self, limits: HealthLimits = DEFAULT_LIMITS) -> bool:
@@ -69,7 +71,7 @@ class Health:
     def warnings(self) -> list[str]:
         """Return what needs attention although the gateway works."""
         found = [f"model file rejected: {self.refused_model}"] if self.refused_model else []
-        found += self.clocks
+        found += [*self.clocks, *self.data]
         refused = sorted(self.refused_publications.items())
         found += [
             f"the broker refuses what is published to {topic}: {reason}; it is tried again until the broker's "

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 
-from streamfs.errors import MissingExtraError
+from streamfs.errors import MissingExtraError, PayloadError
 from streamfs.gateway.operations.health import Health, Statistics
 
 try:
@@ -128,6 +128,7 @@ class _Gateway(Collector):
         yield _decisions(statistics)
         yield _models(statistics)
         yield _alerts(statistics)
+        yield _rejected(statistics)
 
 
 def _meaning(name: str) -> str:
@@ -162,4 +163,11 @@ def _alerts(statistics: Statistics) -> Metric:
     family = CounterMetricFamily("streamfs_drift_alerts", "Drifts detected", labels=["what"])
     for what, number in statistics.alerts.items():
         family.add_metric([what], number)
+    return family
+
+
+def _rejected(statistics: Statistics) -> Metric:
+    family = CounterMetricFamily("streamfs_rejected", "Messages rejected, by cause", labels=["cause"])
+    for cause in PayloadError.CAUSES:
+        family.add_metric([cause], statistics.rejected.get(cause, 0))
     return family

@@ -3,6 +3,7 @@
 import pytest
 from helpers.procedures import channels_procedure
 from helpers.records import (
+    EVICTING,
     Models,
     batch,
     command,
@@ -45,7 +46,7 @@ def test_streams_beyond_the_limit_are_refused_and_counted():
 
 
 def test_where_there_are_too_many_the_one_heard_longest_ago_is_evicted():
-    core = begun(streams=3, streams_when_full="evict")
+    core = begun(streams=3, **EVICTING)
     core.take([reading("n0", 0), reading("n1", 1), reading("n2", 2), reading("n0", 3)])
     effects = core.take([reading("n3", 4)])
     assert sorted(core.roster.nodes) == ["n0", "n2", "n3"]
@@ -62,7 +63,10 @@ def retained(publications):
 
 @pytest.mark.parametrize("how", ["evicted", "expired", "unbound"])
 def test_nothing_is_retained_of_what_is_forgotten(how):
-    options = {"evicted": {"streams": 2, "streams_when_full": "evict"}, "expired": {"expire_after": 5.0}}
+    options = {
+        "evicted": {"streams": 2, **EVICTING},
+        "expired": {"expire_after": 5.0},
+    }
     if how == "unbound":
         core, _ = new_core(MODELS, Bindings.single(["x"], ["n0", "n1", "n2"]), lateness=0.0)
     else:
@@ -78,20 +82,41 @@ def test_nothing_is_retained_of_what_is_forgotten(how):
 
 
 def test_those_that_were_never_heard_are_evicted_first():
-    core = begun(streams=2, streams_when_full="evict")
+    core = begun(streams=2, **EVICTING)
     core.take([reading("n0", 0), raw("sensors/mute/x", b"?"), reading("n1", 1)])
     assert sorted(core.roster.nodes) == ["n0", "n1"]
 
 
 def test_when_full_one_in_a_hundred_streams_is_evicted_at_once():
-    core = begun(streams=200, streams_when_full="evict")
+    core = begun(streams=200, **EVICTING)
     core.take([reading(f"n{i}", i / 10) for i in range(201)])
     assert core.counters["evicted"] == 2
     assert core.roster.n_streams == 199
 
 
-def test_a_stream_that_gave_way_and_comes_again_counts_on():
+def test_a_flood_of_new_names_evicts_a_share_an_hour_and_no_more():
+    core = begun(streams=50, streams_when_full="evict", evicted_per_hour=0.1)
+    core.take([reading(f"n{i}", 0, arrival=0.0) for i in range(50)])
+    for hour in (1, 2, 3):
+        at = 3600.0 * hour
+        core.take([reading(f"made-up-{hour}-{i}", 0, arrival=at + 30 * i) for i in range(100)])
+        core = restored(core, MODELS)
+        core.take([reading(f"made-up-{hour}-{i}", 0, arrival=at + 3599) for i in range(100, 200)])
+        assert core.counters["evicted"] == 5 * hour
+        assert core.counters["refused"] == 195 * hour
+    assert sum(f"n{i}" in core.roster.nodes for i in range(50)) >= 35
+
+
+def test_one_stream_an_hour_is_evicted_from_however_few():
     core = begun(streams=1, streams_when_full="evict")
+    core.take([reading("n0", 0, arrival=0.0), reading("n1", 1, arrival=10.0), reading("n2", 1, arrival=20.0)])
+    assert list(core.roster.nodes) == ["n1"]
+    core.take([reading("n2", 2, arrival=3610.0)])
+    assert list(core.roster.nodes) == ["n2"]
+
+
+def test_a_stream_that_gave_way_and_comes_again_counts_on():
+    core = begun(streams=1, **EVICTING)
     decisions = []
     for turn in range(6):
         node = f"n{turn % 2}"
@@ -100,7 +125,7 @@ def test_a_stream_that_gave_way_and_comes_again_counts_on():
 
 
 def test_nothing_of_a_stream_is_left_to_the_next_under_its_number():
-    core = begun(streams=1, streams_when_full="evict")
+    core = begun(streams=1, **EVICTING)
     core.take([message("n0", 0.0, 0.0, 7), message("n0", 1.0, 0.0, 8), message("n0", 9.0, 0.0, 9)])
     core.take([message("n1", 1.0, 0.0, 7)])
     assert core.counters["duplicate"] == 0
@@ -125,7 +150,7 @@ def test_expiry_before_a_stream_reopens_is_refused():
         begun(expire_after=5.0, reopen_after=9.0)
 
 
-@pytest.mark.parametrize("options", [{"expire_after": 5.0}, {"streams": 1, "streams_when_full": "evict"}])
+@pytest.mark.parametrize("options", [{"expire_after": 5.0}, {"streams": 1, **EVICTING}])
 def test_what_nodes_have_spent_stays_in_the_account_when_they_are_forgotten(options):
     core = begun(profile="cc2420", **options)
     heard = [("n0", 0), ("n0", 1), ("n1", 1), ("n2", 8), ("n2", 9), ("n2", 10)]

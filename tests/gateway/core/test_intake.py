@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from streamfs.costs.radio_profiles import profile
 from streamfs.gateway.core import intake
 from streamfs.gateway.core.bindings import Bindings, Route
+from streamfs.gateway.core.intake import MAX_ORPHANS
 from streamfs.gateway.core.records import MESSAGE, Record
 from streamfs.gateway.dead_letters import dead_letter
 from streamfs.gateway.messages.codecs import codec_for, encode_array
@@ -49,6 +50,7 @@ def test_what_cannot_be_read_is_a_dead_letter_and_is_paid(payload, error, shown)
     core = begun()
     (rejected,) = core.take([raw("sensors/n1/x", payload)]).rejected
     assert (rejected["topic"], rejected["bytes"], rejected["payload"]) == ("sensors/n1/x", len(payload), shown)
+    assert rejected["cause"] in {"time", "sequence", "number", "syntax", "content"}
     assert error in rejected["error"]
     assert counts(core) == {"messages": 1, "malformed": 1}
     assert core.spent.nodes["n1"] == (1, len(payload), 1.0)
@@ -87,8 +89,16 @@ def test_what_feeds_no_stream_is_counted_and_keeps_nothing(topic):
     core = begun()
     assert core.take([raw(topic, b"1"), raw(topic, b"?")]).rejected == []
     assert counts(core) == {"messages": 2, "unbound": 2}
+    assert core.orphans == {topic: 2}
     assert core.spent.messages == 0
     assert core._intake._targets == {}
+
+
+def test_topics_that_feed_no_stream_are_known_up_to_a_number():
+    core = begun()
+    core.take([raw(f"other/{number}", b"1") for number in range(MAX_ORPHANS + 5)])
+    assert len(core.orphans) == MAX_ORPHANS
+    assert core.counters["unbound"] == MAX_ORPHANS + 5
 
 
 def test_a_channel_that_no_stream_reads_is_counted_whatever_the_node():

@@ -96,6 +96,7 @@ def test_a_malformed_payload_is_refused_by_name(payload, part):
         decode(payload)
     assert str(error.value).startswith(part)
     assert len(str(error.value)) < 200
+    assert error.value.cause in PayloadError.CAUSES
 
 
 @given(

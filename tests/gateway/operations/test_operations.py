@@ -35,6 +35,7 @@ STATISTICS = Statistics(
     energy=2.5,
     unit="joules",
     alerts={"feature mean(light)": 1},
+    rejected={"syntax": 5},
 )
 
 

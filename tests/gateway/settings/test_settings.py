@@ -87,6 +87,7 @@ channel = "acceleration@every:2"
 [limits]
 streams = 1000
 streams_when_full = "evict"
+evicted_per_hour = 0.5
 queue = 50
 payload_bytes = 1024
 batch_samples = 500
@@ -161,6 +162,7 @@ def test_what_a_file_leaves_out_has_a_default(read, tmp_path):
     assert asdict(settings.limits) == {
         "streams": 100_000,
         "streams_when_full": "refuse",
+        "evicted_per_hour": 0.1,
         "queue": 10_000,
         "payload_bytes": 262_144,
         "batch_samples": 100_000,
@@ -201,7 +203,7 @@ def test_what_a_file_says_is_read(read, tmp_path):
     assert zigbee.channels == ("light@flag:300", "temperature")
     assert (zigbee.time, zigbee.time_unit, zigbee.sequence) == ("last_seen", "iso", "n")
     assert raw.channels == ("acceleration@every:2",)
-    assert list(asdict(settings.limits).values()) == [1000, "evict", 50, 1024, 500, 2000, 10, 500, 60]
+    assert list(asdict(settings.limits).values()) == [1000, "evict", 0.5, 50, 1024, 500, 2000, 10, 500, 60]
     assert list(asdict(settings.commit).values()) == [10, 0.5, 5.0, 65_536]
     assert (settings.http.host, settings.http.port) == ("::1", 0)
     assert (settings.log.format, settings.log.level) == ("json", "debug")

@@ -30,9 +30,10 @@ def cbor_reader() -> Callable[[bytes], Any]:
             document = cbor2.load(stream, semantic_decoders=tags, allow_duplicate_keys=False)
         except cbor2.CBORError as error:
             reason = error if error.__cause__ is None else f"{error}: {error.__cause__}"
-            raise PayloadError(f"payload is {shown(payload)}, expected CBOR ({reason})") from error
+            raise PayloadError(f"payload is {shown(payload)}, expected CBOR ({reason})", "syntax") from error
         if stream.tell() < len(payload):
-            raise PayloadError(f"payload is {shown(payload)}, expected CBOR that ends after {stream.tell()} bytes")
+            message = f"payload is {shown(payload)}, expected CBOR that ends after {stream.tell()} bytes"
+            raise PayloadError(message, "syntax")
         return document
 
     return load

@@ -38,16 +38,17 @@ def shown(value: object) -> str:
 def number(name: str, value: object) -> float:
     """Return a finite number, true and false as 1 and 0; raise a PayloadError for anything else."""
     if not isinstance(value, int | float | Decimal):
-        raise PayloadError(f"{name} is {shown(value)}, expected a number")
+        raise PayloadError(f"{name} is {shown(value)}, expected a number", "number")
     if not isfinite(value):
-        raise PayloadError(f"{name} is {value}, expected a finite number")
+        raise PayloadError(f"{name} is {value}, expected a finite number", "number")
     return float(value)
 
 
 def sequence_number(name: str, value: object) -> int:
     """Return a sequence number, whole and from 0 to 2**63 - 1; raise a PayloadError for anything else."""
     if type(value) is not int or not 0 <= value < _SEQUENCES:
-        raise PayloadError(f"{name} is {shown(value)}, expected a whole number, at least 0 and less than 2**63")
+        expected = "a whole number, at least 0 and less than 2**63"
+        raise PayloadError(f"{name} is {shown(value)}, expected {expected}", "sequence")
     return value
 
 
@@ -65,8 +66,8 @@ def seconds(name: str, value: object) -> float:
     if (type(value) is float or type(value) is int) and -LATEST < value < LATEST:
         return float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise PayloadError(f"{name} is {shown(value)}, expected a number of seconds")
-    raise PayloadError(f"{name} is {shown(value)}, expected seconds, less than {LATEST:g}")
+        raise PayloadError(f"{name} is {shown(value)}, expected a number of seconds", "time")
+    raise PayloadError(f"{name} is {shown(value)}, expected seconds, less than {LATEST:g}", "time")
 
 
 def seconds_of_text(name: str, value: object) -> float:
@@ -79,7 +80,7 @@ def seconds_of_text(name: str, value: object) -> float:
                 return time
     except (ValueError, OverflowError):
         pass
-    raise PayloadError(f"{name} is {shown(value)}, expected a time such as 2025-01-31T12:00:00Z")
+    raise PayloadError(f"{name} is {shown(value)}, expected a time such as 2025-01-31T12:00:00Z", "time")
 
 
 def zone(name: str) -> ZoneInfo:
@@ -106,7 +107,8 @@ def local_seconds(place: ZoneInfo, name: str, value: object, arrival: float) -> 
 def _seconds_of_units(unit: str, name: str, value: object) -> float:
     per_second = UNITS[unit]
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise PayloadError(f"{name} is {shown(value)}, expected a number of {unit}")
+        raise PayloadError(f"{name} is {shown(value)}, expected a number of {unit}", "time")
     if not -LATEST * per_second < value < LATEST * per_second:
-        raise PayloadError(f"{name} is {shown(value)}, expected {unit}, less than {LATEST * per_second:g}")
+        message = f"{name} is {shown(value)}, expected {unit}, less than {LATEST * per_second:g}"
+        raise PayloadError(message, "time")
     return value / per_second

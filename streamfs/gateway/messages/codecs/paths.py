@@ -16,7 +16,7 @@ def load_json(payload: bytes) -> Any:
     try:
         return orjson.loads(payload)
     except orjson.JSONDecodeError as error:
-        raise PayloadError(f"payload is {shown(payload)}, expected JSON ({error})") from error
+        raise PayloadError(f"payload is {shown(payload)}, expected JSON ({error})", "syntax") from error
 
 
 class Paths:

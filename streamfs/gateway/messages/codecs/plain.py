@@ -151,7 +151,8 @@ def _packed(name: str, values: list[Any]) -> bytes:
         known = [nan if value is None else value for value in values]
     odd = next((value for value in known if not isinstance(value, int | float)), None)
     if odd is not None:
-        raise PayloadError(f"{name} has {shown(odd)} in it, expected numbers, or null where one is missing")
+        message = f"{name} has {shown(odd)} in it, expected numbers, or null where one is missing"
+        raise PayloadError(message, "number")
     return pack(*known)
 
 
@@ -163,6 +164,7 @@ def _doubles(n: int) -> struct.Struct:
 def check_series(name: str, start: float, step: float, n_samples: int, max_samples: int) -> None:
     """Raise a PayloadError unless there are 1 to `max_samples`, at a positive step, before `LATEST`."""
     if not 0 < n_samples <= max_samples:
-        raise PayloadError(f"{name} has {n_samples} samples, expected 1 to {max_samples}")
+        raise PayloadError(f"{name} has {n_samples} samples, expected 1 to {max_samples}", "size")
     if not (step > 0 and start + step * n_samples < LATEST):
-        raise PayloadError(f"dt is {step}, expected more than 0, and a last time of less than {LATEST:g} seconds")
+        message = f"dt is {step}, expected more than 0, and a last time of less than {LATEST:g} seconds"
+        raise PayloadError(message, "time")

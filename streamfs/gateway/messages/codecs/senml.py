@@ -73,14 +73,14 @@ def _reported(column: Column, arrival: float) -> Reading | TimedSeries:
         times, values = np.array(column.times), np.array(column.values)
         times[times < _RELATIVE] += arrival
         if not ((np.abs(times) < LATEST) & np.isfinite(values)).all():
-            raise PayloadError(f"name {shown(column.name)} has a time or a value that is not finite or too large")
+            message = f"name {shown(column.name)} has a time or a value that is not finite or too large"
+            raise PayloadError(message, "number")
         return TimedSeries(times, values, None)
     (time,), (value,) = column.times, column.values
     stamp = arrival + time if time < _RELATIVE else time
     if not (abs(stamp) < LATEST and isfinite(value)):
-        raise PayloadError(
-            f"name {shown(column.name)} has time {time:g} and value {value:g}, expected finite ones"
-        )
+        message = f"name {shown(column.name)} has time {time:g} and value {value:g}, expected finite ones"
+        raise PayloadError(message, "number")
     return Reading(stamp if time else None, value, None)
 
 

@@ -131,13 +131,13 @@ class Pack:
             what = f"{len(held)} values"
         else:
             what = "only a sum" if labels.sum in record else "no value"
-        raise PayloadError(f"record {shown(record)} has {what}, expected a number, true or false")
+        raise PayloadError(f"record {shown(record)} has {what}, expected a number, true or false", "number")
 
 
 def _number(name: str, value: object) -> float:
     """Return a finite number, neither true nor false."""
     if isinstance(value, bool):
-        raise PayloadError(f"{name} is {value}, expected a number")
+        raise PayloadError(f"{name} is {value}, expected a number", "number")
     return number(name, value)
 
 

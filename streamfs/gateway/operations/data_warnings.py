@@ -1,0 +1,61 @@
+"""What to do about messages and streams that are left out."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+MOST_NAMED = 10
+"""Topics that warnings name."""
+
+RECENT = 600.0
+"""Seconds for which there is a warning after what it warns of has happened."""
+
+_TEXTS = {
+    "refused": "messages of new streams are ignored: there are limits.streams, or too many were evicted this hour",
+    "evicted": "streams were evicted for new ones: there are more nodes than limits.streams, or names are made up",
+}
+
+
+class LastRejected(NamedTuple):
+    """The last message that was rejected for a cause, with the number of them, and its monotonic time."""
+
+    number: int
+    topic: str
+    error: str
+    at: float
+
+
+class DataWarnings:
+    """Warns of messages that were rejected or feed no stream, and of streams that were refused or evicted."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[float, float]] = {}  # of each counter, and the monotonic time of its last rise
+
+    def update(
+        self,
+        now: float,
+        counters: Mapping[str, float],
+        rejected: Mapping[str, LastRejected],
+        orphans: Mapping[str, int],
+    ) -> list[str]:
+        """Return the warnings at a monotonic time; of topics that feed no stream as long as the gateway runs."""
+        found = [
+            f"{number} messages are dead letters ({cause}); the last, on {topic}: {error}"
+            for cause, (number, topic, error, at) in sorted(rejected.items())
+            if now - at < RECENT
+        ]
+        for name, text in _TEXTS.items():
+            number, rose_at = self._seen.get(name, (0.0, -RECENT))
+            if counters.get(name, 0) > number:
+                number, rose_at = self._seen[name] = counters[name], now
+            if now - rose_at < RECENT:
+                found.append(f"{text} ({name}: {number:.0f})")
+        return found + _of_orphans(orphans)
+
+
+def _of_orphans(orphans: Mapping[str, int]) -> list[str]:
+    if not orphans:
+        return []
+    busiest = sorted(orphans, key=lambda topic: (-orphans[topic], topic))[:MOST_NAMED]
+    named = ", ".join(busiest) + (", ..." if len(orphans) > MOST_NAMED else "")
+    why = "since their node is not bound or no model reads their channel"
+    return [f"messages on {len(orphans)} topics feed no stream, {why}: {named}"]
