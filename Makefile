@@ -6,7 +6,7 @@ INSTALL ?= $(BIN)/python -m pip install --quiet
 QUICK := classifiers costs data engine evaluation feature_extractors gateway/core gateway/messages gateway/settings \
 	oracles procedure relief selection sensors_sim
 
-.PHONY: demo test quick check kernels mutants fuzz docs release-check bench soak clean
+.PHONY: demo test quick check kernels mutants fuzz simulate docs release-check bench soak clean
 
 demo: $(VENV)/demo
 	$(BIN)/streamfs demo
@@ -39,6 +39,11 @@ fuzz: $(VENV)/fuzz
 	@for target in $$(ls tests/fuzz/corpus); do \
 		PYTHONPATH=.:tests $(BIN)/python tests/fuzz/fuzz.py $$target 60 || exit 1; \
 	done
+
+# Run the gateway in simulated worlds with fresh seeds for SECONDS, and shrink those in which something is wrong.
+SECONDS ?= 60
+simulate: $(VENV)/dev
+	PYTHONPATH=.:tests $(BIN)/python tests/world/simulate.py --seconds $(SECONDS)
 
 docs: $(VENV)/docs
 	$(BIN)/mkdocs build

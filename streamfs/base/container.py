@@ -8,8 +8,9 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -144,14 +145,18 @@ def _array(name: str, part: bytes) -> npt.NDArray[Any]:
     length = struct.Struct({b"\1\0": "<H", b"\2\0": "<I"}[part[6:8]])
     start = 8 + length.size
     end = start + length.unpack(part[8:start])[0]
-    head = ast.literal_eval(part[start:end].decode("latin1"))
-    shape, dtype = head["shape"], _NPY.descr_to_dtype(head["descr"])
+    shape, dtype, order = _array_head(part[start:end])
     n_bytes = len(part) - end
     if math.prod(shape) * dtype.itemsize != n_bytes or any(not 0 <= size <= len(part) for size in shape):
         raise ValueError(f"{name} has shape {shape} of {dtype}, which does not fit its {n_bytes} bytes")
-    return (
-        np.frombuffer(part, dtype, offset=end).reshape(shape, order="F" if head["fortran_order"] else "C").copy()
-    )
+    return np.frombuffer(part, dtype, offset=end).reshape(shape, order=order).copy()
+
+
+@lru_cache(1024)
+def _array_head(head: bytes) -> tuple[tuple[int, ...], np.dtype[Any], Literal["C", "F"]]:
+    """Return shape, type and order; kept, since a gateway that starts reads the same ones again and again."""
+    read = ast.literal_eval(head.decode("latin1"))
+    return read["shape"], _NPY.descr_to_dtype(read["descr"]), "F" if read["fortran_order"] else "C"
 
 
 def _checksum(content: bytes) -> bytes:

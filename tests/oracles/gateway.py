@@ -70,14 +70,20 @@ class NaiveGateway:
                 delay = arrival - stamp
                 if n_messages == 0:
                     lowest = delay
+                elif arrival == live:  # the same message
+                    spread += max(0.0, lowest - delay)
                 else:
                     if n_messages % 32 == 0:
                         lowest = min(delays[-32:])
                     lowest, spread = lowest + 0.001 * (arrival - live), 0.9 * spread
-                delays.append(delay)
+                if n_messages and arrival == live:
+                    delays[-1] = min(delays[-1], delay)
+                else:
+                    delays.append(delay)
+                    n_messages += 1
                 lowest = min(lowest, delay)
                 spread = max(spread, delay - lowest)
-                newest, live, n_messages = stamp, arrival, n_messages + 1
+                newest, live = stamp, arrival
         least = self.procedure.period if n_messages >= 8 else 10.0
         patience = max(2 * spread, least if self.grace is None else self.grace)
         return newest + max(0.0, self.silence - live - patience) if n_messages else -np.inf

@@ -144,10 +144,8 @@ class Log:
             with storing(self._spool or self._folder):
                 move(self._folder / segment_name(first), self._spool)
             del self._sizes[first]
-        for folder in (self._spool, self._folder):
-            if released and folder is not None:
-                with storing(folder):
-                    sync_folder(folder)
+        if released:
+            self._sync_folders()
 
     def close(self) -> None:
         """Close the log without syncing."""
@@ -177,7 +175,14 @@ class Log:
         self._synced = self.end
         self._segment = Segment(paths[-1], size)
         self._sizes[first] = self._segment.size
-        sync_folder(self._folder)
+        self._sync_folders()
+
+    def _sync_folders(self) -> None:
+        """Make moves durable: what left the log is in the spool first, also what a process moved that has died."""
+        for folder in (self._spool, self._folder):
+            if folder is not None:
+                with storing(folder):
+                    sync_folder(folder)
 
     def _segment_for(self, n_bytes: int) -> Segment:
         """Return the segment to append a frame of this size to."""

@@ -1,0 +1,113 @@
+"""What is wrong with a world's outcome, beside the naive gateway and a core that nothing has befallen."""
+
+import orjson
+from fault import HARMLESS
+from helpers.records import content
+from oracles.gateway import NaiveGateway
+from scenario import COMMANDS, LATENESS, NODES, bindings, honest_streams, models, options_of
+
+from streamfs.errors import StateError
+from streamfs.gateway.core.core import Core
+from streamfs.gateway.core.records import CLOCK, MESSAGE, START
+
+DECISION, CONTROL = "streamfs/decision/", "streamfs/control/"
+
+
+def problems_of(scenario, outcome):
+    """Return what is wrong, in words; nothing if all is well."""
+    kinds = {fault.kind for fault in scenario.faults}
+    if outcome.refusal is not None:
+        may_refuse = "lie" in kinds and "power" in kinds and isinstance(outcome.refusal, StateError)
+        return [] if may_refuse else [f"refuses to start: {outcome.refusal}"]
+    checks = [check_log, check_core, check_decisions, check_published]
+    return [problem for check in checks for problem in check(scenario, outcome, kinds)]
+
+
+def check_log(scenario, outcome, kinds):
+    """Every message that was acknowledged is in the log, and nothing else."""
+    sent = {number: (each.topic, each.payload) for number, each in enumerate(scenario.messages, 1)}
+    logged = {(record.topic, record.payload) for record in outcome.records if record.kind == MESSAGE}
+    if "lie" not in kinds:
+        lost = [number for number in outcome.acknowledged if sent[number] not in logged]
+        if lost:
+            yield f"messages {lost} were acknowledged, but are not in the log"
+    if logged - set(sent.values()):
+        yield f"{logged - set(sent.values())} in the log were never sent"
+    if kinds <= set(HARMLESS):
+        missing = [n for n, each in enumerate(scenario.messages, 1) if each.qos and sent[n] not in logged]
+        if missing:
+            yield f"messages {missing} never arrived"
+
+
+def check_core(scenario, outcome, kinds):
+    """The records have had the effects that they have at once."""
+    known = models(scenario.kind)
+    first = next(known(record.topic) for record in outcome.records if record.kind == START)
+    core = Core(first, bindings(scenario.kind), options_of(scenario), known)
+    effects = core.take(outcome.records)
+    decisions = [decision.to_json() for decision in effects.decisions]
+    if decisions != outcome.decisions and "lie" not in kinds:
+        yield f"the journal has decisions {outcome.decisions}, the records give {decisions}"
+    energy = [orjson.loads(orjson.dumps(line)) for line in effects.energy]
+    if energy != outcome.energy and "lie" not in kinds:
+        yield "the journal has another account of energy than the records give"
+    if core.to_state()() != outcome.snapshot:
+        restored = Core.from_state(outcome.snapshot, known)
+        differing = [
+            name
+            for name, one, other in zip(
+                ("header", "arrays", "sealed"), content(core), content(restored), strict=True
+            )
+            if one != other
+        ]
+        if differing:
+            yield f"the gateway's state differs from what the records give: {differing}"
+
+
+def check_decisions(scenario, outcome, kinds):
+    """The decisions on streams of honest nodes are those of the slow twin."""
+    if "reload" in kinds or scenario.options["reopen_after"] is not None:
+        return
+    streams = honest_streams(scenario.kind)
+    sources = {stream: bindings(scenario.kind).sources(stream) for stream in streams}
+    twin = NaiveGateway(models(scenario.kind).first, sources, LATENESS, scenario.options["grace"])
+    for record in outcome.records:
+        if record.kind == CLOCK:
+            twin.prove(record.arrival)
+        elif record.topic == COMMANDS:
+            twin.reopen()
+        elif record.topic.startswith("sensors/") and record.topic.split("/")[1] in NODES:
+            _, node, channel = record.topic.split("/")
+            reading = orjson.loads(record.payload)
+            twin.take(node, channel, reading["t"], reading["v"], reading.get("seq"), record.arrival)
+    found = sorted((d for d in outcome.decisions if d["stream"] in streams), key=lambda d: d["id"])
+    expected = sorted(twin.decisions, key=lambda d: d["id"])
+    if found != expected:
+        yield f"decisions are {found}, the naive gateway's {expected}"
+
+
+def check_published(_, outcome, kinds):
+    """Every decision was published, always the same, and what the broker retains is the newest."""
+    if "lie" in kinds:
+        return
+    known = {}
+    for _, publication in outcome.published:
+        if publication.topic.startswith(DECISION) and publication.payload:
+            decision = orjson.loads(publication.payload)
+            if known.setdefault(decision["id"], publication.payload) != publication.payload:
+                yield f"{decision['id']} was published with different contents"
+    expected = {decision["id"] for decision in outcome.decisions}
+    if set(known) != expected:
+        yield f"{sorted(set(known) ^ expected)} was published or decided, not both"
+    if "forget" in kinds:
+        return
+    newest = {}
+    for decision in outcome.decisions:
+        newest[DECISION + decision["stream"]] = decision["id"]
+    retained = {
+        topic: orjson.loads(payload)["id"]
+        for topic, payload in outcome.retained.items()
+        if topic.startswith(DECISION) and payload
+    }
+    if retained != newest:
+        yield f"the broker retains decisions {retained}, expected {newest}"

@@ -1,0 +1,209 @@
+"""A simulated disk: real files; a failure of the power leaves what was synced, and any part of the rest."""
+
+import errno
+import os
+from collections import defaultdict
+from pathlib import Path
+
+from process import pause
+
+from streamfs.errors import StorageError
+from streamfs.gateway.storage.journal import Journal
+from streamfs.gateway.storage.segment import Segment
+
+SECTOR = 512  # bytes that a disk writes together
+DATABASE = ("journal.sqlite", "journal.sqlite-wal")
+
+
+class Disk:
+    """The files below a folder, and what of them is durable: files and folders as they were when last synced.
+
+    SQLite syncs what it commits; a failure of the power may tear what it writes meanwhile. Files are told apart by
+    their inodes, which the file system must not use again soon: tmpfs does not.
+    """
+
+    def __init__(self, root, timeline, process, random, faults):
+        self.root = root
+        self.problems = 0
+        self._timeline, self._process, self._random, self._faults = timeline, process, random, faults
+        process.on_death = self.photograph
+        self._contents = {}  # durable bytes by inode
+        self._entries = {}  # durable inodes by name, by folder
+        self._n_syncs = 0
+        self._journal_before = None  # bytes of the write-ahead log before the commit under way
+        self._honest_database = None  # the database when the disk began to lie
+        self._photo = {}
+        self._files = []
+
+    # What the gateway does
+
+    def open(self, file):
+        """Return a file whose writing is simulated."""
+        self._files.append(file)
+        return File(file, self)
+
+    def sync(self, descriptor):
+        """Make a file or a folder durable."""
+        self._process.deal()
+        self._take_time()
+        self._n_syncs += 1
+        if self._n_syncs in self._faults.failing_syncs:
+            self.problems += 1
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        if not self._faults.lies(self._timeline.now):
+            self._keep(Path(f"/proc/self/fd/{descriptor}").readlink())
+
+    def write(self, file, data):
+        """Write to a file; all of it, unless the disk is full or the process dies."""
+        try:
+            self._process.deal()
+        except BaseException:
+            file.write(data[: self._random.randrange(len(data) + 1)])
+            raise
+        self._take_time()
+        if self._faults.is_full(self._timeline.now):
+            self.problems += 1
+            n = self._random.randrange(len(data))
+            if self._random.random() < 0.5 and n:
+                return file.write(data[:n])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return file.write(data)
+
+    def commit(self, journal, entry):
+        """Commit to the journal."""
+        self._process.deal()
+        self._take_time()
+        if self._faults.is_full(self._timeline.now):
+            self.problems += 1
+            raise StorageError(f"{journal.path} cannot be used: database or disk is full")
+        wal = self.root / DATABASE[1]
+        self._journal_before = wal.stat().st_size if wal.exists() else 0
+        numbers = COMMIT(journal, entry)
+        self._process.deal()
+        self._journal_before = None
+        return numbers
+
+    def _keep(self, path):
+        if path.is_dir():
+            self._entries[path] = entries(path)
+        else:
+            self._contents[path.stat().st_ino] = path.read_bytes()
+
+    def _take_time(self):
+        seconds = self._faults.disk_latency(self._timeline.now)
+        if seconds:
+            pause(self._timeline, seconds)
+            if self._process.is_dead:
+                self._process.deal()
+
+    # What becomes of it
+
+    def begin_to_lie(self):
+        """Remember the database, which a failure of the power will bring back."""
+        self._honest_database = self._database()
+
+    def photograph(self):
+        """Keep the database as it is: a process that is killed does not close it."""
+        self._photo = self._database()
+
+    def restart(self, *, power_failed):
+        """Leave the files as they are found after the process has died."""
+        for file in self._files:
+            file.close()
+        self._files.clear()
+        self._restore(self._photo)
+        if power_failed:
+            self._lose_database()
+            self._lose_entries()
+            for path in self.root.rglob("*"):
+                if path.is_file() and not is_database(path.name):
+                    self._lose_content(path)
+        self._journal_before = None
+
+    def _database(self):
+        return {
+            name: (self.root / name).read_bytes() if (self.root / name).exists() else None for name in DATABASE
+        }
+
+    def _restore(self, database):
+        (self.root / "journal.sqlite-shm").unlink(missing_ok=True)
+        for name, content in database.items():
+            path = self.root / name
+            if content is None:
+                path.unlink(missing_ok=True)
+            else:
+                path.write_bytes(content)
+
+    def _lose_database(self):
+        if self._honest_database is not None and self._random.random() < 0.5:
+            self._restore(self._honest_database)
+        elif self._journal_before is not None:
+            wal = self.root / DATABASE[1]
+            size = wal.stat().st_size if wal.exists() else 0
+            if size > self._journal_before:
+                os.truncate(wal, self._random.randint(self._journal_before, size))
+        self._honest_database = None
+
+    def _lose_entries(self):
+        """Let what was done to folders since they were synced be undone, or not: each file as a whole."""
+        durable = by_inode(self._entries)
+        found = by_inode({folder: entries(folder) for folder in self._entries})
+        keeps = defaultdict(lambda: self._random.random() < 0.5)  # whether what was done to a path is kept
+        undone = [
+            inode
+            for inode in sorted(durable.keys() | found.keys())
+            if durable.get(inode) != found.get(inode) and not keeps[durable.get(inode) or found.get(inode)]
+        ]
+        for inode in undone:
+            if inode in found:
+                found[inode].unlink()
+        for inode in undone:
+            if inode in durable and inode in self._contents:
+                durable[inode].write_bytes(self._contents[inode])
+                self._contents[durable[inode].stat().st_ino] = self._contents[inode]
+        self._entries = {folder: entries(folder) for folder in self._entries}
+
+    def _lose_content(self, path):
+        """Let each sector that was not synced be as it was before, as it was written, or, if it is new, zero."""
+        durable, found = self._contents.get(path.stat().st_ino, b""), path.read_bytes()
+        if durable == found:
+            return
+        size = self._random.randint(min(len(durable), len(found)), max(len(durable), len(found)))
+        left = bytearray(size)
+        for at in range(0, size, SECTOR):
+            part = self._random.choice((durable, found))[at : min(at + SECTOR, size)]
+            left[at : at + len(part)] = part
+        path.write_bytes(left)
+        self._contents[path.stat().st_ino] = bytes(left)
+
+
+def is_database(name):
+    """Whether SQLite takes care of a file."""
+    return name.startswith("journal.sqlite")
+
+
+def entries(folder):
+    """Return the inodes of a folder's files by name, except those of the database."""
+    files = [entry for entry in os.scandir(folder) if entry.is_file()]
+    return {entry.name: entry.inode() for entry in files if not is_database(entry.name)}
+
+
+def by_inode(folders):
+    """Return the paths of the entries of folders, by inode."""
+    return {inode: folder / name for folder, known in folders.items() for name, inode in known.items()}
+
+
+COMMIT, START = Journal.commit, Segment._start
+
+
+class File:
+    """An open file of a segment, written through the simulated disk."""
+
+    def __init__(self, file, disk):
+        self._file, self._disk = file, disk
+
+    def __getattr__(self, name):
+        return getattr(self._file, name)
+
+    def write(self, data):
+        return self._disk.write(self._file, data)

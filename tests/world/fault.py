@@ -1,0 +1,75 @@
+"""Faults of a simulated world: when, for how long, and what they do."""
+
+from typing import NamedTuple
+
+STALLS = ("stall", "stop")
+REFUSED = ("/control/", "/decision/")
+HARMLESS = ("die", "power", "cut", "stall", "stop", "full", "slow", "error", "step", "double", "refuse", "crash")
+"""Faults after which everything arrives that was sent at quality of service 1."""
+
+
+class Fault(NamedTuple):
+    """A fault: from a time, or a dealing, to another; what the value is depends on the kind.
+
+    - ``die``, ``power``: the process dies at its dealing ``begin``; with the second, the power fails too
+    - ``cut``: the connection is lost at a time
+    - ``crash``, ``forget``: the broker restarts without the last second; without session and retained messages
+    - ``stall``: nothing gets through; then the connection is cut if the value is 1
+    - ``stop``: the gateway's process is stopped
+    - ``full``, ``slow``, ``lie``: the disk is full; takes as many seconds as the value; syncs nothing
+    - ``error``: sync number ``begin`` fails
+    - ``double``: delivery number ``begin`` comes twice
+    - ``refuse``: the broker refuses publications to topics that contain control (value 0) or decision (1)
+    - ``step``: the wall clock is set forward by the value
+    - ``reload``: the model file is loaded again, with the model of this number
+    """
+
+    kind: str
+    begin: float
+    end: float = 0.0
+    value: float = 0.0
+
+
+class Faults:
+    """Answers what goes wrong at a time."""
+
+    def __init__(self, faults):
+        self._of = {}
+        for fault in faults:
+            self._of.setdefault(fault.kind, []).append(fault)
+        self.deaths = {int(each.begin): kind == "power" for kind in ("die", "power") for each in self.of(kind)}
+        self.failing_syncs = {int(each.begin) for each in self.of("error")}
+        self.doubled = {int(each.begin) for each in self.of("double")}
+        self._stalls = sorted((each.begin, each.end) for kind in STALLS for each in self.of(kind))
+        self._stops = sorted((each.begin, each.end) for each in self.of("stop"))
+
+    def of(self, kind):
+        return self._of.get(kind, ())
+
+    def after_stall(self, time):
+        """The time at which something gets through that would arrive at a time."""
+        return after(self._stalls, time)
+
+    def after_stop(self, time):
+        """The time at which the gateway goes on."""
+        return after(self._stops, time)
+
+    def is_full(self, time):
+        return any(each.begin <= time < each.end for each in self.of("full"))
+
+    def lies(self, time):
+        return any(each.begin <= time < each.end for each in self.of("lie"))
+
+    def disk_latency(self, time):
+        return max((each.value for each in self.of("slow") if each.begin <= time < each.end), default=0.0)
+
+    def refuses(self, topic, time):
+        refused = [REFUSED[int(each.value)] for each in self.of("refuse") if each.begin <= time < each.end]
+        return any(part in topic for part in refused)
+
+
+def after(spans, time):
+    for begin, end in spans:
+        if begin <= time < end:
+            time = end
+    return time

@@ -1,0 +1,56 @@
+"""Simulated worlds: what nothing may go wrong in, and that what does is noticed and made small."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from campaign import campaign, simulator, smallest
+from scenario import draw
+from world import run
+
+from streamfs.gateway import outbox
+from streamfs.gateway.storage.log import Log
+
+GATEWAY = Path(outbox.__file__).parent
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 80, 20))
+def test_nothing_goes_wrong(first):
+    (report,) = campaign(first, 20, 1e9, 1)
+    assert report.wrong == []
+
+
+def test_a_world_always_goes_the_same_way(tmp_path):
+    scenario = draw(4)
+    one, other = (run(scenario, tmp_path / "world") for _ in range(2))
+    assert one.n_lives > 1
+    assert one == other
+
+
+def test_a_world_that_goes_wrong_is_made_small(monkeypatch):
+    def forget(log):
+        log._unsynced.clear()
+        log._synced = log.end
+
+    monkeypatch.setattr(Log, "sync", forget)
+    with simulator() as simulate:
+        seed = next(seed for seed in range(50) if simulate(draw(seed))[1])
+    scenario, problems = smallest(seed)
+    assert problems
+    assert "power" in {fault.kind for fault in scenario.faults}
+    assert len(scenario.messages) < len(draw(seed).messages)
+
+
+def test_every_clock_of_the_gateway_is_simulated():
+    """Who imports one is known to `world.seams`; the network is simulated as a whole."""
+    importing = set()
+    for path in GATEWAY.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [node.module] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if "time" in names:
+                importing.add(path.relative_to(GATEWAY).as_posix())
+    network = {path for path in importing if path.startswith("transport/") or path == "operations/web.py"}
+    simulated = {"batch.py", "commit_cycle.py", "outbox.py", "service.py", "storage/committer.py"}
+    assert importing - network == simulated

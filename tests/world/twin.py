@@ -1,0 +1,29 @@
+"""Laws over pairs of worlds: what loses nothing, and a node that feeds other streams, changes no decision."""
+
+from fault import HARMLESS
+from scenario import COMMANDS, HOSTILE, honest_streams
+
+
+def is_comparable(scenario):
+    """Whether a calm world has the same decisions: none depends on when something arrives."""
+    is_harmless = {fault.kind for fault in scenario.faults} <= set(HARMLESS)
+    is_timeless = scenario.options["reopen_after"] is None and scenario.options["grace"] is None
+    return is_harmless and is_timeless and all(sent.topic != COMMANDS for sent in scenario.messages)
+
+
+def calm(scenario):
+    """Return the same world without faults, and without the node that has no sense."""
+    messages = tuple(sent for sent in scenario.messages if HOSTILE not in sent.topic)
+    return scenario._replace(faults=(), messages=messages)
+
+
+def differences(scenario, outcome, calm_outcome):
+    """Return in words which decisions on streams of honest nodes are not those of the calm world.
+
+    After a stall silence is believed later, so that some may be missing at the end.
+    """
+    streams = honest_streams(scenario.kind)
+    expected = {decision["id"]: decision for decision in calm_outcome.decisions}
+    for decision in outcome.decisions:
+        if decision["stream"] in streams and decision != expected.get(decision["id"]):
+            yield f"decision {decision}, but without faults {expected.get(decision['id'])}"

@@ -1,0 +1,221 @@
+"""A simulated world: broker, network, disk, clocks and nodes around the real gateway, in one process."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from random import Random
+from threading import Event
+from typing import NamedTuple
+from unittest.mock import patch
+
+from broker import Broker, Delivery, SimulatedTransport
+from disk import START, Disk
+from fault import Faults
+from process import Killed, Process, Threads, pause
+from scenario import REST, WALL, Scenario, bindings, commits_of, models, options_of
+from timeline import Timeline
+
+from streamfs.errors import StorageError, StreamfsError
+from streamfs.gateway import batch, commit_cycle, outbox, service
+from streamfs.gateway.model_file import ModelFile
+from streamfs.gateway.service import Gateway
+from streamfs.gateway.storage import committer
+from streamfs.gateway.storage.journal import Journal
+from streamfs.gateway.storage.log_reader import read_log
+from streamfs.gateway.storage.segment import Segment, first_position, segments
+from streamfs.gateway.storage.state import State, log_folder
+
+DOWNTIME = (0.0, 0.2, 3.0)  # seconds from a death to the next life
+
+
+class Outcome(NamedTuple):
+    """What a world has left: where, and how often the gateway has lived; the error if it refused to."""
+
+    records: list
+    decisions: list
+    energy: list
+    published: list
+    retained: dict
+    acknowledged: set
+    delivered: dict
+    snapshot: bytes
+    counters: dict
+    n_lives: int
+    refusal: StreamfsError | None
+
+
+class World:
+    """Runs a scenario in an empty folder."""
+
+    def __init__(self, scenario: Scenario, folder: Path):
+        self.timeline = Timeline()
+        self.threads = Threads(self.timeline)
+        self._scenario, self._folder = scenario, folder
+        self._random = Random(scenario.seed)  # noqa: S311 - no secret
+        self._faults = Faults(scenario.faults)
+        self.process = Process(self._faults.deaths)
+        self.disk = Disk(folder / "state", self.timeline, self.process, self._random, self._faults)
+        self._broker = Broker(self.timeline, self._random, self._faults, scenario.receive_maximum)
+        self._wall_step = 0.0
+        self._model = models(scenario.kind).first
+        self._gateway = None
+        self._stop = Event()
+        self._schedule()
+
+    def run(self) -> Outcome:
+        """Let the gateway live, and again after each death, until the end."""
+        n_lives, refusal, has_ended = 0, None, False
+        while not has_ended and refusal is None:
+            n_lives += 1
+            try:
+                self._live()
+                has_ended = True
+            except (Killed, StorageError):
+                self._bury()
+            except StreamfsError as error:
+                refusal = error
+                self.threads.kill()
+        return self._outcome(n_lives, refusal)
+
+    def wall(self):
+        return WALL + self.timeline.now + self._wall_step
+
+    def _schedule(self):
+        at, broker = self.timeline.at, self._broker
+        for count, (time, topic, payload, qos) in enumerate(self._scenario.messages, 1):
+            delivery = Delivery(count, time, topic, payload, qos)
+            at(time, lambda delivery=delivery: broker.publish(delivery))
+        acts = {
+            "cut": lambda _: broker.cut(),
+            "crash": lambda _: broker.crash(),
+            "forget": lambda _: broker.lose_session(),
+            "step": self._step_wall,
+            "reload": self._reload,
+            "lie": lambda _: self.disk.begin_to_lie(),
+        }
+        for fault in self._scenario.faults:
+            if fault.kind in acts:
+                at(fault.begin, lambda fault=fault: acts[fault.kind](fault.value))
+            if fault.kind == "stall" and fault.value:
+                at(fault.end, broker.cut)
+        at(self._scenario.end, self._end)
+
+    def _end(self):
+        """End the world, unless the broker still has messages."""
+        if self._broker.n_waiting:
+            self.timeline.at(self.timeline.now + REST, self._end)
+        else:
+            self._stop.set()
+
+    def _step_wall(self, seconds):
+        self._wall_step += seconds
+
+    def _reload(self, number):
+        known = models(self._scenario.kind)
+        self._model = known([*known][int(number)])
+        if self._gateway is not None:
+            self._gateway.request_reload()
+
+    def _live(self):
+        self.process.begin()
+        kind, commits = self._scenario.kind, self._scenario.commits
+        self._state = self._transport = self._gateway = None
+        self._state = State(
+            self._folder / "state", segment_bytes=commits["segment_bytes"], spool=self._folder / "spool"
+        )
+        model_file = ModelFile(lambda: self._model)
+        self._transport = SimulatedTransport(
+            self._broker, self.timeline, self.process, self._random, self._faults, self.wall
+        )
+        self._gateway = Gateway(
+            model_file.first(self._state),
+            bindings(kind),
+            self._transport,
+            options_of(self._scenario),
+            state=self._state,
+            commits=commits_of(self._scenario),
+            model_file=model_file,
+        )
+        self._gateway.run(self._stop)
+        self.threads.kill()
+
+    def _bury(self):
+        """Leave behind what a dead process leaves, and let time pass."""
+        if self._transport is not None:
+            self._transport.close()
+        self.threads.kill()
+        if self._state is not None:
+            self._state.close()
+        self.disk.restart(power_failed=self.process.power_failed)
+        self.timeline.run(self.timeline.now + self._random.choice(DOWNTIME))
+
+    def _outcome(self, n_lives, refusal):
+        state, gateway = self._state, self._gateway
+        try:
+            records = []
+            for folder in (self._folder / "spool", log_folder(self._folder / "state")):
+                if refusal is None and folder.exists() and (paths := segments(folder)):
+                    records += [record for _, record in read_log(folder, first_position(paths[0]))]
+            return Outcome(
+                records,
+                state.journal.decisions() if refusal is None else [],
+                state.journal.energy() if refusal is None else [],
+                self._broker.published,
+                self._broker.retained,
+                self._broker.acknowledged,
+                self._broker.delivered,
+                gateway.core.to_state()() if refusal is None else b"",
+                gateway.statistics().counters if refusal is None else {},
+                n_lives,
+                refusal,
+            )
+        finally:
+            if state is not None:
+                state.close()
+
+
+@contextmanager
+def seams(world: World) -> Iterator[None]:
+    """Replace clocks, threads, syncs and commits of the gateway with those of a world."""
+
+    def start_segment(segment):
+        segment._file = world.disk.open(segment._file)
+        START(segment)
+
+    def commit(journal, entry):
+        return world.disk.commit(journal, entry)
+
+    def monotonic():
+        return world.timeline.now
+
+    replaced = [
+        (service, "monotonic", monotonic),
+        (batch, "monotonic", monotonic),
+        (outbox, "monotonic", monotonic),
+        (commit_cycle, "monotonic", monotonic),
+        (commit_cycle, "sleep", partial(pause, world.timeline)),
+        (committer, "perf_counter", monotonic),
+        (committer, "Thread", world.threads.thread),
+        (committer, "Event", world.threads.event),
+        (committer, "SimpleQueue", world.threads.queue),
+        (os, "fsync", world.disk.sync),
+        (os, "fdatasync", world.disk.sync),
+        (Segment, "_start", start_segment),
+        (Journal, "commit", commit),
+    ]
+    with ExitStack() as exits:
+        for owner, name, new in replaced:
+            exits.enter_context(patch.object(owner, name, new))
+        yield
+
+
+def run(scenario: Scenario, folder: Path) -> Outcome:
+    """Run a scenario in a folder, whose content is removed."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    world = World(scenario, folder)
+    with seams(world):
+        return world.run()
