@@ -110,7 +110,7 @@ def _load_bound(settings: Settings) -> Procedure:
 
 def load_model(settings: Settings) -> Procedure:
     """Load the model."""
-    return Procedure.load(settings.model, trust=settings.trust)
+    return Procedure.load(settings.model, trust=settings.trust, public_key=settings.require_signature)
 
 
 def status(settings: Settings, word: str) -> Publication:

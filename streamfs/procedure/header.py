@@ -20,6 +20,9 @@ FIELDS: HeaderFields = {
 }
 """Every header's fields, beside those of its classifier."""
 
+LARGEST = 2**28
+"""Most bytes of a model file, and of what it unpacks to."""
+
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Control characters but tab and newline: a terminal might obey them."""
 

@@ -15,7 +15,8 @@ from streamfs.base import container
 from streamfs.classifiers.classifier import Classifier, FileParts
 from streamfs.costs.costs import Costs
 from streamfs.errors import ModelError
-from streamfs.procedure.header import check_distinct, check_header, read_stopping
+from streamfs.procedure.header import LARGEST, check_distinct, check_header, read_stopping
+from streamfs.procedure.signature import check_signature
 from streamfs.procedure.stopping import StoppingRule, TickThresholds
 
 KIND, VERSION, OLDEST = "model", 2, 1
@@ -24,8 +25,6 @@ LONGEST = 2**53
 """Most ticks: the largest number up to which floats hold every whole number."""
 SHORTEST_PERIOD, LONGEST_PERIOD = 1e-6, 1e9
 """Seconds of a tick."""
-LARGEST = 2**28
-"""Most bytes of a model file, and of what it unpacks to."""
 MOST_LISTED = 12
 """Features that `text` lists; of more, it lists the channels."""
 
@@ -249,7 +248,14 @@ class Procedure:
         )
 
     @classmethod
-    def load(cls, path: str | Path, kinds: Sequence[Kind] = (), *, trust: bool = False) -> Self:
+    def load(
+        cls,
+        path: str | Path,
+        kinds: Sequence[Kind] = (),
+        *,
+        trust: bool = False,
+        public_key: str | Path | None = None,
+    ) -> Self:
         """Read a model file.
 
         Parameters
@@ -262,14 +268,19 @@ class Procedure:
         trust : bool
             Whether a pickled model of River or scikit-learn in it may be loaded: unpickling runs whatever code is
             in the file.
+        public_key : path, optional
+            The Ed25519 key, a PEM file, by which the file must be signed; needs the extra ``sign``.
 
         Raises
         ------
         ModelError
             If the file cannot be read, is damaged or of another version, unpacks to more than 256 MiB, reads
-            features of an unknown kind, has control characters in its texts, or holds a pickle and is not trusted.
+            features of an unknown kind, has control characters in its texts, holds a pickle and is not trusted, or
+            is not signed by the key.
         """
         data = container.read(Path(path), LARGEST)
+        if public_key is not None:
+            check_signature(path, data, public_key)
         header, arrays, sealed = container.unpack(data, KIND, VERSION, str(path), OLDEST, LARGEST)
         kind = check_header(header, path)
         try:

@@ -1,8 +1,10 @@
 """The model file: used if valid, otherwise rejected and reported."""
 
 from dataclasses import replace
+from time import monotonic
 
 import pytest
+from helpers.keys import make_keys
 from helpers.procedures import channels_procedure
 from helpers.records import Models, message, new_core
 
@@ -17,6 +19,7 @@ from streamfs.gateway.recovery import last_model
 from streamfs.gateway.settings.settings import read_settings
 from streamfs.gateway.storage.journal import Entry
 from streamfs.gateway.storage.state import State
+from streamfs.procedure.signature import sign, signature_path
 
 FIRST, SECOND, THIRD = (channels_procedure("x", time_limit=limit) for limit in (4, 5, 6))
 MODELS = Models(FIRST, SECOND, THIRD)
@@ -164,3 +167,30 @@ def test_a_restart_with_a_model_that_cannot_be_bound_keeps_using_the_previous_on
         other.save(tmp_path / "model.streamfs")
         with hosted(settings) as gateway:
             assert gateway.core.procedure.digest == good.digest
+
+
+def test_a_model_that_is_not_signed_is_refused_and_the_last_one_goes_on(tmp_path):
+    private, _ = make_keys(tmp_path)
+    model = tmp_path / "model.streamfs"
+    lines = ['model = "model.streamfs"', 'require_signature = "models.pub"', 'state = "state"']
+    path = tmp_path / "gateway.toml"
+    path.write_text("\n".join([*lines, "[broker]", 'url = "mqtt://localhost:1"']), encoding="utf-8")
+    FIRST.save(model)
+    with pytest.raises(ModelError, match="is not signed"), hosted(read_settings(path)):
+        pass
+    sign(model, private)
+    with hosted(read_settings(path)) as gateway:
+        SECOND.save(model)
+        gateway.request_reload()
+        gateway._turn()
+        assert "is not the signature of" in gateway.health().refused_model
+        assert gateway.core.procedure.digest == FIRST.digest
+        sign(model, private)
+        gateway.request_reload()
+        gateway._turn()
+        assert (gateway.health().refused_model, gateway.core.procedure.digest) == ("", SECOND.digest)
+        gateway._cycle.flush(monotonic() + 5.0)
+    signature_path(model).unlink()
+    with hosted(read_settings(path)) as gateway:
+        assert "is not signed" in gateway.health().refused_model
+        assert gateway.core.procedure.digest == SECOND.digest

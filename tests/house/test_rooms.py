@@ -38,6 +38,7 @@ ONLY_HERE = {
     },
     "cbor2": {"streamfs.gateway.messages.codecs.cbor"},
     "prometheus_client": {"streamfs.gateway.operations.metrics"},
+    "cryptography": {"streamfs.procedure.signature"},
     "iotcore": {"streamfs.cli.demo"},
 }
 

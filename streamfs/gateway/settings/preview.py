@@ -81,7 +81,9 @@ def preview_gateway(settings: Settings) -> GatewayPreview:
     """Preview the gateway of some settings; raise a SettingsError with all errors if it could not run."""
     found = [*_missing_extras(settings), *_unfit_folders(settings), *_own_topics(settings)]
     procedure = _tried(
-        lambda: Procedure.load(settings.model, trust=settings.trust), found, settings.where("model")
+        lambda: Procedure.load(settings.model, trust=settings.trust, public_key=settings.require_signature),
+        found,
+        settings.where("model"),
     )
     address = _tried(settings.broker.address, found, f"{settings.where('broker')}: broker")
     bindings = None

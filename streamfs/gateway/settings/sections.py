@@ -28,6 +28,12 @@ class TopLevel(Options):
         Option("Folder to keep the log's closed segments in; by default deleted", example="/srv/readings"),
     ] = None
     trust: Annotated[bool, Option("Whether a pickled model of River or scikit-learn may be loaded")] = False
+    require_signature: Annotated[
+        Path | None,
+        Option(
+            "Public key that model files must be signed by; by default none is asked for", example="models.pub"
+        ),
+    ] = None
 
     def contradictions(self) -> Iterator[tuple[str, str]]:
         """Yield what does not go together: a key, and what is wrong with it."""
