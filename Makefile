@@ -6,7 +6,7 @@ INSTALL ?= $(BIN)/python -m pip install --quiet
 QUICK := classifiers costs data engine evaluation feature_extractors gateway/core gateway/messages gateway/settings \
 	oracles procedure relief selection sensors_sim
 
-.PHONY: demo test quick check kernels mutants fuzz simulate docs release-check bench soak clean
+.PHONY: demo test quick check kernels mutants fuzz simulate docs lock release-check bench soak clean
 
 demo: $(VENV)/demo
 	$(BIN)/streamfs demo
@@ -48,7 +48,15 @@ simulate: $(VENV)/dev
 docs: $(VENV)/docs
 	$(BIN)/mkdocs build
 
-# Build the wheel, install it into an empty environment as a stranger would, and run the demo from there.
+# Pin what the image installs, to the newest versions that fit, with the hashes of all their files.
+lock: $(VENV)/python
+	$(INSTALL) uv
+	echo 'setuptools>=77' | $(BIN)/uv pip compile --quiet --upgrade --python-version 3.11 --python-platform linux \
+		--generate-hashes --no-annotate --extra gateway --extra sign --custom-compile-command "make lock" \
+		--output-file deploy/requirements.txt pyproject.toml -
+
+# Build the wheel, install it into an empty environment as a stranger would, and run the demo from there. Install it as
+# the image does, too, and write the image's bill of materials (CycloneDX).
 release-check: $(VENV)/dev
 	rm -rf dist
 	$(BIN)/python -m pip install --quiet build
@@ -56,6 +64,12 @@ release-check: $(VENV)/dev
 	$(PYTHON) -m venv dist/stranger
 	dist/stranger/bin/python -m pip install --quiet "$$(ls dist/*.whl)[demo]"
 	cd dist && stranger/bin/streamfs --version && stranger/bin/streamfs demo
+	$(PYTHON) -m venv dist/image
+	dist/image/bin/python -m pip install --quiet --require-hashes --requirement deploy/requirements.txt
+	dist/image/bin/python -m pip install --quiet --no-deps --no-build-isolation .
+	dist/image/bin/streamfs --version
+	$(BIN)/python -m pip install --quiet cyclonedx-bom
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-file dist/streamfs.cdx.json dist/image/bin/python
 
 bench: $(VENV)/bench
 	$(BIN)/python benchmarks/results.py

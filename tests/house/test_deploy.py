@@ -11,6 +11,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from streamfs.gateway.operations import web
 from streamfs.gateway.operations.health import Health, Statistics
@@ -115,6 +117,25 @@ def test_everything_that_is_copied_into_the_image_is_there():
     assert [source for source in sources if not (ROOT / source).exists()] == []
     packages = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
     assert {name.rstrip("*") for name in packages["packages"]["find"]["include"]} <= set(sources)
+
+
+def test_the_image_installs_what_is_pinned_and_that_fits_the_project():
+    installs = [words for words in arguments("RUN") if "pip install" in words]
+    assert all("--require-hashes" in words or "--no-deps --no-build-isolation" in words for words in installs)
+    lines = (ROOT / "deploy" / "requirements.txt").read_text(encoding="utf-8").replace("\\\n", "").splitlines()
+    pinned = {}
+    for line in lines:
+        if not line.startswith("#"):
+            requirement, *hashes = line.split(" --hash=sha256:")
+            name, version = re.fullmatch(r"([a-z0-9.-]+)==([\w.]+)\s*", requirement).groups()
+            pinned[name] = version
+            assert hashes
+            assert all(re.fullmatch(r"[0-9a-f]{64}\s*", each) for each in hashes)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    for text in (*project["dependencies"], *extras["gateway"], *extras["sign"], "setuptools>=77"):
+        wanted = Requirement(text)
+        assert pinned[canonicalize_name(wanted.name)] in wanted.specifier
 
 
 def test_the_image_runs_as_nobody_in_particular_and_keeps_its_state():
