@@ -12,6 +12,7 @@ from streamfs.gateway.messages.topics import Template
 from streamfs.gateway.settings.cautions import cautions
 from streamfs.gateway.settings.settings import Settings
 from streamfs.gateway.settings.sources import InputSource
+from streamfs.gateway.settings.time_contradictions import time_contradictions
 from streamfs.gateway.transport.broker_address import BrokerAddress
 from streamfs.procedure.procedure import Procedure
 
@@ -90,6 +91,7 @@ def preview_gateway(settings: Settings) -> GatewayPreview:
     if procedure is not None:
         channels = procedure.channels
         bindings = _tried(lambda: settings.bindings(channels), found)
+        found += time_contradictions(settings, procedure)
     if bindings is not None:
         found += settings.unread_sources(bindings)
     if found or procedure is None or bindings is None or address is None:

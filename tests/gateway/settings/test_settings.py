@@ -628,6 +628,40 @@ def test_a_source_of_the_gateways_own_topics_is_refused(topic):
 
 
 @pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("sections", "error"),
+    [
+        ("[time]\novertaking = 3.0", "time.overtaking is 3, expected at most time.lateness, 2"),
+        (
+            "[time]\nlateness = 9.0\n[limits]\nahead = 9",
+            "limits.ahead is 9 ticks of 1 s, expected more than time.lateness",
+        ),
+        ("[time]\nlateness = 9.0\n[limits]\npending = 8", "limits.pending is 8, expected 9 or more"),
+        (
+            "[streams]\nexpire_after = 61\n[time]\ngrace = 60.0",
+            "streams.expire_after is 61, expected more than 61",
+        ),
+        (
+            "[streams]\nexpire_after = 300",
+            "streams.expire_after is 300, expected more than 300: the model allows",
+        ),
+        ("", "broker.session_expiry is 0, expected more with qos 1"),
+    ],
+)
+def test_settings_of_time_that_contradict_each_other_or_the_model_are_refused(sections, error):
+    replace(mean_procedure(column="light@flag:300"), max_silence=300.0).save("rooms.streamfs")
+    text = SOUND if sections else SOUND.replace("[[source]]", "session_expiry = 0\n[[source]]", 1)
+    Path("gateway.toml").write_text(f"{text}{sections}\n", encoding="utf-8")
+    key = error.partition(" ")[0].partition(".")[2]
+    lines = Path("gateway.toml").read_text(encoding="utf-8").splitlines()
+    number = next(number for number, line in enumerate(lines, start=1) if line.startswith(key))
+    with pytest.raises(SettingsError) as raised:
+        preview_gateway(read_settings("gateway.toml"))
+    assert str(raised.value).startswith(f"gateway.toml, line {number}: {error}")
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.usefixtures("folder")
 def test_topics_of_its_own_below_a_wide_source_are_said_to_be_left_out():
     result = check(SOUND.replace("zigbee2mqtt/{node}", "+/+/{node}"), "--json")
     assert [source["left_out"] for source in orjson.loads(result.output)["sources"]] == [["streamfs/#"], []]
