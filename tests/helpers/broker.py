@@ -2,6 +2,7 @@
 
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -88,6 +89,16 @@ class Broker:
             self._process.kill()
             self._process.wait(PATIENCE)
             self._process = None
+
+    def suspend(self) -> None:
+        """Let the process do nothing; its connections stay."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
 
     def _config(self) -> str:
         lines = [f"listener {self.port} {HOST}", "allow_anonymous true", "max_queued_messages 0"]
