@@ -92,7 +92,8 @@ def replay_log(
     core = Core(procedure, bindings, options)
     core.take([start_record(procedure.digest, 0.0)])
     records = (record for _, record in read_log(folder, first_position(paths[0])))
-    heard = (record for record in records if record.kind in (MESSAGE, CLOCK))
+    runs = (record._replace(topic=procedure.digest) if record.kind == START else record for record in records)
+    heard = (record for record in runs if record.kind in (MESSAGE, CLOCK, START))
     for chunk in _chunks(heard):
         yield from core.take(chunk).decisions
     yield from core.finish().decisions

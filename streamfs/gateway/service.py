@@ -23,6 +23,7 @@ from streamfs.gateway.operations.announcer import Announcer
 from streamfs.gateway.operations.clock_warnings import clock_warnings
 from streamfs.gateway.operations.data_warnings import DataWarnings
 from streamfs.gateway.operations.health import Health, Statistics
+from streamfs.gateway.operations.left_out_notes import LeftOutNotes
 from streamfs.gateway.operations.log_notes import LogNotes
 from streamfs.gateway.outbox import Outbox
 from streamfs.gateway.recovery import recover
@@ -149,6 +150,7 @@ class Gateway:
         self._clock.start_after(self._core.joiner.latest)
         self._ask_at = 0.0  # monotonic time of the next question whether there is silence
         self._notes = LogNotes()
+        self._left_out = LeftOutNotes(self._core.left_out())
         self._statistics = self._new_statistics()
         self._statistics_due = 0.0
         self._clock_warnings: list[str] = []
@@ -196,7 +198,7 @@ class Gateway:
             refused_model=self._model_file.refused,
             refused_publications=self._cycle.outbox.refused,
             clocks=self._clock_warnings,
-            data=self._data_warnings,
+            data=[*self._data_warnings, *self._left_out.warnings],
             outbox_fullness=self._cycle.outbox.fullness,
         )
 
@@ -367,6 +369,7 @@ class Gateway:
 
     def _report(self) -> None:
         """Update the statistics, and log and announce what is new."""
+        self._left_out.update(self._core.left_out(), self._core.roster.name, self.turned)
         self._statistics = self._new_statistics()
         self._clock_warnings = clock_warnings(self._core.clocks_astray(self._clock.now()), self._clock.step)
         counters = self._statistics.counters
@@ -411,4 +414,5 @@ class Gateway:
             unit=self._core.unit,
             alerts=dict(self._core.feedback.alerts),
             rejected={cause: last.number for cause, last in self._dead_letters.last.items()},
+            left_out=self._left_out.counts,
         )

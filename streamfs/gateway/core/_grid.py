@@ -152,6 +152,7 @@ def _add(held, node, part, stamp, value):
     is_stamped = stamp == stamp
     time = stamp + node.shift if is_stamped else part.arrival
     node.heard = part.arrival
+    node.n_readings += 1
     shift = set_back(g, node, time, part.arrival)
     if shift > 0:
         counts[SHIFTED] += 1
@@ -167,6 +168,7 @@ def _add(held, node, part, stamp, value):
     tick = tick_of(time, g.period)
     if not _is_accepted(g, slot, counts, part, tick, time, is_stamped):
         counts[DUPLICATE] += 1
+        node.n_duplicate += 1
         return
     _charge(g, node, part)
     if not time <= slot.newest:
@@ -176,7 +178,7 @@ def _add(held, node, part, stamp, value):
     index = slot.cell
     while index != NONE:
         stream = streams[index // g.n_columns]
-        _put(g, counts, stream, cells[index], pages, pending, free, part, tick, value)
+        _put(g, counts, node, stream, cells[index], pages, pending, free, part, tick, value)
         index = cells[index].next
 
 
@@ -194,17 +196,19 @@ def _is_accepted(g, slot, counts, part, tick, time, is_stamped):
 
 
 @inlined
-def _put(g, counts, stream, cell, pages, pending, free, part, tick, value):
+def _put(g, counts, node, stream, cell, pages, pending, free, part, tick, value):
     """Put a reading into a cell of a stream."""
     if stream.begun != stream.begun:
         stream.begun = part.arrival
     if stream.n_waiting >= g.max_pending:
         counts[OVERFLOW] += 1
+        node.n_overflow += 1
         return
     if not stream.emits:
         stream.next_tick = min(stream.next_tick, tick)
     elif tick < stream.next_tick:
         counts[LATE] += 1
+        node.n_late += 1
         if not cell.holds or tick < cell.tick:
             return
     if insert(g, cell, pages, pending, free, part.sequence, tick, value):

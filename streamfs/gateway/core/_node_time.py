@@ -20,7 +20,7 @@ NODE = np.dtype(
         ("heard", "f8"),  # arrival of its newest message, seconds since 1970; NaN before the first
         ("newest", "f8"),  # greatest stamp that is believed, seconds; NaN before the first
         ("live", "f8"),  # arrival of that reading
-        ("lowest", "f8"),  # lowest delay of this window of messages and the one before, seconds
+        ("lowest", "f8"),  # lowest delay of this window of messages and the one before, seconds; NaN while unknown
         ("recent", "f8"),  # lowest delay of this window
         ("n_recent", "i8"),  # messages of this window
         ("spread", "f8"),  # highest delay minus the lowest, seconds, fading from message to message
@@ -34,7 +34,11 @@ NODE = np.dtype(
         ("behind", "f8"),  # the newest stamp that is behind by more than the lateness, seconds
         ("behind_at", "f8"),  # its arrival
         ("n_behind", "i8"),  # messages in a row whose stamps are behind, and go with the time of their arrival
-        ("n_future", "i8"),  # readings left out since their stamps were too far ahead
+        ("n_readings", "i8"),  # all
+        ("n_late", "i8"),  # those of a tick that a stream had emitted, once for each such stream
+        ("n_duplicate", "i8"),  # those that had come before
+        ("n_future", "i8"),  # those left out since their stamps were too far ahead
+        ("n_overflow", "i8"),  # those dropped since too many waited, once for each such stream
     ]
 )
 
@@ -61,7 +65,7 @@ TOLERABLE = 10
 @inlined
 def is_believed(grid, node, stamp, arrival):
     """Return whether a stamp is not too far ahead of the node's others, or agrees with others that were too."""
-    if node.newest != node.newest or stamp <= arrival - node.lowest + grid.ahead:
+    if node.lowest != node.lowest or stamp <= max(arrival - node.lowest, node.newest) + grid.ahead:
         node.n_suspects = 0
         return True
     if node.n_suspects > 0 and arrival == node.suspected:  # of the same message
@@ -73,7 +77,7 @@ def is_believed(grid, node, stamp, arrival):
     if node.n_suspects < AGREEING:
         return False
     node.n_suspects = 0
-    node.newest = np.nan
+    node.newest = node.lowest = np.nan
     return True
 
 
@@ -104,19 +108,19 @@ def set_back(grid, node, time, arrival):
     if node.n_behind < AGREEING:
         return 0.0
     node.n_behind = 0
-    return max(0.0, floor((arrival - node.lowest - time) / grid.period + 0.5)) * grid.period
+    return max(0.0, floor((node.newest + arrival - node.live - time) / grid.period + 0.5)) * grid.period
 
 
 @inlined
 def move_on(node, time, arrival):
     """Let a reading, at a time that is believed, move its node's time on."""
     delay = arrival - time
-    if node.newest != node.newest:
+    if time <= node.newest:
+        return
+    if node.lowest != node.lowest:
         node.lowest = node.recent = delay
         node.spread = 0.0
         node.n_heard = node.n_recent = 1
-    elif time <= node.newest:
-        return
     elif arrival == node.live:  # the same message
         node.spread += max(0.0, node.lowest - delay)
     else:

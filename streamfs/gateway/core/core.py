@@ -21,6 +21,7 @@ from streamfs.gateway.core.episodes import Episodes
 from streamfs.gateway.core.feedback import Feedback
 from streamfs.gateway.core.intake import Intake
 from streamfs.gateway.core.joiner import Joiner, Timing
+from streamfs.gateway.core.left_out import Counts, left_out
 from streamfs.gateway.core.membership import Membership
 from streamfs.gateway.core.node_clocks import NodeClock, clocks_astray
 from streamfs.gateway.core.options import Options
@@ -125,6 +126,10 @@ class Core:
     def clocks_astray(self, now: float) -> list[NodeClock]:
         """Return the nodes whose clocks are wrong, the worst first, at a time in seconds since 1970."""
         return clocks_astray(self.joiner.nodes, self.roster.name, now)
+
+    def left_out(self) -> Counts:
+        """Return the readings of each node, and those that were left out; see `left_out`."""
+        return left_out(self.joiner.nodes)
 
     def marks(self) -> list[Mark]:
         """Return the highest sequence number of each channel of each node that numbers its messages."""
@@ -234,6 +239,7 @@ class Core:
         elif record.kind == MODEL:
             self._follow(record.topic)
         elif record.kind == START:
+            self._membership.resume(record.arrival)
             self.roster.control.begin(record.arrival)
             self._follow(record.topic)
             released = self.roster.admit_bound()

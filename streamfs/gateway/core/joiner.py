@@ -262,6 +262,20 @@ class Joiner:
         cursor = np.zeros(1, dtype=np.int64)
         yield from self._run(lambda held, output: _grid.let_time_pass(held, output, cursor))
 
+    def resume(self, now: float) -> None:
+        """Go on at a time, in seconds since 1970, after a pause: it was no silence, whatever the clock says.
+
+        Arrivals before it count from there, and delays are estimated anew: the clock may have been set.
+        """
+        pause = now - self.latest
+        if pause and isfinite(pause):
+            for name in ("heard", "live"):
+                self.nodes[name] += pause
+            self.nodes["lowest"] = np.nan
+            self.nodes["n_suspects"] = self.nodes["n_behind"] = 0
+            self.streams["begun"] += pause
+            self._grid["silence"] += pause
+
     def flush(self) -> Iterator[Entries]:
         """Yield the ticks of every stream up to its newest stamp, without waiting for late readings."""
         cursor = np.zeros(1, dtype=np.int64)
@@ -427,7 +441,7 @@ def _set_timing(grid: Structured, timing: Timing) -> None:
 
 def _new_nodes(n: int) -> Structured:
     nodes: Structured = np.zeros(n, dtype=NODE)
-    nodes["heard"] = nodes["newest"] = np.nan
+    nodes["heard"] = nodes["newest"] = nodes["lowest"] = np.nan
     return nodes
 
 

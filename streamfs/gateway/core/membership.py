@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import inf
+from math import inf, isfinite
 
 from streamfs.costs.energy_meter import Account
 from streamfs.gateway.core._waiting import NONE
@@ -88,6 +88,13 @@ class Membership:
         for name in [name for name, node in self.roster.nodes.items() if not heard[node] >= before]:
             self._forget(name)
             self.counters["expired"] += 1
+
+    def resume(self, now: float) -> None:
+        """Go on at a time, in seconds since 1970, after a pause, which is no silence."""
+        pause = now - self.joiner.latest
+        if isfinite(pause):
+            self.checked_at += pause
+        self.joiner.resume(now)
 
     def forget_unused(self) -> None:
         """Forget the nodes that no longer feed a stream."""

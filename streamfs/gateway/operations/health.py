@@ -20,6 +20,7 @@ class Statistics:
     unit: str  # of the radio profile: joules or transmissions
     alerts: Mapping[str, int]  # by what drifted
     rejected: Mapping[str, int] = field(default_factory=dict)  # messages, by cause
+    left_out: Mapping[tuple[str, str], int] = field(default_factory=dict)  # readings, by node and cause
 
 
 class HealthLimits(NamedTuple):

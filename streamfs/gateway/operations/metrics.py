@@ -129,6 +129,7 @@ class _Gateway(Collector):
         yield _models(statistics)
         yield _alerts(statistics)
         yield _rejected(statistics)
+        yield _left_out(statistics)
 
 
 def _meaning(name: str) -> str:
@@ -170,4 +171,15 @@ def _rejected(statistics: Statistics) -> Metric:
     family = CounterMetricFamily("streamfs_rejected", "Messages rejected, by cause", labels=["cause"])
     for cause in PayloadError.CAUSES:
         family.add_metric([cause], statistics.rejected.get(cause, 0))
+    return family
+
+
+def _left_out(statistics: Statistics) -> Metric:
+    family = CounterMetricFamily(
+        "streamfs_node_left_out",
+        "Readings left out, by node and cause; those of nodes beyond the first hundred have no node",
+        labels=["node", "cause"],
+    )
+    for (node, cause), number in statistics.left_out.items():
+        family.add_metric([node, cause], number)
     return family

@@ -1,6 +1,6 @@
 """Event time: every stream has its own, which no other node can move, and a stall is not silence."""
 
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from random import Random
 
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamfs.gateway.core.bindings import Bindings
-from streamfs.gateway.core.records import MESSAGE, clock_record
+from streamfs.gateway.core.records import MESSAGE, clock_record, start_record
 from streamfs.gateway.operations.clock_warnings import clock_warnings
 
 COLUMNS = {"alone": ("x", "door@flag:0.5"), "paired": ("a.x", "b.x", "b.door@flag:0.5")}
@@ -129,6 +129,36 @@ def held_back(arrival, record, begin, end):
     if record.kind == MESSAGE:
         return end, record._replace(arrival=end)
     return end, clock_record(begin - 1.0)
+
+
+STEPS = (0.0, 1e-3, 60.0, -60.0, 3600.0, -3600.0, 3e7, -3e7, 3e8, -3e8)
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+@given(SEEDS, st.sampled_from([None, 4.0]))
+@settings(max_examples=15)
+def test_no_step_of_the_gateways_clock_changes_a_decision(kind, seed, reopen_after):
+    """While a gateway runs its clock does not step; from one run to the next it may, by minutes and years."""
+    random = Random(seed)  # noqa: S311 - no secret
+    events = sorted(records_of(fleet(random)) + clocks(0, 400), key=itemgetter(0))
+    starts = sorted(random.sample(range(len(events)), random.choice([1, 3])))
+    found = []
+    for steps in ([], [0.0] * len(starts), [random.choice(STEPS) for _ in starts]):
+        core = begun(kind, reopen_after=reopen_after)
+        of_runs = dict(zip(starts, steps, strict=False))
+        found.append(decisions_of(core, with_restarts(events, of_runs, core.procedure.digest)))
+    assert found[0] == found[1] == found[2]
+
+
+def with_restarts(events, steps, digest):
+    """Return the records of runs; before those that begin a further run the clock is set by some seconds."""
+    records, offset = [], 0.0
+    for number, (time, record) in enumerate(events):
+        if number in steps:
+            offset += steps[number]
+            records.append(start_record(digest, time + offset))
+        records.append(record._replace(arrival=record.arrival + offset))
+    return records
 
 
 def test_one_stamp_of_the_future_costs_no_more_than_its_reading():
