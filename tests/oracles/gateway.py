@@ -16,7 +16,7 @@ class NaiveGateway:
 
     def __init__(self, procedure, sources, lateness, grace=None):
         self.procedure, self.sources, self.lateness, self.grace = procedure, sources, lateness, grace
-        self.heard = {}  # (stamp, arrival) of all readings that were news, by node
+        self.heard = {}  # (stamp, arrival, None) of all readings that were news, by node
         self.known = {}  # sequence numbers, or ticks, by (node, channel)
         self.received = {stream: {source: [] for source in of} for stream, of in sources.items()}
         self.begun, self.next_tick = (
@@ -39,7 +39,7 @@ class NaiveGateway:
         if key in known:
             return
         known.add(key)
-        self.heard.setdefault(node, []).append((time, arrival))
+        self.heard.setdefault(node, []).append((time, arrival, None))
         for stream, of in self.received.items():
             if (node, channel) in of:
                 is_late = stream in self.next_tick and tick < self.next_tick[stream]
@@ -54,6 +54,14 @@ class NaiveGateway:
             if stream not in self.decided:
                 self.emit(stream, self.due(stream))
 
+    def resume(self, now):
+        """Another run begins: what was proved of silence stays, and nothing else counts."""
+        for node in self.heard:
+            self.heard[node].append((None, now, self.silence))
+        for stream, begun in self.begun.items():
+            self.begun[stream] = now - max(0.0, self.silence - begun)
+        self.silence = now if self.silence > -np.inf else self.silence
+
     def due(self, stream):
         """The first tick of a stream that is not due."""
         nodes = {node for node, _ in self.sources[stream]}
@@ -64,12 +72,14 @@ class NaiveGateway:
     def present(self, node):
         """The time of a node: of its newest stamp, and of the silence since, beyond its patience."""
         newest = live = lowest = -np.inf
-        spread, n_messages, delays = 0.0, 0, []  # lowest delay of each message
-        for stamp, arrival in self.heard.get(node, []):
-            if stamp > newest:
+        is_known, spread, n_messages, delays = False, 0.0, 0, []  # lowest delay of each message
+        for stamp, arrival, silence in self.heard.get(node, []):
+            if stamp is None:  # another run
+                live, is_known = arrival - max(0.0, silence - live), False
+            elif stamp > newest:
                 delay = arrival - stamp
-                if n_messages == 0:
-                    lowest = delay
+                if not is_known:
+                    lowest, spread, n_messages, delays, is_known = delay, 0.0, 0, [], True
                 elif arrival == live:  # the same message
                     spread += max(0.0, lowest - delay)
                 else:
@@ -103,7 +113,7 @@ class NaiveGateway:
     def finish(self):
         for stream, of in self.sources.items():
             if stream in self.begun:
-                newest = max(stamp for node, _ in of for stamp, _ in self.heard.get(node, []))
+                newest = max(at for node, _ in of for at, *_ in self.heard.get(node, []) if at is not None)
                 self.emit(stream, self.tick_of(newest) + 1)
             if stream not in self.decided:
                 self.decide(stream, None, "closed")

@@ -74,6 +74,8 @@ def check_decisions(scenario, outcome, kinds):
     for record in outcome.records:
         if record.kind == CLOCK:
             twin.prove(record.arrival)
+        elif record.kind == START:
+            twin.resume(record.arrival)
         elif record.topic == COMMANDS:
             twin.reopen()
         elif record.topic.startswith("sensors/") and record.topic.split("/")[1] in NODES:

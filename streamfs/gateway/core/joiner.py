@@ -263,18 +263,17 @@ class Joiner:
         yield from self._run(lambda held, output: _grid.let_time_pass(held, output, cursor))
 
     def resume(self, now: float) -> None:
-        """Go on at a time, in seconds since 1970, after a pause: it was no silence, whatever the clock says.
+        """Begin another run at a time, in seconds since 1970: the pause before it is no silence, however long.
 
-        Arrivals before it count from there, and delays are estimated anew: the clock may have been set.
+        Arrivals are moved so that what was proved of each node's silence stays, and nothing else counts. Delays
+        are estimated anew, since the clock may have been set.
         """
-        pause = now - self.latest
-        if pause and isfinite(pause):
-            for name in ("heard", "live"):
-                self.nodes[name] += pause
-            self.nodes["lowest"] = np.nan
-            self.nodes["n_suspects"] = self.nodes["n_behind"] = 0
-            self.streams["begun"] += pause
-            self._grid["silence"] += pause
+        for of, name in ((self.nodes, "heard"), (self.nodes, "live"), (self.streams, "begun")):
+            of[name] = now - np.maximum(self.silence - of[name], 0.0)
+        self.nodes["lowest"] = np.nan
+        self.nodes["n_suspects"] = self.nodes["n_behind"] = 0
+        if isfinite(self.silence):
+            self._grid["silence"] = now
 
     def flush(self) -> Iterator[Entries]:
         """Yield the ticks of every stream up to its newest stamp, without waiting for late readings."""

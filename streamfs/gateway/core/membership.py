@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf
 
 from streamfs.costs.energy_meter import Account
 from streamfs.gateway.core._waiting import NONE
@@ -90,10 +90,8 @@ class Membership:
             self.counters["expired"] += 1
 
     def resume(self, now: float) -> None:
-        """Go on at a time, in seconds since 1970, after a pause, which is no silence."""
-        pause = now - self.joiner.latest
-        if isfinite(pause):
-            self.checked_at += pause
+        """Begin another run at a time, in seconds since 1970: the pause before it is no silence."""
+        self.checked_at = now - max(self.joiner.silence - self.checked_at, 0.0)
         self.joiner.resume(now)
 
     def forget_unused(self) -> None:
