@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from feature_extractors import moments, order, pair, pair_window, pattern, shape, spectral, trend
+from feature_extractors import moments, normalised, order, pair, pair_window, pattern, shape, spectral, trend
 from feature_extractors._window import WINDOW
 from feature_extractors.base import Feature, Kind
 from feature_extractors.report import channel_name, quantity_of, split_channel
@@ -34,7 +34,7 @@ ESSENTIAL: tuple[Kind, ...] = (
 )
 """A small set of kinds: level, spread, trend, and relations of pairs."""
 
-_MODULES = (moments, order, trend, shape, spectral, pattern, pair, pair_window)
+_MODULES = (moments, order, trend, shape, spectral, normalised, pattern, pair, pair_window)
 
 KINDS: tuple[Kind, ...] = tuple(
     dict.fromkeys(
@@ -45,6 +45,27 @@ KINDS: tuple[Kind, ...] = tuple(
 
 Among kinds of one name, `get` takes the first that accepts the given parameters.
 """
+
+SHAPE_KINDS: tuple[Kind, ...] = (
+    moments.COUNT,
+    moments.SKEWNESS,
+    moments.KURTOSIS,
+    moments.WINDOWED_SKEWNESS,
+    moments.WINDOWED_KURTOSIS,
+    order.TIME_OF_MAX,
+    order.TIME_OF_MIN,
+    *(kind for kind in vars(shape).values() if isinstance(kind, Kind)),
+    spectral.AUTOCORRELATION,
+    spectral.WINDOWED_AUTOCORRELATION,
+    spectral.BAND_SHARE,
+    spectral.WINDOWED_BAND_SHARE,
+    *(kind for kind in vars(normalised).values() if isinstance(kind, Kind)),
+    pattern.NORMALISED_MAX,
+    pattern.NORMALISED_SHARE,
+    pair.CORRELATION,
+    pair.INCREMENT_CORRELATION,
+)
+"""Kinds that neither the level nor the scale of a column changes."""
 
 FLAG_KINDS = (
     moments.LAST,

@@ -87,6 +87,13 @@ class ChannelChoice:
             self.found[choice] = ChoiceCost(self.costs.of(followed, chosen.columns, limit), float(sent.mean()))
         return self.found[choice]
 
+    def outdoes(self, other: "ChannelChoice") -> bool:
+        """Return whether its features surely cost less than another's, over all quantities at every tick."""
+        start = self.all_under("")
+        if not start or start != other.all_under(""):
+            return False
+        return cautious_mean(self.evaluate(start).costs - other.evaluate(start).costs) < 0.0
+
     def search(self, progress: Progress = quiet) -> Choice:
         """Leave out quantities, read at every tick or on change; then try other report policies of those left.
 
@@ -94,7 +101,7 @@ class ChannelChoice:
         costs less, or about as little and sends less; another policy of one quantity, of which several are tried,
         only if it sends less and surely does not cost more.
         """
-        starts = [start for start in map(self._all_under, KINDS) if start] or [frozenset(self.importance)]
+        starts = [start for start in map(self.all_under, KINDS) if start] or [frozenset(self.importance)]
         paths = [self._path(start) for start in starts]
         choices = [choice for path in paths for choice in path]
         n_steps = len(choices) + max(map(len, paths))
@@ -110,7 +117,7 @@ class ChannelChoice:
         progress("choosing the channels", n_steps, n_steps)
         return best
 
-    def _all_under(self, kind: str) -> Choice:
+    def all_under(self, kind: str) -> Choice:
         """Return the groups under a kind of report policy."""
         return frozenset(group for group in self.importance if group[1].partition(":")[0] == kind)
 

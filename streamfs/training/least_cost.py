@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from feature_extractors.base import Feature
+from feature_extractors.catalogue import SHAPE_KINDS
 from streamfs.base.progress import Progress, step
 from streamfs.classifiers.classifier import Classifier
 from streamfs.costs.pricing import Pricing
@@ -100,11 +101,19 @@ class LeastCost:
         return self.model.learner(len(self.streams.classes), points, limit)
 
     def _chosen(self, table: FeatureTable, points: Integers, limit: int, progress: Progress) -> list[Feature]:
-        """Return the features over the channels that are worth reading."""
+        """Return the features over the channels that are worth reading: all, or those that see shape alone."""
+        choice = self._choice(table, points, limit)
+        shapes = [i for i, feature in enumerate(self.features) if feature.kind in SHAPE_KINDS]
+        if 0 < len(shapes) < len(self.features):
+            alone = self._choice(table.with_features(shapes), points, limit)
+            choice = alone if alone.outdoes(choice) else choice
+        return [choice.held_out.table.features[i] for i in choice.features(choice.search(progress))]
+
+    def _choice(self, table: FeatureTable, points: Integers, limit: int) -> ChannelChoice:
+        """Return the choice of channels, among those that the features of a table read."""
         forest = small_leaf_forest(table, points, self.model.seed)
         held_out = self._held_out(table, self._learn(points, limit, N_SMALL_SCOUTS), points, limit)
-        choice = ChannelChoice(held_out, self.costs, forest.feature_importances_, self.confidence)
-        return [self.features[i] for i in choice.features(choice.search(progress))]
+        return ChannelChoice(held_out, self.costs, forest.feature_importances_, self.confidence)
 
     def _fit(self, offered: Sequence[Feature], points: Integers, limit: int) -> FittedConfidence:
         """Fit a classifier to all streams, and calibrate it on held-out ones."""

@@ -15,7 +15,7 @@ from oracles.features import windowed
 
 import feature_extractors as fx
 from feature_extractors.base import LARGEST, Array, Feature, Kind, Step, sized
-from feature_extractors.catalogue import KINDS
+from feature_extractors.catalogue import KINDS, SHAPE_KINDS
 from feature_extractors.checks import (
     ALL_CHECKS,
     Check,
@@ -68,6 +68,10 @@ FEATURES = tuple(
         "band_share(a)",
         "band_share(a; cycle=2)",
         "band_share(a; cycle=5.3)",
+        "normalised_last(a)",
+        "normalised_min(a)",
+        "normalised_max(a)",
+        "normalised_slope(a)",
         "pattern_max(a; kernel=0, dilation=1)",
         "pattern_max(a; kernel=55, dilation=3)",
         "pattern_share(a; kernel=83, dilation=1, bias=0)",
@@ -217,6 +221,10 @@ DEFINITIONS: dict[tuple[str, ...], Callable[..., float]] = {
     ("autocorrelation", "lag"): naive_features.autocorrelation,
     ("band_power", "cycle"): naive_features.band_power,
     ("band_share", "cycle"): naive_features.band_share,
+    ("normalised_last",): naive_features.normalised_last,
+    ("normalised_min",): naive_features.normalised_minimum,
+    ("normalised_max",): naive_features.normalised_maximum,
+    ("normalised_slope",): naive_features.normalised_slope,
     ("pattern_max", "kernel", "dilation"): naive_features.pattern_max,
     ("pattern_share", "kernel", "dilation", "bias"): naive_features.pattern_share,
     ("normalised_pattern_max", "kernel", "dilation"): naive_features.normalised_pattern_max,
@@ -279,6 +287,10 @@ WITHOUT_UNIT = (
     "correlation",
     "increment_correlation",
     "lagged_correlation",
+    "normalised_last",
+    "normalised_min",
+    "normalised_max",
+    "normalised_slope",
     "normalised_pattern_max",
 )
 
@@ -303,7 +315,8 @@ VANISHING = (
 )
 """Kinds that are none while the squares of what they divide by vanish."""
 
-NORMALISED = ("normalised_pattern_max", "normalised_pattern_share")
+NORMALISED = ("normalised_last", "normalised_min", "normalised_max", "normalised_slope")
+NORMALISED_PATTERNS = ("normalised_pattern_max", "normalised_pattern_share")
 """Kinds that are 0 while the squares of what they divide by vanish."""
 
 by_feature = pytest.mark.parametrize("feature", FEATURES, ids=str)
@@ -361,7 +374,7 @@ def test_all_checks_at_once(feature: Feature) -> None:
 @by_feature
 def test_definition(feature: Feature) -> None:
     def law(signal: Array) -> None:
-        if feature.kind.name in (*VANISHING, *NORMALISED) and signal is SIGNALS["denormal"]:
+        if feature.kind.name in (*VANISHING, *NORMALISED, *NORMALISED_PATTERNS) and signal is SIGNALS["denormal"]:
             signal = 1e180 * signal  # see test_a_spread_whose_square_vanishes_is_none, or 0
         values = read_by(feature, signal)
         check_equals_definition(feature, definition_of(feature), values, scale=scale_of(feature, values))
@@ -397,6 +410,20 @@ def test_a_spread_whose_square_vanishes_is_none(feature: Feature) -> None:
 
 
 @pytest.mark.parametrize("feature", [f for f in FEATURES if f.kind.name in NORMALISED], ids=str)
+def test_a_number_is_0_over_a_spread_whose_square_vanishes(feature: Feature) -> None:
+    values = read_by(feature, SIGNALS["denormal"])
+    computed = fx.scan([feature], values[np.newaxis]).ravel()
+    assert_array_equal(computed[1:], 0.0)
+
+
+@pytest.mark.parametrize("feature", [f for f in FEATURES if f.kind in SHAPE_KINDS], ids=str)
+def test_neither_level_nor_scale_changes_a_shape(feature: Feature) -> None:
+    values = read_by(feature, np.random.default_rng(0).normal(size=(60, 2)).cumsum(axis=0))[np.newaxis]
+    computed = fx.scan([feature], 1000.0 + 64.0 * values)
+    assert_allclose(computed, fx.scan([feature], values), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("feature", [f for f in FEATURES if f.kind.name in NORMALISED_PATTERNS], ids=str)
 def test_a_pattern_is_0_over_a_spread_whose_square_vanishes(feature: Feature) -> None:
     values = read_by(feature, SIGNALS["denormal"])
     computed = fx.scan([feature], values[np.newaxis]).ravel()

@@ -406,7 +406,7 @@ def variances_so_far(p: Sequence[int]) -> list[Fraction]:
     ]
 
 
-def over_deviation(number: int, variance: Fraction) -> float:
+def over_deviation(number: int | Fraction, variance: Fraction) -> float:
     """A number over the square root of a variance; 0 if that is 0."""
     return math.copysign(math.sqrt(number**2 / variance), number) if variance else 0.0
 
@@ -427,6 +427,38 @@ def normalised_pattern_share(values: Array, times: Array, kernel: int, dilation:
         for taps, variance in pairs
     ]
     return above.count(True) / len(above) if above else math.nan
+
+
+def score(number: int, p: Sequence[int]) -> float:
+    """A number minus the mean of some, over their standard deviation; 0 if that is 0."""
+    return over_deviation(number - Fraction(sum(p), len(p)), variances_so_far(p)[-1])
+
+
+def normalised_last(values: Array, times: Array) -> float:
+    """Newest value minus the mean, over the standard deviation, 0 if that is 0."""
+    p, _ = whole(kept(values, times)[0][:, 0])
+    return score(p[-1], p) if p else math.nan
+
+
+def normalised_minimum(values: Array, times: Array) -> float:
+    """Least value minus the mean, over the standard deviation, 0 if that is 0."""
+    p, _ = whole(kept(values, times)[0][:, 0])
+    return score(min(p), p) if p else math.nan
+
+
+def normalised_maximum(values: Array, times: Array) -> float:
+    """Greatest value minus the mean, over the standard deviation, 0 if that is 0."""
+    p, _ = whole(kept(values, times)[0][:, 0])
+    return score(max(p), p) if p else math.nan
+
+
+def normalised_slope(values: Array, times: Array) -> float:
+    """Slope over the times, over the standard deviation, 0 if that is 0; NaN without two distinct times."""
+    samples, t = kept(values, times)
+    if len(set(t.tolist())) < 2:
+        return math.nan
+    x = samples[:, 0]
+    return over_deviation(cross(t, x) / cross(t, t), cross(x, x) / (len(t) - 1))
 
 
 # Pairs of columns

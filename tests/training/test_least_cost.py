@@ -12,6 +12,7 @@ from river.preprocessing import StandardScaler
 from sklearn import linear_model
 from sklearn.ensemble import RandomForestClassifier
 
+from feature_extractors.catalogue import SHAPE_KINDS
 from streamfs import Costs, Procedure, StreamSet, evaluate, train
 from streamfs.classifiers.tree import Tree
 from streamfs.errors import DataError, TrainingError
@@ -273,6 +274,18 @@ def test_a_shape_is_told_at_any_level_scale_and_start():
     procedure = train(training, error_cost=5.0)
     assert {feature.kind.name for feature in procedure.features} >= {"normalised_pattern_max", "skewness"}
     assert evaluate(procedure, testing).accuracy > 0.9
+
+
+def test_where_level_and_scale_mean_nothing_only_shape_is_read():
+    rng = np.random.default_rng(0)
+    labels, time = np.arange(160) % 2, np.arange(40)
+    waves = np.sin(2 * np.pi * (time + rng.uniform(0, 40, (160, 1))) / (9.0 + 2.0 * labels[:, np.newaxis]))
+    values = waves + labels[:, np.newaxis] + rng.normal(0.0, 0.8, (160, 40))
+    for scale, offset, is_alone in ((0.0, 0.0, False), (0.7, 6.0, True)):
+        each = values * np.exp(rng.normal(0.0, scale, (160, 1))) + offset * rng.normal(size=(160, 1))
+        procedure = train(StreamSet(each[:, :, np.newaxis], labels.astype(str), ["x"]))
+        kinds = {feature.kind for feature in procedure.features}
+        assert (kinds <= {*SHAPE_KINDS}) is is_alone
 
 
 def test_of_many_columns_the_essential_kinds_are_offered():
