@@ -27,6 +27,7 @@ from streamfs.gateway.operations.left_out_notes import LeftOutNotes
 from streamfs.gateway.operations.log_notes import LogNotes
 from streamfs.gateway.outbox import Outbox
 from streamfs.gateway.recovery import recover
+from streamfs.gateway.redeliveries import Redeliveries
 from streamfs.gateway.storage.energy_log import EnergyLog
 from streamfs.gateway.storage.state import State
 from streamfs.gateway.storage.store import Disk, Nowhere, Store
@@ -145,6 +146,7 @@ class Gateway:
         self._cycle = CommitCycle(self._core, self._store, transport, outbox, commits or Commits(), on_decision)
         self._cycle.add([], 0, effects)
         self._dead_letters = DeadLetters(self._cycle.outbox, self._options)
+        self._redeliveries = Redeliveries(self._core)
         self._announcer = Announcer(self._options, homeassistant)
         self._clock = transport.clock
         self._clock.start_after(self._core.joiner.latest)
@@ -307,6 +309,7 @@ class Gateway:
             for message in messages:
                 if not self._announcer.receive(message.topic, message.payload):
                     self._counters["retained"] += message.retained
+        records = self._redeliveries.drop(records, self._transport.counters["connections"])
         self._take(records, len(messages))
 
     def _take(self, records: list[Record], n_messages: int) -> None:
@@ -390,6 +393,7 @@ class Gateway:
             self._cycle,
             self._cycle.outbox,
             self._dead_letters,
+            self._redeliveries,
             self._model_file,
         ):
             counters.update(part.counters)

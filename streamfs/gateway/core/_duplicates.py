@@ -53,3 +53,10 @@ def is_news(slot, sequence, tick, time, is_stamped):
 def _mark(slot, number, seen):
     slot.mark = number
     slot.seen = seen
+
+
+@kernel
+def has_come(slots, sequence, tick, time, is_stamped):
+    """Return whether a reading is not new in the only slot of a copy, which is changed."""
+    is_new, _ = is_news(slots[0], sequence, tick, time, is_stamped)
+    return not is_new

@@ -123,6 +123,10 @@ class Core:
         """Messages that feed no stream since the start, by topic, of `MAX_ORPHANS` topics at most."""
         return self._intake.orphans
 
+    def has_come(self, record: Record) -> bool:
+        """Return whether a message has nothing but readings that have come before; it changes nothing."""
+        return self._intake.has_come(record)
+
     def clocks_astray(self, now: float) -> list[NodeClock]:
         """Return the nodes whose clocks are wrong, the worst first, at a time in seconds since 1970."""
         return clocks_astray(self.joiner.nodes, self.roster.name, now)

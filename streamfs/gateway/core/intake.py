@@ -12,7 +12,7 @@ from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.reading_buffer import ReadingBuffer
 from streamfs.gateway.core.records import Record
 from streamfs.gateway.core.roster import Roster
-from streamfs.gateway.messages.codecs import Codec, Reported, Several
+from streamfs.gateway.messages.codecs import Codec, Reading, Reported, Several
 
 MAX_ROUTES = 32_768
 MAX_ORPHANS = 1000
@@ -81,6 +81,22 @@ class Intake:
             self._pay(record, node)
         self._n_messages += 1
 
+    def has_come(self, record: Record) -> bool:
+        """Return whether all readings of a message would be duplicates; single values of known channels may be."""
+        target = self._targets.get(record.topic) or self._known(record.topic)
+        if target is None:
+            return False
+        try:
+            decoded = target.codec.decode(record.payload, record.arrival, record.content_type)
+        except PayloadError:
+            return False
+        parts = decoded.parts if isinstance(decoded, Several) else ((None, decoded),)
+        return bool(parts) and all(self._part_has_come(record, target, *part) for part in parts)
+
+    def _part_has_come(self, record: Record, target: _Target, channel: str | None, part: Reported) -> bool:
+        slot = target.slot if channel is None else self._joiner.slot(target.node, channel)
+        return slot != NONE and isinstance(part, Reading) and self._joiner.has_come(slot, part, record.arrival)
+
     @property
     def n_samples(self) -> int:
         """Samples in the readings so far."""
@@ -104,21 +120,37 @@ class Intake:
         if topic.startswith(self._own):
             self.counters["own"] += 1
             return None
-        route = self._roster.routes.route(topic)
-        if route is None or not (route[1] is None or route[1] in self._joiner.channels):
+        route = self._route(topic)
+        if route is None:
             self._leave_out(topic)
             return None
         name, channel, codec = route
-        has_channel = channel is not None
         node = self._node_of(name, arrival)
         if node == NONE:
             self.counters["refused"] += 1
             return None
-        slot = self._joiner.slot(node, channel) if channel is not None else NONE
         if len(self._targets) >= MAX_ROUTES:
             self._targets.clear()
-        target = self._targets[topic] = _Target(node, slot, has_channel, codec)
+        target = self._targets[topic] = self._aim(node, channel, codec)
         return target
+
+    def _known(self, topic: str) -> _Target | None:
+        """Resolve a topic of a node that is known; None for another."""
+        route = None if topic.startswith(self._own) else self._route(topic)
+        if route is None or route[0] not in self._roster.nodes:
+            return None
+        name, channel, codec = route
+        return self._aim(self._roster.nodes[name], channel, codec)
+
+    def _route(self, topic: str) -> tuple[str, str | None, Codec] | None:
+        """Return a topic's node, channel and codec; None if its messages feed no stream."""
+        route = self._roster.routes.route(topic)
+        is_read = route is not None and (route[1] is None or route[1] in self._joiner.channels)
+        return route if is_read else None
+
+    def _aim(self, node: int, channel: str | None, codec: Codec) -> _Target:
+        slot = NONE if channel is None else self._joiner.slot(node, channel)
+        return _Target(node, slot, channel is not None, codec)
 
     def _leave_out(self, topic: str) -> None:
         """Count a message that feeds no stream."""

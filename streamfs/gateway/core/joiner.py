@@ -13,11 +13,12 @@ from feature_extractors.base import Array
 from feature_extractors.report import split_channel
 from streamfs.base.growable_array import append_rows, rows_to_reserve
 from streamfs.gateway.core import _grid
-from streamfs.gateway.core._duplicates import SLOT, UNMARKED
+from streamfs.gateway.core._duplicates import SLOT, UNMARKED, has_come
 from streamfs.gateway.core._node_time import NODE
 from streamfs.gateway.core._waiting import CELL, FOREVER, NONE, PAGE, PENDING, TICKS
 from streamfs.gateway.core.options import Limits, Options, Time
 from streamfs.gateway.core.reading_buffer import ReadingBuffer
+from streamfs.gateway.messages.codecs import Reading
 
 Integers = npt.NDArray[np.int64]
 MAX_GAP = 10_000
@@ -233,6 +234,15 @@ class Joiner:
     def columns_of(self, columns: Sequence[str]) -> Integers:
         """Return the numbers of some columns."""
         return np.array([self._number_of_column[column] for column in columns], dtype=np.int64)
+
+    def has_come(self, slot: int, reading: Reading, arrival: float) -> bool:
+        """Return whether a reading that arrives now would be a duplicate; nothing changes."""
+        stamp, _, sequence = reading
+        is_stamped = stamp is not None
+        time = arrival if stamp is None else stamp + float(self.nodes["shift"][slot // len(self.channels)])
+        number = NONE if sequence is None else sequence
+        copy = self.slots[slot : slot + 1].copy()
+        return bool(has_come(copy, number, self.tick_of(time), time, is_stamped))
 
     def rest(self, stream: int, until: int | None) -> None:
         """Emit nothing of a stream before a tick, or ever again without one."""

@@ -63,6 +63,7 @@ HELP: Mapping[str, str] = {
     "queue": "Messages waiting to be stored",
     "received": "Messages received",
     "reconnects": "Connections to the broker after the first",
+    "redelivered": "Messages that the broker sent again after a reconnect, recognised before they were logged",
     "refused": "Messages of streams beyond the limit",
     "refused_connections": "Connections refused by the broker",
     "refused_publications": "Publications refused by the broker",
