@@ -1,6 +1,7 @@
 """Streams of one node each, known once they send, for faults that may do harm."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 
 import orjson
 from gateway_process import GatewayProcess
@@ -11,8 +12,9 @@ from witness import Publisher, Witness
 TIME_LIMIT = 8
 
 
-def lone_gateway(folder, url, /, **sections):
+def lone_gateway(folder, url, /, period=1.0, **sections):
     """Prepare a gateway that says "on" of a node as soon as its light is above one half on average."""
+    model = replace(mean_procedure(column="light", time_limit=TIME_LIMIT), period=period)
     usual = {
         "streams": {"pairs_file": None, "reopen_after": None},
         "time": {"lateness": 2.0, "overtaking": 0.0},
@@ -21,7 +23,7 @@ def lone_gateway(folder, url, /, **sections):
         "commit": {"messages": 500},
     }
     merged = {name: usual.get(name, {}) | sections.get(name, {}) for name in usual | sections}
-    return GatewayProcess(folder, url, model=mean_procedure(column="light", time_limit=TIME_LIMIT), **merged)
+    return GatewayProcess(folder, url, model=model, **merged)
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """Readings out of order, late, or from wrong clocks; sequence numbers that restart."""
 
+import time
+
 import numpy as np
 import orjson
 import pytest
@@ -12,6 +14,9 @@ from witness import Publisher, Witness
 pytestmark = pytest.mark.mqtt
 
 YEAR = 365.25 * 86400  # seconds
+FRESHNESS = 1.0  # seconds: metrics are no older
+SETTLED = 1.5  # seconds in which the first publications are confirmed, and that is committed
+QUIET = 4.0  # seconds
 
 
 def test_messages_out_of_order(tmp_path, broker, undisturbed):
@@ -78,3 +83,17 @@ def test_a_node_that_begins_to_count_anew(tmp_path, broker):
     steady, restarted = (orjson.loads(witness.decisions[f"{node}/1"][0]) for node in ("steady", "restarted"))
     assert steady["tick"] == 5
     assert restarted | {"id": "steady/1", "stream": "steady"} == steady
+
+
+@pytest.mark.parametrize("period", [1.0, 30.0])
+def test_while_nothing_comes_there_is_at_most_a_commit_a_tick_and_a_second(tmp_path, broker, period):
+    """Also at the first start, while no tick is due."""
+    with lone(tmp_path, broker, period=period, time={"grace": None}) as (gateway, publisher, _):
+        publisher.send(readings("new", [time.time()], value=0.0))
+        gateway.await_metric("messages", 1)
+        time.sleep(SETTLED)
+        n_before, begun = gateway.metrics()["commits"], time.monotonic()
+        time.sleep(QUIET)
+        n_commits, seconds = gateway.metrics()["commits"] - n_before, time.monotonic() - begun
+        gateway.stop()
+    assert n_commits <= (seconds + FRESHNESS) / max(period, 1.0) + 1
