@@ -118,7 +118,7 @@ def trial(asked: Asked, seed: int, n_unseen: int = N_UNSEEN) -> Row:
         "promised_completeness": promise.completeness,
         "seed": seed,
         "n_test": n_test,
-        "judged": len(scorer.scores),
+        "scored": len(scorer.scores),
         "learner": model.learner,
         "slack": slack(curve, promise, n_test),
     }

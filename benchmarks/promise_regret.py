@@ -83,7 +83,7 @@ def figures(rows: Sequence[Row]) -> list[Figure]:
             "cost : cost at an oracle's threshold, median", price(own, 0.5), detail="the price of certification"
         ),
         Figure(same, price(own, 0.9)),
-        Figure("subsets scored, mean", float(np.mean([row["judged"] for row in own])), detail="of 511"),
+        Figure("subsets scored, mean", float(np.mean([row["scored"] for row in own])), detail="of 511"),
     ]
 
 
@@ -118,7 +118,7 @@ def cells(way: str, rows: Sequence[Row]) -> list[str]:
     broken = sum(not row["kept"] for row in certified)
     shares = [regret(rows, peer, share) for peer in (EXHAUSTIVE, HINDSIGHT) for share in (0.5, 0.9)]
     prices = [price(rows, share) for share in (0.5, 0.9)]
-    means = [float(np.mean([row[name] for row in rows])) for name in ("n_features", "judged")]
+    means = [float(np.mean([row[name] for row in rows])) for name in ("n_features", "scored")]
     return [
         way,
         f"{len(rows) - len(certified)} of {len(rows)}",

@@ -82,7 +82,7 @@ class World:
         """Yield the results of each way to choose, by promise."""
         for promise in PROMISES:
             found = [
-                {"way": way, "judged": n_scored, **self.outcome(chosen, promise)}
+                {"way": way, "scored": n_scored, **self.outcome(chosen, promise)}
                 for way, n_scored, chosen in self.ways(promise)
             ]
             best = next(row["cost"] for row in found if row["way"] == EXHAUSTIVE)
@@ -131,10 +131,10 @@ class World:
             ranking = paid[selector.fit(table.with_features(paid)).ranking_].tolist()
             n_first = choose_size(self._sizes, np.array([*free, *ranking]), confidence) - len(free)
         except TrainingError:
-            yield from ((f"{name}, size as {rule}", 0, None) for rule in ("judged", "trained"))
+            yield from ((f"{name}, size as {rule}", 0, None) for rule in ("scored", "trained"))
             return
         prefixes = [every.score(ranking[:size]) for size in range(1, len(ranking) + 1)]
-        yield f"{name}, size as judged", len(prefixes), max(prefixes, key=lambda found: found.score)
+        yield f"{name}, size as scored", len(prefixes), max(prefixes, key=lambda found: found.score)
         yield f"{name}, size as trained", len(prefixes), prefixes[max(n_first, 1) - 1]
 
     def outcome(self, chosen: SubsetScore | None, promise: Promise) -> Row:

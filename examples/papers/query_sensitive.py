@@ -44,8 +44,8 @@ from streamfs.selection import QuerySensitiveNeighbors, SequentialSelector
 QSFS1, QSFS2, QSFS2_ALL = "+QSFS1", "+QSFS2", "+QSFS2 all"
 VARIANTS: dict[str, dict[str, Any]] = {
     QSFS1: {"thresholds": "deviation"},
-    QSFS2: {"thresholds": "learnt", "distance": "selected"},
-    QSFS2_ALL: {"thresholds": "learnt", "distance": "all"},
+    QSFS2: {"thresholds": "fitted", "distance": "selected"},
+    QSFS2_ALL: {"thresholds": "fitted", "distance": "all"},
 }
 SELECTORS = ("FSS", "Relief")
 METHODS = tuple(f"{selector}{variant}" for selector, variant in product(SELECTORS, ("", *VARIANTS)))

@@ -137,7 +137,7 @@ def _last_in_snapshot(state: State) -> tuple[str | None, int]:
             header, _, _ = container.unpack(snapshot, KIND, VERSION, "the snapshot")
         except ModelError:  # of another version; `recover` warns about it
             continue
-        return header["lanes"][-1]["procedure"], position
+        return header["models"][-1]["procedure"], position
     return None, state.log.start
 
 

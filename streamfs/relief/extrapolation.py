@@ -222,7 +222,7 @@ def expected_cost(
         raise ValueError(f"first_tick is {first_tick!r}, expected 'counted' or 'literal'")
     P = np.asarray(P, dtype=np.float64)
     if horizon is None:
-        horizon = len(P) if positions is None else int(np.max(positions))
+        horizon = len(P) if positions is None else int(np.asarray(positions).max())
     by_tick = probability_by_tick(P, horizon, extrapolation, positions)
     decided = np.logical_or.accumulate(by_tick >= confidence)
     ticks = np.where(decided, 0.0, 1.0 - by_tick).sum(axis=0)

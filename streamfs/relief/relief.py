@@ -123,4 +123,5 @@ class Relief(FeatureSelector):
         if not 1 <= self.n_instances <= n_rows:
             raise ValueError(f"n_instances is {self.n_instances}, expected 1 to {n_rows}")
         random = check_random_state(self.random_state)
-        return np.sort(random.choice(n_rows, self.n_instances, replace=False)).astype(np.int64)
+        chosen: Integers = np.sort(random.choice(n_rows, self.n_instances, replace=False)).astype(np.int64)
+        return chosen

@@ -21,7 +21,7 @@ from streamfs.selection.sequential import SequentialSelector
 
 Flags = npt.NDArray[np.bool_]
 
-THRESHOLDS = ("deviation", "learnt")
+THRESHOLDS = ("deviation", "fitted")
 DISTANCES = ("selected", "all")
 
 
@@ -37,7 +37,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
         Selects the subset: anything with `fit` and `get_support`; it is cloned. By default forward sequential
         selection by the leave-one-out accuracy of one nearest neighbour, leaving out one group if there are
         groups.
-    thresholds : {"deviation", "learnt"}
+    thresholds : {"deviation", "fitted"}
         QSFS1 or QSFS2.
     n_neighbors : int
         Number of nearest instances that vote.
@@ -106,7 +106,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
     def __init__(
         self,
         selector: Any = None,
-        thresholds: Literal["deviation", "learnt"] = "deviation",
+        thresholds: Literal["deviation", "fitted"] = "deviation",
         n_neighbors: int = 1,
         eta: float = 0.1,
         n_passes: int = 1,
@@ -150,7 +150,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
         support: Flags = np.array(self.selector_.get_support())
         self.subset_ = np.flatnonzero(support)
         self.lazy_ = self._store(values, codes.astype(np.int64), support)
-        if self.thresholds == "learnt":
+        if self.thresholds == "fitted":
             fitted = self._fit_thresholds(self.lazy_, groups)
             self.lazy_ = replace(self.lazy_, thresholds=np.where(self.deviations_ > 0.0, fitted, np.inf))
         self.thresholds_ = self.lazy_.thresholds
@@ -212,7 +212,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
 
     def _check_parameters(self, n_instances: int) -> None:
         if self.thresholds not in THRESHOLDS:
-            raise ValueError(f"thresholds is {self.thresholds!r}, expected 'deviation' or 'learnt'")
+            raise ValueError(f"thresholds is {self.thresholds!r}, expected 'deviation' or 'fitted'")
         if self.distance not in DISTANCES:
             raise ValueError(f"distance is {self.distance!r}, expected 'selected' or 'all'")
         if not isinstance(self.eta, Real) or not 0.0 < self.eta < np.inf:

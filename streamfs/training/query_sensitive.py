@@ -17,7 +17,7 @@ MOST_INSTANCES = 1000
 
 NAMED: dict[str, dict[str, Any]] = {
     "qsfs1": {"thresholds": "deviation"},
-    "qsfs2": {"thresholds": "learnt", "eta": 1 / MOST_INSTANCES},
+    "qsfs2": {"thresholds": "fitted", "eta": 1 / MOST_INSTANCES},
 }
 """Query-sensitive selection by name; with a larger eta thresholds go to 0 or diverge, as instances are many."""
 

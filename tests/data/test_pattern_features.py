@@ -178,7 +178,7 @@ def test_wrong_use_is_refused(given, error, message):
         pattern_features(**({"streams": walks()} | given))
 
 
-def test_training_tells_shapes_apart_wherever_they_are():
+def test_training_distinguishes_shapes_wherever_they_are():
     """Saws that rise slowly or fall slowly have equal levels, ranges and spectra; only their shapes differ."""
     rng = np.random.default_rng(0)
     phases, levels = rng.integers(0, 20, (160, 1)), rng.normal(0, 1e3, (160, 1))

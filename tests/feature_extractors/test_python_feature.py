@@ -241,7 +241,7 @@ def follow(streams: StreamSet, engine: Engine, ticks: range) -> list[Any]:
     ]
 
 
-def test_stream_relief_finds_the_one_that_tells(saws: StreamSet) -> None:
+def test_stream_relief_finds_the_informative_one(saws: StreamSet) -> None:
     features = [fx.get("mean(level)"), RISING, fx.get("range(level)")]
     relief = StreamRelief(Costs([1.0, 1.0, 1.0])).fit(tabulate(saws, features))
     assert relief.ranking_[0] == 1

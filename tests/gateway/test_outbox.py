@@ -100,7 +100,7 @@ def test_what_was_under_way_when_the_connection_broke_is_published_again_before_
         assert transport.counters["reconnects"] == 1
 
 
-def test_what_the_broker_has_taken_without_our_hearing_of_it_comes_twice_and_is_confirmed_once(broker):
+def test_a_publication_whose_acknowledgement_is_lost_arrives_twice_and_is_confirmed_once(broker):
     with Proxy(broker.port) as proxy, connected(proxy.url) as transport, listening(broker) as (heard, until):
         box = Outbox(transport)
         proxy.delay(1.0)

@@ -138,17 +138,17 @@ def test_a_channel_goes_on_as_long_as_one_stream_asks_for_it():
     pairs = {"p": {"a": "n0", "b": "n2"}, "q": {"a": "n1", "b": "n2"}}
     core, _ = new_core(models, Bindings.pairs(["a.x", "b.y"], pairs), lateness=0.0, grace=0.0)
 
-    def told_at(tick, **values):
+    def requested_at(tick, **values):
         records = [
             message(node, float(tick), value, tick, "y" if node == "n2" else "x") for node, value in values.items()
         ]
         effects = core.take([*records, clock_record(tick + 1.0)])
         return requested_channels(effects.publications)
 
-    assert told_at(0, n0=0.5, n2=0.0) == {}, "one of the streams has not begun, and asks for all"
-    assert told_at(1, n0=0.5, n1=0.5, n2=3.0) == {}, "and now its value is unusual"
-    assert told_at(2, n0=0.5, n1=0.5, n2=-3.0) == {"n2": []}
-    assert told_at(3, n0=9.0, n1=0.5) == {"n0": []}
+    assert requested_at(0, n0=0.5, n2=0.0) == {}, "one of the streams has not begun, and asks for all"
+    assert requested_at(1, n0=0.5, n1=0.5, n2=3.0) == {}, "and now its value is unusual"
+    assert requested_at(2, n0=0.5, n1=0.5, n2=-3.0) == {"n2": []}
+    assert requested_at(3, n0=9.0, n1=0.5) == {"n0": []}
     assert wanted(core) == {"n0": set(), "n1": {"x"}, "n2": set()}
 
 

@@ -154,7 +154,7 @@ def test_without_a_good_snapshot_a_log_that_was_released_is_refused(tmp_path):
 
 def with_state_versions(snapshot, change):
     header, arrays, sealed = container.unpack(snapshot, KIND, VERSION, "the snapshot")
-    for model in header["lanes"]:
+    for model in header["models"]:
         model["state_versions"] = [version + change for version in model["state_versions"]]
     return container.pack(KIND, VERSION, header, arrays, **sealed)
 

@@ -128,7 +128,7 @@ def test_a_label_for_a_decision_of_the_model_before_teaches_the_new_one_nothing(
     core = begun()
     reload(core, WIDER)
     core.take([label("decided", "on")])
-    assert (core.counters["labels_unused"], core.counters["labels_learnt"]) == (1, 0)
+    assert (core.counters["labels_unused"], core.counters["labels_learned"]) == (1, 0)
 
 
 def test_a_stream_that_leaves_while_its_model_drains_counts_on_when_it_comes_again():

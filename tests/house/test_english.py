@@ -13,6 +13,7 @@ TEXTS = {
     for path in PAGES
     if path.suffix in (".md", ".py", ".toml") and path.name not in (Path(__file__).name, "RESULTS.md")
 }
+NAMES = re.compile(r"(?<=def )test_\w+")
 
 
 @pytest.mark.parametrize(
@@ -24,9 +25,9 @@ TEXTS = {
         r"goes round",
         r"(?<!there )is none of",
         r"gives way|give way",
-        r"(?<![\"'`_])\b(?-i:[Ll]earnt)\b",
+        r"\b(?-i:[Ll]earnt)\b",
         r"\bthaw(?:s|ed)?\b",
-        r"(?<![\"`.])\bjudge(?:s|d|ments?)?\b(?!\")",
+        r"\bjudge(?:s|d|ments?)?\b",
         r"at odds with",
         r"looked over",
         r"\bis had\b",
@@ -39,3 +40,12 @@ def test_a_phrase_is_written_nowhere(phrase):
         for match in re.finditer(phrase, text, re.IGNORECASE)
     ]
     assert found == []
+
+
+@pytest.mark.parametrize(
+    "phrase", ["so many", "gave way", "tells?", "told", "heard?", "watch(?:ed|es)?", "judged?", "lanes?"]
+)
+def test_a_phrase_is_in_no_name_of_a_test(phrase):
+    names = {name.replace("_", " ") for path, text in TEXTS.items() for name in NAMES.findall(text)}
+    assert len(names) > 1000
+    assert [name for name in names if re.search(rf"\b{phrase}\b", name)] == []

@@ -91,7 +91,7 @@ def test_a_trial_is_what_training_does():
         seed=1,
     )
     assert (row["refused"], row["learner"]) == (False, procedure.about["classifier"])
-    assert row["judged"] == procedure.about["promise"]["subsets"]
+    assert row["scored"] == procedure.about["promise"]["subsets"]
     assert row["threshold"] == procedure.confidence
     assert row["broken"] == (row["accuracy"] < 0.8 or row["completeness"] < 0.7)
 
@@ -126,7 +126,7 @@ def test_others_are_compared_with_the_best_score_and_the_best_in_hindsight(rows)
     assert {row["to_exhaustive"] for row in certified if row["way"] == world.EXHAUSTIVE} == {1.0}
     assert {row["to_hindsight"] for row in certified if row["way"] == world.HINDSIGHT} == {1.0}
     assert all(row["to_hindsight"] >= 1.0 for row in certified if row["kept"])
-    assert {row["judged"] for row in rows if row["way"] == world.EXHAUSTIVE} == {7}
+    assert {row["scored"] for row in rows if row["way"] == world.EXHAUSTIVE} == {7}
 
 
 def test_what_keeps_its_promise_is_no_cheaper_than_at_an_oracles_threshold(rows):

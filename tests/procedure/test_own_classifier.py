@@ -90,7 +90,7 @@ def test_a_gateway_serves_it_trains_it_further_and_keeps_it_in_snapshots(procedu
     decided = core.take([*readings, message("a", 5.0, 0.0, channel="level")]).decisions
     assert [decision.label for decision in decided] == ["calm"]
     core.take([label("a", "calm", 6.0)])
-    assert core.counters["labels_learnt"] == 1
+    assert core.counters["labels_learned"] == 1
     assert procedure.classifier.counts.tolist() == [1.0, 2.0]
     fresh = Procedure.load(tmp_path / "m.streamfs")
     again = restored(core, Models(fresh))

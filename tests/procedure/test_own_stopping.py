@@ -197,7 +197,7 @@ def test_an_engine_continues_from_a_snapshot():
     assert Engine.restore(procedure, engine.snapshot()).is_decided("s")
 
 
-def test_a_gateway_tells_the_node_of_a_stream_that_is_given_up_to_stop():
+def test_a_gateway_stops_the_node_of_a_stream_that_is_given_up():
     models = Models(procedure_of(Leads(margin=0.7, patience=2)))
     core, _ = new_core(models, Bindings.single(["x"], ["a"]), lateness=0.0)
     core.take([message("a", 0.0, 0.0)])

@@ -23,7 +23,7 @@ from streamfs.selection.by_name import SELECTORS, OnRows
 from streamfs.training.query_sensitive import NeighborsLearner, named_neighbors
 
 
-def told_by_the_second(n_streams=24, n_ticks=6):
+def determined_by_the_second(n_streams=24, n_ticks=6):
     """A table of three features, the second of which determines the class."""
     rng = np.random.default_rng(0)
     labels = np.arange(n_streams) % 2
@@ -34,7 +34,7 @@ def told_by_the_second(n_streams=24, n_ticks=6):
 
 @pytest.mark.parametrize("name", arguments.SELECTIONS)
 def test_every_selection_finds_the_feature_that_separates_the_classes(name):
-    table = told_by_the_second()
+    table = determined_by_the_second()
     selector = SELECTORS[name](
         Costs(np.ones(3)), confidence=0.9, horizon=6, positions=np.array([1, 3, 6]), random_state=0
     )
@@ -86,7 +86,7 @@ def test_rows_of_one_stream_are_a_group_and_at_most_most_rows_are_drawn():
             self.seen = X, y, groups
             self.ranking_ = np.array([0])
 
-    table, recorder = told_by_the_second(), Recorder()
+    table, recorder = determined_by_the_second(), Recorder()
     OnRows(recorder, [1, 3, 4], most_rows=50, random_state=3).fit(table)
     X, y, groups = recorder.seen
     assert X.shape == (50, 3)
@@ -117,7 +117,7 @@ def test_neighbours_that_cannot_reach_the_confidence_label_nothing():
 
 
 def test_an_empty_selection_is_an_error_with_advice():
-    table = told_by_the_second()
+    table = determined_by_the_second()
     with pytest.raises(TrainingError, match="Relief selects none of 3 features on 24 rows: take another"):
         OnRows(Relief(threshold=1.0), [1]).fit(table)
 
@@ -133,7 +133,7 @@ def test_folds_of_a_wrapper_keep_streams_together():
 
 
 def test_an_infinite_value_counts_as_missing():
-    table = told_by_the_second()
+    table = determined_by_the_second()
     table.values[0, 0, 0] = np.inf
     assert OnRows(Finco(), [1, 2]).fit(table).ranking_[0] == 1
 

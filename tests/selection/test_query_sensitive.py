@@ -80,7 +80,7 @@ class TestQuerysFeatures:
     @settings(deadline=None)
     @given(seed=seeds, subset=subsets, is_fitted=st.booleans())
     def test_are_those_of_the_definition(self, seed, subset, is_fitted):
-        model, X, _ = fitted(seed, subset, thresholds="learnt" if is_fitted else "deviation", eta=0.7)
+        model, X, _ = fitted(seed, subset, thresholds="fitted" if is_fitted else "deviation", eta=0.7)
         queries = queries_of(seed)
         shares = shares_of(X, queries)
         for query, row, added in zip(shares, model.query_subset(queries), model.unusual(queries), strict=True):
@@ -122,7 +122,7 @@ class TestThresholds:
     )
     def test_are_those_of_the_definition(self, seed, subset, whole, passes, eta):
         distance = "all" if whole else "selected"
-        model, X, y = fitted(seed, subset, thresholds="learnt", distance=distance, n_passes=passes, eta=eta)
+        model, X, y = fitted(seed, subset, thresholds="fitted", distance=distance, n_passes=passes, eta=eta)
         expected = learn_thresholds(X, y, model.deviations_, eta, passes, None if whole else subset, NOMINAL)
         assert_allclose(model.thresholds_, np.where(model.deviations_ > 0.0, expected, np.inf), rtol=1e-12)
 
@@ -134,19 +134,19 @@ class TestThresholds:
 
     def test_rise_if_the_nearest_of_the_same_class_is_far_in_a_feature_and_fall_if_near(self):
         X = np.array([[0.0, 0.0, 0.5], [0.1, 1.0, 0.5], [0.9, 0.0, 0.2], [1.0, 1.0, 0.2]])
-        model = QuerySensitiveNeighbors(Fixed([0]), thresholds="learnt").fit(X, [0, 0, 1, 1])
+        model = QuerySensitiveNeighbors(Fixed([0]), thresholds="fitted").fit(X, [0, 0, 1, 1])
         assert model.thresholds_[1] > model.deviations_[1]
         assert model.thresholds_[2] < model.deviations_[2]
-        other = QuerySensitiveNeighbors(Fixed([0]), thresholds="learnt").fit(X, [0, 1, 0, 1])
+        other = QuerySensitiveNeighbors(Fixed([0]), thresholds="fitted").fit(X, [0, 1, 0, 1])
         assert other.thresholds_[1] < other.deviations_[1]
         assert other.thresholds_[2] > other.deviations_[2]
 
     def test_are_fitted_to_the_nearest_of_another_group(self):
         X, y = table(5, 10, missing=0.0, coarse=False)
-        model = QuerySensitiveNeighbors(Fixed([1, 2]), thresholds="learnt")
+        model = QuerySensitiveNeighbors(Fixed([1, 2]), thresholds="fitted")
         model.fit(np.vstack([X, X]), np.tile(y, 2), np.tile(np.arange(10), 2))
         assert_allclose(model.thresholds_, learn_thresholds(X, y, model.deviations_, 0.1, 2, [1, 2]), rtol=1e-12)
-        alone = QuerySensitiveNeighbors(Fixed([1, 2]), thresholds="learnt").fit(X, y, np.zeros(10))
+        alone = QuerySensitiveNeighbors(Fixed([1, 2]), thresholds="fitted").fit(X, y, np.zeros(10))
         assert_array_equal(alone.thresholds_, alone.deviations_)
 
 
@@ -250,7 +250,7 @@ class TestSelector:
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
-        ({"thresholds": "mean"}, "thresholds is 'mean', expected 'deviation' or 'learnt'"),
+        ({"thresholds": "mean"}, "thresholds is 'mean', expected 'deviation' or 'fitted'"),
         ({"distance": "none"}, "distance is 'none', expected 'selected' or 'all'"),
         ({"eta": 0.0}, "eta is 0.0, expected a number above 0"),
         ({"eta": np.nan}, "eta is nan"),
@@ -277,7 +277,7 @@ def test_an_infinite_range_is_refused():
         QuerySensitiveNeighbors(Fixed()).fit([[0.0, -1e308], [1.0, 1e308]], [0, 1])
 
 
-@pytest.mark.parametrize("model", [QuerySensitiveNeighbors(), QuerySensitiveNeighbors(thresholds="learnt")])
+@pytest.mark.parametrize("model", [QuerySensitiveNeighbors(), QuerySensitiveNeighbors(thresholds="fitted")])
 def test_scikit_learn_conventions(model):
     for result in check_estimator(model, on_skip=None):
         assert result["status"] in {"passed", "skipped"}, result["check_name"]

@@ -94,7 +94,7 @@ def test_where_sending_is_dear_less_is_sent():
     assert free["right"] > dear["right"] > dearest["right"] > 60
 
 
-def test_only_channels_that_tell_are_read():
+def test_only_informative_channels_are_read():
     streams = labelled_streams(n_streams=120)
     procedure = train(streams)
     assert all("level" in channel for channel in procedure.channels)
@@ -262,7 +262,7 @@ def test_streams_may_be_decided_at_their_first_tick_unless_they_are_few():
     assert decision_points(120, 79)[0] == 6
 
 
-def test_a_shape_is_told_at_any_level_scale_and_start():
+def test_shapes_are_distinguished_at_any_level_scale_and_start():
     """Rises and falls of one size, on noise, differ in no level or spread that all streams share."""
     rng = np.random.default_rng(0)
     labels, values = np.arange(240) % 2, rng.normal(0.0, 0.02, (240, 50)).cumsum(axis=1)

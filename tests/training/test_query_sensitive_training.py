@@ -65,7 +65,7 @@ def test_neighbours_that_cannot_be_so_sure_are_refused_with_how_many_could():
 def test_names_are_the_papers_two_ways(name):
     model = named_neighbors(name, 0.9, 2)
     assert (model.n_neighbors, model.laplace) == (8, True)
-    assert model.thresholds == {"qsfs1": "deviation", "qsfs2": "learnt"}[name]
+    assert model.thresholds == {"qsfs1": "deviation", "qsfs2": "fitted"}[name]
 
 
 def test_instances_are_one_row_a_stream_and_position(table):
@@ -157,7 +157,7 @@ def test_neighbours_decide_and_stop_requesting_channels(streams):
 
 
 def test_training_takes_a_users_own_neighbours(streams):
-    model = QuerySensitiveNeighbors(Fixed((3,)), n_neighbors=5, laplace=True, thresholds="learnt", eta=0.01)
+    model = QuerySensitiveNeighbors(Fixed((3,)), n_neighbors=5, laplace=True, thresholds="fitted", eta=0.01)
     procedure = train(streams, features=FEATURES, select=None, model=model, confidence=0.8)
     assert [f.name for f, kept in zip(procedure.features, procedure.classifier.subset, strict=True) if kept] == [
         "mean(b.level)"

@@ -177,7 +177,7 @@ class Core:
         header |= {
             "counters": dict(self._counters),
             "intake": dict(self._intake.counters),
-            "watch": [dict(self.feedback.counters), dict(self.feedback.alerts)],
+            "feedback": [dict(self.feedback.counters), dict(self.feedback.alerts)],
             "decided": [[*what, n] for what, n in self.decided.items()],
             "expired_at": self._membership.checked_at,
             "gone": list(self._membership.gone),
@@ -203,7 +203,7 @@ class Core:
         other versions of the features, or lacks bindings.
         """
         header, arrays, sealed = container.unpack(snapshot, KIND, VERSION, "the snapshot")
-        procedures = [load(model["procedure"]) for model in header["lanes"]]
+        procedures = [load(model["procedure"]) for model in header["models"]]
         if bindings is None:
             if not header["configuration"]:
                 raise UndescribedError("the snapshot does not have the bindings that it was taken with")
@@ -216,7 +216,7 @@ class Core:
         core._counters.clear()
         core._counters.update(header["counters"])
         core._intake.counters = Counter(header["intake"])
-        core.feedback.counters, core.feedback.alerts = (Counter(part) for part in header["watch"])
+        core.feedback.counters, core.feedback.alerts = (Counter(part) for part in header["feedback"])
         core.feedback.restore(sealed["drift"])
         core.decided.update({(reason, label): n for reason, label, n in header["decided"]})
         core._membership.checked_at = header["expired_at"]

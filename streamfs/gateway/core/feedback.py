@@ -25,7 +25,7 @@ class Feedback:
     """
 
     def __init__(self, procedure: Procedure, options: Options) -> None:
-        self.counters = Counter(labels=0, labels_learnt=0, labels_unused=0, labels_unreadable=0, alerts=0)
+        self.counters = Counter(labels=0, labels_learned=0, labels_unused=0, labels_unreadable=0, alerts=0)
         self.alerts: Counter[str] = Counter()
         self._topic = f"{options.prefix}/alert/{options.name}"
         self._name = options.name
@@ -69,7 +69,7 @@ class Feedback:
         [action] = checked_actions(procedure.rule, ticks, probabilities[np.newaxis])
         predicted = procedure.classes[best] if action == Action.DECIDE else None
         if self._learn(procedure.classifier.learn_one, values, label):
-            self.counters["labels_learnt"] += 1
+            self.counters["labels_learned"] += 1
         if self._drift is None or procedure.digest != self._digest:
             return []
         return self._published(self._drift.labelled(predicted, label, record.arrival if time is None else time))

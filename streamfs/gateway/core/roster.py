@@ -194,15 +194,18 @@ class Roster:
         """Copy the state, the joiner's included, into a JSON header and arrays."""
         joiner, arrays = self._joiner.to_state()
         arrays = {f"joiner.{name}": array for name, array in arrays.items()}
-        arrays |= {"told_at": self.control.requested_at.copy(), "told_numbers": self.control.numbers.copy()}
+        arrays |= {
+            "requested_at": self.control.requested_at.copy(),
+            "request_numbers": self.control.numbers.copy(),
+        }
         models = []
         for i, model in enumerate(self.models):
             header, part = model.to_state()
             models.append(header)
-            arrays |= {f"lane{i}.{name}": array for name, array in part.items()}
+            arrays |= {f"model{i}.{name}": array for name, array in part.items()}
         header = {
             "joiner": joiner,
-            "lanes": models,
+            "models": models,
             "nodes": self.nodes.copy(),
             "retired": dict(self.retired),
             "newest_number": self.control.newest_number,
@@ -216,8 +219,8 @@ class Roster:
         """Restore what `to_state` has copied, given the procedures of its models."""
         self._joiner.restore(header["joiner"], _part(arrays, "joiner"))
         self.models = [
-            ModelStreams.from_state(procedure, self._joiner, model, _part(arrays, f"lane{i}"))
-            for i, (procedure, model) in enumerate(zip(procedures, header["lanes"], strict=True))
+            ModelStreams.from_state(procedure, self._joiner, model, _part(arrays, f"model{i}"))
+            for i, (procedure, model) in enumerate(zip(procedures, header["models"], strict=True))
         ]
         self.nodes = dict(header["nodes"])
         names = {node: name for name, node in self.nodes.items()}
@@ -225,7 +228,7 @@ class Roster:
         self.retired = Counter(header["retired"])
         self.routes = self.bindings.with_channels(tuple(header["channels"]))
         self._recount()
-        self.control.restore(arrays["told_at"], arrays["told_numbers"], header["newest_number"])
+        self.control.restore(arrays["requested_at"], arrays["request_numbers"], header["newest_number"])
 
     def _slots_of(self, stream: str, bindings: Bindings) -> list[int]:
         slots = []

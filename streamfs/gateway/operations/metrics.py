@@ -35,7 +35,7 @@ HELP: Mapping[str, str] = {
     "fsync_seconds": "Seconds spent waiting for the disk",
     "future": "Readings left out because their stamps were too far ahead of their node's others",
     "labels": "True labels received",
-    "labels_learnt": "True labels that a model was updated with",
+    "labels_learned": "True labels that a model was updated with",
     "labels_unreadable": "True labels that could not be read",
     "labels_unused": "True labels of streams without such a decision",
     "lag_seconds": "Age in seconds of the oldest message that is not stored",

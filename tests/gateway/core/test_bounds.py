@@ -45,7 +45,7 @@ def test_streams_beyond_the_limit_are_refused_and_counted():
     assert requested_channels(effects.publications).keys() == {"n0", "n1", "n2"}
 
 
-def test_where_there_are_too_many_the_one_heard_longest_ago_is_evicted():
+def test_where_there_are_too_many_the_one_silent_longest_is_evicted():
     core = begun(streams=3, **EVICTING)
     core.take([reading("n0", 0), reading("n1", 1), reading("n2", 2), reading("n0", 3)])
     effects = core.take([reading("n3", 4)])
@@ -81,7 +81,7 @@ def test_nothing_is_retained_of_what_is_forgotten(how):
     assert f"streamfs/control/{'n0' if how == 'unbound' else 'n9'}" not in retained(published)
 
 
-def test_those_that_were_never_heard_are_evicted_first():
+def test_nodes_that_never_sent_are_evicted_first():
     core = begun(streams=2, **EVICTING)
     core.take([reading("n0", 0), raw("sensors/mute/x", b"?"), reading("n1", 1)])
     assert sorted(core.roster.nodes) == ["n0", "n1"]
@@ -115,7 +115,7 @@ def test_one_stream_an_hour_is_evicted_from_however_few():
     assert list(core.roster.nodes) == ["n2"]
 
 
-def test_a_stream_that_gave_way_and_comes_again_counts_on():
+def test_an_evicted_stream_that_returns_continues_its_numbers():
     core = begun(streams=1, **EVICTING)
     decisions = []
     for turn in range(6):
@@ -133,7 +133,7 @@ def test_nothing_of_a_stream_is_left_to_the_next_under_its_number():
     assert [mark[:3] for mark in core.marks()] == [("n1", "x", 7)]
 
 
-def test_streams_that_are_not_heard_for_long_are_closed_and_forgotten():
+def test_streams_that_are_silent_for_long_are_closed_and_forgotten():
     core = begun(expire_after=5.0)
     core.take([reading("n0", 0), reading("n1", 0), reading("n0", 1)])
     effects = core.take([*(reading("n0", t) for t in range(2, 9)), clock_record(8.0)])

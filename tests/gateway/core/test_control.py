@@ -46,7 +46,7 @@ def wanted(core):
 @pytest.mark.parametrize("case", CASES)
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=15)
-def test_each_node_is_told_exactly_what_its_undecided_streams_read(case, seed):
+def test_each_node_is_asked_for_exactly_what_its_undecided_streams_read(case, seed):
     models, options = CASES[case]
     core, effects = new_core(models, BINDINGS[models], **options)
     last, newest = requested_channels(effects.publications), highest_number(effects.publications)
@@ -68,7 +68,7 @@ def test_each_node_is_told_exactly_what_its_undecided_streams_read(case, seed):
     st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=4), min_size=1, max_size=8),
     st.lists(st.integers(0, 7), max_size=30),
 )
-def test_in_whatever_order_streams_are_decided_and_reopened_each_node_is_told_what_is_still_read(streams, turns):
+def test_nodes_are_asked_for_what_is_still_read_in_whatever_order_streams_are_decided_and_reopened(streams, turns):
     control, undecided, last = Control(["light", "door"]), set(), {}
     for stream in (*range(len(streams)), *(turn % len(streams) for turn in turns)):
         (control.release if stream in undecided else control.use)(streams[stream])
@@ -108,13 +108,13 @@ def test_a_node_that_appears_is_logged_once_under_the_prefix():
     assert core.take(readings).publications == []
 
 
-def test_a_node_that_nobody_wants_is_told_nothing():
+def test_a_node_that_is_not_bound_receives_nothing():
     core, effects = new_core(LIGHT, Bindings.single(["light"], ["n1"]))
     assert requested_channels(effects.publications) == {"n1": ["light"]}
     assert core.take([message("n2", 0.0, 1.0, channel="light")]).publications == []
 
 
-def test_nodes_that_go_on_are_told_again_before_they_stop_by_themselves():
+def test_requests_are_renewed_before_nodes_stop_by_themselves():
     core, _ = new_core(LIGHT, Bindings.single(["light"], ["heard", "unheard"]), lateness=0.0)
     said = []
     for time in range(21):
@@ -133,14 +133,14 @@ def test_a_model_of_longer_episodes_lets_no_node_stop_early():
     assert said == {"n1": {"channels": ["light"], "stop_after": 120.0, "number": 2}}
 
 
-def test_a_broker_that_forgot_is_told_again():
+def test_a_broker_that_forgot_receives_all_requests_again():
     core, _ = new_core(LIGHT, Bindings.single(["light"], ["n1", "n2"]), lateness=0.0)
     core.take([message("n1", time, 1.0, channel="light") for time in (0.0, 1.0)])
     assert requested_channels(core.roster.control_states()) == {"n1": [], "n2": ["light"]}
     assert all(publication.retain for publication in core.roster.control_states())
 
 
-def test_a_node_without_a_limit_is_told_none():
+def test_a_request_without_a_limit_states_none():
     control = Control(["light"])
     control.use([0])
     (said,) = control.update(0, "n1")

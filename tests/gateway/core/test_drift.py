@@ -41,11 +41,11 @@ def decisions_on(values):
 def watched(values, features=("mean(light)", "variance(light)")):
     """All alerts while a procedure decides on streams."""
     extracted = fx.scan(tuple(fx.get(name) for name in features), values[:, :, np.newaxis])
-    watch = DriftDetectors(features)
+    detectors = DriftDetectors(features)
     return [
         (i, alert)
         for i, decided in enumerate(decisions_on(values))
-        for alert in watch.decided(decided, extracted[i, decided.tick - 1])
+        for alert in detectors.decided(decided, extracted[i, decided.tick - 1])
     ]
 
 
@@ -74,7 +74,7 @@ def test_sensors_whose_mean_shifts_raise_alerts_soon_after(source):
     assert all(alert.now > alert.before for _, alert in alerts if alert.what == "feature mean(light)")
 
 
-def test_a_feature_is_watched_by_the_rank_of_its_value_among_the_first():
+def test_drift_of_a_feature_is_that_of_its_values_rank_among_the_first():
     detector = drift._Detector(0.002, 4)
     for value in (30.0, -1.0, 2.0, 2.0):
         assert detector.add(value) is None
@@ -88,17 +88,19 @@ def test_neither_unit_nor_outliers_of_a_feature_matter(seed):
     plain, bent = DriftDetectors(["mean(x)"]), DriftDetectors(["mean(x)"])
     for value in values:
         alerts, others = (
-            watch.decided(decision(), np.array([seen]))
-            for watch, seen in ((plain, value), (bent, 1e-6 * np.exp(5 * value)))
+            detectors.decided(decision(), np.array([seen]))
+            for detectors, seen in ((plain, value), (bent, 1e-6 * np.exp(5 * value)))
         )
         assert [alert.what for alert in alerts] == [alert.what for alert in others]
 
 
-def test_an_alert_tells_the_means_before_and_after_in_the_features_own_unit():
+def test_an_alert_has_the_means_before_and_after_in_the_features_own_unit():
     rng = np.random.default_rng(0)
     values = np.r_[rng.normal(2e-6, 1e-7, 1000), rng.normal(5e-6, 1e-7, 1000)]
-    watch = DriftDetectors(["mean(x)"])
-    (alert,) = (alert for i, value in enumerate(values) for alert in watch.decided(decision(i), np.array([value])))
+    detectors = DriftDetectors(["mean(x)"])
+    (alert,) = (
+        alert for i, value in enumerate(values) for alert in detectors.decided(decision(i), np.array([value]))
+    )
     assert alert.what == "feature mean(x)"
     assert alert.before == pytest.approx(2e-6, rel=0.05)
     assert 2.5e-6 < alert.now < 5.1e-6
@@ -106,11 +108,11 @@ def test_an_alert_tells_the_means_before_and_after_in_the_features_own_unit():
 
 
 def test_drifts_are_numbered_and_a_time_that_is_not_known_is_null():
-    watch = DriftDetectors([])
+    detectors = DriftDetectors([])
     alerts = [
         alert
         for i in range(1500)
-        for alert in watch.decided(decision(i, "on" if i // 500 % 2 else None, time=np.nan), np.array([]))
+        for alert in detectors.decided(decision(i, "on" if i // 500 % 2 else None, time=np.nan), np.array([]))
     ]
     assert [alert.number for alert in alerts] == [1, 2]
     assert [round(alert.before, 1) for alert in alerts] == [0.0, 1.0]  # what was before the first is forgotten
@@ -118,27 +120,29 @@ def test_drifts_are_numbered_and_a_time_that_is_not_known_is_null():
 
 
 def test_labels_that_turn_out_wrong_raise_an_alert():
-    watch = DriftDetectors([])
-    alerts = [alert for i in range(1000) for alert in watch.labelled("on", "on" if i < 500 else "off", float(i))]
+    detectors = DriftDetectors([])
+    alerts = [
+        alert for i in range(1000) for alert in detectors.labelled("on", "on" if i < 500 else "off", float(i))
+    ]
     assert [alert.what for alert in alerts] == ["accuracy"]
     assert (alerts[0].before, alerts[0].time >= 500) == (1.0, True)
 
 
 def test_a_decision_without_label_is_neither_right_nor_wrong():
-    watch = DriftDetectors([])
-    before = watch.snapshot()
-    assert watch.labelled(None, "on", 1.0) == []
-    assert watch.snapshot() == before
+    detectors = DriftDetectors([])
+    before = detectors.snapshot()
+    assert detectors.labelled(None, "on", 1.0) == []
+    assert detectors.snapshot() == before
 
 
 def test_what_is_not_a_number_is_left_out():
-    watch = DriftDetectors(["mean(x)"])
-    before = watch.snapshot()
-    watch.decided(decision(confidence=np.nan), NOTHING)
-    watch.decided(decision(confidence=np.nan), np.array([np.inf]))
-    _, arrays, _ = container.unpack(watch.snapshot(), drift.KIND, drift.VERSION, "it")
+    detectors = DriftDetectors(["mean(x)"])
+    before = detectors.snapshot()
+    detectors.decided(decision(confidence=np.nan), NOTHING)
+    detectors.decided(decision(confidence=np.nan), np.array([np.inf]))
+    _, arrays, _ = container.unpack(detectors.snapshot(), drift.KIND, drift.VERSION, "it")
     assert {name: array.tolist() for name, array in arrays.items() if len(array)} == {"1.inputs": [1.0, 1.0]}
-    assert watch.snapshot() != before
+    assert detectors.snapshot() != before
 
 
 def test_one_value_a_feature_is_demanded():
@@ -163,11 +167,11 @@ def shifting(seed, n):
         yield decision(i, label, confidence[i], float(i)), values[i], "on" if rng.random() < 0.5 else "off"
 
 
-def follow(watch, events):
+def follow(detectors, events):
     alerts = []
     for decided, values, label in events:
-        alerts += watch.decided(decided, values)
-        alerts += watch.labelled(decided.label, label, decided.time)
+        alerts += detectors.decided(decided, values)
+        alerts += detectors.labelled(decided.label, label, decided.time)
     return alerts
 
 
@@ -186,15 +190,15 @@ def test_whoever_goes_on_from_a_snapshot_sees_the_same_alerts(seed, cut, kept):
         assert restored.snapshot() == straight.snapshot()
 
 
-def test_the_alerts_that_a_restored_watch_must_repeat_are_there():
+def test_the_alerts_that_restored_detectors_must_repeat_are_there():
     assert {alert.what for alert in follow(DriftDetectors(["mean(x)"]), shifting(0, 600))} >= {"confidence"}
 
 
 def test_memory_is_bounded():
-    watch = DriftDetectors(["mean(x)"])
+    detectors = DriftDetectors(["mean(x)"])
     for _ in range(3):
-        follow(watch, shifting(1, 2500))
-    _, arrays, _ = container.unpack(watch.snapshot(), drift.KIND, drift.VERSION, "it")
+        follow(detectors, shifting(1, 2500))
+    _, arrays, _ = container.unpack(detectors.snapshot(), drift.KIND, drift.VERSION, "it")
     assert all(len(array) < drift._KEPT for array in arrays.values())
 
 

@@ -80,7 +80,7 @@ def test_a_river_model_learns_from_labels(river):
         core.take([label("n0", "on"), *episodes([1.0], i)])
     (last,) = core.take(episodes([1.0], 30)).decisions
     assert (first.label, last.label) == ("off", "on")
-    assert core.counters["labels_learnt"] == core.counters["labels"] == 29
+    assert core.counters["labels_learned"] == core.counters["labels"] == 29
 
 
 def test_what_a_river_model_has_learned_survives(river):
@@ -112,7 +112,7 @@ def test_with_labels_and_drift_the_effects_do_not_depend_on_how_records_are_divi
     assert outcome(core, effects) == outcome(whole, expected)
     assert content(core) == content(whole)
     assert whole.counters["alerts"] > 0
-    assert whole.counters["labels_learnt"] > 100
+    assert whole.counters["labels_learned"] > 100
 
 
 def test_a_tree_counts_labels_and_stays_as_it_is():
@@ -120,7 +120,7 @@ def test_a_tree_counts_labels_and_stays_as_it_is():
     core.take(episodes([1.0]))
     before = chances(core)
     assert core.take([label("n0", "off")]).rejected == []
-    assert (core.counters["labels"], core.counters["labels_learnt"], core.counters["labels_unused"]) == (1, 0, 0)
+    assert (core.counters["labels"], core.counters["labels_learned"], core.counters["labels_unused"]) == (1, 0, 0)
     np.testing.assert_array_equal(chances(core), before)
 
 
@@ -148,7 +148,7 @@ def test_a_label_for_what_is_not_decided_is_unused(river, stream, payload):
     assert ids(effects.decisions) == ["n0/1"]
     assert core.roster.newest.engine.n_open == 1
     effects = core.take([raw(f"streamfs/label/{stream}", payload)])
-    assert (core.counters["labels_unused"], core.counters["labels_learnt"]) == (1, 0)
+    assert (core.counters["labels_unused"], core.counters["labels_learned"]) == (1, 0)
     assert effects.rejected == effects.publications == []
 
 
@@ -156,7 +156,7 @@ def test_a_label_may_name_the_episode(river):
     core = begun(river)
     core.take(episodes([2.2]))
     core.take([raw("streamfs/label/n0", b'{"label": "on", "episode": 1}')])
-    assert core.counters["labels_learnt"] == 1
+    assert core.counters["labels_learned"] == 1
 
 
 class Unteachable(Classifier):
@@ -183,7 +183,7 @@ def test_a_label_that_the_model_cannot_learn_is_a_dead_letter():
     core.take(episodes([1.0]))
     (rejected,) = core.take([label("n0", "on")]).rejected
     assert "the model cannot learn it: River's Unteachable" in rejected["error"]
-    assert (core.counters["labels_learnt"], core.counters["labels_unreadable"]) == (0, 1)
+    assert (core.counters["labels_learned"], core.counters["labels_unreadable"]) == (0, 1)
 
 
 def alerts(effects):

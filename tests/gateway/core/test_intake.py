@@ -65,7 +65,7 @@ def test_what_the_gateway_publishes_is_never_a_reading(kind):
     assert core.roster.n_streams == 0
 
 
-def test_a_dead_letter_tells_where_it_came_from_and_is_not_retained():
+def test_a_dead_letter_names_its_origin_and_is_not_retained():
     core = begun()
     (rejected,) = core.take([raw("sensors/n1/x", b"?")]).rejected
     letter = dead_letter(rejected, "streamfs", "attic")

@@ -413,7 +413,7 @@ def test_a_restored_joiner_goes_on_as_if_nothing_had_happened(sent, n_before):
     assert one.counters == other.counters
 
 
-def test_sequence_marks_tell_the_highest_number_of_each_channel():
+def test_sequence_marks_have_the_highest_number_of_each_channel():
     joiner = make_joiner(channels=("light", "door@flag:0.5"), lateness=9.0)
     for sequence in (3, 5, 4):
         joiner.add(*door(float(sequence), 1.0, sequence))

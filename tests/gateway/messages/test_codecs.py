@@ -685,7 +685,7 @@ def test_a_field_of_an_uplink_that_is_no_number_is_refused():
         ),
     ],
 )
-def test_the_content_type_tells_the_format(content_type, payload, decoded):
+def test_the_content_type_selects_the_format(content_type, payload, decoded):
     assert same(codec_for("auto").decode(payload, ARRIVAL, content_type), decoded)
 
 

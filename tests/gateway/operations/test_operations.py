@@ -422,7 +422,7 @@ def test_a_socket_that_is_gone_is_logged_and_survived(tmp_path, monkeypatch, cap
     assert "systemd was not notified of ('STOPPING=1',)" in caplog.text
 
 
-def watch(monkeypatch, **variables):
+def seconds_of(monkeypatch, **variables):
     for name in ("WATCHDOG_USEC", "WATCHDOG_PID"):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
@@ -432,17 +432,17 @@ def watch(monkeypatch, **variables):
 
 def test_the_watchdog_is_for_this_process_only(monkeypatch):
     own = str(os.getpid())
-    assert watch(monkeypatch) is None
-    assert watch(monkeypatch, WATCHDOG_USEC="30000000") == 30
-    assert watch(monkeypatch, WATCHDOG_USEC="500000", WATCHDOG_PID=own) == 0.5
-    assert watch(monkeypatch, WATCHDOG_USEC="500000", WATCHDOG_PID="1") is None
-    assert watch(monkeypatch, WATCHDOG_USEC="0") is None
+    assert seconds_of(monkeypatch) is None
+    assert seconds_of(monkeypatch, WATCHDOG_USEC="30000000") == 30
+    assert seconds_of(monkeypatch, WATCHDOG_USEC="500000", WATCHDOG_PID=own) == 0.5
+    assert seconds_of(monkeypatch, WATCHDOG_USEC="500000", WATCHDOG_PID="1") is None
+    assert seconds_of(monkeypatch, WATCHDOG_USEC="0") is None
 
 
 @pytest.mark.parametrize("text", ["soon", "-1", "1.5", "²", ""])
 def test_a_watchdog_that_is_no_number_is_an_error(monkeypatch, text):
     with pytest.raises(StreamfsError, match="WATCHDOG_USEC is"):
-        watch(monkeypatch, WATCHDOG_USEC=text)
+        seconds_of(monkeypatch, WATCHDOG_USEC=text)
 
 
 def test_a_counter_that_rises_is_remarked_on_once(caplog):

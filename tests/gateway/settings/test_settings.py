@@ -218,7 +218,7 @@ def test_sections_that_are_there_but_empty_have_their_defaults(read):
     assert settings.drift.delta == 0.002
 
 
-def test_drift_is_not_watched_for_where_it_is_switched_off(read):
+def test_drift_detection_can_be_switched_off(read):
     assert read(LEAST + "[drift]\nenabled = false\n").drift is None
 
 
@@ -794,7 +794,7 @@ def test_a_missing_model_is_reported_with_its_line(folder):
         preview_gateway(read_settings(folder / "gateway.toml"))
 
 
-def test_packages_that_are_wanted_and_not_there_are_told(folder, monkeypatch):
+def test_missing_packages_are_reported(folder, monkeypatch):
     monkeypatch.setattr("streamfs.gateway.settings.preview.find_spec", lambda _: None)
     (folder / "gateway.toml").write_text(SOUND + '[log]\nformat = "json"\n', encoding="utf-8")
     with pytest.raises(SettingsError) as error:

@@ -144,7 +144,7 @@ def test_what_is_not_acknowledged_comes_again_and_what_is_does_not(broker):
 
 
 @mqtt
-def test_as_many_come_unacknowledged_as_the_broker_was_told(broker):
+def test_no_more_arrive_unacknowledged_than_receive_maximum(broker):
     with connected(broker.url, topics=["sensors/#"], receive_maximum=30) as receiver:
         send(broker, [b"%d" % number for number in range(100)])
         send(broker, [b"-1"], qos=0)  # these are not held back
@@ -528,7 +528,7 @@ def test_a_connection_that_was_taken_over_is_not_taken_back_at_once(caplog):
     assert "hears another client with our id 'gateway'" in caplog.text
 
 
-def test_what_the_broker_said_last_is_heard_though_nothing_can_be_sent_any_more():
+def test_the_brokers_last_words_are_read_though_nothing_can_be_sent_any_more():
     with Actor(ACCEPTS, b"\xe0\x02\x8e\x00", closes=True) as actor, ending(Transport(actor.url)) as transport:
         transport.connect(PATIENCE)
         with pytest.raises(LostError, match="another client with our id"):

@@ -109,7 +109,7 @@ class TestCertify:
         assert certify(curve, Promise(), np.array([1.5])) is None
         assert certify(of(100, [], []), Promise(), np.array([0.5])) is None
 
-    def test_it_is_told_as_json(self):
+    def test_it_is_written_as_json(self):
         curve = of(100, [40, 80], [40, 79])
         found = certify(curve, Promise(0.9, risk=0.05), curve.thresholds).to_json()
         p = found.pop("p_accuracy")
@@ -219,7 +219,7 @@ class TestRefusal:
         )
 
     @given(curves(fewest=1), promises)
-    def test_with_so_many_streams_the_best_threshold_passes_probably(self, curve, promise):
+    def test_with_that_number_of_streams_the_best_threshold_passes_probably(self, curve, promise):
         n_streams = 5 * curve.n_streams // 2
         error = refusal(curve, promise, n_streams)
         shares = error.best.completeness, error.best.accuracy

@@ -262,7 +262,7 @@ def test_the_bounds_are_those_of_clopper_and_pearson(middle):
 
 
 @given(st.integers(1, 60), st.data(), st.sampled_from([0.01, 0.05, 0.2]))
-def test_a_bound_is_the_least_share_of_which_so_many_are_not_improbable(n, data, risk):
+def test_a_bound_is_the_least_share_under_which_the_count_is_not_improbable(n, data, risk):
     good = data.draw(st.integers(0, n))
     low = lower_bound(good, n, risk)
     if good:

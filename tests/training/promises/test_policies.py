@@ -301,14 +301,14 @@ class TestPropose:
         assert len(found) == N_PROPOSED
         assert set(Blind.LAST) <= set(found)
 
-    def test_the_forest_is_told_of_limit_and_seed(self, needs):
+    def test_the_forest_receives_limit_and_seed(self, needs):
         asked = needs(0, 1)
         _, made = self.proposed(["mean(a.t)", "correlation(a.t, u)"])
         ((table, *others),) = asked
         assert others == [7, 3]
         assert table.values.tobytes() == made.table.values.tobytes()
 
-    def test_the_selector_is_told_of_costs_limit_confidence_and_seed(self):
+    def test_the_selector_receives_costs_limit_confidence_and_seed(self):
         _, made = self.proposed(["mean(a.t)", "correlation(a.t, u)"])
         assert made.costs.each.tolist() == [1.0, 2.0]
         positions = made.parameters.pop("positions")

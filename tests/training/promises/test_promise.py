@@ -74,7 +74,7 @@ class TestPValues:
         assert_allclose(found, accuracy_p_value(n_labelled, n_labelled - n_right, accuracy), rtol=1e-9)
 
     @given(st.integers(1, 300), sizes, shares)
-    def test_of_completeness_are_the_chance_of_so_many_labels(self, n_streams, n_labelled, completeness):
+    def test_of_completeness_are_the_chance_of_that_number_of_labels(self, n_streams, n_labelled, completeness):
         n_labelled = min(n_labelled, n_streams)
         found = Promise(0.9, completeness).completeness_p_values(n_labelled, n_streams)
         assert_allclose(found, completeness_p_value(n_streams, n_labelled, completeness), rtol=1e-9)

@@ -183,7 +183,7 @@ class TestTheProcedure:
         assert found.classes == ("aaa", "busy", "calm")
         assert evaluate(found, three).accuracy > 0.8
 
-    def test_is_told_of_numbers_of_numpy(self, streams, tmp_path):
+    def test_takes_numbers_of_numpy(self, streams, tmp_path):
         found = kept(streams, promise=Promise(np.float64(0.8), np.float32(0.75), np.float64(0.1)))
         found.save(tmp_path / "kept.streamfs")
         assert Procedure.load(tmp_path / "kept.streamfs").about["promise"]["completeness"] == 0.75
@@ -418,7 +418,7 @@ class TestTime:
         assert found.about["promise"]["subsets"] == 2
         assert evaluate(found, streams).accuracy > 0.8
 
-    def test_progress_is_told(self, streams):
+    def test_progress_is_reported(self, streams):
         told = []
         kept(streams, model="c45", progress=lambda *step: told.append(step))
         what = list(dict.fromkeys(step[0] for step in told))

@@ -13,7 +13,7 @@ from streamfs.training.promises.search_log import BEGINNING, SearchLog
 
 names = st.lists(st.sampled_from(["mean(t)", "max(t@delta:0.5)", "count()", 'last("ä b")']), unique=True)
 finite = st.floats(0, 1e300)
-verdicts = st.tuples(st.floats(0, 1), finite | st.just(math.inf), finite)
+scores = st.tuples(st.floats(0, 1), finite | st.just(math.inf), finite)
 
 
 @pytest.fixture
@@ -21,15 +21,15 @@ def path(tmp_path):
     return tmp_path / "search.jsonl"
 
 
-@given(st.lists(st.tuples(names, verdicts), max_size=6))
+@given(st.lists(st.tuples(names, scores), max_size=6))
 def test_logged_scores_are_found_by_the_next_search(tmp_path_factory, scored):
     path = tmp_path_factory.mktemp("search") / "search.jsonl"
     first = SearchLog(path, "1f")
-    for subset, verdict in scored:
-        first.add(subset, *verdict)
+    for subset, score in scored:
+        first.add(subset, *score)
     again = SearchLog(path, "1f")
-    for subset, verdict in {frozenset(subset): (subset, verdict) for subset, verdict in scored}.values():
-        assert again.find(subset[::-1]) == first.find(subset) == verdict
+    for subset, score in {frozenset(subset): (subset, score) for subset, score in scored}.values():
+        assert again.find(subset[::-1]) == first.find(subset) == score
     assert again.find(["mean(other)"]) is None
 
 

@@ -124,7 +124,7 @@ class TestOf:
 
 class TestRequireEnough:
     @given(st.integers(20, 200), st.sampled_from([Promise(0.9), Promise(0.6, 0.95), Promise(0.5, 0.5, 0.2)]))
-    def test_too_few_cannot_pass_and_so_many_more_can(self, n, promise):
+    def test_too_few_cannot_pass_and_the_stated_number_more_can(self, n, promise):
         parts = TrainTestSplit.of(some_streams((["a", "b"] * n)[:n]), None, 0)
         if len(parts.test) >= promise.fewest_streams:
             parts.require_enough(promise)

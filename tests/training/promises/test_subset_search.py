@@ -273,7 +273,7 @@ class TestSearch:
         assert search.search([(1, 2)]).subset == (1, 2)
         assert search.search(each([1, 2]), {(2,): each([3])}).subset == (1, 3)
 
-    def test_progress_is_told_of_each_subset_once(self):
+    def test_progress_is_reported_of_each_subset_once(self):
         told = []
         search = searching(MadeUp(3, needs()), PROMISE, N, progress=lambda *step: told.append(step[1]))
         search.search(each([1, 2]), {(1,): each([0, 2]), (2,): each([0, 1]), (0,): each([1, 2])})
