@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-SHORT = 0.05
-"""A class whose share of right labels is by this much less than stated, or a confidence, is warned of."""
+SHORT = 0.03
+"""A share of right labels that is by this much less than is stated, or than a given confidence, is warned of."""
 
 
 def held_out_text(facts: Mapping[str, Any], unit: str) -> str:
@@ -23,12 +23,12 @@ def held_out_text(facts: Mapping[str, Any], unit: str) -> str:
 def held_out_warnings(facts: Mapping[str, Any], confidence: float | None) -> list[str]:
     """Return what to know before the model is used: labels that are wrong more often than is stated or asked."""
     labelled = facts["labelled"]
-    wanted = facts["stated"] if confidence is None else confidence
+    wanted = max(facts["stated"], confidence or 0.0)
     warnings = []
     if facts["right"] / labelled < wanted - SHORT:
         share = facts["right"] / labelled
         warnings.append(
-            f"only {share:.3f} of the labels of held-out streams are right, {wanted:.3f} were expected: record "
+            f"only {share:.3f} of the labels of held-out streams are right, {wanted:.3f} are stated: record "
             "more streams, offer other features, or ask for an accuracy with --promise"
         )
     for name, n_streams in facts["streams_of"].items():
