@@ -105,7 +105,10 @@ def begin_session(gateway):
     """Open the gateway's session, so that the broker keeps what is published from now on."""
     settings = read_settings(gateway.config)
     transport = Transport(
-        settings.broker.url, settings.broker.client_id, session_expiry=settings.broker.session_expiry
+        settings.broker.url,
+        settings.broker.client_id,
+        session_expiry=settings.broker.session_expiry,
+        protocol=settings.broker.protocol,
     )
     transport.subscribe(settings.bindings(load_model(settings).channels).topics)
     transport.connect()

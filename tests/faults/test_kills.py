@@ -34,6 +34,13 @@ def test_five_kills_of_the_command_mid_stream(tmp_path, broker, undisturbed):
     assert_published(witness, undisturbed())
 
 
+def test_five_kills_mid_stream_with_mqtt_3(tmp_path, broker, undisturbed):
+    mqtt_3 = {"broker": {"protocol": "3.1.1"}}
+    gateway, witness = survive(tmp_path, broker, traffic(), [SLOW] * 5, seed=7, **mqtt_3)
+    assert_nothing_lost(take_account(gateway, broker), undisturbed())
+    assert_published(witness, undisturbed())
+
+
 def test_five_kills_mid_stream_without_sequence_numbers(tmp_path, broker, undisturbed):
     gateway, witness = survive(tmp_path, broker, traffic(numbered=False), [SLOW] * 5, seed=2)
     assert_nothing_lost(take_account(gateway, broker), undisturbed(numbered=False))

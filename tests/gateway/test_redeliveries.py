@@ -102,7 +102,7 @@ def test_a_minute_after_a_connection_nothing_is_dropped(monkeypatch):
     assert redeliveries.drop(again, 2) == again
 
 
-def test_only_so_many_messages_are_remembered(monkeypatch):
+def test_older_messages_are_not_remembered(monkeypatch):
     monkeypatch.setattr("streamfs.gateway.redeliveries.N_REMEMBERED", 10)
     core = begun()
     redeliveries = Redeliveries(core)

@@ -49,6 +49,7 @@ class Broker(OptionSection):
     ] = None
     certificate: Annotated[Path | None, Option("Client certificate for TLS,", example="attic.pem")] = None
     key: Annotated[Path | None, Option("and its key", example="attic.key")] = None
+    protocol: Annotated[str, Option('Version of MQTT: "5" or "3.1.1"', choices=("5", "3.1.1"))] = "5"
     keepalive: Annotated[
         int, Option("Seconds of silence before the connection is probed", least=1, most=_BYTES_2)
     ] = 30

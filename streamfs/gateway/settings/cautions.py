@@ -12,7 +12,7 @@ _HERE = ("localhost", "127.0.0.1", "::1")
 
 def cautions(settings: Settings, address: BrokerAddress) -> list[str]:
     """Return warnings, each with its remedy: of the broker, and of files and folders that are open to others."""
-    return [*_of_broker(settings, address), *_of_files(settings)]
+    return [*_of_broker(settings, address), *_of_protocol(settings), *_of_files(settings)]
 
 
 def _of_broker(settings: Settings, address: BrokerAddress) -> Iterator[str]:
@@ -22,6 +22,14 @@ def _of_broker(settings: Settings, address: BrokerAddress) -> Iterator[str]:
         yield (
             "the gateway has no user name at the broker: if that admits everybody, anyone can send readings and "
             "silence nodes; deploy/mosquitto.acl has an access list"
+        )
+
+
+def _of_protocol(settings: Settings) -> Iterator[str]:
+    if settings.broker.protocol != "5":
+        yield (
+            "with MQTT 3.1.1 the broker does not say what it refuses, so that refused publications are lost, and "
+            "decides itself how long it keeps the session; control messages do not expire"
         )
 
 

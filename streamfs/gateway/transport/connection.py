@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from select import POLLIN, POLLOUT
+from typing import Any
 
 from paho.mqtt.client import Client, MQTTMessageInfo
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
@@ -33,6 +34,10 @@ _MAX_TEXT = 65535  # bytes of a topic, and of a will
 _ACKNOWLEDGEMENTS = (b"", b"\x40\x02", b"\x50\x02")  # first bytes, by the message's quality of service
 
 
+PROTOCOLS = {"5": MQTTProtocolVersion.MQTTv5, "3.1.1": MQTTProtocolVersion.MQTTv311}
+"""Versions of MQTT."""
+
+
 class LostError(Exception):
     """The connection failed or was lost: a predicate of the broker, and the counter, empty for the default one."""
 
@@ -52,8 +57,11 @@ class ConnectOptions:
     receive_maximum: int
     max_packet_bytes: int | None
     will: Publication | None
+    protocol: str = "5"
 
     def __post_init__(self) -> None:
+        if self.protocol not in PROTOCOLS:
+            raise ValueError(f"protocol is {self.protocol!r}, expected one of {', '.join(PROTOCOLS)}")
         check_range("keepalive", self.keepalive, 1, 65535)
         check_range("session_expiry", self.session_expiry, 0, 2**32 - 1)
         check_range("receive_maximum", self.receive_maximum, 1, 65535)
@@ -65,6 +73,11 @@ class ConnectOptions:
             )
         if self.session_expiry and not self.client_id:
             raise ValueError("session_expiry needs a client_id, by which the broker knows whose session it is")
+
+    @property
+    def has_properties(self) -> bool:
+        """Whether packets have properties: in MQTT 5."""
+        return self.protocol == "5"
 
     def properties(self) -> Properties:
         """Return the properties of the CONNECT packet."""
@@ -92,7 +105,13 @@ class BrokerConnection(Client):
         clock: SteadyClock,
         silence: Silence,
     ) -> None:
-        super().__init__(CallbackAPIVersion.VERSION2, options.client_id, protocol=MQTTProtocolVersion.MQTTv5)
+        super().__init__(
+            CallbackAPIVersion.VERSION2,
+            options.client_id,
+            clean_session=None if options.has_properties else not options.session_expiry,
+            protocol=PROTOCOLS[options.protocol],
+            reconnect_on_failure=False,  # nor would we have an older protocol tried
+        )
         self._clock, self._silence = clock, silence
         silence.begin()
         self.username, self.password = options.address.user, options.address.password
@@ -105,6 +124,7 @@ class BrokerConnection(Client):
         self.granted: set[str] = set()
         self.wire: socket.socket
         self._options = options
+        self._has_properties = options.has_properties
         self._patience = patience
         self._inbox = inbox
         self._counters = counters
@@ -118,9 +138,12 @@ class BrokerConnection(Client):
     def open(self) -> None:
         """Connect the socket and queue CONNECT; CONNACK is still to come."""
         address, keepalive = self._options.address, self._options.keepalive
-        clean, properties = not self._options.session_expiry, self._options.properties()
+        options: dict[str, Any] = {}
+        if self._options.has_properties:
+            clean, properties = not self._options.session_expiry, self._options.properties()
+            options = {"clean_start": clean, "properties": properties}
         try:
-            self.connect(address.host, address.port, keepalive, clean_start=clean, properties=properties)
+            self.connect(address.host, address.port, keepalive, **options)
         except (OSError, TransportError) as error:
             raise LostError(f"cannot be reached: {error}") from error
 
@@ -206,7 +229,8 @@ class BrokerConnection(Client):
     def send(self, publication: Publication, token: object, qos: int) -> bool:
         """Publish; return False if all packet ids are in use."""
         topic, payload, retain, expiry = publication
-        info = self.publish(topic, payload, qos, retain, _expiring(expiry) if expiry else None)
+        expires = expiry and self._options.has_properties
+        info = self.publish(topic, payload, qos, retain, _expiring(expiry) if expires else None)
         is_sent = info.rc == MQTTErrorCode.MQTT_ERR_SUCCESS
         if is_sent and qos:
             self.in_flight[info.mid] = topic, token
@@ -270,12 +294,12 @@ class BrokerConnection(Client):
         return True
 
     def _take_message(self, command: int, body: bytearray, arrival: float) -> None:
-        """Decode a message (MQTT 5, 3.3): topic, packet id if it has one, properties and payload."""
+        """Decode a message (MQTT 5, 3.3): topic, packet id and properties if it has any, payload."""
         qos = command >> 1 & 3
         try:
             end_of_topic = 2 + (body[0] << 8 | body[1])
             end_of_id = end_of_topic + 2 if qos else end_of_topic
-            n_bytes, properties = variable_integer(body, end_of_id)
+            n_bytes, properties = variable_integer(body, end_of_id) if self._has_properties else (0, end_of_id)
             acknowledgement = _ACKNOWLEDGEMENTS[qos] + body[end_of_topic:end_of_id]
         except IndexError as error:
             raise PacketError(f"a message of {len(body)} bytes that ends too early") from error

@@ -47,7 +47,7 @@ _TAKEN_OVER = 0x8E  # MQTT 5, 3.14.2.1
 
 
 class Transport:
-    """A connection to an MQTT 5 broker that reconnects automatically; used and driven by one thread.
+    """A connection to an MQTT broker that reconnects automatically; used and driven by one thread.
 
     All network traffic happens within `poll` (and `connect`, `check_subscribed`, `drain` and `close`, which wait):
     publications and acknowledgements between two polls are sent together by the next one.
@@ -58,6 +58,10 @@ class Transport:
     connection is lost; the birth is published at each connection. `backoff` is the minimum and maximum seconds
     before reconnecting, doubled each time until a connection lasts longer than the maximum, and randomly up to
     half less. `connect_timeout` does not count the lookup of the broker's name.
+
+    `protocol` is the version of MQTT, ``"5"`` or ``"3.1.1"``. With the latter the broker says neither what it
+    refuses nor that another client has taken over, decides itself for how long it keeps a session, how much it
+    sends unacknowledged and how large messages are, and publications do not expire.
 
     Of the counters, ``taken_over`` is connections lost to another client with this id, ``malformed_topics``
     messages skipped since their topic is not text.
@@ -78,6 +82,7 @@ class Transport:
         session_expiry: int = 0,
         receive_maximum: int = 1000,
         max_packet_bytes: int | None = None,
+        protocol: str = "5",
         max_queue: int = 10_000,
         will: Publication | None = None,
         birth: Publication | None = None,
@@ -93,7 +98,7 @@ class Transport:
         check_range("connect_timeout", connect_timeout, 1e-3, math.inf)
         address = parse_url(broker) if isinstance(broker, str) else broker
         self._options = ConnectOptions(
-            address, client_id or "", keepalive, session_expiry, receive_maximum, max_packet_bytes, will
+            address, client_id or "", keepalive, session_expiry, receive_maximum, max_packet_bytes, will, protocol
         )
         self.counters: Counter[str] = Counter(dict.fromkeys(COUNTERS, 0))
         self._qos = qos

@@ -1,0 +1,117 @@
+"""MQTT 3.1.1 at a real broker: order, sessions, retained messages, the will, and what falls away."""
+
+import time
+
+import pytest
+from helpers.broker import Broker
+from helpers.proxy import Proxy
+from helpers.transports import PATIENCE, connected, listen, numbers, receive, send, until
+
+from streamfs.gateway.messages.publication import Publication
+from streamfs.gateway.transport.transport import Transport
+
+pytestmark = pytest.mark.mqtt
+
+MQTT_3 = {"protocol": "3.1.1"}
+SESSION = {"client_id": "gateway", "session_expiry": 60, **MQTT_3}
+
+
+@pytest.fixture
+def broker(broker):  # noqa: ARG001 - the session's broker skips where there is no mosquitto
+    with Broker() as own:
+        yield own
+
+
+def test_an_unknown_protocol_is_refused():
+    with pytest.raises(ValueError, match=r"protocol is '4', expected one of 5, 3\.1\.1"):
+        Transport("mqtt://localhost", protocol="4")
+
+
+@pytest.mark.parametrize("qos", [0, 1])
+def test_what_is_published_is_received_in_order(broker, qos):
+    with connected(broker.url, topics=["sensors/+/light"], qos=qos, **MQTT_3) as receiver:
+        send(broker, [b"%d" % number for number in range(300)], qos=qos)
+        messages = []
+        while len(messages) < 300:  # of quality 1 the broker sends as many unacknowledged as it likes
+            some = receive(receiver, 1)
+            receiver.acknowledge(len(some))
+            messages += some
+        assert numbers(messages) == list(range(300))
+        assert not any(message.retained or message.content_type for message in messages)
+        assert {message.topic for message in messages} == {"sensors/n1/light"}
+
+
+@pytest.mark.parametrize("n_bytes", [0, 1, 200, 20_000])
+def test_payloads_come_whole_and_retained_ones_are_marked(broker, n_bytes):
+    payload = bytes(range(200)) * (n_bytes // 200) + bytes(n_bytes % 200)
+    with connected(broker.url, **MQTT_3) as sender:
+        sender.publish(Publication("sensors/n1/light", payload or b"-"))
+        assert sender.drain(PATIENCE)
+        assert len(sender.confirmed()) == 0  # without a token
+    with connected(broker.url, topics=["sensors/#"], **MQTT_3) as receiver:
+        (message,) = receive(receiver, 1)
+    assert (message.payload, message.retained) == (payload or b"-", True)
+
+
+def test_what_was_not_acknowledged_comes_again_in_the_session(broker):
+    with connected(broker.url, topics=["sensors/#"], **SESSION) as first:
+        assert first.session_lost
+        send(broker, [b"%d" % number for number in range(10)])
+        assert numbers(receive(first, 10)) == list(range(10))
+        first.acknowledge(4)
+        first.poll(0.1)
+    send(broker, [b"%d" % number for number in range(10, 15)])
+    with connected(broker.url, topics=["sensors/#"], **SESSION) as second:
+        assert not second.session_lost
+        messages = receive(second, 11)
+        assert numbers(messages) == list(range(4, 15))
+        second.acknowledge(11)
+        second.poll(0.1)
+    with connected(broker.url, topics=["sensors/#"], **SESSION) as third:
+        assert third.poll(0.2) == []
+    with connected(broker.url, "gateway", **MQTT_3) as clean:
+        assert clean.session_lost
+
+
+def test_a_lost_connection_is_made_again_and_the_will_published(broker):
+    will = Publication("status", b"offline")
+    with (
+        Proxy(broker.port) as proxy,
+        connected(broker.url, topics=["status"], **MQTT_3) as watcher,
+        connected(proxy.url, topics=["sensors/#"], will=will, **SESSION) as gateway,
+    ):
+        proxy.cut()
+        (message,) = receive(watcher, 1)
+        assert message.payload == b"offline"
+        until(gateway, lambda _: gateway.counters["reconnects"] == 1)
+        send(broker, [b"7"])
+        assert numbers(receive(gateway, 1)) == [7]
+
+
+def test_silence_is_proved(broker):
+    with connected(broker.url, topics=["sensors/#"], **MQTT_3) as receiver:
+        send(broker, [b"1"])
+        receive(receiver, 1)
+        receiver.acknowledge(1)
+        before = time.time()
+        receiver.prove_silence()
+        until(receiver, lambda _: receiver.silence >= before - 1)
+
+
+def test_nothing_is_said_of_what_is_refused_and_nothing_expires(tmp_path, broker):  # noqa: ARG001 - as above
+    acl = tmp_path / "acl"
+    acl.write_text("topic read #\ntopic write allowed\n", encoding="utf-8")
+    acl.chmod(0o644)
+    tmp_path.chmod(0o755)
+    with Broker(f"acl_file {acl}") as strict:
+        with connected(strict.url, **MQTT_3) as sender:
+            sender.publish(Publication("forbidden", b"1"), "first")
+            until(sender, lambda _: not sender.n_in_flight)
+            assert (sender.confirmed(), sender.refused()) == (["first"], [])
+        with connected(strict.url, **MQTT_3) as sender:
+            sender.publish(Publication("allowed", b"2", expiry=1))
+            assert sender.drain(PATIENCE)
+        time.sleep(2.1)
+        receiver = listen(strict.url, topics=["#"], **MQTT_3)
+        assert [message.topic for message in receive(receiver, 1)] == ["allowed"]
+        receiver.close()
