@@ -4,6 +4,7 @@ import ast
 import hashlib
 import io
 import math
+import os
 import struct
 import zipfile
 import zlib
@@ -112,10 +113,13 @@ def read(path: Path, largest: int) -> bytes:
 
 
 def write(path: Path, data: bytes, mode: int = 0o666) -> None:
-    """Write a file with this mode atomically."""
+    """Write a file with this mode atomically, also if the power fails: its content is durable before its name."""
     partial = path.with_name(path.name + ".partial")
     partial.touch(mode)
-    partial.write_bytes(data)
+    with partial.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
     partial.replace(path)
 
 

@@ -42,6 +42,8 @@ def run(first: int, n_worlds: float, seconds: float, n_processes: int) -> bool:
         for report in campaign(first, n_worlds, seconds, n_processes):
             reports.append(report)
             done = sum(each.n_worlds for each in reports)
+            for seed, problems in report.wrong:
+                print(f"seed {seed}: {problems[0][:200]}", flush=True)
             report_progress("worlds", done, 0 if n_worlds == inf else int(n_worlds))
     n_recoveries = sum(report.n_recoveries for report in reports)
     rate = 60 * n_recoveries / sum(report.seconds for report in reports)

@@ -63,6 +63,7 @@ class World:
         self._model = models(scenario.kind).first
         self._gateway = None
         self._stop = Event()
+        self._born = 0.0
         self._schedule()
 
     def run(self) -> Outcome:
@@ -104,8 +105,8 @@ class World:
         at(self._scenario.end, self._end)
 
     def _end(self):
-        """End the world, unless the broker still has messages."""
-        if self._broker.n_waiting:
+        """End the world, unless the broker still has messages, or the gateway has just begun to live."""
+        if self._broker.n_waiting or self.timeline.now < self._born + REST / 2:
             self.timeline.at(self.timeline.now + REST, self._end)
         else:
             self._stop.set()
@@ -121,6 +122,7 @@ class World:
 
     def _live(self):
         self.process.begin()
+        self._born = self.timeline.now
         kind, commits = self._scenario.kind, self._scenario.commits
         self._state = self._transport = self._gateway = None
         self._state = State(
@@ -150,6 +152,9 @@ class World:
         if self._state is not None:
             self._state.close()
         self.disk.restart(power_failed=self.process.power_failed)
+        if self._stop.is_set():  # it died at the end
+            self._stop.clear()
+            self.timeline.at(self.timeline.now + REST, self._end)
         self.timeline.run(self.timeline.now + self._random.choice(DOWNTIME))
 
     def _outcome(self, n_lives, refusal):

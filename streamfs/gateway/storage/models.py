@@ -1,6 +1,5 @@
 """The models that the log names, kept so that a replay finds them."""
 
-import os
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
@@ -50,8 +49,6 @@ class Models:
         with storing(path):
             make_folder(self._folder, OWNERS_FOLDER)
             container.write(path, data, OWNERS_FILE)
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
             sync_folder(self._folder)
         return digest
 
