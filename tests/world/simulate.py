@@ -35,8 +35,8 @@ def described(scenario: Scenario) -> str:
     return "\n".join(lines)
 
 
-def run(first: int, n_worlds: float, seconds: float, n_processes: int) -> bool:
-    """Run worlds, and print what came of them; return whether something is wrong."""
+def run(first: int, n_worlds: float, seconds: float, n_processes: int, *, until_wrong: bool) -> bool:
+    """Run worlds, perhaps until something is wrong, and print what came of them; return whether something is."""
     reports = []
     with progress() as report_progress:
         for report in campaign(first, n_worlds, seconds, n_processes):
@@ -44,12 +44,14 @@ def run(first: int, n_worlds: float, seconds: float, n_processes: int) -> bool:
             done = sum(each.n_worlds for each in reports)
             for seed, problems in report.wrong:
                 print(f"seed {seed}: {problems[0][:200]}", flush=True)
+            if until_wrong and report.wrong:
+                break
             report_progress("worlds", done, 0 if n_worlds == inf else int(n_worlds))
     n_recoveries = sum(report.n_recoveries for report in reports)
     rate = 60 * n_recoveries / sum(report.seconds for report in reports)
     print(f"{done} worlds from seed {first} on: {n_recoveries} recoveries, {rate:.0f} a minute of a processor")
     wrong = [seed for report in reports for seed, _ in report.wrong]
-    for seed in wrong[:SHOWN]:
+    for seed in wrong[: 0 if until_wrong else SHOWN]:
         show(seed)
     if wrong:
         print(f"something is wrong in {len(wrong)} worlds: seeds {', '.join(map(str, wrong))}")
@@ -62,13 +64,14 @@ def main() -> None:
     parser.add_argument("--worlds", type=float, help="how many worlds")
     parser.add_argument("--first", type=int, help="first seed; by default one of the clock's")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--until-wrong", action="store_true", help="end with the first world that goes wrong")
     parser.add_argument("--seed", type=int, help="show and shrink the world of this seed")
     options = parser.parse_args()
     if options.seed is not None:
         sys.exit(show(options.seed))
     first = time.time_ns() // 10**6 if options.first is None else options.first
     seconds = options.seconds if options.worlds is None else inf
-    sys.exit(run(first, options.worlds or inf, seconds, options.processes))
+    sys.exit(run(first, options.worlds or inf, seconds, options.processes, until_wrong=options.until_wrong))
 
 
 if __name__ == "__main__":

@@ -1,17 +1,17 @@
 """Simulated worlds: what nothing may go wrong in, and that what does is noticed and made small."""
 
 import ast
-from pathlib import Path
 
 import pytest
 from campaign import campaign, simulator, smallest
+from planted import BUGS, ROOT
+from planted import GATEWAY as FILES
 from scenario import draw
 from world import run
 
-from streamfs.gateway import outbox
 from streamfs.gateway.storage.log import Log
 
-GATEWAY = Path(outbox.__file__).parent
+GATEWAY = ROOT / FILES
 
 
 @pytest.mark.slow
@@ -54,3 +54,8 @@ def test_every_clock_of_the_gateway_is_simulated():
     network = {path for path in importing if path.startswith("transport/") or path == "operations/web.py"}
     loop = {"batch", "commit_cycle", "dead_letters", "outbox", "redeliveries", "service", "storage/committer"}
     assert importing - network == {f"{name}.py" for name in loop}
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=[bug.what for bug in BUGS])
+def test_a_planted_bug_has_its_place(bug):
+    assert (GATEWAY / bug.file).read_text(encoding="utf-8").count(bug.text) == 1

@@ -42,6 +42,7 @@ class Outcome(NamedTuple):
     acknowledged: set
     delivered: dict
     snapshot: bytes
+    requested: dict
     counters: dict
     n_lives: int
     refusal: StreamfsError | None
@@ -173,6 +174,9 @@ class World:
                 self._broker.acknowledged,
                 self._broker.delivered,
                 gateway.core.to_state()() if refusal is None else b"",
+                {each.topic: each.payload for each in gateway.core.roster.control_states()}
+                if refusal is None
+                else {},
                 gateway.statistics().counters if refusal is None else {},
                 n_lives,
                 refusal,
