@@ -22,7 +22,7 @@ HeaderFields = Mapping[str, tuple[tuple[type, ...], str]]
 class FileParts(NamedTuple):
     """The parts of a classifier in a model file.
 
-    Parameters
+    Attributes
     ----------
     header : mapping of str to object
         Fields of the file's JSON header.

@@ -36,6 +36,14 @@ def test_every_page_is_in_the_navigation():
     assert listed == {page.name for page in (ROOT / "docs").glob("*.md")}
 
 
+def test_pages_link_to_pages():
+    """What is outside of docs/ is not built."""
+    pages = {page.name: page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md")}
+    links = {target for text in pages.values() for target in re.findall(r"\]\(([^)#:]+)[^):]*\)", text)}
+    assert links
+    assert links - set(pages) == set()
+
+
 def test_places_of_the_project_are_in_one_file():
     """The placeholders of the project's home are replaced there, once."""
     texts = [*ROOT.glob("*.md"), *ROOT.glob("*.cff"), *ROOT.glob("docs/*.md"), *ROOT.glob("streamfs/**/*.py")]
