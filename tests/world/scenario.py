@@ -117,7 +117,7 @@ def draw(seed):
     commits = {
         "messages": random.choice([1, 3, 50]),
         "seconds": random.choice([0.0, 0.02, 0.5]),
-        "snapshot_seconds": random.choice([0.5, 5.0, 20.0, 1e9]),
+        "snapshot_seconds": random.choice([1.0, 5.0, 20.0, 1e9]),
         "segment_bytes": random.choice([300, 1000, 100_000]),
     }
     n_ticks = random.choice([3, 6, 10])
@@ -182,7 +182,7 @@ def draw_faults(random, end):
 def deaths(random):
     """Return deaths: any number, soon after another or late."""
     at, apart = 0, random.choice([5, 20, 60])
-    for _ in range(random.choice([0, 1, 2, 5, 10])):
+    for _ in range(random.choice([0, 1, 3, 8, 20])):
         at += random.randint(1, apart)
         yield Fault(random.choice(("die", "power")), float(at))
 

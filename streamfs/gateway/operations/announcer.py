@@ -14,7 +14,7 @@ class Announcer:
     def __init__(self, options: Options, prefix: str | None) -> None:
         self._names = options.name, options.prefix
         self._prefix = prefix
-        self._version = version("streamfs")
+        self._version = "" if prefix is None else version("streamfs")  # which reads a file
         self._announced: set[str] = set()
         self._is_known = False  # whether Home Assistant has the announcements
 
