@@ -140,8 +140,8 @@ BUGS = (
     Bug(
         "a stream follows the node that is ahead",
         "core/_grid.py",
-        "time = min(time, present(g, node))",
-        "time = present(g, node) if time == np.inf else max(time, present(g, node))",
+        "time = min(time, present(g, node) - ",
+        "time = max(time if time < np.inf else -np.inf, present(g, node) - ",
     ),
     Bug(
         "any silence counts",

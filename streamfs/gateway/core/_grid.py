@@ -11,7 +11,7 @@ import numpy as np
 
 from streamfs.base._compiled import inlined, kernel
 from streamfs.gateway.core._duplicates import is_news
-from streamfs.gateway.core._node_time import is_believed, move_on, present, set_back, shift_at
+from streamfs.gateway.core._node_time import is_believed, lead, move_on, present, set_back, shift_at
 from streamfs.gateway.core._waiting import FOREVER, NONE, drop_all, first_tick, insert, take_until
 
 STREAM = np.dtype(
@@ -78,8 +78,19 @@ GRID = np.dtype(
 PASSING = ("cell", "charged", "known_message", "known_slot", "known_news")
 """Fields that mean nothing beyond the messages taken together."""
 
-COUNTS = ("late", "duplicate", "crowded", "lost", "restarted", "skipped", "future", "overflow", "shifted")
-LATE, DUPLICATE, CROWDED, LOST, RESTARTED, SKIPPED, FUTURE, OVERFLOW, SHIFTED = range(len(COUNTS))
+COUNTS = (
+    "late",
+    "duplicate",
+    "crowded",
+    "lost",
+    "restarted",
+    "skipped",
+    "future",
+    "overflow",
+    "shifted",
+    "aligned",
+)
+LATE, DUPLICATE, CROWDED, LOST, RESTARTED, SKIPPED, FUTURE, OVERFLOW, SHIFTED, ALIGNED = range(len(COUNTS))
 
 DONE, EMITTED, FULL = range(3)
 """Why a kernel returns: nothing is left, the output is full, or the pool is."""
@@ -173,13 +184,51 @@ def _add(held, node, part, stamp, value):
     _charge(g, node, part)
     if not time <= slot.newest:
         slot.newest = time
-    move_on(node, time, part.arrival)
+    move_on(g, node, time, part.arrival)
     g.cell = slot.cell
     index = slot.cell
     while index != NONE:
-        stream = streams[index // g.n_columns]
-        _put(g, counts, node, stream, cells[index], pages, pending, free, part, tick, value)
+        number = index // g.n_columns
+        _align(held, number, index, part.arrival)
+        at = tick - cells[index].lead
+        _put(g, counts, node, streams[number], cells[index], pages, pending, free, part, at, value)
         index = cells[index].next
+
+
+@inlined
+def _align(held, number, index, arrival):
+    """Let a cell's node follow the clock of its stream's first node, if the two turn out to differ by far.
+
+    What waits in its cells was put at wrong ticks, and is dropped.
+    """
+    grid, counts, nodes, _, streams, cells, pages, _, free = held
+    g = grid[0]
+    first = number * g.n_columns
+    while cells[first].slot == NONE:
+        first += 1
+    node = cells[index].node
+    if node == cells[first].node:
+        return
+    known = cells[index].lead
+    ahead = lead(g, nodes[node], nodes[cells[first].node], arrival, known)
+    if ahead != known:
+        counts[ALIGNED] += 1
+        for other in range(number * g.n_columns, (number + 1) * g.n_columns):
+            if cells[other].slot != NONE and cells[other].node == node:
+                _move_cell(g, streams[number], cells[other], pages, free, ahead)
+
+
+@kernel
+def _move_cell(g, stream, cell, pages, free, ahead):
+    """Set the lead of a cell's node: the value that it holds moves, what waits is dropped."""
+    n_dropped = drop_all(g, cell, pages, free)
+    g.n_pending -= n_dropped
+    stream.n_waiting -= n_dropped
+    if cell.tick > -FOREVER:
+        cell.tick += cell.lead - ahead
+    cell.lead = ahead
+    cell.sequence = NONE
+    cell.gap_end = FOREVER
 
 
 @inlined
@@ -256,8 +305,8 @@ def flush(held, output, cursor):
     while cursor[0] < len(streams):
         number, newest = cursor[0], -np.inf
         for index in range(number * g.n_columns, (number + 1) * g.n_columns):
-            if cells[index].slot != NONE and nodes[cells[index].node].newest > newest:
-                newest = nodes[cells[index].node].newest
+            if cells[index].slot != NONE and nodes[cells[index].node].newest > -np.inf:
+                newest = max(newest, nodes[cells[index].node].newest - cells[index].lead * g.period)
         if newest > -np.inf and not _emit(held, output, number, tick_of(newest, g.period) + 1):
             return EMITTED
         cursor[0] += 1
@@ -276,7 +325,7 @@ def _follow_nodes(g, stream, number, cells, nodes):
         if cells[index].slot != NONE:
             node = nodes[cells[index].node]
             if node.newest == node.newest:
-                time = min(time, present(g, node))
+                time = min(time, present(g, node) - cells[index].lead * g.period)
             elif waits:
                 time = -np.inf
     if stream.time < time < np.inf:
@@ -345,9 +394,8 @@ def _value_at(g, nodes, cell, tick):
         return cell.value
     if not cell.holds:
         return np.nan
-    is_gap = cell.gap_end != FOREVER and cell.gap_end <= tick_of(
-        present(g, nodes[cell.node]) - g.overtaking, g.period
-    )
+    passed = tick_of(present(g, nodes[cell.node]) - g.overtaking, g.period) - cell.lead
+    is_gap = cell.gap_end != FOREVER and cell.gap_end <= passed
     return np.nan if is_gap else cell.value
 
 

@@ -23,6 +23,8 @@ NODE = np.dtype(
         ("lowest", "f8"),  # lowest delay of this window of messages and the one before, seconds; NaN while unknown
         ("recent", "f8"),  # lowest delay of this window
         ("n_recent", "i8"),  # messages of this window
+        ("level", "f8"),  # the lowest delay, to half a tick, ...
+        ("level_at", "f8"),  # ... since this arrival
         ("spread", "f8"),  # highest delay minus the lowest, seconds, fading from message to message
         ("n_heard", "i8"),  # messages whose readings have moved its time on
         ("suspect", "f8"),  # the newest stamp that is not believed, seconds
@@ -112,7 +114,7 @@ def set_back(grid, node, time, arrival):
 
 
 @inlined
-def move_on(node, time, arrival):
+def move_on(grid, node, time, arrival):
     """Let a reading, at a time that is believed, move its node's time on."""
     delay = arrival - time
     if time <= node.newest:
@@ -121,6 +123,7 @@ def move_on(node, time, arrival):
         node.lowest = node.recent = delay
         node.spread = 0.0
         node.n_heard = node.n_recent = 1
+        node.level = np.inf
     elif arrival == node.live:  # the same message
         node.spread += max(0.0, node.lowest - delay)
     else:
@@ -133,6 +136,9 @@ def move_on(node, time, arrival):
     node.recent = min(node.recent, delay)
     node.lowest = min(node.lowest, delay)
     node.spread = max(node.spread, delay - node.lowest)
+    if abs(node.lowest - node.level) > grid.period / 2:
+        node.level = node.lowest
+        node.level_at = arrival
     node.newest = time
     node.live = arrival
 
@@ -145,3 +151,20 @@ def present(grid, node):
     """
     patience = max(2 * node.spread, grid.least_patience if node.n_heard >= N_KNOWN else grid.grace)
     return node.newest + max(0.0, grid.silence - node.live - patience)
+
+
+@inlined
+def lead(grid, node, other, arrival, known):
+    """Return by how many ticks a node's clock is ahead of another's; as known unless both show otherwise.
+
+    Neither may have changed its lowest delay for some ticks: that of a node that sends what it has kept falls.
+    """
+    if not (node.lowest == node.lowest and other.lowest == other.lowest):
+        return known
+    if arrival - max(node.level_at, other.level_at) < TOLERABLE * grid.period:
+        return known
+    ahead = other.lowest - node.lowest
+    tolerance = max(grid.lateness, TOLERABLE * grid.period) + node.spread + other.spread
+    if abs(ahead - known * grid.period) <= tolerance:
+        return known
+    return np.int64(floor(ahead / grid.period + 0.5))

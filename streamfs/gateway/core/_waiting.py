@@ -24,6 +24,7 @@ CELL = np.dtype(
         ("tick", "i8"),  # of the same
         ("sequence", "i8"),  # of the same
         ("gap_end", "i8"),  # tick of the reading after a gap in the sequence; FOREVER without one
+        ("lead", "i8"),  # ticks by which its node's clock is ahead of that of the stream's first node
         ("since", "i8"),  # an older value is not shown to a model that releases channels
         ("slot", "i4"),  # that feeds it, or NONE
         ("node", "i4"),  # of the slot

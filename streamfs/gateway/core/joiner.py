@@ -206,9 +206,10 @@ class Joiner:
             cell = self.cells[index]
             if cell["slot"] == NONE:
                 cell["slot"], cell["node"] = slot, slot // len(self.channels)
-                first = self._link(index, slot)
-                for name in ("value", "tick", "sequence"):
-                    cell[name] = self.cells[name][first]
+                held = self.cells[self._link(index, slot)]
+                cell["lead"] = self._lead(stream, cell["node"])
+                cell["value"], cell["sequence"] = held["value"], held["sequence"]
+                cell["tick"] = held["tick"] + held["lead"] - cell["lead"]
 
     def remove_stream(self, stream: int) -> None:
         """Forget a stream; its number will be used again."""
@@ -389,6 +390,12 @@ class Joiner:
         """The arrays that the kernels work on."""
         of_nodes = self._grid, self._counts, self.nodes, self.slots
         return (*of_nodes, self.streams, self.cells, self._pages, self._pending, self._free)
+
+    def _lead(self, stream: int, node: int) -> int:
+        """Return by how many ticks a node's clock is known to be ahead of that of a stream's first node."""
+        cells = self.cells[stream * len(self.columns) : (stream + 1) * len(self.columns)]
+        leads = cells["lead"][(cells["slot"] != NONE) & (cells["node"] == node)]
+        return int(leads[abs(leads).argmax()])
 
     def _link(self, index: int, slot: int) -> int:
         """Append a cell to those that a slot feeds; return the first of these."""

@@ -17,6 +17,7 @@ except ModuleNotFoundError as error:
 HELP: Mapping[str, str] = {
     "after_decision": "Samples of streams that were already decided",
     "alerts": "Drifts detected",
+    "aligned": "Times that the clock of a pair's second node was shifted onto the first one's",
     "before_opening": "Incomplete samples of streams whose episode had not begun",
     "commands": "Commands received",
     "commit_failures": "Failed attempts to store",

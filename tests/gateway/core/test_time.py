@@ -205,6 +205,42 @@ def test_a_clock_that_is_set_back_costs_two_messages(back):
     assert [decision.time - 3e8 for decision in decisions] == [8.0, 20.0 - back]
 
 
+@pytest.mark.parametrize("ahead", [3600.0, -3600.0, 1e8, 15.0, 5.0])
+def test_a_pair_whose_clocks_differ_is_decided_in_the_time_of_its_first_node(ahead):
+    """Up to ten ticks it waits for the node that is behind, and beyond that it is shifted onto the other."""
+    core, n_ticks = begun("paired", ["n0", "n1"], reopen_after=3.0), 60
+    by_stamp = []
+    for tick in range(n_ticks):
+        arrival = 1e9 + tick
+        records = [
+            message("n0", 2e8 + tick, float(tick % 2), tick, "x", arrival),
+            message("n1", 2e8 + ahead + tick, float(tick % 2), tick, "x", arrival),
+            message("n1", 2e8 + ahead + tick, 1.0, tick, "door@flag:0.5", arrival),
+        ]
+        by_stamp += [decision for decision in core.take(records).decisions if decision.stream == "p"]
+    is_far = abs(ahead) > 10.0
+    assert core.counters["aligned"] == is_far
+    late = core.joiner.streams["time"][0] - (2e8 + n_ticks - 1)
+    assert late == (0.0 if is_far else min(ahead, 0.0))
+    shown = core.joiner.cells["value"][:3].tolist()
+    assert shown[0] == shown[1] if is_far else shown[2] == 1.0
+    assert by_stamp
+    assert 2e8 + 10 < by_stamp[-1].time < 2e8 + n_ticks
+
+
+def test_a_node_of_a_pair_that_sends_what_it_has_kept_is_waited_for():
+    core = begun("paired", ["n0", "n1"])
+    for tick in range(200):
+        core.take([message("n0", 2e8 + tick, 0.0, tick, "x", 1e9 + tick)])
+        if tick < 20 or tick >= 150:  # ten a tick, until it has caught up
+            first = tick if tick < 20 else 20 + 10 * (tick - 150)
+            stamps = range(first, min(first + (1 if tick < 20 else 10), tick + 1))
+            of_tick = [message("n1", 2e8 + at, 0.0, at, "x", 1e9 + tick + (at - first) / 20) for at in stamps]
+            core.take(of_tick or [message("n1", 2e8 + tick, 0.0, tick, "x", 1e9 + tick)])
+    assert (core.counters["aligned"], core.counters["late"]) == (0, 0)
+    assert core.joiner.streams["time"][0] == 2e8 + 199
+
+
 def test_old_readings_that_come_at_once_set_no_clock_back():
     core = begun("alone", ["n0"])
     core.take([message("n0", float(tick), 0.0, tick, "x", 1e9 + tick) for tick in range(100)])
