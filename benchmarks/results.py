@@ -35,6 +35,7 @@ import selection_filters
 import selection_sampling
 import selection_wrappers
 import startup
+import stated
 import tables
 import training
 
@@ -192,6 +193,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "training": training.section,
     "early": early.section,
     "default_training": default_training.section,
+    "stated": stated.section,
 }
 NEED_DATA = (
     "room_climate",

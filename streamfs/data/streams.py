@@ -126,14 +126,25 @@ class StreamSet:
         >>> [part.labels.tolist() for part in streams.split(0.5, seed=0)]
         [['a', 'b', 'a'], ['b', 'a', 'a']]
         """
+        first = self.draw(share, seed)
+        return self.take(first), self.take(np.setdiff1d(np.arange(len(self)), first))
+
+    def draw(self, share: float, seed: int) -> Integers:
+        """Return the places of streams drawn at random, ascending: a share of each class.
+
+        Raises
+        ------
+        ValueError
+            If the share is not between 0 and 1.
+        """
         if not 0 <= share <= 1:
             raise ValueError(f"share is {share}, expected 0 to 1")
         rng = np.random.default_rng(seed)
-        first = np.zeros(len(self), dtype=bool)
+        drawn = np.zeros(len(self), dtype=bool)
         for label in self.classes:
             members = rng.permutation(np.flatnonzero(self.labels == label))
-            first[members[: round(share * len(members))]] = True
-        return self.take(np.flatnonzero(first)), self.take(np.flatnonzero(~first))
+            drawn[members[: round(share * len(members))]] = True
+        return np.flatnonzero(drawn)
 
     def seen_through(self, channels: Sequence[str], max_silence: float | None = None) -> "StreamSet":
         """Return the streams as a gateway sees them: each channel is a column under its report policy.

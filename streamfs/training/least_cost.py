@@ -32,6 +32,9 @@ from streamfs.training.learners import (
 )
 from streamfs.training.models import TrainingModel
 
+MOST_SCOUTED = 500
+"""Most streams on which choices of channels are compared."""
+
 MOST_TICKS = 64
 """Most ticks at which held-out streams are followed if a confidence is given, denser at the beginning."""
 
@@ -102,17 +105,21 @@ class LeastCost:
 
     def _chosen(self, table: FeatureTable, points: Integers, limit: int, progress: Progress) -> list[Feature]:
         """Return the features over the channels that are worth reading: all, or those that see shape alone."""
-        choice = self._choice(table, points, limit)
+        streams = self.streams
+        if len(streams) > MOST_SCOUTED:
+            drawn = streams.draw(MOST_SCOUTED / len(streams), self.model.seed)
+            streams, table = streams.take(drawn), table.take(drawn)
+        choice = self._choice(streams, table, points, limit)
         shapes = [i for i, feature in enumerate(self.features) if feature.kind in SHAPE_KINDS]
         if 0 < len(shapes) < len(self.features):
-            alone = self._choice(table.with_features(shapes), points, limit)
+            alone = self._choice(streams, table.with_features(shapes), points, limit)
             choice = alone if alone.outdoes(choice) else choice
         return [choice.held_out.table.features[i] for i in choice.features(choice.search(progress))]
 
-    def _choice(self, table: FeatureTable, points: Integers, limit: int) -> ChannelChoice:
+    def _choice(self, streams: StreamSet, table: FeatureTable, points: Integers, limit: int) -> ChannelChoice:
         """Return the choice of channels, among those that the features of a table read."""
         forest = small_leaf_forest(table, points, self.model.seed)
-        held_out = self._held_out(table, self._learn(points, limit, N_SMALL_SCOUTS), points, limit)
+        held_out = self._held_out(streams, table, self._learn(points, limit, N_SMALL_SCOUTS), points, limit)
         return ChannelChoice(held_out, self.costs, forest.feature_importances_, self.confidence)
 
     def _fit(self, offered: Sequence[Feature], points: Integers, limit: int) -> FittedConfidence:
@@ -122,7 +129,7 @@ class LeastCost:
         kept, classifier = fit_until_all_tested(learn, self.streams, offered, max_silence, clock)
         features = [offered[i] for i in kept]
         table = tabulate(self.streams, features, self.pricing.max_silence)
-        followed = self._held_out(table, learn, points, limit).follow(range(len(features)))
+        followed = self._held_out(self.streams, table, learn, points, limit).follow(range(len(features)))
         chosen = choose_confidence(followed, self.costs, limit, clock_of(features), self.confidence)
         self._require_labels(chosen)
         return FittedConfidence(
@@ -141,6 +148,8 @@ class LeastCost:
                 "out, and errors and delays choose it; lower it; or record more streams"
             )
 
-    def _held_out(self, table: FeatureTable, learn: Learn, points: Integers, limit: int) -> OutOfFold:
-        spending = self.pricing.spending(self.streams, table.features, table.lengths)
+    def _held_out(
+        self, streams: StreamSet, table: FeatureTable, learn: Learn, points: Integers, limit: int
+    ) -> OutOfFold:
+        spending = self.pricing.spending(streams, table.features, table.lengths)
         return OutOfFold(table, spending, learn, limit, seed=self.model.seed, points=points)

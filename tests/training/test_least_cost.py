@@ -17,6 +17,7 @@ from streamfs import Costs, Procedure, StreamSet, evaluate, train
 from streamfs.classifiers.tree import Tree
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.trajectories import Trajectories
+from streamfs.training import least_cost
 from streamfs.training.channel_choice import TOLERANCE, ChoiceCost
 from streamfs.training.cost_aware import _many_features
 from streamfs.training.decision_costs import (
@@ -27,7 +28,7 @@ from streamfs.training.decision_costs import (
     decision_points,
     doubtful_weights,
 )
-from streamfs.training.held_out import Followed
+from streamfs.training.held_out import Followed, OutOfFold
 
 
 def white_noise(n_streams, n_classes, n_ticks, distance, seed):
@@ -286,6 +287,21 @@ def test_where_level_and_scale_mean_nothing_only_shape_is_read():
         procedure = train(StreamSet(each[:, :, np.newaxis], labels.astype(str), ["x"]))
         kinds = {feature.kind for feature in procedure.features}
         assert (kinds <= {*SHAPE_KINDS}) is is_alone
+
+
+def test_channels_are_chosen_on_some_of_many_streams(monkeypatch):
+    monkeypatch.setattr(least_cost, "MOST_SCOUTED", 60)
+    seen = []
+    follow = OutOfFold.follow
+    monkeypatch.setattr(
+        OutOfFold, "follow", lambda self, chosen: seen.append(self.table.labels) or follow(self, chosen)
+    )
+    streams = white_noise(200, 4, 8, 1.5, seed=0)
+    procedure = train(streams, features=["mean(x)", "last(x@delta:0.5)"])
+    *scouted, everything = seen
+    assert all(np.unique(labels, return_counts=True)[1].tolist() == [15] * 4 for labels in scouted)
+    assert len(scouted) > 1
+    assert len(everything) == procedure.about["held_out"]["streams"] == 200
 
 
 def test_of_many_columns_the_essential_kinds_are_offered():
