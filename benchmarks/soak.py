@@ -106,15 +106,15 @@ def broker_version() -> str:
     return lines[0]
 
 
-def write(text: str) -> None:
-    """Put the part in the place of the one before, or behind all others."""
+def write(text: str, name: str = NAME) -> None:
+    """Put a part in the place of the one before, or behind all others."""
     from results import MARKED, stamp  # noqa: PLC0415 - much is imported there, and each process imports this file
 
     path = HERE / "RESULTS.md"
     whole = path.read_text(encoding="utf-8")
     found = {match[1]: match[0] for match in re.finditer(MARKED, whole, re.DOTALL)}
-    part = f"\n<!-- {NAME} -->\n{text.rstrip()}\n{stamp()}"
-    whole = whole.replace(found[NAME], part) if NAME in found else whole + part
+    part = f"\n<!-- {name} -->\n{text.rstrip()}\n{stamp()}"
+    whole = whole.replace(found[name], part) if name in found else whole + part
     path.write_text(whole, encoding="utf-8")
     say(f"wrote {path}")
 

@@ -3,6 +3,7 @@
 import logging
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from checks import problems_of
-from scenario import Scenario, draw
+from scenario import HOSTILE, Scenario, draw
 from shrink import shrink
 from twin import calm, differences, is_comparable
 from world import run
@@ -26,12 +27,16 @@ Attempt = Callable[[Scenario], tuple[int, list[str]]]
 
 
 class Report(NamedTuple):
-    """What came of some worlds: recoveries from crashes, a processor's seconds, and what is wrong by seed."""
+    """What came of some worlds: how often each fault was tried, recoveries from crashes, a processor's seconds.
+
+    What is wrong is by seed, with the faults of its world.
+    """
 
     n_worlds: int
+    tried: Counter[str]
     n_recoveries: int
     seconds: float
-    wrong: list[tuple[int, list[str]]]
+    wrong: list[tuple[int, set[str], list[str]]]
 
 
 @contextmanager
@@ -55,21 +60,30 @@ def attempt(folder: Path, scenario: Scenario) -> tuple[int, list[str]]:
         if scenario.seed % COMPARED == 0 and not problems and is_comparable(scenario):
             problems += differences(scenario, outcome, run(calm(scenario), folder))
     except Exception:  # noqa: BLE001 - whatever the gateway raises is wrong
-        return 0, [traceback.format_exc()]
+        return 0, [f"raised: {traceback.format_exc()}"]
     return outcome.n_lives - 1, problems
 
 
 def run_seeds(seeds: range) -> Report:
     """Run the worlds of some seeds."""
     begun = time.process_time()
+    tried: Counter[str] = Counter()
     n_recoveries, wrong = 0, []
     with simulator() as simulate:
         for seed in seeds:
-            n, problems = simulate(draw(seed))
+            scenario = draw(seed)
+            n, problems = simulate(scenario)
             n_recoveries += n
+            tried.update(troubles(scenario))
             if problems:
-                wrong.append((seed, problems))
-    return Report(len(seeds), n_recoveries, time.process_time() - begun, wrong)
+                wrong.append((seed, set(troubles(scenario)), problems))
+    return Report(len(seeds), tried, n_recoveries, time.process_time() - begun, wrong)
+
+
+def troubles(scenario: Scenario) -> list[str]:
+    """Return the kinds of faults of a scenario, and ``hostile`` for each message of a node without sense."""
+    hostile = ["hostile" for sent in scenario.messages if HOSTILE in sent.topic]
+    return [*(fault.kind for fault in scenario.faults), *hostile]
 
 
 def smallest(seed: int) -> tuple[Scenario, list[str]]:

@@ -14,13 +14,13 @@ DECISION, CONTROL = "streamfs/decision/", "streamfs/control/"
 
 
 def problems_of(scenario, outcome):
-    """Return what is wrong, in words; nothing if all is well."""
+    """Return what is wrong: each begins with lost, doubled, changed or refused."""
     kinds = {fault.kind for fault in scenario.faults}
     if {"lie", "power"} <= kinds:  # what was acknowledged may be lost
         is_well = outcome.refusal is None or isinstance(outcome.refusal, StateError)
-        return [] if is_well else [f"refuses to start: {outcome.refusal}"]
+        return [] if is_well else [f"refused: {outcome.refusal}"]
     if outcome.refusal is not None:
-        return [f"refuses to start: {outcome.refusal}"]
+        return [f"refused: {outcome.refusal}"]
     checks = [check_log, check_core, check_decisions, check_published]
     return [problem for check in checks for problem in check(scenario, outcome, kinds)]
 
@@ -31,13 +31,13 @@ def check_log(scenario, outcome, kinds):
     logged = {(record.topic, record.payload) for record in outcome.records if record.kind == MESSAGE}
     lost = [number for number in outcome.acknowledged if sent[number] not in logged]
     if lost:
-        yield f"messages {lost} were acknowledged, but are not in the log"
+        yield f"lost: messages {lost} were acknowledged, but are not in the log"
     if logged - set(sent.values()):
-        yield f"{logged - set(sent.values())} in the log were never sent"
+        yield f"changed: {logged - set(sent.values())} in the log were never sent"
     if kinds <= set(HARMLESS):
         missing = [n for n, each in enumerate(scenario.messages, 1) if each.qos and sent[n] not in logged]
         if missing:
-            yield f"messages {missing} never arrived"
+            yield f"lost: messages {missing} never arrived"
 
 
 def check_core(scenario, outcome, _):
@@ -48,10 +48,10 @@ def check_core(scenario, outcome, _):
     effects = core.take(outcome.records)
     decisions = [decision.to_json() for decision in effects.decisions]
     if decisions != outcome.decisions:
-        yield f"the journal has decisions {outcome.decisions}, the records give {decisions}"
+        yield f"changed: the journal has decisions {outcome.decisions}, the records give {decisions}"
     energy = [orjson.loads(orjson.dumps(line)) for line in effects.energy]
     if energy != outcome.energy:
-        yield "the journal has another account of energy than the records give"
+        yield "changed: the journal has another account of energy than the records give"
     if core.to_state()() != outcome.snapshot:
         restored = Core.from_state(outcome.snapshot, known)
         differing = [
@@ -62,7 +62,7 @@ def check_core(scenario, outcome, _):
             if one != other
         ]
         if differing:
-            yield f"the gateway's state differs from what the records give: {differing}"
+            yield f"changed: the gateway's state differs from what the records give: {differing}"
 
 
 def check_decisions(scenario, outcome, kinds):
@@ -86,7 +86,7 @@ def check_decisions(scenario, outcome, kinds):
     found = sorted((d for d in outcome.decisions if d["stream"] in streams), key=lambda d: d["id"])
     expected = sorted(twin.decisions, key=lambda d: d["id"])
     if found != expected:
-        yield f"decisions are {found}, the naive gateway's {expected}"
+        yield f"changed: decisions are {found}, the naive gateway's {expected}"
 
 
 def channels(control):
@@ -101,13 +101,13 @@ def check_published(_, outcome, kinds):
         if publication.topic.startswith(DECISION) and publication.payload:
             decision = orjson.loads(publication.payload)
             if known.setdefault(decision["id"], publication.payload) != publication.payload:
-                yield f"{decision['id']} was published with different contents"
+                yield f"doubled: {decision['id']} was published with different contents"
     expected = {decision["id"] for decision in outcome.decisions}
     if set(known) != expected:
-        yield f"{sorted(set(known) ^ expected)} was published or decided, not both"
+        yield f"lost: {sorted(set(known) ^ expected)} was published or decided, not both"
     for topic, payload in outcome.requested.items():
         if channels(outcome.retained.get(topic)) != channels(payload):
-            yield f"the broker retains {outcome.retained.get(topic)} of {topic}, expected {payload}"
+            yield f"changed: the broker retains {outcome.retained.get(topic)} of {topic}, expected {payload}"
     if "forget" in kinds:
         return
     newest = {}
@@ -119,4 +119,4 @@ def check_published(_, outcome, kinds):
         if topic.startswith(DECISION) and payload
     }
     if retained != newest:
-        yield f"the broker retains decisions {retained}, expected {newest}"
+        yield f"changed: the broker retains decisions {retained}, expected {newest}"

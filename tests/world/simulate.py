@@ -42,7 +42,7 @@ def run(first: int, n_worlds: float, seconds: float, n_processes: int, *, until_
         for report in campaign(first, n_worlds, seconds, n_processes):
             reports.append(report)
             done = sum(each.n_worlds for each in reports)
-            for seed, problems in report.wrong:
+            for seed, _, problems in report.wrong:
                 print(f"seed {seed}: {problems[0][:200]}", flush=True)
             if until_wrong and report.wrong:
                 break
@@ -50,7 +50,7 @@ def run(first: int, n_worlds: float, seconds: float, n_processes: int, *, until_
     n_recoveries = sum(report.n_recoveries for report in reports)
     rate = 60 * n_recoveries / sum(report.seconds for report in reports)
     print(f"{done} worlds from seed {first} on: {n_recoveries} recoveries, {rate:.0f} a minute of a processor")
-    wrong = [seed for report in reports for seed, _ in report.wrong]
+    wrong = [seed for report in reports for seed, *_ in report.wrong]
     for seed in wrong[: 0 if until_wrong else SHOWN]:
         show(seed)
     if wrong:

@@ -26,4 +26,4 @@ def differences(scenario, outcome, calm_outcome):
     expected = {decision["id"]: decision for decision in calm_outcome.decisions}
     for decision in outcome.decisions:
         if decision["stream"] in streams and decision != expected.get(decision["id"]):
-            yield f"decision {decision}, but without faults {expected.get(decision['id'])}"
+            yield f"changed: decision {decision}, but without faults {expected.get(decision['id'])}"
