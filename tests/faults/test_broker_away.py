@@ -1,13 +1,21 @@
 """A broker that restarts, is away or receives nothing, and a network that fails: nothing is lost or doubled."""
 
+from itertools import islice
+
 import pytest
-from accounts import assert_nothing_lost, assert_published, await_readings, rows, take_account
+from accounts import assert_nothing_lost, assert_published, await_readings, read_readings, rows, take_account
 from gateway_process import GatewayProcess
 from helpers.broker import Broker
 from survival import split, watched
 from traffic import traffic
-from wire import PUBLISH
+from wire import PUBLISH, Wiretap
 from witness import Publisher, Witness
+
+from streamfs.gateway.host import load_model
+from streamfs.gateway.recovery import replay_log
+from streamfs.gateway.settings.settings import read_settings
+from streamfs.gateway.storage.journal_reader import JournalReader
+from streamfs.gateway.storage.state import journal_path, log_folder
 
 pytestmark = pytest.mark.mqtt
 
@@ -36,6 +44,46 @@ def test_the_broker_is_restarted_twice_mid_stream(tmp_path, durable_broker, undi
     assert gateway.counters["reconnects"] == 2
     assert_nothing_lost(take_account(gateway, broker), undisturbed(), is_in_order=False)
     assert_published(witness, undisturbed())
+
+
+def test_the_broker_is_killed_five_times_and_what_is_missing_is_what_it_lost(tmp_path):
+    """What has crossed the wire and was acknowledged is logged, once; all else the broker has lost."""
+    folder = tmp_path / "broker"
+    folder.mkdir()
+    messages = traffic()
+    shares = split(messages, 6)
+    with (
+        Broker("autosave_interval 1", folder) as broker,
+        Wiretap(broker.port) as network,
+        GatewayProcess(tmp_path / "gateway", network.url) as gateway,
+        Publisher(broker) as publisher,
+    ):
+        gateway.start()
+        gateway.await_ready()
+        for n_kills, share in enumerate(shares[:-1], start=1):
+            n_before = publisher.n_taken
+            publisher.send(share)
+            publisher.await_taken(n_before + len(share) // 2)
+            broker.kill()
+            broker.start()
+            gateway.await_metric("reconnects", n_kills)
+            gateway.await_ready()
+        publisher.send(shares[-1])
+        publisher.await_taken()
+        await_readings(gateway, shares[-1])
+        gateway.stop()
+    logged = read_readings(gateway)
+    assert set(network.acknowledged) <= set(logged), "the gateway has lost what it acknowledged"
+    assert gateway.counters["received"] == len(logged) + gateway.counters["redelivered"], "or what it received"
+    assert len(logged) < 1.1 * len(set(logged)), "what comes again is logged again"
+    assert set(logged) <= set(messages)
+    settings = read_settings(gateway.config)
+    model = load_model(settings)
+    replayed = replay_log(log_folder(gateway.state), model, settings.bindings(model.channels), settings)
+    with JournalReader(journal_path(gateway.state)) as journal:
+        made = journal.decisions()
+    assert made
+    assert made == [decision.to_json() for decision in islice(replayed, len(made))]  # then come those of its end
 
 
 def test_the_connection_is_cut_mid_stream(tmp_path, broker, undisturbed):

@@ -3,14 +3,15 @@
 from collections import Counter, defaultdict
 
 from helpers.proxy import Proxy
+from traffic import Sent
 
 from streamfs.gateway.transport.packets import split_packets
 
 PUBLISH, PUBACK, PINGREQ, DISCONNECT = 3, 4, 12, 14
 """Types of packets."""
 
-AGAIN = 8
-"""The flag of a message that may have been sent before."""
+AGAIN, QOS = 8, 6
+"""The flag of a message that may have been sent before, and the bits of its quality of service."""
 
 
 class Wiretap(Proxy):
@@ -22,12 +23,16 @@ class Wiretap(Proxy):
         Packets by their types.
     n_again : int
         Messages to the gateway that the broker has marked as sent before.
+    acknowledged : list of Sent
+        Messages that the gateway has acknowledged, at quality of service 1, in the order of that.
     """
 
     def __init__(self, port):
         super().__init__(port)
         self.n_from_gateway, self.n_to_gateway = Counter(), Counter()
         self.n_again = 0
+        self.acknowledged = []
+        self._under_way = defaultdict(dict)  # messages by packet id, by connection
         self._is_deaf = False
         self._cut_off = defaultdict(bytearray)  # the beginnings of packets, by way
 
@@ -49,11 +54,22 @@ class Wiretap(Proxy):
                 way.waiting.pop()
                 self.n_swallowed += len(piece)
             return
-        self._note(way, b"".join(pieces), is_from_gateway=is_from_gateway)
+        self._note(way, b"".join(pieces), self._under_way[link], is_from_gateway=is_from_gateway)
 
-    def _note(self, way, data, *, is_from_gateway):
+    def _note(self, way, data, under_way, *, is_from_gateway):
         self._cut_off[way] += data
-        for command, _ in split_packets(self._cut_off[way]):
+        for command, body in split_packets(self._cut_off[way]):
             (self.n_from_gateway if is_from_gateway else self.n_to_gateway)[command >> 4] += 1
             if command >> 4 == PUBLISH and not is_from_gateway:
                 self.n_again += bool(command & AGAIN)
+                if command & QOS:
+                    number, message = _read_message(body)
+                    under_way[number] = message
+            elif command >> 4 == PUBACK and is_from_gateway:
+                self.acknowledged.append(under_way.pop(bytes(body[:2])))
+
+
+def _read_message(body):
+    """Return packet id, and topic with payload, of a message of MQTT 5 whose properties are short."""
+    end = 2 + int.from_bytes(body[:2])
+    return bytes(body[end : end + 2]), Sent(body[2:end].decode(), bytes(body[end + 3 + body[end + 2] :]))
