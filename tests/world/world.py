@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from math import inf
 from pathlib import Path
 from random import Random
 from threading import Event
@@ -147,6 +148,7 @@ class World:
 
     def _bury(self):
         """Leave behind what a dead process leaves, and let time pass."""
+        self._born = inf
         if self._transport is not None:
             self._transport.close()
         self.threads.kill()
@@ -177,7 +179,7 @@ class World:
                 {each.topic: each.payload for each in gateway.core.roster.control_states()}
                 if refusal is None
                 else {},
-                gateway.statistics().counters if refusal is None else {},
+                gateway.core.counters if refusal is None else {},
                 n_lives,
                 refusal,
             )
