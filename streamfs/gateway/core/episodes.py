@@ -104,10 +104,15 @@ class Episodes:
         """Work off entries up to the next end or begin of each stream's episode; return the places of the rest."""
         chosen = [(model, model.choose(entries, places)) for model in self.roster.models]
         turned = []  # places of ends and begins
-        if sum(len(of_model.places) for _, of_model in chosen) < len(places):
+        if len(chosen) > 1 or len(chosen[0][1].places) < len(places):
             turned += self._reopen_due(entries, places, settling)
-        pushed = [(model, model.push(of_model)) for model, of_model in chosen if len(of_model.places)]
-        if any(of_model.matters for _, of_model in pushed):
+        pushed = []
+        for model, of_model in chosen:
+            if len(of_model.places):
+                result = model.push(of_model)
+                if result.decisions or result.released:
+                    pushed.append((model, result))
+        if pushed:
             turned += self._settle_pushed(pushed, entries, settling)
         if not turned:
             return places[:0]

@@ -28,11 +28,6 @@ class Pushed(NamedTuple):
     decisions: list[tuple[int, Decision]]
     released: list[tuple[int, set[int]]]
 
-    @property
-    def matters(self) -> bool:
-        """Whether there are any."""
-        return bool(self.decisions or self.released)
-
 
 class Chosen(NamedTuple):
     """Samples of a model's streams: places of entries, the engine's rows, seconds, values (n, n_channels).
