@@ -1,25 +1,27 @@
-"""Run the gateway in simulated worlds, and plant bugs that these must find.
+"""Run the gateway in simulated worlds, and tell of the bugs that were planted and found there.
 
-python benchmarks/simulated_worlds.py [--worlds N] [--first SEED] [--bugs N]
+python tests/world/planted.py > planted.jsonl
+python benchmarks/simulated_worlds.py --bugs planted.jsonl [--worlds N] [--first SEED]
 
 Writes its part of `benchmarks/RESULTS.md`; the others are left unchanged.
 """
 
 import argparse
+import json
 import os
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from figures import processor
 
-from streamfs.cli.console import progress, say
+from streamfs.cli.console import progress
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "tests" / "world")]
 
 from campaign import Report, campaign  # noqa: E402
-from planted import BUGS, worlds_until_found  # noqa: E402
 
 NAME = "simulated_worlds"
 
@@ -46,14 +48,13 @@ FAULTS = {
 WAYS = ("lost", "doubled", "changed", "refused", "raised")
 
 
-def section(n_worlds: int, first: int, n_worlds_a_bug: int) -> str:
+def section(n_worlds: int, first: int, bugs: list[dict[str, Any]]) -> str:
     """Run the campaign, and tell of it."""
     reports = []
     with progress() as report_progress:
         for report in campaign(first, n_worlds, float("inf"), os.cpu_count() or 1):
             reports.append(report)
             report_progress("worlds", sum(each.n_worlds for each in reports), n_worlds)
-    rows = [bug_row(number, first, n_worlds_a_bug) for number in range(len(BUGS))]
     n_recoveries = sum(report.n_recoveries for report in reports)
     rate = 60 * n_recoveries / sum(report.seconds for report in reports)
     n_wrong = sum(len(report.wrong) for report in reports)
@@ -71,11 +72,12 @@ a gateway refused to start or ended with an error.
 |---|---|{"---|" * len(WAYS)}---|
 {fault_rows(reports)}
 
-Bugs planted into copies of the gateway (`tests/world/planted.py`), and the worlds until something was wrong, at most {n_worlds_a_bug}:
+Bugs planted into copies of the gateway (`tests/world/planted.py`), and the worlds until something was wrong, at most 10 000:
+{sum(bug["worlds"] is not None for bug in bugs)} of {len(bugs)} were found.
 
 | bug | file | worlds | how it shows |
 |---|---|---|---|
-{chr(10).join(rows)}
+{chr(10).join(map(bug_row, bugs))}
 
 {processor()}
 """
@@ -97,12 +99,10 @@ def fault_rows(reports: list[Report]) -> str:
     )
 
 
-def bug_row(number: int, first: int, most: int) -> str:
-    """Plant a bug, and return its row."""
-    bug = BUGS[number]
-    n, problem = worlds_until_found(bug, first, most)
-    say(f"{number + 1} of {len(BUGS)} bugs: {bug.what}: {n}")
-    return f"| {bug.what} | `{bug.file}` | {'not found' if n is None else n} | {problem.partition(':')[0]} |"
+def bug_row(bug: dict[str, Any]) -> str:
+    """Return the row of a planted bug."""
+    n = "not found" if bug["worlds"] is None else bug["worlds"]
+    return f"| {bug['bug']} | `{bug['file'].removeprefix('../')}` | {n} | {bug['found'].partition(':')[0]} |"
 
 
 def write(text: str) -> None:
@@ -116,6 +116,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--worlds", type=int, default=20_000)
     parser.add_argument("--first", type=int, default=0, help="first seed")
-    parser.add_argument("--bugs", type=int, default=10_000, help="most worlds for a bug")
+    parser.add_argument("--bugs", type=Path, required=True, help="what tests/world/planted.py has printed")
     options = parser.parse_args()
-    write(section(options.worlds, options.first, options.bugs))
+    found = [json.loads(line) for line in options.bugs.read_text(encoding="utf-8").splitlines()]
+    write(section(options.worlds, options.first, found))

@@ -161,31 +161,37 @@ class World:
         self.timeline.run(self.timeline.now + self._random.choice(DOWNTIME))
 
     def _outcome(self, n_lives, refusal):
+        """Return what is left; of a gateway that refused to start, only what it has published."""
+        broker = self._broker
+        seen = (broker.published, broker.retained, broker.acknowledged, broker.delivered)
         state, gateway = self._state, self._gateway
         try:
-            records = []
-            for folder in (self._folder / "spool", log_folder(self._folder / "state")):
-                if refusal is None and folder.exists() and (paths := segments(folder)):
-                    records += [record for _, record in read_log(folder, first_position(paths[0]))]
+            if refusal is not None:
+                return Outcome([], [], [], *seen, b"", {}, {}, n_lives, refusal)
             return Outcome(
-                records,
-                state.journal.decisions() if refusal is None else [],
-                state.journal.energy() if refusal is None else [],
-                self._broker.published,
-                self._broker.retained,
-                self._broker.acknowledged,
-                self._broker.delivered,
-                gateway.core.to_state()() if refusal is None else b"",
-                {each.topic: each.payload for each in gateway.core.roster.control_states()}
-                if refusal is None
-                else {},
-                gateway.core.counters if refusal is None else {},
+                self._records(),
+                state.journal.decisions(),
+                state.journal.energy(),
+                *seen,
+                gateway.core.to_state()(),
+                {each.topic: each.payload for each in gateway.core.roster.control_states()},
+                gateway.core.counters,
                 n_lives,
                 refusal,
             )
         finally:
             if state is not None:
                 state.close()
+
+    def _records(self):
+        """Return all records there were, if the disk has not lied about them."""
+        if self._faults.of("lie") and self._faults.of("power"):
+            return []
+        records = []
+        for folder in (self._folder / "spool", log_folder(self._folder / "state")):
+            if folder.exists() and (paths := segments(folder)):
+                records += [record for _, record in read_log(folder, first_position(paths[0]))]
+        return records
 
 
 @contextmanager
