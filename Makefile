@@ -40,10 +40,11 @@ fuzz: $(VENV)/fuzz
 		PYTHONPATH=.:tests $(BIN)/python tests/fuzz/fuzz.py $$target 60 || exit 1; \
 	done
 
-# Run the gateway in simulated worlds with fresh seeds for SECONDS, and shrink those in which something is wrong.
+# Run the gateway in simulated worlds for SECONDS, and shrink those in which something is wrong; with fresh seeds, or
+# those from FIRST on.
 SECONDS ?= 60
 simulate: $(VENV)/dev
-	PYTHONPATH=.:tests $(BIN)/python tests/world/simulate.py --seconds $(SECONDS)
+	PYTHONPATH=.:tests $(BIN)/python tests/world/simulate.py --seconds $(SECONDS) $(if $(FIRST),--first $(FIRST))
 
 docs: $(VENV)/docs
 	$(BIN)/mkdocs build
