@@ -36,8 +36,10 @@ from streamfs.cli.console import progress, say
 from streamfs.experiments.early.methods import ALPHAS, METHODS, NEEDED, OURS, USUAL, is_installed
 from streamfs.experiments.early.protocol import Row, measure
 from streamfs.experiments.early.series import Split
+from streamfs.experiments.early.triggers import TRIGGERS
 
 SEEDS = (0, 1, 2, 3, 4)
+OTHER_SEEDS = (20, 21, 22, 23, 24)
 QUICK_SETS = ("UnitTest", "ItalyPowerDemand", "GunPoint")
 QUICK_METHODS = (OURS, "threshold", "ECONOMY-gamma", "CALIMERA")
 
@@ -87,6 +89,21 @@ sends less and says less; peers with classifiers of their own read every tick. T
 (DrCIF) and ml_edm were not run. aeon 1.6.0 asks for numba below 0.64, and was run with the version below.
 {report(found)}
 aeon {version("aeon")}, tslearn {version("tslearn")}; {processor()}
+"""
+
+
+def triggers(found: Sequence[Row] | None = None) -> str:
+    """Measure ours and the triggers with other seeds, or take rows that were measured before."""
+    found = list(rows(OTHER_SEEDS, tuple(available()), (OURS, *TRIGGERS))) if found is None else found
+    seeds = ", ".join(map(str, sorted({row["seed"] for row in found})))
+    return f"""
+## The default beside other rules for when to decide, with other seeds
+
+`STREAMFS_DATA=... python benchmarks/early.py --seeds ... --methods streamfs threshold SR ECONOMY-gamma CALIMERA`: the part before, without
+the methods that have classifiers of their own, and with the seeds {seeds}. That features of shape alone are compared with all was decided on
+simulated sets, OSULeaf, ACSF1 and Trace, not on these.
+{report(found)}
+{processor()}
 """
 
 

@@ -192,7 +192,9 @@ PARTS: dict[str, Callable[[], str]] = {
     "promise_training": promise_training.section,
     "training": training.section,
     "early": early.section,
+    "early_triggers": early.triggers,
     "default_training": default_training.section,
+    "held_back": default_training.held_back,
     "stated": stated.section,
 }
 NEED_DATA = (
@@ -206,7 +208,9 @@ NEED_DATA = (
     "promise_training",
     "training",
     "early",
+    "early_triggers",
     "default_training",
+    "held_back",
 )
 NEED_BROKER = ("gateway",)
 

@@ -195,6 +195,18 @@ def river_classifier(text: str) -> Any:
         raise ValueError(f"{text!r}: {error}; expected a name such as naive_bayes.GaussianNB") from error
 
 
+def sklearn_classifier(text: str) -> Any:
+    """Make a classifier of scikit-learn from its name within scikit-learn."""
+    module, _, word = text.rpartition(".")
+    try:
+        from streamfs.classifiers.estimator import EstimatorClassifier  # noqa: PLC0415
+
+        model = getattr(import_module(f"sklearn.{module}"), word)()
+        return EstimatorClassifier(model, (), ("one", "other")).model
+    except (ImportError, AttributeError, TypeError) as error:
+        raise ValueError(f"{text!r}: {error}; expected a name such as ensemble.RandomForestClassifier") from error
+
+
 def protect_inputs(inputs: Mapping[str, Path | None], outputs: Mapping[str, Path | None]) -> None:
     """Refuse to overwrite an input, or to write two outputs to one file, even through links."""
     taken = dict(inputs)

@@ -133,6 +133,14 @@ def test_train_prints_the_procedure(first_steps):
     assert results["train"].out.startswith(f"{procedure.text()}\n\nheld out    ")
 
 
+def test_a_classifier_of_scikit_learn_is_trained_and_served(command):
+    options = ["--sklearn", "ensemble.RandomForestClassifier", "--feature", "mean(a.light)", "--seed", "3"]
+    command("train", "pairs.csv", "-o", "sk.streamfs", *options)
+    (figures,) = command("evaluate", "sk.streamfs", "new.parquet", "--json", "--trust").rows
+    assert figures["completeness"] == 1.0
+    assert Procedure.load("sk.streamfs", trust=True).classifier.uncalibrated().model.random_state == 3
+
+
 def test_train_prints_json(first_steps):
     _, results = first_steps
     (row,) = results["train river"].rows
@@ -415,6 +423,10 @@ USAGE = {
     "train pairs.csv -o x --river naive_bayes.Bogus": "expected a name such as naive_bayes.GaussianNB",
     "train pairs.csv -o x --river linear_model.LinearRegression": "expected a River classifier",
     "train pairs.csv -o x --river ensemble.BaggingClassifier": "missing 1 required positional argument",
+    "train pairs.csv -o x --sklearn bogus": "'bogus': No module named",
+    "train pairs.csv -o x --sklearn ensemble.Bogus": "expected a name such as ensemble.RandomForestClassifier",
+    "train pairs.csv -o x --sklearn linear_model.LinearRegression": "expected a classifier with fit and",
+    "train pairs.csv -o x --sklearn naive_bayes.GaussianNB --river naive_bayes.GaussianNB": "are 2 classifiers",
     "evaluate pairs.streamfs": "Missing argument 'STREAMS'",
     "evaluate . new.parquet": "File '.' is a directory",
     "evaluate pairs.streamfs new.parquet --sweep abc": "'abc', expected at most 1000 numbers above 0 and up to 1",

@@ -194,4 +194,4 @@ def test_the_command_line_trains_neighbours_and_evaluates_them(streams, tmp_path
     with pytest.raises(SystemExit) as stop:
         main(["train", "rooms.csv", "-o", "n", "--classifier", "c45", "--river", "naive_bayes.GaussianNB"])
     assert stop.value.code == 2
-    assert "--classifier c45 and --river are two classifiers" in capsys.readouterr().err
+    assert "--classifier c45 and --river are 2 classifiers" in capsys.readouterr().err

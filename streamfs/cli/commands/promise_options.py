@@ -70,7 +70,7 @@ OF_PROMISE = {"completeness", "search", "resume"}
 OF_EITHER = {"risk", "groups", "as_offered", "seconds", "png"}
 """Options that need --promise or --explore."""
 
-FOUND = {"confidence", "n_features", "river"}
+FOUND = {"confidence", "n_features", "river", "sklearn"}
 """Options that --promise and --explore determine themselves."""
 
 FIXED = {*FOUND, "features", "channels", "catalogue", "select", "extrapolation", "as_offered", "seconds", "png"}

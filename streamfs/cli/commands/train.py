@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 PRICING = ("profile", "prices", "max_silence", "weight_each", "weight_once")
 """Options for the cost of messages."""
 
+MODELS = ("river", "sklearn")
+"""Options for classifiers of other packages."""
+
 DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
 
 
@@ -136,6 +139,11 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
     help="A River classifier, such as tree.HoeffdingTreeClassifier.",
 )
 @click.option(
+    "--sklearn",
+    type=Parsed("classifier", parameters.sklearn_classifier),
+    help="A classifier of scikit-learn, such as ensemble.RandomForestClassifier; --seed is its random state.",
+)
+@click.option(
     "--price",
     "prices",
     multiple=True,
@@ -169,7 +177,7 @@ def train(
     STREAMS is a CSV or Parquet file with the columns stream, time, label and the readings. Without --feature and
     --channel, the features of --catalogue are tried on every column at every tick, on change, and as a flag.
     """
-    pricing, river = {name: others.pop(name) for name in PRICING}, others.pop("river")
+    pricing, models = ({name: others.pop(name) for name in names} for names in (PRICING, MODELS))
     decision_costs = {name: others.pop(name) for name in DECISION_COSTS}
     promised = PromiseOptions(**others)
     context = click.get_current_context()
@@ -192,7 +200,7 @@ def train(
         options |= {} if classifier is None else {"model": classifier}
         explore(recorded, offered, promised, options, promised.explore, out, as_json=as_json)
     elif out is not None:
-        options |= {"model": river if classifier is None else classifier}
+        options |= {"model": _model(classifier, **models, seed=seed)}
         options |= {} if confidence is None else {"confidence": confidence}
         options |= {} if n_features is None else {"n_features": n_features}
         options |= {name: cost for name, cost in decision_costs.items() if cost is not None}
@@ -210,8 +218,17 @@ def _check_options(given: dict[str, Any]) -> None:
         raise click.UsageError(f"--extrapolation is for StreamRelief, and --select is {select}")
     if given["promise"] is not None and select == "channels":
         raise click.UsageError("--promise searches features of its own proposals, and --select is channels")
-    if classifier and given["river"] is not None:
-        raise click.UsageError(f"--classifier {classifier} and --river are two classifiers, expected one")
+    named = [f"--{name}" for name in MODELS if given[name] is not None]
+    named = [f"--classifier {classifier}", *named] if classifier else named
+    if len(named) > 1:
+        raise click.UsageError(f"{' and '.join(named)} are {len(named)} classifiers, expected one")
+
+
+def _model(classifier: str | None, river: Any, sklearn: Any, seed: int) -> Any:
+    """Return the classifier that was asked for, by name or itself; None for the default."""
+    if sklearn is not None and "random_state" in sklearn.get_params():
+        sklearn.set_params(random_state=seed)
+    return next((model for model in (classifier, river, sklearn) if model is not None), None)
 
 
 def _recorded(path: Path, period: float | None) -> "StreamSet":
