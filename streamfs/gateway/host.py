@@ -145,7 +145,6 @@ def _transport(settings: Settings) -> Transport:
         broker.address(),
         broker.client_id,
         qos=broker.qos,
-        protocol=broker.protocol,
         keepalive=broker.keepalive,
         session_expiry=broker.session_expiry,
         receive_maximum=broker.receive_maximum,

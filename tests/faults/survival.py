@@ -105,10 +105,7 @@ def begin_session(gateway):
     """Open the gateway's session, so that the broker keeps what is published from now on."""
     settings = read_settings(gateway.config)
     transport = Transport(
-        settings.broker.url,
-        settings.broker.client_id,
-        session_expiry=settings.broker.session_expiry,
-        protocol=settings.broker.protocol,
+        settings.broker.address(), settings.broker.client_id, session_expiry=settings.broker.session_expiry
     )
     transport.subscribe(settings.bindings(load_model(settings).channels).topics)
     transport.connect()

@@ -1,12 +1,12 @@
 """Section ``[broker]`` of ``gateway.toml``."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
 from streamfs.gateway.core.option_declaration import Option, OptionSection
-from streamfs.gateway.transport.broker_address import BrokerAddress, parse_url, resolve
+from streamfs.gateway.transport.broker_address import PROTOCOLS, BrokerAddress, parse_url, resolve
 
 _BYTES_2, _BYTES_4 = 2**16 - 1, 2**32 - 1  # largest two- and four-byte numbers of MQTT
 
@@ -49,7 +49,7 @@ class Broker(OptionSection):
     ] = None
     certificate: Annotated[Path | None, Option("Client certificate for TLS,", example="attic.pem")] = None
     key: Annotated[Path | None, Option("and its key", example="attic.key")] = None
-    protocol: Annotated[str, Option('Version of MQTT: "5" or "3.1.1"', choices=("5", "3.1.1"))] = "5"
+    protocol: Annotated[str, Option('Version of MQTT: "5" or "3.1.1"', choices=PROTOCOLS)] = "5"
     keepalive: Annotated[
         int, Option("Seconds of silence before the connection is probed", least=1, most=_BYTES_2)
     ] = 30
@@ -74,7 +74,7 @@ class Broker(OptionSection):
 
     def address(self) -> BrokerAddress:
         """Return the address of the broker, reading secrets; raise a TransportError if one cannot be read."""
-        return resolve(
+        address = resolve(
             self.url,
             self.user,
             self.password,
@@ -84,3 +84,4 @@ class Broker(OptionSection):
             self.certificate,
             self.key,
         )
+        return replace(address, protocol=self.protocol)

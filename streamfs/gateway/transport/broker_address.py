@@ -17,6 +17,10 @@ _EXPECTED = "expected mqtt://[user[:password]@]host[:port], or mqtts:// for TLS"
 _PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 
+PROTOCOLS = ("5", "3.1.1")
+"""Versions of MQTT."""
+
+
 @dataclass(frozen=True)
 class Tls:
     """How the broker is verified, by default by the system's authorities, and how the gateway identifies itself.
@@ -57,13 +61,17 @@ class Tls:
 
 @dataclass(frozen=True)
 class BrokerAddress:
-    """The address of a broker, and the credentials for it; the password is never shown. TLS is used if given."""
+    """The address of a broker, the credentials for it, and the version of MQTT that it speaks, "5" or "3.1.1".
+
+    The password is never shown. TLS is used if given.
+    """
 
     host: str
     port: int = 1883
     user: str | None = None
     password: str | None = field(default=None, repr=False)
     tls: Tls | None = None
+    protocol: str = "5"
 
     def __post_init__(self) -> None:
         try:
@@ -74,6 +82,8 @@ class BrokerAddress:
             raise ValueError(f"host is {self.host!r}, expected a host name or an IP address")
         if not 1 <= self.port <= 65535:
             raise ValueError(f"port is {self.port}, expected a whole number from 1 to 65535")
+        if self.protocol not in PROTOCOLS:
+            raise ValueError(f"protocol is {self.protocol!r}, expected one of {', '.join(PROTOCOLS)}")
         if self.password is not None and self.user is None:
             raise ValueError("a password is given but no user, expected both")
 

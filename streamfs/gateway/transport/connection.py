@@ -34,10 +34,6 @@ _MAX_TEXT = 65535  # bytes of a topic, and of a will
 _ACKNOWLEDGEMENTS = (b"", b"\x40\x02", b"\x50\x02")  # first bytes, by the message's quality of service
 
 
-PROTOCOLS = {"5": MQTTProtocolVersion.MQTTv5, "3.1.1": MQTTProtocolVersion.MQTTv311}
-"""Versions of MQTT."""
-
-
 class LostError(Exception):
     """The connection failed or was lost: a predicate of the broker, and the counter, empty for the default one."""
 
@@ -57,11 +53,8 @@ class ConnectOptions:
     receive_maximum: int
     max_packet_bytes: int | None
     will: Publication | None
-    protocol: str = "5"
 
     def __post_init__(self) -> None:
-        if self.protocol not in PROTOCOLS:
-            raise ValueError(f"protocol is {self.protocol!r}, expected one of {', '.join(PROTOCOLS)}")
         check_range("keepalive", self.keepalive, 1, 65535)
         check_range("session_expiry", self.session_expiry, 0, 2**32 - 1)
         check_range("receive_maximum", self.receive_maximum, 1, 65535)
@@ -77,7 +70,7 @@ class ConnectOptions:
     @property
     def has_properties(self) -> bool:
         """Whether packets have properties: in MQTT 5."""
-        return self.protocol == "5"
+        return self.address.protocol == "5"
 
     def properties(self) -> Properties:
         """Return the properties of the CONNECT packet."""
@@ -109,7 +102,7 @@ class BrokerConnection(Client):
             CallbackAPIVersion.VERSION2,
             options.client_id,
             clean_session=None if options.has_properties else not options.session_expiry,
-            protocol=PROTOCOLS[options.protocol],
+            protocol=MQTTProtocolVersion.MQTTv5 if options.has_properties else MQTTProtocolVersion.MQTTv311,
             reconnect_on_failure=False,  # nor would we have an older protocol tried
         )
         self._clock, self._silence = clock, silence

@@ -59,9 +59,9 @@ class Transport:
     before reconnecting, doubled each time until a connection lasts longer than the maximum, and randomly up to
     half less. `connect_timeout` does not count the lookup of the broker's name.
 
-    `protocol` is the version of MQTT, ``"5"`` or ``"3.1.1"``. With the latter the broker says neither what it
-    refuses nor that another client has taken over, decides itself for how long it keeps a session, how much it
-    sends unacknowledged and how large messages are, and publications do not expire.
+    With MQTT 3.1.1, which the address may name, the broker says neither what it refuses nor that another client
+    has taken over, decides itself for how long it keeps a session, how much it sends unacknowledged and how large
+    messages are, and publications do not expire.
 
     Of the counters, ``taken_over`` is connections lost to another client with this id, ``malformed_topics``
     messages skipped since their topic is not text.
@@ -82,7 +82,6 @@ class Transport:
         session_expiry: int = 0,
         receive_maximum: int = 1000,
         max_packet_bytes: int | None = None,
-        protocol: str = "5",
         max_queue: int = 10_000,
         will: Publication | None = None,
         birth: Publication | None = None,
@@ -98,7 +97,7 @@ class Transport:
         check_range("connect_timeout", connect_timeout, 1e-3, math.inf)
         address = parse_url(broker) if isinstance(broker, str) else broker
         self._options = ConnectOptions(
-            address, client_id or "", keepalive, session_expiry, receive_maximum, max_packet_bytes, will, protocol
+            address, client_id or "", keepalive, session_expiry, receive_maximum, max_packet_bytes, will
         )
         self.counters: Counter[str] = Counter(dict.fromkeys(COUNTERS, 0))
         self._qos = qos

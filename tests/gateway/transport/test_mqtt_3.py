@@ -1,6 +1,7 @@
 """MQTT 3.1.1 at a real broker: order, sessions, retained messages, the will, and what falls away."""
 
 import time
+from dataclasses import replace
 
 import pytest
 from helpers.broker import Broker
@@ -8,12 +9,15 @@ from helpers.proxy import Proxy
 from helpers.transports import PATIENCE, connected, listen, numbers, receive, send, until
 
 from streamfs.gateway.messages.publication import Publication
-from streamfs.gateway.transport.transport import Transport
+from streamfs.gateway.transport.broker_address import BrokerAddress, parse_url
 
 pytestmark = pytest.mark.mqtt
 
-MQTT_3 = {"protocol": "3.1.1"}
-SESSION = {"client_id": "gateway", "session_expiry": 60, **MQTT_3}
+SESSION = {"client_id": "gateway", "session_expiry": 60}
+
+
+def at(running):
+    return replace(parse_url(running.url), protocol="3.1.1")
 
 
 @pytest.fixture
@@ -24,12 +28,12 @@ def broker(broker):  # noqa: ARG001 - the session's broker skips where there is 
 
 def test_an_unknown_protocol_is_refused():
     with pytest.raises(ValueError, match=r"protocol is '4', expected one of 5, 3\.1\.1"):
-        Transport("mqtt://localhost", protocol="4")
+        BrokerAddress("localhost", protocol="4")
 
 
 @pytest.mark.parametrize("qos", [0, 1])
 def test_what_is_published_is_received_in_order(broker, qos):
-    with connected(broker.url, topics=["sensors/+/light"], qos=qos, **MQTT_3) as receiver:
+    with connected(at(broker), topics=["sensors/+/light"], qos=qos) as receiver:
         send(broker, [b"%d" % number for number in range(300)], qos=qos)
         messages = []
         while len(messages) < 300:  # of quality 1 the broker sends as many unacknowledged as it likes
@@ -44,32 +48,32 @@ def test_what_is_published_is_received_in_order(broker, qos):
 @pytest.mark.parametrize("n_bytes", [0, 1, 200, 20_000])
 def test_payloads_come_whole_and_retained_ones_are_marked(broker, n_bytes):
     payload = bytes(range(200)) * (n_bytes // 200) + bytes(n_bytes % 200)
-    with connected(broker.url, **MQTT_3) as sender:
+    with connected(at(broker)) as sender:
         sender.publish(Publication("sensors/n1/light", payload or b"-"))
         assert sender.drain(PATIENCE)
         assert len(sender.confirmed()) == 0  # without a token
-    with connected(broker.url, topics=["sensors/#"], **MQTT_3) as receiver:
+    with connected(at(broker), topics=["sensors/#"]) as receiver:
         (message,) = receive(receiver, 1)
     assert (message.payload, message.retained) == (payload or b"-", True)
 
 
 def test_what_was_not_acknowledged_comes_again_in_the_session(broker):
-    with connected(broker.url, topics=["sensors/#"], **SESSION) as first:
+    with connected(at(broker), topics=["sensors/#"], **SESSION) as first:
         assert first.session_lost
         send(broker, [b"%d" % number for number in range(10)])
         assert numbers(receive(first, 10)) == list(range(10))
         first.acknowledge(4)
         first.poll(0.1)
     send(broker, [b"%d" % number for number in range(10, 15)])
-    with connected(broker.url, topics=["sensors/#"], **SESSION) as second:
+    with connected(at(broker), topics=["sensors/#"], **SESSION) as second:
         assert not second.session_lost
         messages = receive(second, 11)
         assert numbers(messages) == list(range(4, 15))
         second.acknowledge(11)
         second.poll(0.1)
-    with connected(broker.url, topics=["sensors/#"], **SESSION) as third:
+    with connected(at(broker), topics=["sensors/#"], **SESSION) as third:
         assert third.poll(0.2) == []
-    with connected(broker.url, "gateway", **MQTT_3) as clean:
+    with connected(at(broker), "gateway") as clean:
         assert clean.session_lost
 
 
@@ -77,8 +81,8 @@ def test_a_lost_connection_is_made_again_and_the_will_published(broker):
     will = Publication("status", b"offline")
     with (
         Proxy(broker.port) as proxy,
-        connected(broker.url, topics=["status"], **MQTT_3) as watcher,
-        connected(proxy.url, topics=["sensors/#"], will=will, **SESSION) as gateway,
+        connected(at(broker), topics=["status"]) as watcher,
+        connected(at(proxy), topics=["sensors/#"], will=will, **SESSION) as gateway,
     ):
         proxy.cut()
         (message,) = receive(watcher, 1)
@@ -89,7 +93,7 @@ def test_a_lost_connection_is_made_again_and_the_will_published(broker):
 
 
 def test_silence_is_proved(broker):
-    with connected(broker.url, topics=["sensors/#"], **MQTT_3) as receiver:
+    with connected(at(broker), topics=["sensors/#"]) as receiver:
         send(broker, [b"1"])
         receive(receiver, 1)
         receiver.acknowledge(1)
@@ -104,14 +108,14 @@ def test_nothing_is_said_of_what_is_refused_and_nothing_expires(tmp_path, broker
     acl.chmod(0o644)
     tmp_path.chmod(0o755)
     with Broker(f"acl_file {acl}") as strict:
-        with connected(strict.url, **MQTT_3) as sender:
+        with connected(at(strict)) as sender:
             sender.publish(Publication("forbidden", b"1"), "first")
             until(sender, lambda _: not sender.n_in_flight)
             assert (sender.confirmed(), sender.refused()) == (["first"], [])
-        with connected(strict.url, **MQTT_3) as sender:
+        with connected(at(strict)) as sender:
             sender.publish(Publication("allowed", b"2", expiry=1))
             assert sender.drain(PATIENCE)
         time.sleep(2.1)
-        receiver = listen(strict.url, topics=["#"], **MQTT_3)
+        receiver = listen(at(strict), topics=["#"])
         assert [message.topic for message in receive(receiver, 1)] == ["allowed"]
         receiver.close()
