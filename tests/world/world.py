@@ -44,6 +44,7 @@ class Outcome(NamedTuple):
     delivered: dict
     snapshot: bytes
     requested: dict
+    refused: dict
     counters: dict
     n_lives: int
     refusal: StreamfsError | None
@@ -167,7 +168,7 @@ class World:
         state, gateway = self._state, self._gateway
         try:
             if refusal is not None:
-                return Outcome([], [], [], *seen, b"", {}, {}, n_lives, refusal)
+                return Outcome([], [], [], *seen, b"", {}, {}, {}, n_lives, refusal)
             return Outcome(
                 self._records(),
                 state.journal.decisions(),
@@ -175,6 +176,7 @@ class World:
                 *seen,
                 gateway.core.to_state()(),
                 {each.topic: each.payload for each in gateway.core.roster.control_states()},
+                gateway.health().refused_publications,
                 gateway.core.counters,
                 n_lives,
                 refusal,
