@@ -129,7 +129,7 @@ class Gateway:
         self._goodbye = goodbye
         self._state = state
         self._counters = Counter(retained=0)
-        self._is_first_session = state is None or state.log.end == 0  # it publishes all control messages anyway
+        self._is_new = state is None or state.log.end == 0  # then it publishes all control messages anyway
         self._models: dict[str, Procedure] = {procedure.digest: procedure}  # without a state
         effects = Effects()
         if state is None:
@@ -286,10 +286,9 @@ class Gateway:
         self._let_time_pass()
         if self._model_file.take_request():
             self._change_model()
-        if self._transport.session_lost:  # and with it, perhaps, the retained messages
-            if not self._is_first_session:
-                self._cycle.add([], 0, Effects(publications=self._core.roster.control_states()))
-            self._is_first_session = False
+        is_first = self._is_new and self._transport.counters["connections"] == 1
+        if self._transport.session_lost and not is_first:  # and with it, perhaps, the retained messages
+            self._cycle.add([], 0, Effects(publications=self._core.roster.control_states()))
         self._cycle.advance()
         self._ask_for_silence()
         if not self.ready.is_set() and self._has_begun():

@@ -97,7 +97,7 @@ def channels(control):
     return orjson.loads(control)["channels"] if control else []
 
 
-def check_published(_, outcome, kinds):
+def check_published(scenario, outcome, kinds):
     """Every decision was published, always the same, and what the broker retains is the newest.
 
     What the broker has refused may still wait for its next attempt.
@@ -108,11 +108,15 @@ def check_published(_, outcome, kinds):
             decision = orjson.loads(publication.payload)
             if known.setdefault(decision["id"], publication.payload) != publication.payload:
                 yield f"doubled: {decision['id']} was published with different contents"
-    if outcome.refused:
-        return
-    expected = {decision["id"] for decision in outcome.decisions}
-    if set(known) != expected:
-        yield f"lost: {sorted(set(known) ^ expected)} was published or decided, not both"
+    if not outcome.refused:
+        missing = sorted(set(known) ^ {decision["id"] for decision in outcome.decisions})
+        if missing:
+            yield f"lost: {missing} was published or decided, not both"
+        yield from check_retained(scenario, outcome, kinds)
+
+
+def check_retained(_, outcome, kinds):
+    """The broker retains what each node is to send, and the newest decisions unless it has forgotten them."""
     for topic, payload in outcome.requested.items():
         if channels(outcome.retained.get(topic)) != channels(payload):
             yield f"changed: the broker retains {outcome.retained.get(topic)} of {topic}, expected {payload}"

@@ -104,7 +104,10 @@ BUGS = (
         "return iter(())",
     ),
     Bug(
-        "a broker without its session learns nothing", "service.py", "if not self._is_first_session:", "if False:"
+        "a broker without its session learns nothing",
+        "service.py",
+        'if not (self._is_new and self._transport.counters["connections"] == 1):',
+        "if False:",
     ),
     Bug(
         "a message is acknowledged a commit too early",
