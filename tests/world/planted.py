@@ -106,7 +106,7 @@ BUGS = (
     Bug(
         "a broker without its session learns nothing",
         "service.py",
-        'if not (self._is_new and self._transport.counters["connections"] == 1):',
+        "if self._transport.session_lost and not is_first:",
         "if False:",
     ),
     Bug(
