@@ -12,11 +12,11 @@ from threading import Event
 from typing import NamedTuple
 from unittest.mock import patch
 
-from broker import Broker, Delivery, SimulatedTransport
 from disk import START, Disk
 from fault import Faults
 from process import Killed, Process, Threads, pause
 from scenario import REST, WALL, Scenario, bindings, commits_of, models, options_of
+from simulated_broker import Broker, Delivery, SimulatedTransport
 from timeline import Timeline
 
 from streamfs.errors import StorageError, StreamfsError
