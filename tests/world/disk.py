@@ -24,7 +24,6 @@ class Disk:
 
     def __init__(self, root, timeline, process, random, faults):
         self.root = root
-        self.problems = 0
         self._timeline, self._process, self._random, self._faults = timeline, process, random, faults
         process.on_death = self.photograph
         self._contents = {}  # durable bytes by inode
@@ -48,7 +47,6 @@ class Disk:
         self._take_time()
         self._n_syncs += 1
         if self._n_syncs in self._faults.failing_syncs:
-            self.problems += 1
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         if not self._faults.lies(self._timeline.now):
             self._keep(Path(f"/proc/self/fd/{descriptor}").readlink())
@@ -62,7 +60,6 @@ class Disk:
             raise
         self._take_time()
         if self._faults.is_full(self._timeline.now):
-            self.problems += 1
             n = self._random.randrange(len(data))
             if self._random.random() < 0.5 and n:
                 return file.write(data[:n])
@@ -74,7 +71,6 @@ class Disk:
         self._process.deal()
         self._take_time()
         if self._faults.is_full(self._timeline.now):
-            self.problems += 1
             raise StorageError(f"{journal.path} cannot be used: database or disk is full")
         wal = self.root / DATABASE[1]
         self._journal_before = wal.stat().st_size if wal.exists() else 0

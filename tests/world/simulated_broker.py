@@ -48,7 +48,6 @@ class Broker:
         self.published = []  # by the gateway
         self.retained = {}
         self.acknowledged = set()
-        self.delivered = Counter()
         self._timeline, self._random, self._faults = timeline, random, faults
         self._receive_maximum = receive_maximum
         self._has_session = False
@@ -135,7 +134,6 @@ class Broker:
         self._n_sent += 1
         for _ in range(1 + (self._n_sent in self._faults.doubled)):
             connection.link.send("down", lambda: connection.receive(delivery))
-        self.delivered[delivery.number] += 1
 
 
 class SimulatedTransport:

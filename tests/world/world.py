@@ -33,7 +33,7 @@ DOWNTIME = (0.0, 0.2, 3.0)  # seconds from a death to the next life
 
 
 class Outcome(NamedTuple):
-    """What a world has left: where, and how often the gateway has lived; the error if it refused to."""
+    """What a world has left at its end, how often the gateway has lived, and why it refused to start."""
 
     records: list
     decisions: list
@@ -41,7 +41,6 @@ class Outcome(NamedTuple):
     published: list
     retained: dict
     acknowledged: set
-    delivered: dict
     snapshot: bytes
     requested: dict
     refused: dict
@@ -164,7 +163,7 @@ class World:
     def _outcome(self, n_lives, refusal):
         """Return what is left; of a gateway that refused to start, only what it has published."""
         broker = self._broker
-        seen = (broker.published, broker.retained, broker.acknowledged, broker.delivered)
+        seen = (broker.published, broker.retained, broker.acknowledged)
         state, gateway = self._state, self._gateway
         try:
             if refusal is not None:

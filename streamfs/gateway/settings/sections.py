@@ -31,7 +31,8 @@ class TopLevel(Options):
     require_signature: Annotated[
         Path | None,
         Option(
-            "Public key that model files must be signed by; by default none is asked for", example="models.pub"
+            "Public key of the signature that model files must have; by default they need none",
+            example="models.pub",
         ),
     ] = None
 
