@@ -1,6 +1,7 @@
 """Report policies: at which ticks a node transmits a column, and the values that the gateway sees in between."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import isfinite
 from typing import Self
 
@@ -153,6 +154,7 @@ class Policy:
         return _hold(sent, max_silence)
 
 
+@lru_cache(1024)
 def split_channel(channel: str) -> tuple[str, Policy]:
     """Split a channel's text into column and report policy; a column that contains ``@`` is in double quotes.
 

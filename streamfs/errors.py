@@ -1,5 +1,8 @@
 """Errors about data and the outside world; a caller's mistake is a ValueError or a TypeError."""
 
+from collections.abc import Mapping
+from typing import Any
+
 
 class StreamfsError(Exception):
     """Base class of the errors that streamfs raises about data or the outside world."""
@@ -7,6 +10,28 @@ class StreamfsError(Exception):
 
 class DataError(StreamfsError, ValueError):
     """Recorded streams that cannot be read, or that do not match the request."""
+
+
+class LayoutError(DataError):
+    """A recording that is laid out in another way than was said, with what to say instead.
+
+    Parameters
+    ----------
+    problem : str
+        What was found, and what was expected.
+    proposal : dict, optional
+        Fields of a `Layout` that fit the recording, by name; empty if none are known.
+
+    Examples
+    --------
+    >>> print(LayoutError("log.csv has no column 'time', only t, x", {"time": "t"}))
+    log.csv has no column 'time', only t, x; try time='t'
+    """
+
+    def __init__(self, problem: str, proposal: Mapping[str, Any] | None = None) -> None:
+        self.problem, self.proposal = problem, dict(proposal or {})
+        fields = ", ".join(f"{name}={value!r}" for name, value in self.proposal.items())
+        super().__init__(f"{problem}; try {fields}" if fields else problem)
 
 
 class ModelError(StreamfsError):

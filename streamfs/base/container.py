@@ -51,9 +51,7 @@ def pack(kind: str, version: int, header: Mapping[str, Any], arrays: Arrays, **s
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         _add(archive, HEADER, orjson.dumps(header, option=orjson.OPT_INDENT_2))
         for name, array in arrays.items():
-            part = io.BytesIO()
-            _NPY.write_array(part, np.ascontiguousarray(array), allow_pickle=False)
-            _add(archive, f"{name}.npy", part.getvalue())
+            _add(archive, f"{name}.npy", _npy(np.ascontiguousarray(array)))
         for name, data in sealed.items():
             _add(archive, name, data)
     content = buffer.getvalue()
@@ -154,6 +152,22 @@ def _array(name: str, part: bytes) -> npt.NDArray[Any]:
     if math.prod(shape) * dtype.itemsize != n_bytes or any(not 0 <= size <= len(part) for size in shape):
         raise ValueError(f"{name} has shape {shape} of {dtype}, which does not fit its {n_bytes} bytes")
     return np.frombuffer(part, dtype, offset=end).reshape(shape, order=order).copy()
+
+
+def _npy(array: npt.NDArray[Any]) -> bytes:
+    """Return a contiguous array in NumPy's format."""
+    return _head(array.shape, array.dtype) + array.tobytes()
+
+
+@lru_cache(1024)
+def _head(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
+    """Return the head of an array in NumPy's format; kept, since a snapshot has the same ones again and again."""
+    if dtype.hasobject:
+        raise ValueError(f"an array has dtype {dtype}, expected numbers")
+    head = io.BytesIO()
+    described = {"descr": _NPY.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    _NPY.write_array_header_1_0(head, described)
+    return head.getvalue()
 
 
 @lru_cache(1024)

@@ -1,5 +1,6 @@
 """The command line."""
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -8,7 +9,8 @@ from traceback import walk_tb
 import click
 
 from streamfs.cli.parameters import example_text
-from streamfs.errors import StreamfsError
+from streamfs.cli.recordings import flags
+from streamfs.errors import LayoutError, StreamfsError
 
 NO_CACHE = "there is no folder for compiled code: set NUMBA_CACHE_DIR to a writable one"
 
@@ -17,9 +19,11 @@ COMMANDS: Mapping[str, str] = {
     "bench": "Compare streamfs with other methods on your own sets.",
     "card": "Show what to know about MODEL before deploying it.",
     "check": "Check the SETTINGS of a gateway, and show what it would do.",
+    "collect": "Write the readings in a gateway's STATE or spool to a file.",
     "demo": "Train, then follow a fleet of simulated nodes over MQTT.",
     "evaluate": "Evaluate completeness, accuracy and cost on labelled STREAMS.",
     "figure2": "Repeat the StreamRelief paper's experiment (Figure 2).",
+    "inspect": "Look at recorded STREAMS, and say how to train on them.",
     "journal": "Show the folder STATE of a gateway, which may be running.",
     "replay": "Run MODEL on recorded STREAMS and print each decision.",
     "run": "Follow the streams of an MQTT broker until stopped (Ctrl-C).",
@@ -106,6 +110,8 @@ def _stale_cache(error: Exception) -> str | None:
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error, LayoutError) and error.proposal:
+        return f"{error.problem}; try {shlex.join(flags(error.proposal))}"
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, MemoryError):

@@ -236,7 +236,6 @@ POSITIVE = Number(0, min_open=True)
 NOT_NEGATIVE = Number(0)
 SHARE = Number(0, 1, min_open=True, max_open=True)
 
-STREAMS = click.argument("streams", type=OLD_FILE)
 MODEL = click.argument("model", type=OLD_FILE)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 TRUST = click.option(

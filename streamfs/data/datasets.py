@@ -51,7 +51,7 @@ import polars as pl
 
 from feature_extractors.base import Array
 from streamfs.data.node_pairs import Pair, Recording
-from streamfs.data.stream_files import numbers_of, read_table, texts_of
+from streamfs.data.recordings.tables import numbers_of, read_table, texts_of
 from streamfs.data.streams import StreamSet
 from streamfs.errors import DataError
 
@@ -243,6 +243,6 @@ def _read(path: Path, texts: Sequence[str], numbers: Sequence[str] = ()) -> pl.D
     for column in (*texts, *numbers):
         if column not in table.columns:
             raise DataError(f"{path} has no column {column!r}, only {', '.join(table.columns)}")
-    cells = {column: texts_of(table, column, path) for column in texts}
-    readings = {column: numbers_of(table, column, path) for column in numbers}
+    cells = {column: texts_of(table[column], path) for column in texts}
+    readings = {column: numbers_of(table[column], path) for column in numbers}
     return pl.DataFrame({**cells, **readings}).with_columns(pl.selectors.float().fill_nan(None))

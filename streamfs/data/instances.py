@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamfs.data.arff import read_arff
-from streamfs.data.stream_files import check_names
+from streamfs.data.recordings.tables import check_names
 from streamfs.data.text_table import Categories, TextTable, read_lines, read_text
 from streamfs.errors import DataError
 

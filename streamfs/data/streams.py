@@ -1,15 +1,17 @@
 """Recorded, labelled streams on a common grid of ticks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import LARGEST, Array
 from feature_extractors.report import silent_ticks, split_channel
-from streamfs.data.stream_files import StreamArrays, check_names, check_period, read_streams, write_streams
+from streamfs.data.recordings.layout import Layout, check_period
+from streamfs.data.recordings.tables import check_names
+from streamfs.data.stream_files import StreamArrays, read_frame, read_streams, write_streams
 from streamfs.errors import DataError
 
 Integers = npt.NDArray[np.int64]
@@ -55,7 +57,25 @@ class StreamSet:
         names: Sequence[str] | None = None,
         lengths: npt.ArrayLike | None = None,
     ) -> None:
-        self.values: Array = np.array(values, dtype=np.float64)
+        self._set(np.array(values, dtype=np.float64), labels, columns, period, names, lengths)
+
+    @classmethod
+    def of_arrays(cls, arrays: StreamArrays) -> Self:
+        """Make a set of arrays that nobody else holds: they are not copied."""
+        streams = cls.__new__(cls)
+        streams._set(*arrays)  # noqa: SLF001 - its own
+        return streams
+
+    def _set(
+        self,
+        values: Array,
+        labels: npt.ArrayLike,
+        columns: Sequence[str],
+        period: float,
+        names: Sequence[str] | None,
+        lengths: npt.ArrayLike | None,
+    ) -> None:
+        self.values = values
         if self.values.ndim != 3:
             raise DataError(f"values have shape {self.values.shape}, expected (n_streams, n_ticks, n_columns)")
         n_streams, n_ticks, n_columns = self.values.shape
@@ -70,14 +90,13 @@ class StreamSet:
         _expect("lengths", self.lengths.shape, (n_streams,))
         check_names("column", self.columns)
         check_names("stream", self.names)
-        check_period(self.period)
+        check_period("period", self.period)
         if n_streams and not 0 <= self.lengths.min() <= self.lengths.max() <= n_ticks:
             wrong = self.lengths[(self.lengths < 0) | (self.lengths > n_ticks)][0]
             raise DataError(f"a length is {wrong}, expected 0 to {n_ticks} ticks")
         self.values[np.arange(n_ticks) >= self.lengths[:, np.newaxis]] = np.nan
-        absurd = np.abs(self.values) > LARGEST
-        if absurd.any():
-            stream, tick, column = np.argwhere(absurd)[0]
+        if (self.values > LARGEST).any() or (self.values < -LARGEST).any():
+            stream, tick, column = np.argwhere(np.abs(self.values) > LARGEST)[0]
             raise DataError(
                 f"{self.columns[column]} of stream {self.names[stream]} is {self.values[stream, tick, column]:g} "
                 f"at tick {tick + 1}, expected at most {LARGEST:g}; a missing reading is NaN"
@@ -215,32 +234,73 @@ class StreamSet:
         return self.values[:, :, self.columns.index(name)]
 
     @classmethod
-    def read(cls, path: str | Path, period: float | None = None, *, labelled: bool = True) -> Self:
-        """Read streams from a CSV or Parquet file with the columns ``stream, time, label`` and the readings.
+    def read(
+        cls,
+        paths: str | Path | Iterable[str | Path],
+        period: float | None = None,
+        *,
+        labelled: bool = True,
+        **layout: Any,
+    ) -> Self:
+        """Read recorded streams: files with a row per stream and time, or with a row per reading.
 
         Parameters
         ----------
-        path : path
-            The file; ``.csv``, ``.csv.gz`` or ``.parquet``. The rows of a stream are its ticks, in any order;
-            times are in seconds, from any origin.
+        paths : path or sequence of paths
+            CSV and Parquet files (``.csv``, ``.csv.gz``, ``.parquet``), folders of such files, or patterns such as
+            ``runs/*.csv``. By default, they have the columns ``stream, time, label`` and the readings.
         period : float, optional
-            Seconds per tick; by default the smallest time step in the file.
+            Seconds per tick; by default the smallest time step, or, if rows are resampled, the usual one.
         labelled : bool
             Whether every stream must have a label; if not, a missing label is the empty string.
+        **layout
+            Other fields of a `Layout`, such as ``stream="device"``, ``labels="folder"`` or ``resample="last"``.
 
         Raises
         ------
+        LayoutError
+            If the files are laid out in another way; it proposes fields with which they are read.
         DataError
-            If the file cannot be read, a column is missing, a reading is not a number, a stream has two labels,
-            two rows of a stream fall on the same tick, or the ticks would need more than 2 GiB. Rows are counted
-            from 1, after the header.
+            If a file cannot be read, a reading is not a number, a stream has two labels, or the ticks would need
+            more than 2 GiB. Rows are counted from 1, after the header.
+        TypeError
+            If a layout has no such field.
 
         Notes
         -----
-        A stream begins at its first row. A tick without a row is a missing sample. An empty cell is a missing
-        reading. A row without time and readings stands for a stream without ticks.
+        A stream begins at its first row, and a row belongs to the nearest tick. A tick without a row is a missing
+        sample. An empty cell is a missing reading. A row without time and readings stands for a stream without
+        ticks. Of streams in several files, the rows are put together.
         """
-        return cls(*read_streams(Path(path), period, labelled=labelled))
+        return cls.of_arrays(read_streams(paths, Layout(period=period, labelled=labelled, **layout)))
+
+    @classmethod
+    def from_frame(cls, frame: Any, period: float | None = None, *, labelled: bool = True, **layout: Any) -> Self:
+        """Make streams of a frame with a row per stream and time, or with a row per reading.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            A frame of polars or pandas, an Arrow table, or what offers Arrow's stream. An index of pandas that is
+            not a mere count is a column. Numbers are not copied but onto the grid.
+        period, labelled, **layout
+            As for `read`.
+
+        Raises
+        ------
+        LayoutError, DataError
+            As for `read`.
+        TypeError
+            If `frame` is something else, or a layout has no such field.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> frame = pl.DataFrame({"node": ["n1", "n1"], "at": [0, 10], "is": ["on", "on"], "x": [1.0, 2.0]})
+        >>> StreamSet.from_frame(frame, stream="node", time="at", label="is")
+        StreamSet(1 streams of up to 2 ticks of 10 s, columns x, labels on 1)
+        """
+        return cls.of_arrays(read_frame(frame, Layout(period=period, labelled=labelled, **layout)))
 
     def write(self, path: str | Path) -> None:
         """Write the streams to a CSV or Parquet file that `read` reads.

@@ -181,5 +181,7 @@ class KernelArena:
 def _thresholds(procedure: Procedure) -> npt.NDArray[Any]:
     """Return the thresholds of a procedure as kernels read them; none if its stopping rule has none."""
     found = procedure.rule.thresholds()
-    pairs = () if found is None else zip(found.ticks, found.levels, strict=True)
-    return np.array(list(pairs), dtype=THRESHOLD)
+    if found is None:
+        return np.array([], dtype=THRESHOLD)
+    first = [] if found.ticks[0] == 1 else [(1, np.inf)]
+    return np.array([*first, *zip(found.ticks, found.levels, strict=True)], dtype=THRESHOLD)

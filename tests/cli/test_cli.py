@@ -394,7 +394,6 @@ USAGE = {
     "simulate none/x.csv": "none/x.csv cannot be written: there is no folder none",
     "simulate .": "File '.' is a directory",
     "train pairs.csv": "Missing option '-o'",
-    "train . -o x": "File '.' is a directory",
     "train pairs.csv -o .": "File '.' is a directory",
     "train pairs.csv -o none/x": "none/x cannot be written: there is no folder none",
     "train pairs.csv -o x --confidence 2": "2.0 is not in the range 0<x<=1",
@@ -427,7 +426,7 @@ USAGE = {
     "train pairs.csv -o x --sklearn ensemble.Bogus": "expected a name such as ensemble.RandomForestClassifier",
     "train pairs.csv -o x --sklearn linear_model.LinearRegression": "expected a classifier with fit and",
     "train pairs.csv -o x --sklearn naive_bayes.GaussianNB --river naive_bayes.GaussianNB": "are 2 classifiers",
-    "evaluate pairs.streamfs": "Missing argument 'STREAMS'",
+    "evaluate pairs.streamfs": "Missing argument 'STREAMS...'",
     "evaluate . new.parquet": "File '.' is a directory",
     "evaluate pairs.streamfs new.parquet --sweep abc": "'abc', expected at most 1000 numbers above 0 and up to 1",
     "evaluate pairs.streamfs new.parquet --sweep 0.8,2": "'0.8,2', expected",
@@ -498,7 +497,8 @@ ERRORS = {
     "simulate x.csv --pairs 100000 --ticks 100000": "there is not enough memory: Unable to allocate",
     "train none.csv -o x": "none.csv cannot be read: No such file",
     "train pairs.streamfs -o x": "pairs.streamfs ends in '.streamfs', expected .csv",
-    "train pairs.csv -o x --period 2": "stream pair-0000 of pairs.csv has 2 rows at tick 2 of 2 s",
+    "train pairs.csv -o x --period 2": "several rows at tick 2 of 2 s: keep one of them, "
+    "or resample; a model keeps the period of its training; try --resample last --max-age 4",
     "train pairs.csv -o x --period 1e-9": "spans 19,000,000,001 ticks of 1e-09 s",
     "train pairs.csv -o x --feature 'mean(a.lihgt)'": "column 'a.lihgt' does not exist, expected one of a.temp",
     "train pairs.csv -o x --channel a.lihgt": "column 'a.lihgt' does not exist, expected one of a.temperature",
@@ -913,3 +913,23 @@ def test_systemd_is_notified_even_without_a_broker(first_steps, tmp_path, monkey
             out, err = gateway.communicate(timeout=30)
         assert (gateway.returncode, out) == (0, ""), err
         assert received <= {b"WATCHDOG=1", b"STOPPING=1"}
+
+
+def test_a_command_accepts_what_an_error_proposes(command):
+    for name in ("run", "walk"):
+        folder = Path("steps", name)
+        folder.mkdir(parents=True, exist_ok=True)
+        for number in range(8):
+            rows = [
+                f"{1.7e12 + 1000 * tick + 37 * (tick * number % 5):.0f},{tick % (number + 2)}" for tick in range(9)
+            ]
+            (folder / f"{number}.csv").write_text("\n".join(["When (ms),x", *rows]), encoding="utf-8")
+    refused = command("train", "steps", "-o", "steps.streamfs")
+    assert refused.code == 1
+    last = refused.err.splitlines()[-1]
+    assert last == (
+        "streamfs: steps/run/0.csv has no column 'time', only When (ms), x; "
+        "try --time 'When (ms)' --labels folder --resample last --max-age 2 --period 1"
+    )
+    read = command("train", "steps", "-o", "steps.streamfs", *shlex.split(last.partition("; try ")[2]))
+    assert "StreamSet(16 streams of up to 9 ticks of 1 s, columns x, labels run 8, walk 8)" in read.err

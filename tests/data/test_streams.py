@@ -2,13 +2,12 @@
 
 import gzip
 import io
-from datetime import UTC, datetime
 
 import numpy as np
 import polars as pl
 import pytest
 from helpers.procedures import labelled_streams
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -141,6 +140,7 @@ def test_rows_may_come_in_any_order(tmp_path_factory, streams, seed):
     assert_same(found.take(order), streams)
 
 
+@settings(max_examples=40)
 @given(streams=stream_sets())
 def test_streams_without_labels_are_written_and_read(tmp_path_factory, streams):
     path = tmp_path_factory.mktemp("unlabelled") / "streams.csv"
@@ -153,6 +153,7 @@ def test_streams_without_labels_are_written_and_read(tmp_path_factory, streams):
         StreamSet.read(path, streams.period)
 
 
+@settings(max_examples=40)
 @given(
     later=st.sets(st.integers(2, 10**4), max_size=20),
     period=st.sampled_from([0.1, 0.25, 1.0, 3.0, 600.0]),
@@ -243,7 +244,7 @@ def test_a_path_is_not_a_pattern(file):
         ("stream,time,label\na,0,calm\n", "has no column of readings"),
         ("stream,label,x\na,calm,1\n", "has no column 'time', only stream, label, x"),
         ("stream,time,x\na,0,1\n", "has no column 'label', only stream, time, x"),
-        ("stream;time;label;x\na;0;calm;1\n", "has no column 'stream', only stream;time;label;x"),
+        ("stream|time|label|x\na|0|calm|1\n", r"has no column 'time', only stream\|time\|label\|x"),
         ("stream,time,label,x,x\na,0,calm,1,2\n", "column 'x' occurs twice"),
         ("stream,time,label,x,\na,0,calm,1,\n", "column 5 has the name ''"),
         ("stream,time,label,x\na,0,calm,1\na,1,calm,1,2\n", "row 2 has 5 cells, expected 4 as in the header"),
@@ -251,18 +252,18 @@ def test_a_path_is_not_a_pattern(file):
         ('stream,time,label,x\na,0,calm,"1,5"\n', "x of .* is '1,5' in row 1, expected a number"),
         ("stream,time,label,x\na,noon,calm,1\n", "time of .* is 'noon' in row 1, expected seconds"),
         (
-            "stream,time,label,x\na,1700000000000000000,calm,1\n",
-            "time of .* is 1.7e.18 in row 1, expected seconds",
+            "stream,time,label,x\na,0,calm,1\na,1700000000000000000,calm,1\n",
+            "time of .* is 1.7e.18 in row 2, expected seconds",
         ),
         ("stream,time,label,x\na,inf,calm,1\n", "time of .* is inf in row 1, expected seconds"),
         ("stream,time,label,x\na,0,calm,1\na,,calm,2\n", "row 2 of .* has readings but no time"),
         ("stream,time,label,x\n,0,calm,1\n", "row 1 of .* has no stream"),
         ("stream,time,label,x\na,0,,1\n", "row 1 of .* has no label"),
         ("stream,time,label,x\na,0,calm,1\na,1,busy,1\n", "stream a of .* has two labels, 'calm' and 'busy'"),
-        ("stream,time,label,x\na,0,calm,1\na,0,calm,1\n", "stream a of .* has 2 rows at tick 1 of 1 s"),
+        ("stream,time,label,x\na,0,calm,1\na,0,calm,1\n", "stream a of .* has several rows at tick 1 of 1 s"),
         ("stream,time,label,x\na,0,calm,inf\n", "x of stream a is inf at tick 1"),
         (b"stream,time,label,x\n\xff,0,calm,1\n", "cannot be read: invalid utf-8"),
-        (b"\x00\x01\x02\x03", "has no column 'stream'"),
+        (b"\x00\x01\x02\x03", "has no column 'time'"),
     ],
 )
 def test_a_damaged_table_is_refused(file, text, message):
@@ -271,7 +272,7 @@ def test_a_damaged_table_is_refused(file, text, message):
 
 
 def test_rows_closer_than_the_period_are_refused(file):
-    with pytest.raises(DataError, match=r"has 2 rows at tick 2 of 1 s: keep one .* or use a shorter period"):
+    with pytest.raises(DataError, match=r"has several rows at tick 2 of 1 s: keep one .* try resample='last'"):
         read(file, "stream,time,label,x\na,0,calm,1\na,0.5,calm,2\na,1,calm,3\n", period=1.0)
 
 
@@ -301,7 +302,7 @@ def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(DataError, match=r"none.csv cannot be read: No such file"):
         StreamSet.read(tmp_path / "none.csv")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(DataError, match=r"folder.csv cannot be read: Is a directory"):
+    with pytest.raises(DataError, match=r"folder.csv has no file that ends in"):
         StreamSet.read(tmp_path / "folder.csv")
 
 
@@ -349,7 +350,7 @@ def test_a_panic_of_the_parser_is_a_data_error(file):
 @pytest.mark.parametrize(
     ("column", "cells", "message"),
     [
-        ("time", [datetime(2005, 11, 27, tzinfo=UTC)], "time of .* is of type Datetime.*, expected numbers"),
+        ("time", [[1.0]], "time of .* is of type List.*, expected seconds"),
         ("x", [[1.0]], "x of .* is of type List.*, expected numbers"),
         ("x", [b"1"], "x of .* is of type Binary, expected numbers"),
         ("stream", [[1]], "stream of .* is of type List.*, expected text"),

@@ -28,7 +28,16 @@ ONLY_HERE = {
         "streamfs.gateway.transport.transport",
     },
     "matplotlib": {"streamfs.experiments.plots", "streamfs.relief.figure_1", "streamfs.relief.streamrelief"},
-    "polars": {"streamfs.data.datasets", "streamfs.data.stream_files"},
+    "polars": {
+        "streamfs.data.datasets",
+        "streamfs.data.recordings.frames",
+        "streamfs.data.recordings.labels",
+        "streamfs.data.recordings.proposals",
+        "streamfs.data.recordings.rows",
+        "streamfs.data.recordings.tables",
+        "streamfs.data.recordings.times",
+        "streamfs.data.stream_files",
+    },
     "river": {
         "streamfs.classifiers.online",
         "streamfs.gateway.core.drift",

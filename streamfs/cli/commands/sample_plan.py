@@ -1,13 +1,13 @@
 """Plan which streams get an expensive sensor next."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from streamfs.base.progress import step
-from streamfs.cli.parameters import JSON, STREAMS, example_text
+from streamfs.cli.parameters import JSON, example_text
+from streamfs.cli.recordings import Recordings, recordings
 
 if TYPE_CHECKING:
     from streamfs.selection.sample_plan import SamplePlan
@@ -24,11 +24,11 @@ MOST_SHOWN = 2  # columns of a region that fit on a line; JSON has all
         "streamfs sample-plan fields.parquet --sensor soil --number 20 --json",
     ),
 )
-@STREAMS
+@recordings()
 @click.option("--sensor", required=True, metavar="COLUMN", help="Column of the expensive sensor.")
 @click.option(
     "--column",
-    "columns",
+    "shared",
     multiple=True,
     metavar="COLUMN",
     help="A column that all streams have; may be repeated; by default all others.",
@@ -44,23 +44,24 @@ MOST_SHOWN = 2  # columns of a region that fit on a line; JSON has all
     help="Number of bins of equal width for the mean of a column over a stream.",
 )
 @JSON
-def sample_plan(streams: Path, sensor: str, columns: Sequence[str], number: int, bins: int, as_json: bool) -> None:
+def sample_plan(
+    streams: Recordings, sensor: str, shared: Sequence[str], number: int, bins: int, as_json: bool
+) -> None:
     """Plan which streams get an expensive sensor next.
 
-    STREAMS is a CSV or Parquet file with the columns stream, time, label and the readings. Only the streams that
+    Only the streams that
     carry the sensor have readings in its column. The streams whose reading is expected to change the probabilities
     of the labels most come first. The more columns and bins, the more streams are needed.
     """
-    if sensor in columns:
+    if sensor in shared:
         raise click.UsageError(f"--column {sensor} is the sensor")
     from streamfs.cli import console
-    from streamfs.data.streams import StreamSet
     from streamfs.selection.sample_plan import plan_samples
 
     console.announce_compiling()
     with console.progress() as report, step(report, "reading the streams"):
-        recorded = StreamSet.read(streams)
-    plan = plan_samples(recorded, sensor, columns or None, number, bins)
+        recorded = streams.read()
+    plan = plan_samples(recorded, sensor, shared or None, number, bins)
     if as_json:
         console.print_json(plan.to_json())
         return

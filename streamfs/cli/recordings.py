@@ -1,0 +1,160 @@
+"""The argument STREAMS and the options that say how it is laid out."""
+
+import csv
+import io
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from streamfs.cli.parameters import NOT_NEGATIVE, POSITIVE, Parsed
+
+if TYPE_CHECKING:
+    from streamfs.data.streams import StreamSet
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Parse names that commas separate; one with a comma is in double quotes."""
+    return tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), []))
+
+
+NAMES = Parsed("names", names)
+
+OPTIONS = {
+    "long": click.option(
+        "--long",
+        type=NAMES,
+        metavar="STREAM,TIME,SENSOR,VALUE",
+        help="The columns of these, if STREAMS has a row for each reading: --long device,time,sensor,value.",
+    ),
+    "stream": click.option(
+        "--stream", metavar="COLUMN", help="Column of the stream's name; a file without one is a stream."
+    ),
+    "time": click.option("--time", metavar="COLUMN", help="Column of the time; by default time."),
+    "label": click.option("--label", metavar="COLUMN", help="Column of the label; by default label."),
+    "columns": click.option(
+        "--columns", type=NAMES, metavar="COLUMN,...", help="The readings to take; by default all."
+    ),
+    "labels": click.option(
+        "--labels",
+        metavar="FILE|folder",
+        help="Where labels are, if not in a column: a file of stream,label, or of start,end,label (and stream); "
+        "or the word folder for the names of the files' folders.",
+    ),
+    "time_format": click.option(
+        "--time-format",
+        metavar="FORMAT",
+        help="What times are: s, ms, us, ns, or a form such as '%d.%m.%Y %H:%M'.",
+    ),
+    "time_zone": click.option(
+        "--time-zone",
+        metavar="ZONE",
+        help="Zone of dates without an offset, such as Europe/Berlin; by default UTC.",
+    ),
+    "resample": click.option(
+        "--resample",
+        type=click.Choice(["last", "mean"]),
+        help="What a tick holds if several readings fall on it; by default that is an error.",
+    ),
+    "max_age": click.option(
+        "--max-age",
+        type=NOT_NEGATIVE,
+        metavar="SECONDS",
+        help="Time for which a tick without a reading holds the previous one; by default it is missing.",
+    ),
+}
+"""Options by the field of a `Layout` that each sets."""
+
+PERIOD = click.option(
+    "--period",
+    type=POSITIVE,
+    help="Length of a tick in seconds; by default the smallest step, or the usual one with --resample.",
+)
+
+
+@dataclass(frozen=True)
+class Recordings:
+    """Recorded streams, as named on the command line.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        Files, folders and patterns.
+    layout : mapping
+        Fields of a `Layout` that were given.
+    """
+
+    paths: Sequence[Path]
+    layout: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return " ".join(map(str, self.paths))
+
+    @property
+    def inputs(self) -> dict[str, Path | None]:
+        """The files, by what a message calls them."""
+        labels = self.layout.get("labels")
+        named: dict[str, Path | None] = {} if labels is None else {"--labels": Path(labels)}
+        return named | {"STREAMS" if not n else f"STREAMS ({n + 1})": path for n, path in enumerate(self.paths)}
+
+    @property
+    def command(self) -> str:
+        """The argument and its options, as they are typed."""
+        words = [*map(str, self.paths), *flags(self.layout)]
+        return " ".join(map(shlex.quote, words))
+
+    @property
+    def flags_of_model(self) -> list[str]:
+        """The options as words, without the period: a model has its own."""
+        return flags({name: value for name, value in self.layout.items() if name != "period"})
+
+    def read(self, period: float | None = None, *, labelled: bool = True) -> "StreamSet":
+        """Read the streams; the period of a model is given, that of the options is not."""
+        from streamfs.data.streams import StreamSet  # noqa: PLC0415 - help shall not wait for polars
+
+        fields = dict(self.layout) if period is None else {**self.layout, "period": period}
+        return StreamSet.read(self.paths, labelled=labelled, **fields)
+
+
+def recordings(*, period: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the argument STREAMS and its options; it gets `streams`, some `Recordings`."""
+    options = {**OPTIONS, **({"period": PERIOD} if period else {})}
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def with_recordings(streams: Sequence[Path], **others: Any) -> Any:
+            given = {name: value for name in options if (value := others.pop(name)) is not None}
+            return command(streams=Recordings(streams, given), **others)
+
+        wrapped: Callable[..., Any] = with_recordings
+        for option in reversed(options.values()):
+            wrapped = option(wrapped)
+        return click.argument("streams", nargs=-1, required=True, type=click.Path(path_type=Path))(wrapped)
+
+    return decorate
+
+
+def flags(layout: Mapping[str, Any]) -> list[str]:
+    """Return fields of a layout as words of the command line, in the order of its help.
+
+    Examples
+    --------
+    >>> flags({"max_age": 20.0, "stream": "device", "columns": ("x", "y")})
+    ['--stream', 'device', '--columns', 'x,y', '--max-age', '20']
+    """
+    given = [name for name in (*OPTIONS, "period") if name in layout]
+    return [word for name in given for word in (f"--{name.replace('_', '-')}", _word(layout[name]))]
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    if isinstance(value, str | Path):
+        return str(value)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(value)
+    return text.getvalue()

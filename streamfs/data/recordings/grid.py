@@ -1,0 +1,199 @@
+"""The grid of ticks: its period, the tick of each row, and what a tick holds."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.base import Array
+from streamfs.data.recordings.rows import Rows
+from streamfs.errors import DataError, LayoutError
+
+Integers = npt.NDArray[np.int64]
+
+MAX_BYTES = 2**31
+"""Limit on the size of the values on the grid of ticks: one wrong time must not exhaust memory."""
+
+REGULAR = 0.25
+"""Ticks by which a row of a regular recording may be off the grid."""
+
+MANY = 0.2
+"""Share of rows at the time of another from which on streams are taken to be mixed, and not rows repeated."""
+
+_SAMPLED = 250_000  # rows whose steps are looked at
+_EXACT, _COARSE = 0.002, 0.05  # shares of the usual step by which a proposed period may be rounded
+
+
+class Steps(NamedTuple):
+    """Steps of time between consecutive readings of a stream.
+
+    Parameters
+    ----------
+    smallest : float
+        The smallest step, as the shortest decimal within the precision of the times.
+    usual : float
+        The median step of the column with the smallest one, rounded.
+    longest_usual : float
+        The same of the column with the greatest one.
+    low, high : float
+        The 5th and the 95th percentile.
+    repeated : float
+        Share of the rows that have the time of another row of the same stream and column.
+    """
+
+    smallest: float
+    usual: float
+    longest_usual: float
+    low: float
+    high: float
+    repeated: float
+
+
+class Grid(NamedTuple):
+    """A grid of ticks on which rows were put.
+
+    Parameters
+    ----------
+    period : float
+        Seconds per tick.
+    lengths : ndarray of shape (n_streams,)
+        Number of ticks of each stream.
+    starts : ndarray of shape (n_streams,)
+        The first time of each stream; infinite if it has none.
+    steps : Steps, optional
+        Steps of time of the rows.
+    """
+
+    period: float
+    lengths: Integers
+    starts: Array
+    steps: Steps | None
+
+    @property
+    def n_ticks(self) -> int:
+        """Number of ticks of the longest stream."""
+        return int(self.lengths.max(initial=0))
+
+
+def measure_steps(rows: Rows) -> Steps | None:
+    """Measure the steps of time, of about 250 000 rows at most; None if no stream has two times."""
+    series, times = _sampled(rows)
+    order = np.lexsort((times, series))
+    steps, of = np.diff(times[order]), series[order][1:]
+    within = np.diff(series[order]) == 0
+    later = within & (steps > 0)
+    repeated = float((within & ~later).sum() / max(len(times), 1))
+    steps, of = steps[later], of[later] % max(len(rows.columns), 1)
+    if not len(steps):
+        return None
+    usual = sorted(_usual(steps[of == column]) for column in np.unique(of))
+    smallest = shortest(float(steps.min()), 2 * float(np.spacing(np.abs(times).max())))
+    low, high = np.quantile(steps, [0.05, 0.95])
+    return Steps(smallest, usual[0], usual[-1], float(low), float(high), repeated)
+
+
+def _usual(steps: Array) -> float:
+    """Return the median step, rounded by 0.2 % or twice its standard error, but at most 5 %."""
+    median = float(np.median(steps))
+    low, high = np.quantile(steps, [0.05, 0.95])
+    error = 1.25 * float(high - low) / 3.29 / len(steps) ** 0.5  # of a normal distribution's median
+    return shortest(median, min(max(_EXACT * median, 2 * error), _COARSE * median))
+
+
+def put_on_grid(rows: Rows, *, keep_times: bool) -> Grid:
+    """Put each row on the nearest tick, counted from the first row of its stream; return the grid.
+
+    Parameters
+    ----------
+    rows : Rows
+        They get their cells, and lose their streams and columns.
+    keep_times : bool
+        Whether their times are needed yet.
+    """
+    layout, steps = rows.layout, measure_steps(rows)
+    period = layout.period
+    if period is None and steps is not None:
+        period = steps.smallest if layout.resample is None else steps.usual
+    grid = _grid(rows, 1.0 if period is None else period, steps)
+    if layout.resample is None and steps is not None and steps.smallest > 1.5 * grid.period:
+        raise DataError(
+            f"rows of {source_of(rows)} are at least {steps.smallest:g} s apart, "
+            f"expected a tick of {grid.period:g} s"
+        )
+    most = max(
+        (
+            block.place(grid.starts, grid.period, grid.n_ticks, len(rows.columns), keep_times=keep_times)
+            for block in rows.all_blocks()
+        ),
+        default=0.0,
+    )
+    if layout.resample is None and layout.period is None and steps is not None and most > REGULAR:
+        raise LayoutError(
+            f"times of {source_of(rows)} are irregular: steps of {steps.low:.3g} to {steps.high:.3g} s, "
+            f"usually {steps.usual:g} s",
+            proposed_resampling(rows, steps),
+        )
+    return grid
+
+
+def shortest(number: float, within: float) -> float:
+    """Return the decimal with the fewest digits that is near enough to a number."""
+    decimals = (float(f"{number:.{n_digits}g}") for n_digits in range(1, 18))
+    return next(decimal for decimal in decimals if abs(decimal - number) <= within)
+
+
+def proposed_resampling(rows: Rows, steps: Steps) -> dict[str, Any]:
+    """Return fields of a layout with which irregular rows are read."""
+    period = rows.layout.period or steps.usual
+    return {
+        **({} if rows.layout.period else {"period": period}),
+        "resample": "last",
+        "max_age": shortest(2 * max(period, steps.longest_usual), 0.01 * period),
+    }
+
+
+def _sampled(rows: Rows) -> tuple[Integers, Array]:
+    """Return stream and column as one number, and time, of all rows of some of the streams."""
+    n_rows = sum(len(block.times) for block in rows.all_blocks())
+    every = -(-n_rows // _SAMPLED) or 1
+    series, times = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+    for block in rows.all_blocks():
+        chosen = block.timed
+        if every > 1:
+            chosen &= block.streams % min(every, len(rows.streams)) == 0
+        series.append(block.series(max(len(rows.columns), 1), chosen))
+        times.append(block.times[chosen])
+    return np.concatenate(series), np.concatenate(times)
+
+
+def _spans(rows: Rows) -> tuple[Array, Array]:
+    """Return the first and the last time of each stream; infinite if it has none."""
+    starts, ends = np.full(len(rows.streams), np.inf), np.full(len(rows.streams), -np.inf)
+    for block in rows.all_blocks():
+        taken = block.streams >= 0
+        np.fmin.at(starts, block.streams[taken], block.times[taken])
+        np.fmax.at(ends, block.streams[taken], block.times[taken])
+    return starts, ends
+
+
+def _grid(rows: Rows, period: float, steps: Steps | None) -> Grid:
+    """Return the grid; refuse one that does not fit into memory."""
+    starts, ends = _spans(rows)
+    timed = np.isfinite(starts)
+    spans = np.where(timed, ends - np.where(timed, starts, 0.0), -period) / period
+    n_streams, n_columns = len(rows.streams), len(rows.columns)
+    longest = float(spans.max(initial=0.0)) + 1
+    if longest * n_streams * n_columns * 8 > MAX_BYTES:
+        name = list(rows.streams)[int(spans.argmax())]
+        raise DataError(
+            f"stream {name} of {source_of(rows)} spans {longest:,.0f} ticks of {period:g} s, too many for "
+            f"{n_streams} streams of {n_columns} columns in {MAX_BYTES // 2**30} GiB: correct its times, or "
+            "give a longer period"
+        )
+    return Grid(period, np.floor(spans + 0.5).astype(np.int64) + 1, starts, steps)
+
+
+def source_of(rows: Rows) -> str:
+    """Return what a message calls the recordings."""
+    first = rows.tables[0].source
+    return first if len(rows.tables) == 1 else f"{first} and {len(rows.tables) - 1} more"

@@ -1,0 +1,123 @@
+"""Labels of streams that are not in a column of the recording: in a file, in folders, or of intervals of time."""
+
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from feature_extractors.base import Array
+from streamfs.data.recordings.layout import FOLDER, LABEL, STREAM, Layout
+from streamfs.data.recordings.rows import Rows
+from streamfs.data.recordings.tables import ENDINGS, read_table, texts_of
+from streamfs.data.recordings.times import in_seconds, times_of
+from streamfs.errors import DataError, LayoutError
+
+START, END = "start", "end"
+
+
+def label(rows: Rows) -> list[str]:
+    """Return the label of each stream; intervals make streams of their own of the rows."""
+    labels = rows.layout.labels
+    if labels == FOLDER:
+        return _of_folders(rows)
+    if labels is not None:
+        return _of_file(rows, Path(labels))
+    found = [rows.labels.get(stream, "") for stream in range(len(rows.streams))]
+    if rows.layout.labelled and not any(found):
+        raise _unlabelled(rows)
+    for name, text in zip(rows.streams, found, strict=True):
+        if rows.layout.labelled and not text:
+            raise DataError(f"stream {name} has no label, and others have: add a column {LABEL!r} to its file")
+    return found
+
+
+def _of_folders(rows: Rows) -> list[str]:
+    """Return the folder of each stream; refuse a stream that is in two."""
+    for name, stream in rows.streams.items():
+        if len(rows.folders[stream]) > 1:
+            several = " and ".join(map(repr, sorted(rows.folders[stream])[:2]))
+            raise DataError(f"stream {name} has files in the folders {several}: which is its label?")
+    return [folder for stream in range(len(rows.streams)) for folder in rows.folders[stream]]
+
+
+def _unlabelled(rows: Rows) -> LayoutError:
+    """Return the error of streams without labels; propose the names of the folders if there are several."""
+    table = rows.tables[0]
+    proposal = {"labels": FOLDER} if len(set[str]().union(*rows.folders.values())) > 1 else {}
+    return LayoutError(f"{table.source} has no column {LABEL!r}, only {', '.join(table.columns)}", proposal)
+
+
+def _of_file(rows: Rows, path: Path) -> list[str]:
+    """Return the label of each stream by a file of labels or of intervals."""
+    if not path.name.endswith(ENDINGS):
+        raise DataError(f"labels is {str(path)!r}, expected 'folder', or a CSV or Parquet file")
+    table = read_table(path)
+    of_stream = rows.layout.stream if rows.layout.stream in table.columns else STREAM
+    columns = [rows.layout.label or LABEL, *((START, END) if START in table.columns else (of_stream,))]
+    for column in columns:
+        if column not in table.columns:
+            raise DataError(f"{path} has no column {column!r}, only {', '.join(table.columns)}")
+    labels = texts_of(table[columns[0]], path).to_list()
+    names = texts_of(table[of_stream], path).to_list() if of_stream in table.columns else [None] * len(labels)
+    known = {_bare(name): code for name, code in rows.streams.items()}
+    if START not in table.columns:
+        return _of_streams(rows, path, dict(zip(map(_bare, map(str, names)), labels, strict=True)))
+    starts, ends = (_seconds(table[column], rows.layout, path) for column in (START, END))
+    intervals: dict[int, list[tuple[float, float, str]]] = defaultdict(list)
+    for row, name in enumerate(names):
+        if not starts[row] < ends[row]:
+            raise DataError(f"row {row + 1} of {path} starts at {starts[row]:g} s and ends at {ends[row]:g} s")
+        of = known.values() if name is None else [known[_bare(name)]] if _bare(name) in known else []
+        for stream in of:
+            intervals[stream].append((float(starts[row]), float(ends[row]), labels[row]))
+    return _cut(rows, intervals, path)
+
+
+def _bare(name: str) -> str:
+    """Return a stream's name without the ending of a file."""
+    return next((name.removesuffix(ending) for ending in ENDINGS if name.endswith(ending)), name)
+
+
+def _of_streams(rows: Rows, path: Path, label_of: dict[str, str]) -> list[str]:
+    """Return the label of each stream by its name."""
+    found = [label_of.get(_bare(name), "") for name in rows.streams]
+    if rows.layout.labelled and "" in found:
+        name = list(rows.streams)[found.index("")]
+        some = ", ".join([*label_of][:3])
+        raise DataError(f"{path} has no label of stream {name!r}, only of {some} and others")
+    return found
+
+
+def _seconds(cells: pl.Series, layout: Layout, path: Path) -> Array:
+    times = times_of(cells, layout, path)
+    if np.isnan(times).any():
+        raise DataError(f"row {np.isnan(times).argmax() + 1} of {path} has no {cells.name}")
+    return times / in_seconds(times, layout)
+
+
+def _cut(rows: Rows, intervals: dict[int, list[tuple[float, float, str]]], path: Path) -> list[str]:
+    """Make a stream of the rows in each interval, and leave out all others; return the labels of the streams."""
+    names = list(rows.streams)
+    found: list[tuple[str, str]] = []
+    parts = [np.full_like(block.streams, -1) for block in rows.all_blocks()]
+    for stream in sorted(intervals):
+        spans = sorted(intervals[stream])
+        starts, ends = np.array([span[:2] for span in spans]).T
+        if (starts[1:] < ends[:-1]).any():
+            first = starts[1:][starts[1:] < ends[:-1]][0]
+            raise DataError(f"intervals of stream {names[stream]} in {path} overlap at {first:g} s")
+        for block, part in zip(rows.all_blocks(), parts, strict=True):
+            mine = np.flatnonzero(block.streams == stream)
+            place = np.searchsorted(starts, block.times[mine], side="right") - 1
+            inside = (place >= 0) & (block.times[mine] < ends[place])
+            part[mine[inside]] = len(found) + place[inside]
+        found += [(f"{names[stream]}/{number}", text) for number, (*_, text) in enumerate(spans, start=1)]
+    used = np.unique(np.concatenate([np.unique(part) for part in parts]))
+    used = used[used >= 0]
+    if not len(used):
+        raise DataError(f"no row of the recording is in an interval of {path}: are their times of one clock?")
+    for block, part in zip(rows.all_blocks(), parts, strict=True):
+        block.streams = np.where(part < 0, np.int32(-1), np.searchsorted(used, part).astype(np.int32))
+    rows.streams = {found[part][0]: number for number, part in enumerate(used)}
+    return [found[part][1] for part in used]

@@ -1,0 +1,128 @@
+"""What the columns of a recording mean, and how its rows get onto a grid of ticks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from streamfs.errors import DataError
+
+STREAM, TIME, LABEL = "stream", "time", "label"
+"""The columns that are not readings, unless a layout says otherwise."""
+
+FOLDER = "folder"
+"""The labels are the names of the files' folders."""
+
+RULES = ("last", "mean")
+"""How several readings at one tick become one."""
+
+UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+"""Times that are numbers, by how many of them make a second."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the columns of a recording mean, and how its rows get onto a grid of ticks.
+
+    Parameters
+    ----------
+    stream : str, optional
+        Column of the stream's name; by default ``stream`` if a file has it. A file without it is one stream, and
+        has the name of the file.
+    time : str
+        Column of the time: seconds from any origin, or seconds, milliseconds, microseconds or nanoseconds since
+        1970 (by their size), or dates of ISO 8601. A date without an offset is in `time_zone`.
+    label : str, optional
+        Column of the label; by default ``label`` if a file has it.
+    long : sequence of four str, optional
+        Columns of stream, time, sensor and value, of a table with a row for each reading; the sensors become the
+        columns of the streams. If the first is empty, each file is one stream.
+    columns : sequence of str, optional
+        The readings to take, in this order; by default all columns without another meaning, or all sensors.
+    labels : str or path, optional
+        Where the labels are, if not in a column: ``"folder"``, the name of each file's folder; or a CSV or Parquet
+        file with the columns ``stream, label``, or with ``start, end, label``, and ``stream`` if the intervals are
+        not those of all streams; ``stream`` and ``label`` may be named as in the recording. Each
+        interval (its end excluded) then is a stream of its own, such as ``desk/2``, and rows outside of all
+        intervals are left out.
+    time_format : str, optional
+        What times are, if that is not found by itself: ``s``, ``ms``, ``us`` or ``ns``, or a format of `strftime`,
+        such as ``"%d.%m.%Y %H:%M"``.
+    time_zone : str
+        Time zone of dates without an offset, such as ``Europe/Berlin``.
+    period : float, optional
+        Seconds per tick; by default the smallest step between two rows of a stream, or, with `resample`, the usual
+        step.
+    resample : {"last", "mean"}, optional
+        What a tick holds if several readings are nearest to it: the last, or their mean. By default, an error.
+    max_age : float, optional
+        Seconds for which a tick without a reading of its own holds the previous one; by default it is missing.
+    labelled : bool
+        Whether every stream must have a label; if not, a missing label is the empty string.
+
+    Raises
+    ------
+    DataError
+        If a field has another form.
+
+    Examples
+    --------
+    >>> Layout(long=("device", "time", "sensor", "value")).sensor
+    'sensor'
+    """
+
+    stream: str | None = None
+    time: str = TIME
+    label: str | None = None
+    long: Sequence[str] | None = None
+    columns: Sequence[str] | None = None
+    labels: str | Path | None = None
+    time_format: str | None = None
+    time_zone: str = "UTC"
+    period: float | None = None
+    resample: str | None = None
+    max_age: float | None = None
+    labelled: bool = True
+
+    def __post_init__(self) -> None:
+        if self.long is not None:
+            self._set_long(self.long)
+        if self.columns is not None and (isinstance(self.columns, str) or not self.columns):
+            raise DataError(f"columns is {self.columns!r}, expected the names of some columns")
+        check_period("period", self.period)
+        if self.resample not in (None, *RULES):
+            raise DataError(f"resample is {self.resample!r}, expected {' or '.join(map(repr, RULES))}")
+        if self.max_age is not None and not (isfinite(self.max_age) and self.max_age >= 0):
+            raise DataError(f"max_age is {self.max_age}, expected a number of seconds of at least 0")
+        if self.time_format is not None and self.time_format not in UNITS and "%" not in self.time_format:
+            expected = "s, ms, us, ns or a format such as '%d.%m.%Y %H:%M'"
+            raise DataError(f"time_format is {self.time_format!r}, expected {expected}")
+        try:
+            ZoneInfo(self.time_zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise DataError(f"time_zone is {self.time_zone!r}, expected a name such as 'Europe/Berlin'") from error
+
+    def _set_long(self, long: Sequence[str]) -> None:
+        if isinstance(long, str) or len(long) != 4 or not all(long[1:]) or len(set(long)) < 4:
+            raise DataError(f"long is {long!r}, expected four columns: of stream, time, sensor and value")
+        if self.stream not in (None, long[0]) or self.time not in (TIME, long[1]):
+            raise DataError("long names the columns of stream and time: leave out stream and time")
+        object.__setattr__(self, "stream", long[0] or None)
+        object.__setattr__(self, "time", long[1])
+
+    @property
+    def sensor(self) -> str | None:
+        """Column of the sensor of a long table; None for a wide table."""
+        return None if self.long is None else self.long[2]
+
+    @property
+    def value(self) -> str | None:
+        """Column of the readings of a long table; None for a wide table."""
+        return None if self.long is None else self.long[3]
+
+
+def check_period(what: str, period: float | None) -> None:
+    """Refuse a period that is not a positive number of seconds."""
+    if period is not None and not (isfinite(period) and period > 0):
+        raise DataError(f"{what} is {period}, expected a positive number of seconds")

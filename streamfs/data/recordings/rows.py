@@ -1,0 +1,261 @@
+"""The rows of recordings: to which stream each belongs, and when it was."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from feature_extractors.base import Array
+from streamfs.data.recordings.layout import LABEL, STREAM, Layout
+from streamfs.data.recordings.pool import Pool
+from streamfs.data.recordings.tables import Table, numbers_of, texts_of
+from streamfs.data.recordings.times import check_times, in_seconds, times_of
+from streamfs.errors import DataError, LayoutError
+
+Codes = npt.NDArray[np.int32]
+Few = npt.NDArray[np.int16]
+
+MOST_COLUMNS = 2**15 - 1
+
+LEFT_OUT, TIMELESS = -1, -2
+"""Cells of rows that are not read, and of rows without a time."""
+
+
+@dataclass
+class Block:
+    """A batch of rows of a table; once its rows are on the grid, only their cells are kept.
+
+    Parameters
+    ----------
+    streams : ndarray of shape (n_rows,)
+        Numbers of the streams; -1 if a row is left out.
+    times : ndarray of shape (n_rows,)
+        Seconds; NaN for a stream without ticks.
+    columns : ndarray of shape (n_rows,), or 0
+        Numbers of the columns of the streams, of a long table.
+    cells : ndarray of shape (n_rows,), optional
+        Places in the values of the streams, of a wide table those of its first column; `LEFT_OUT` or `TIMELESS`.
+    """
+
+    streams: Codes | Few
+    times: Array
+    columns: Few | int = 0
+    cells: Codes | None = None
+
+    @property
+    def timed(self) -> npt.NDArray[np.bool_]:
+        """Which rows have a stream and a time."""
+        return (self.streams >= 0) & ~np.isnan(self.times)
+
+    def series(self, n_columns: int, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        """Return stream and column of the chosen rows as one number."""
+        columns = self.columns if isinstance(self.columns, int) else self.columns[chosen]
+        return np.asarray(self.streams[chosen] * np.int64(n_columns) + columns)
+
+    def place(self, starts: Array, period: float, n_ticks: int, n_columns: int, *, keep_times: bool) -> float:
+        """Put the rows on the grid; return the ticks by which one is off it at most."""
+        timed = self.timed
+        streams = self.streams[timed]
+        elapsed = (self.times[timed] - starts[streams]) / period
+        ticks = np.floor(elapsed + 0.5)
+        columns = self.columns if isinstance(self.columns, int) else self.columns[timed]
+        self.cells = np.where(self.streams >= 0, np.int32(TIMELESS), np.int32(LEFT_OUT))
+        self.cells[timed] = (streams * np.int64(n_ticks) + ticks.astype(np.int64)) * n_columns + columns
+        self.streams, self.columns = np.empty(0, dtype=np.int16), 0
+        self.times = self.times if keep_times else np.empty(0)
+        return float(np.abs(elapsed - ticks).max(initial=0.0))
+
+
+@dataclass
+class Rows:
+    """The rows of some tables.
+
+    Parameters
+    ----------
+    layout : Layout
+        What the columns of the tables mean.
+    tables : sequence of Table
+        The tables.
+    streams, columns : dict of str to int
+        Numbers of the streams and of their columns, in the order in which they first occur.
+    labels : dict of int to str
+        Label of each stream that has one in a column.
+    folders : dict of int to set of str
+        Names of the folders of each stream's files.
+    blocks : list of list of Block
+        The batches of each table.
+    """
+
+    layout: Layout
+    tables: Sequence[Table]
+    streams: dict[str, int] = field(default_factory=dict)
+    columns: dict[str, int] = field(default_factory=dict)
+    labels: dict[int, str] = field(default_factory=dict)
+    folders: dict[int, set[str]] = field(default_factory=dict)
+    blocks: list[list[Block]] = field(default_factory=list)
+
+    def all_blocks(self) -> Iterator[Block]:
+        """Yield the batches of all tables."""
+        for blocks in self.blocks:
+            yield from blocks
+
+    def readings(self) -> Iterator[tuple[Block, Codes, Array]]:
+        """Yield the readings of each batch, and the cells into which they go."""
+        for table, blocks in zip(self.tables, self.blocks, strict=True):
+            for (n_before, batch), block in zip(table.batches(), blocks, strict=True):
+                named = {self.layout.value: 0} if self.layout.value else self.columns
+                cells = np.zeros(0, dtype=np.int32) if block.cells is None else block.cells
+                for name, index in named.items():
+                    if name in batch.columns:
+                        numbers = numbers_of(batch[name], table.source, n_before, table.decimal)
+                        _require_times(numbers, cells, table, n_before)
+                        yield block, np.where(cells < 0, cells, cells + np.int32(index)), numbers
+
+
+def _require_times(numbers: Array, cells: Codes, table: Table, n_before: int) -> None:
+    timeless = (cells == TIMELESS) & ~np.isnan(numbers)
+    if timeless.any():
+        raise DataError(f"row {n_before + timeless.argmax() + 1} of {table.source} has readings but no time")
+
+
+class _Meaning(NamedTuple):
+    """Columns of one table."""
+
+    stream: str | None
+    time: str
+    label: str | None
+
+
+def read_rows(tables: Sequence[Table], layout: Layout) -> Rows:
+    """Read streams, times, labels and sensors of some tables."""
+    rows, pool = Rows(layout, tables), Pool()
+    if layout.columns is not None:
+        rows.columns = {name: index for index, name in enumerate(layout.columns)}
+    for table in tables:
+        meaning = _meaning(table, layout)
+        if layout.long is None:
+            _add_columns(rows, table, meaning)
+        blocks = [_block(rows, pool, table, meaning, *each) for each in table.batches()]
+        if not blocks and len(tables) == 1:
+            raise DataError(f"{table.source} has no readings: it has no rows")
+        _to_seconds(blocks, layout, table)
+        rows.blocks.append(blocks)
+    if not rows.columns or not rows.streams:
+        what = "column of readings" if rows.streams else "readings: it has no rows"
+        raise DataError(f"{tables[0].source} has no {what}")
+    return rows
+
+
+def _meaning(table: Table, layout: Layout) -> _Meaning:
+    """Return the columns of a table that are not readings; refuse a table that lacks what the layout names."""
+    stream = layout.stream or (STREAM if layout.long is None and STREAM in table.columns else None)
+    label = None if layout.labels is not None else layout.label or (LABEL if LABEL in table.columns else None)
+    for field_name, column in (
+        ("time", layout.time),
+        ("stream", stream),
+        ("sensor", layout.sensor),
+        ("value", layout.value),
+        ("label", label),
+    ):
+        if column is not None and column not in table.columns:
+            raise MissingColumnError(table, field_name, column)
+    return _Meaning(stream, layout.time, label)
+
+
+class MissingColumnError(LayoutError):
+    """A table without a column that its layout names."""
+
+    def __init__(self, table: Table, field_name: str, column: str) -> None:
+        super().__init__(f"{table.source} has no column {column!r}, only {', '.join(table.columns)}")
+        self.field_name = field_name
+
+
+def _add_columns(rows: Rows, table: Table, meaning: _Meaning) -> None:
+    """Number the columns of readings of a wide table; refuse one without those that were asked for."""
+    if rows.layout.columns is not None:
+        for column in rows.layout.columns:
+            if column not in table.columns:
+                raise MissingColumnError(table, "columns", column)
+        return
+    for column in table.columns:
+        if column not in (*meaning, LABEL, rows.layout.label):
+            rows.columns.setdefault(column, len(rows.columns))
+
+
+def _block(rows: Rows, pool: Pool, table: Table, meaning: _Meaning, n_before: int, batch: pl.DataFrame) -> Block:
+    """Read the streams, times, labels and sensors of a batch."""
+    times = times_of(batch[meaning.time], rows.layout, table.source, n_before, table.decimal)
+    if meaning.stream is None:
+        streams = np.full(len(batch), rows.streams.setdefault(table.name, len(rows.streams)), dtype=np.int32)
+    else:
+        names = texts_of(batch[meaning.stream], table.source)
+        _require(names, "stream", table, n_before)
+        _number(names, rows.streams)
+        narrow = pl.Int16 if len(rows.streams) <= MOST_COLUMNS else pl.Int32
+        streams = names.replace_strict(rows.streams, return_dtype=narrow).to_numpy()
+    _add_labels(rows, table, meaning, n_before, batch, streams)
+    if rows.layout.sensor is None:
+        return Block(pool.keep(streams), pool.keep(times))
+    columns = _sensors(rows, texts_of(batch[rows.layout.sensor], table.source), table, n_before)
+    taken = np.where(columns < 0, streams.dtype.type(-1), streams)
+    return Block(pool.keep(taken), pool.keep(times), pool.keep(columns))
+
+
+def _sensors(rows: Rows, sensors: pl.Series, table: Table, n_before: int) -> Few:
+    """Return the columns that the rows of a long table belong to; -1 if a row is left out."""
+    _require(sensors, "sensor", table, n_before)
+    if rows.layout.columns is None:
+        _number(sensors, rows.columns)
+    if len(rows.columns) > MOST_COLUMNS:
+        raise DataError(f"{table.source} has more than {MOST_COLUMNS} sensors")
+    return np.asarray(sensors.replace_strict(rows.columns, default=-1, return_dtype=pl.Int16).to_numpy())
+
+
+def _add_labels(
+    rows: Rows, table: Table, meaning: _Meaning, n_before: int, batch: pl.DataFrame, streams: Codes | Few
+) -> None:
+    """Note the label and the folder of each stream; refuse two labels of one stream."""
+    for stream in np.unique(streams):
+        rows.folders.setdefault(int(stream), set()).add(table.folder)
+    if meaning.label is None:
+        return
+    labels = texts_of(batch[meaning.label], table.source)
+    if rows.layout.labelled:
+        _require(labels, "label", table, n_before)
+    found = pl.DataFrame({STREAM: streams, LABEL: labels}).unique(maintain_order=True)
+    for stream, label in found.iter_rows():
+        first = rows.labels.setdefault(stream, label)
+        if first != label:
+            name = list(rows.streams)[stream]
+            raise DataError(f"stream {name} of {table.source} has two labels, {first!r} and {label!r}")
+
+
+def _require(texts: pl.Series, what: str, table: Table, n_before: int) -> None:
+    missing = (texts == "").arg_true()
+    if len(missing):
+        raise DataError(f"row {n_before + missing[0] + 1} of {table.source} has no {what}")
+
+
+def _number(texts: pl.Series, known: dict[str, int]) -> None:
+    """Number new texts."""
+    for text in texts.unique(maintain_order=True):
+        known.setdefault(text, len(known))
+
+
+def _to_seconds(blocks: Sequence[Block], layout: Layout, table: Table) -> None:
+    """Convert the times of a table to seconds; numbers have one unit in it."""
+    ends = [end for block in blocks for end in _ends(block.times)]
+    unit = in_seconds(np.array(ends), layout) if ends else 1.0
+    n_before = 0
+    for block in blocks:
+        block.times /= unit
+        check_times(block.times, table.source, n_before)
+        n_before += len(block.times)
+
+
+def _ends(times: Array) -> tuple[float, ...]:
+    known = times[~np.isnan(times)]
+    return (float(known.min()), float(known.max())) if len(known) else ()

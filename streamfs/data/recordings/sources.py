@@ -1,0 +1,59 @@
+"""Which files a recording is in: a file, several, a folder, or a pattern."""
+
+from collections.abc import Iterable, Sequence
+from glob import glob, has_magic
+from os.path import commonpath
+from pathlib import Path
+
+from streamfs.data.recordings.tables import ENDINGS, Table, bare_name, open_table
+from streamfs.errors import DataError
+
+
+def open_tables(paths: str | Path | Iterable[str | Path], without: Path | None = None) -> list[Table]:
+    """Open the files of a recording, in the order of their names.
+
+    Parameters
+    ----------
+    paths : path or sequence of paths
+        Files, folders and patterns such as ``runs/*.csv``. Of a folder, all CSV and Parquet files in it and in its
+        folders are read. A path that exists is not a pattern.
+    without : path, optional
+        A file that is not part of the recording, although it is in its folder.
+    """
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    if not given:
+        raise DataError("there is no file to read: name one, several, a folder, or a pattern")
+    files = dict.fromkeys(file for path in given for file in _files(Path(path)))
+    if without is not None:
+        files = {file: None for file in files if not (without.exists() and without.samefile(file))}
+    return [open_table(file, name) for file, name in zip(files, _names([*files]), strict=True)]
+
+
+def _files(path: Path) -> Sequence[Path]:
+    """Return the files that a path names."""
+    if path.is_dir():
+        found = [file for file in path.rglob("*") if file.name.endswith(ENDINGS) and _is_shown(file, path)]
+        if not found:
+            raise DataError(f"{path} has no file that ends in .csv, .csv.gz or .parquet")
+        return sorted(found)
+    if has_magic(str(path)) and not path.exists():
+        found = [Path(each) for each in glob(str(path), recursive=True)]  # noqa: PTH207 - Path.glob needs a folder
+        if not found:
+            raise DataError(f"no file is named like {path}")
+        return sorted(file for each in found for file in _files(each))
+    if not path.exists():
+        raise DataError(f"{path} cannot be read: No such file or directory")
+    return [path]
+
+
+def _is_shown(file: Path, folder: Path) -> bool:
+    """Return whether neither a file nor a folder above it is hidden."""
+    return file.is_file() and not any(part.startswith(".") for part in file.relative_to(folder).parts)
+
+
+def _names(files: Sequence[Path]) -> list[str]:
+    """Return a name for each file: its path without its ending, from the folder that all files are in."""
+    if len(files) == 1:
+        return [bare_name(files[0])]
+    top = Path(commonpath([file.absolute().parent for file in files]))
+    return [(file.absolute().parent.relative_to(top) / bare_name(file)).as_posix() for file in files]

@@ -1,0 +1,230 @@
+"""Tables of recorded streams, batch by batch: CSV and Parquet files, and frames in memory."""
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import IO, NamedTuple, cast
+
+import numpy as np
+import polars as pl
+
+from feature_extractors.base import Array
+from streamfs.errors import DataError, LayoutError
+
+ENDINGS = (".csv", ".csv.gz", ".parquet")
+BATCH = 2**17
+"""Rows of a Parquet file or frame that are looked at together."""
+
+BOM = b"\xef\xbb\xbf"
+"""What some spreadsheets put before a file."""
+
+BLOCK = 2**20
+"""Bytes of a CSV file that are looked at together, but for the rest of a row."""
+
+_SEPARATORS = ",;\t"
+
+
+class Table(NamedTuple):
+    """A table whose rows come in batches; the cells of a CSV file are text.
+
+    Parameters
+    ----------
+    source : str
+        The file, for messages.
+    name : str
+        Name of the stream, if no column names it.
+    folder : str
+        Name of the file's folder.
+    columns : sequence of str
+        Names of the columns, in their order.
+    parts : callable
+        Starts an iteration over the rows: frames with these columns, the same each time.
+    decimal : str
+        What separates the decimals of numbers that are text.
+    """
+
+    source: str
+    name: str
+    folder: str
+    columns: Sequence[str]
+    parts: Callable[[], Iterator[pl.DataFrame]]
+    decimal: str = "."
+
+    def batches(self) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Yield batches of rows that are not blank, each with the number of rows before it."""
+        n_before = 0
+        try:
+            for part in self.parts():
+                rows = part.filter(~pl.all_horizontal(pl.all().is_null()))
+                if len(rows):
+                    yield n_before, rows
+                n_before += len(rows)
+        except (OSError, EOFError, zlib.error, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise _unreadable(Path(self.source), error) from error
+
+
+def open_table(path: Path, name: str = "") -> Table:
+    """Open a file, and read its header.
+
+    Parameters
+    ----------
+    path : path
+        A file that ends in one of `ENDINGS`.
+    name : str
+        Name of the stream if no column names it; by default the file's own, without its ending.
+    """
+    if not path.name.endswith(ENDINGS):
+        raise DataError(f"{path} ends in {path.suffix!r}, expected .csv, .csv.gz or .parquet")
+    decimal = "."
+    try:
+        if path.suffix == ".parquet":
+            columns = list(pl.read_parquet_schema(path))
+            parts = partial(_parquet_parts, path)
+        else:
+            first = next(_blocks(path), b"")
+            separator = _separator(first)
+            columns = _header(first, separator)
+            decimal = "," if separator == ";" else "."
+            parts = partial(_csv_parts, path, columns, separator)
+    except (OSError, EOFError, zlib.error, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise _unreadable(path, error) from error
+    try:
+        check_names("column", columns)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error
+    return Table(str(path), name or bare_name(path), path.parent.name, columns, parts, decimal)
+
+
+def read_table(path: Path) -> pl.DataFrame:
+    """Read a CSV or Parquet file whole; the cells of a CSV file stay text."""
+    table = open_table(path)
+    parts = [batch for _, batch in table.batches()]
+    return pl.concat(parts) if parts else pl.DataFrame(schema=dict.fromkeys(table.columns, pl.String))
+
+
+def bare_name(path: Path) -> str:
+    """Return the name of a file without its ending."""
+    return next((path.name.removesuffix(ending) for ending in ENDINGS if path.name.endswith(ending)), path.name)
+
+
+def check_names(what: str, names: Sequence[str]) -> None:
+    """Refuse empty and repeated names."""
+    if "" in names:
+        raise DataError(f"{what} {names.index('') + 1} has the name '', expected a text that is not empty")
+    if len(set(names)) < len(names):
+        repeated = next(name for index, name in enumerate(names) if name in names[:index])
+        raise DataError(f"{what} {repeated!r} occurs twice")
+
+
+def texts_of(cells: pl.Series, source: object) -> pl.Series:
+    """Return a column as text; empty cells are empty strings."""
+    try:
+        return cells.cast(pl.String).fill_null("")
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{cells.name} of {source} is of type {cells.dtype}, expected text") from error
+
+
+def numbers_of(cells: pl.Series, source: object, n_before: int = 0, decimal: str = ".") -> Array:
+    """Return a column as floats; empty cells are NaN. `n_before` rows of the table are before these."""
+    if cells.dtype == pl.String:
+        cells = cells.str.strip_chars().replace("", None)
+    elif not (cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Null)):
+        raise LayoutError(f"{cells.name} of {source} is of type {cells.dtype}, expected numbers")
+    points = cells.str.replace(",", ".", literal=True) if decimal == "," and cells.dtype == pl.String else cells
+    numbers = points.cast(pl.Float64, strict=False)
+    wrong = (numbers.is_null() & cells.is_not_null()).arg_true()
+    if len(wrong):
+        row = n_before + wrong[0] + 1
+        raise LayoutError(f"{cells.name} of {source} is {cells[wrong[0]]!r} in row {row}, expected a number")
+    return numbers.fill_null(np.nan).to_numpy()
+
+
+def _parquet_parts(path: Path) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a Parquet file."""
+    with path.open("rb") as file:
+        rows = pl.scan_parquet(file)
+        for start in range(0, rows.select(pl.len()).collect().item(), BATCH):
+            yield rows.slice(start, BATCH).collect()
+
+
+def _csv_parts(path: Path, columns: Sequence[str], separator: str) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a CSV file, without its header."""
+    n_header = 1
+    for block in _blocks(path):
+        yield _parsed(block, columns, separator)[n_header:]
+        n_header = 0
+
+
+def _parsed(block: bytes, columns: Sequence[str], separator: str) -> pl.DataFrame:
+    """Return the rows of a block; a row put before them says how many cells there are."""
+    first = separator.join("x" * len(columns)).encode()
+    rows = pl.read_csv(first + b"\n" + block, has_header=False, infer_schema=False, separator=separator)[1:]
+    rows.columns = list(columns)
+    return rows
+
+
+def _header(block: bytes, separator: str) -> list[str]:
+    """Return the names in the first row of a CSV file."""
+    table = pl.read_csv(block, has_header=False, infer_schema=False, separator=separator, n_rows=1)
+    return ["" if cell is None else cell for cell in table.row(0)]
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """Yield the bytes of a CSV file in blocks of whole rows; a row ends at a line break outside of quotes."""
+    with _opened(path) as file:
+        rest = file.read(len(BOM)).removeprefix(BOM)
+        while block := file.read(max(BLOCK, len(rest))):
+            rest += block
+            end = len(rest)
+            while (end := rest.rfind(b"\n", 0, end) + 1) and rest.count(b'"', 0, end) % 2:
+                end -= 1
+            if end:
+                yield rest[:end]
+                rest = rest[end:]
+        if rest:
+            yield rest
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """Open a file that may be packed by gzip."""
+    with path.open("rb") as file:
+        is_packed = file.read(2) == b"\x1f\x8b"
+    return cast("IO[bytes]", gzip.open(path)) if is_packed else path.open("rb")
+
+
+def _separator(block: bytes) -> str:
+    """Return the separator of a CSV file: the first of comma, semicolon and tab that is in its header."""
+    header = block.partition(b"\n")[0].decode(errors="replace")
+    return next((separator for separator in _SEPARATORS if separator in header), ",")
+
+
+def _unreadable(path: Path, error: BaseException) -> DataError:
+    """Return the error of a file that cannot be read, with the reason in words."""
+    if isinstance(error, OSError | EOFError | zlib.error):
+        return DataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}")
+    if isinstance(error, pl.exceptions.PanicException):
+        return DataError(f"{path} cannot be read: it is damaged")
+    reason = _too_long_row(path) or str(error).partition("\n")[0]
+    return DataError(f"{path} cannot be read: {reason}")
+
+
+def _too_long_row(path: Path) -> str | None:
+    """Describe the first row that has more cells than the header, if any; polars does not."""
+    if path.suffix == ".parquet":
+        return None
+    try:
+        with _opened(path) as raw, io.TextIOWrapper(raw, "utf-8", "replace", newline="") as file:
+            separator = _separator(file.readline().encode())
+            file.seek(0)
+            rows = (row for row in csv.reader(file, delimiter=separator) if row)
+            n_columns = len(next(rows, []))
+            for number, row in enumerate(rows, start=1):
+                if len(row) > n_columns:
+                    return f"row {number} has {len(row)} cells, expected {n_columns} as in the header"
+    except (csv.Error, OSError, EOFError, zlib.error):
+        pass  # damaged in another way, which polars has reported
+    return None

@@ -1,0 +1,118 @@
+"""Times of recordings in seconds: numbers since any origin or since 1970, dates with and without time zone."""
+
+import numpy as np
+import polars as pl
+
+from feature_extractors.base import Array
+from streamfs.data.recordings.layout import UNITS, Layout
+from streamfs.data.recordings.tables import numbers_of
+from streamfs.errors import DataError
+
+MAX_TIME = 2.0**53
+"""Seconds; beyond it, floats are more than one second apart."""
+
+_EPOCHS = 3e8, 4.2e9  # seconds since 1970: mid 1979 to 2103
+_DATE = r"^\d{4}-\d{2}-\d{2}|^\d{8}[T ]\d{2}"
+_OFFSET = r"\d[T ].*(?:Z|[+-]\d{2}:?\d{2})\s*$"
+
+
+def times_of(cells: pl.Series, layout: Layout, source: object, n_before: int = 0, decimal: str = ".") -> Array:
+    """Return a column of times as numbers, dates in seconds since 1970; empty cells are NaN.
+
+    Numbers without a `time_format` are in the unit of the file still: see `in_seconds`.
+    """
+    if cells.dtype == pl.String:
+        cells = cells.str.strip_chars().replace("", None)
+        if _are_dates(cells, layout):
+            cells = _parsed(cells, layout, source, n_before)
+    if cells.dtype == pl.Duration:
+        return np.asarray(cells.dt.total_microseconds().cast(pl.Float64).fill_null(np.nan).to_numpy() / 1e6)
+    if not cells.dtype.is_temporal():
+        return _numbers(cells, layout, source, n_before, decimal)
+    if isinstance(cells.dtype, pl.Datetime) and cells.dtype.time_zone is not None:
+        return _since_1970(cells)
+    return _since_1970(_placed(cells, layout, source))
+
+
+def in_seconds(times: Array, layout: Layout) -> float:
+    """Return how many units of some times make a second.
+
+    Numbers that all are milliseconds, microseconds or nanoseconds between 1979 and 2103 are taken for that; all
+    others for seconds.
+    """
+    if layout.time_format in UNITS:
+        return UNITS[layout.time_format]
+    return next((unit for unit in UNITS.values() if unit > 1 and is_epoch(times, unit)), 1.0)
+
+
+def is_epoch(times: Array, *units: float) -> bool:
+    """Return whether all times are of 1979 to 2103, in one of some units, by default any."""
+    known = times[~np.isnan(times)]
+    return len(known) > 0 and any(
+        bool(((known >= _EPOCHS[0] * unit) & (known <= _EPOCHS[1] * unit)).all())
+        for unit in units or UNITS.values()
+    )
+
+
+def check_times(times: Array, source: object, n_before: int) -> None:
+    """Refuse times that are too large for seconds; `n_before` rows of the table are before these."""
+    absurd = np.abs(times) > MAX_TIME
+    if absurd.any():
+        row = int(absurd.argmax())
+        raise DataError(f"time of {source} is {times[row]:g} in row {n_before + row + 1}, expected seconds")
+
+
+def _are_dates(cells: pl.Series, layout: Layout) -> bool:
+    """Return whether cells of text are dates: by their format, or by the first of them."""
+    if layout.time_format is not None:
+        return layout.time_format not in UNITS
+    first = cells.drop_nulls().head(1)
+    return bool(first.str.contains(_DATE).any())
+
+
+def _parsed(cells: pl.Series, layout: Layout, source: object, n_before: int) -> pl.Series:
+    """Return dates of text as datetimes; those with an offset in UTC."""
+    style = layout.time_format
+    has_offset = "%z" in style if style else bool(cells.drop_nulls().head(1).str.contains(_OFFSET).any())
+    try:
+        dates = cells.str.to_datetime(
+            style, time_unit="us", time_zone="UTC" if has_offset else None, strict=False, ambiguous="null"
+        )
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{cells.name} of {source} cannot be read: {str(error).partition(chr(10))[0]}") from error
+    wrong = (dates.is_null() & cells.is_not_null()).arg_true()
+    if len(wrong):
+        expected = f"a date like {style}" if style else "a date like those before it"
+        row = n_before + wrong[0] + 1
+        raise DataError(f"{cells.name} of {source} is {cells[wrong[0]]!r} in row {row}, expected {expected}")
+    return dates
+
+
+def _numbers(cells: pl.Series, layout: Layout, source: object, n_before: int, decimal: str) -> Array:
+    """Return times that are numbers; say what else they may be if they are not."""
+    try:
+        return numbers_of(cells, source, n_before, decimal)
+    except DataError as error:
+        wanted = "a number" if cells.dtype == pl.String else "numbers"
+        hint = "" if layout.time_format in UNITS else ", or a date such as 2005-11-27T09:30:00+01:00"
+        raise DataError(str(error).replace(f"expected {wanted}", f"expected seconds{hint}")) from error
+
+
+def _placed(cells: pl.Series, layout: Layout, source: object) -> pl.Series:
+    """Return dates without an offset as datetimes of the layout's time zone."""
+    zone = layout.time_zone
+    local = cells.cast(pl.Datetime("us"))
+    placed = local.dt.replace_time_zone(zone, ambiguous="null", non_existent="null")
+    wrong = (placed.is_null() & local.is_not_null()).arg_true()
+    if len(wrong):
+        raise DataError(
+            f"{cells.name} of {source} is {local[wrong[0]]} somewhere, which {zone} has twice or not at all, "
+            "since its clocks change: record dates with an offset"
+        )
+    return placed
+
+
+def _since_1970(cells: pl.Series) -> Array:
+    """Return datetimes as seconds since 1970."""
+    ticks = cells.dt.epoch("us")
+    return np.asarray(ticks.cast(pl.Float64).fill_null(np.nan).to_numpy() / 1e6)

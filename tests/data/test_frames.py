@@ -1,0 +1,79 @@
+"""Frames of polars, pandas and Arrow become the streams that their files become."""
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_array_equal
+
+from streamfs import StreamSet
+from streamfs.data.recordings import tables
+from streamfs.data.recordings.frames import frame_table
+from streamfs.errors import LayoutError
+
+TIMES = [datetime(2026, 3, 29, 0, 59, tzinfo=UTC) + timedelta(seconds=30 * tick) for tick in range(4)]
+FRAME = pl.DataFrame(
+    {
+        "stream": ["a", "a", "b", "b"],
+        "time": TIMES,
+        "label": ["on", "on", "off", "off"],
+        "x": [1.0, None, 3.0, 4.0],
+        "n": [1, 2, 3, 4],
+        "is_open": [True, False, True, True],
+    }
+)
+
+
+def as_pandas(frame):
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    table = {name: frame[name].to_list() for name in frame.columns}
+    return pd.DataFrame(table)
+
+
+def as_arrow(frame):
+    return pytest.importorskip("pyarrow", reason="pyarrow is not installed").table(frame.to_dict(as_series=False))
+
+
+KINDS = {
+    "polars": lambda frame: frame,
+    "lazy": lambda frame: frame.lazy(),
+    "pandas": as_pandas,
+    "zoned pandas": lambda frame: as_pandas(frame).assign(
+        time=lambda table: table["time"].dt.tz_convert("Europe/Berlin")
+    ),
+    "nullable pandas": lambda frame: as_pandas(frame).convert_dtypes(),
+    "categorical pandas": lambda frame: as_pandas(frame).astype({"stream": "category", "label": "category"}),
+    "indexed pandas": lambda frame: as_pandas(frame).set_index("time"),
+    "arrow": as_arrow,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_frame_is_read_as_its_file(tmp_path, monkeypatch, kind):
+    FRAME.write_parquet(tmp_path / "frame.parquet")
+    expected = StreamSet.read(tmp_path / "frame.parquet")
+    monkeypatch.setattr(tables, "BATCH", 3)
+    found = StreamSet.from_frame(KINDS[kind](FRAME))
+    assert found.names == expected.names
+    assert sorted(found.columns) == sorted(expected.columns)
+    assert found.period == expected.period == 30.0
+    assert_array_equal(found.labels, expected.labels)
+    for column in expected.columns:
+        assert_array_equal(found.column(column), expected.column(column))
+
+
+def test_numbers_of_a_frame_are_not_copied():
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    numbers = np.arange(6.0)
+    (_, rows), *_ = frame_table(pd.DataFrame({"x": pd.Series(numbers, copy=False)}, copy=False)).batches()
+    assert np.shares_memory(rows["x"].to_numpy(), numbers)
+
+
+def test_a_frame_that_does_not_fit_is_refused_with_a_proposal():
+    with pytest.raises(LayoutError, match=r"the frame has no column 'time', .*; try time='when'"):
+        StreamSet.from_frame(FRAME.rename({"time": "when"}))
+    with pytest.raises(
+        TypeError, match=r"frame is \[1\], expected a frame of polars or pandas, or an Arrow table"
+    ):
+        StreamSet.from_frame([1])

@@ -1,0 +1,368 @@
+"""Recordings as people have them: files, folders, layouts, times, labels, and their way onto the grid."""
+
+import gzip
+from datetime import UTC, datetime, timedelta, timezone
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from streamfs import StreamSet
+from streamfs.data.recordings import tables
+from streamfs.errors import DataError, LayoutError
+
+NAN = float("nan")
+WIDE = "stream,time,label,x\na,0,calm,1\na,1,calm,2\nb,0,busy,3\nb,1,busy,4\n"
+LONG = "device,when,sensor,value,label\na,0,t,20,hot\na,0,h,50,hot\na,10,t,21,hot\nb,0,t,5,cold\nb,10,h,80,cold\n"
+ALSO_LONG = ("device", "when", "sensor", "value")
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Return a writer of files by name, which returns their folder."""
+
+    def write(**texts):
+        for name, text in texts.items():
+            path = tmp_path.joinpath(*name.split("__")).with_suffix(".csv")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return tmp_path
+
+    return write
+
+
+def run(*times, header="time,x", first=0):
+    return "\n".join([header, *(f"{time},{first + index}" for index, time in enumerate(times))]) + "\n"
+
+
+def test_a_folder_is_read_as_its_files(files):
+    folder = files(one=WIDE, deeper__two=WIDE.replace("\na,", "\nc,").replace("\nb,", "\nd,"))
+    for paths in (folder, str(folder / "**/*.csv"), [folder / "deeper", folder / "one.csv"]):
+        assert sorted(StreamSet.read(paths).names) == ["a", "b", "c", "d"]
+    (folder / ".hidden.csv").write_text("nonsense")
+    assert len(StreamSet.read(folder)) == 4
+
+
+def test_a_stream_may_go_on_in_another_file(files):
+    folder = files(day1=WIDE, day2="stream,time,label,y\na,2,calm,7\n")
+    streams = StreamSet.read(folder)
+    assert streams.columns == ("x", "y")
+    assert_array_equal(streams.values[0], [[1, NAN], [2, NAN], [NAN, 7]])
+
+
+def test_a_file_without_names_of_streams_is_a_stream(files):
+    folder = files(walk__one=run(0, 1), walk__two=run(5, 6, 7), run__one=run(0, 1))
+    streams = StreamSet.read(folder, labels="folder")
+    assert streams.names == ("run/one", "walk/one", "walk/two")
+    assert streams.labels.tolist() == ["run", "walk", "walk"]
+    assert streams.lengths.tolist() == [2, 2, 3]
+    assert StreamSet.read(folder / "run" / "one.csv", labelled=False).names == ("one",)
+
+
+def test_what_names_no_file_is_refused(tmp_path):
+    for path in (tmp_path / "none", tmp_path / "none*.csv", []):
+        with pytest.raises(DataError, match=r"no file|No such file"):
+            StreamSet.read(path)
+    (tmp_path / "none").mkdir()
+    with pytest.raises(DataError, match=r"none has no file that ends in \.csv"):
+        StreamSet.read(tmp_path / "none")
+
+
+def test_a_long_table_is_read(files):
+    streams = StreamSet.read(files(log=LONG) / "log.csv", long=ALSO_LONG)
+    assert (streams.names, streams.columns, streams.period) == (("a", "b"), ("t", "h"), 10.0)
+    assert_array_equal(streams.values, [[[20, 50], [21, NAN]], [[5, NAN], [NAN, 80]]])
+    assert streams.labels.tolist() == ["hot", "cold"]
+
+
+def test_some_columns_are_read_in_the_order_named(files):
+    folder = files(log=LONG, wide="time,x,y,note\n0,1,2,odd\n1,3,4,even\n")
+    streams = StreamSet.read(folder / "log.csv", long=ALSO_LONG, columns=["h"])
+    assert streams.columns == ("h",)
+    assert_array_equal(streams.values[:, 0, 0], [50, 80])  # a stream begins at its first row of these
+    streams = StreamSet.read(folder / "wide.csv", columns=["y", "x"], labelled=False)
+    assert_array_equal(streams.values[0], [[2, 1], [4, 3]])
+
+
+NOON = datetime(2026, 3, 29, 12, tzinfo=UTC)
+MOMENTS = [NOON, NOON + timedelta(seconds=30)]
+
+
+@pytest.mark.parametrize(
+    "spelt",
+    [
+        lambda t: t.isoformat(),
+        lambda t: t.astimezone(timezone(timedelta(hours=5, minutes=30))).isoformat(timespec="milliseconds"),
+        lambda t: t.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        lambda t: t.strftime("%Y-%m-%d %H:%M:%S"),
+        lambda t: t.strftime("%Y%m%dT%H%M%SZ"),
+        lambda t: t.timestamp(),
+        lambda t: int(t.timestamp() * 1e3),
+        lambda t: int(t.timestamp() * 1e6),
+        lambda t: int(t.timestamp() * 10**9),
+    ],
+)
+def test_times_are_read_in_any_common_form(files, spelt):
+    folder = files(
+        log=run(*map(spelt, MOMENTS)), cuts=f"start,end,label\n{MOMENTS[0].isoformat()},{MOMENTS[1]},on\n"
+    )
+    streams = StreamSet.read(folder / "log.csv", labels=folder / "cuts.csv")
+    assert_array_equal(streams.values.ravel(), [0])
+    assert StreamSet.read(folder / "log.csv", labelled=False).period == 30.0
+
+
+@pytest.mark.parametrize(
+    "dtype", [pl.Datetime("ms"), pl.Datetime("ns", "Asia/Kolkata"), pl.Datetime("us", "UTC"), pl.Duration("ms")]
+)
+def test_datetimes_of_parquet_are_read(tmp_path, dtype):
+    times = MOMENTS if isinstance(dtype, pl.Datetime) else [timedelta(), timedelta(seconds=30)]
+    zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
+    series = (
+        pl.Series("time", times).cast(dtype)
+        if zone is None
+        else pl.Series("time", times).dt.convert_time_zone(zone)
+    )
+    pl.DataFrame({"time": series, "x": [1, 2]}).write_parquet(tmp_path / "log.parquet")
+    assert StreamSet.read(tmp_path / "log.parquet", labelled=False).period == 30.0
+
+
+def test_dates_without_an_offset_are_in_the_named_zone(files):
+    around = ["2026-03-29 01:59:30", "2026-03-29 03:00:00", "2026-03-29 03:00:30"]  # clocks go forward between
+    folder = files(log=run(*around), autumn=run("2026-10-25 02:30:00"))
+    assert StreamSet.read(folder / "log.csv", labelled=False, time_zone="Europe/Berlin").lengths.tolist() == [3]
+    assert StreamSet.read(folder / "log.csv", labelled=False).lengths.tolist() == [123]
+    with pytest.raises(
+        DataError, match="2026-10-25 02:30:00 somewhere, which Europe/Berlin has twice or not at all"
+    ):
+        StreamSet.read(folder / "autumn.csv", labelled=False, time_zone="Europe/Berlin")
+
+
+def test_other_dates_need_their_format(files):
+    path = files(log=run("22.11.2026 16:30", "22.11.2026 16:31")) / "log.csv"
+    with pytest.raises(
+        DataError, match=r"time of .* is '22.11.2026 16:30' in row 1, expected seconds, or a date such"
+    ):
+        StreamSet.read(path, labelled=False)
+    assert StreamSet.read(path, labelled=False, time_format="%d.%m.%Y %H:%M").period == 60.0
+    assert StreamSet.read(files(ms=run(0, 20)) / "ms.csv", labelled=False, time_format="ms").period == 0.02
+
+
+def test_an_odd_date_among_others_is_refused_with_its_row(files):
+    path = files(log=run("2026-11-22T16:30:00Z", "2026-11-22T16:31:00Z", "noon")) / "log.csv"
+    with pytest.raises(DataError, match=r"time of .* is 'noon' in row 3, expected a date like those before it"):
+        StreamSet.read(path, labelled=False)
+
+
+def test_spreadsheets_with_semicolons_have_decimal_commas(files):
+    streams = StreamSet.read(files(log="stream;time;label;x\na;0,5;on;1,5\na;1;on;2\n") / "log.csv")
+    assert (streams.period, streams.values.ravel().tolist()) == (0.5, [1.5, 2.0])
+    assert StreamSet.read(files(log=WIDE.replace(",", "\t")) / "log.csv").columns == ("x",)
+
+
+def test_labels_of_a_file(files):
+    folder = files(one=run(0, 1), two=run(0, 1), names="stream,label\none.csv,on\ntwo,off\nthree,off\n")
+    assert StreamSet.read(folder, labels=folder / "names.csv").labels.tolist() == ["on", "off"]
+    folder = files(names="stream,label\none,on\n")
+    with pytest.raises(DataError, match=r"names.csv has no label of stream 'two', only of one and others"):
+        StreamSet.read(folder, labels=folder / "names.csv")
+
+
+def test_a_file_of_labels_may_name_its_columns_as_the_recording(files):
+    folder = files(log="seq,time,x\n1,0,5\n1,1,6\n2,0,7\n", kinds="seq,kind\n2,off\n1,on\n")
+    streams = StreamSet.read(folder / "log.csv", stream="seq", label="kind", labels=folder / "kinds.csv")
+    assert streams.labels.tolist() == ["on", "off"]
+
+
+def test_intervals_are_streams_of_their_own(files):
+    folder = files(
+        desk=run(0, 1, 2, 3, 4, 5), hall=run(0, 1), cuts="stream,start,end,label\ndesk,4,9,sit\ndesk,0,2,go\n"
+    )
+    streams = StreamSet.read(folder, labels=folder / "cuts.csv")
+    assert streams.names == ("desk/1", "desk/2")
+    assert streams.labels.tolist() == ["go", "sit"]
+    assert_array_equal(streams.values[:, :, 0], [[0, 1], [4, 5]])
+    everywhere = files(cuts="start,end,label\n0,2,go\n")
+    assert StreamSet.read(everywhere, labels=everywhere / "cuts.csv").names == ("desk/1", "hall/1")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("start,end,label\n2,1,go\n", "row 1 of .* starts at 2 s and ends at 1 s"),
+        ("start,end,label\n0,2,go\n1,3,sit\n", "intervals of stream desk in .* overlap at 1 s"),
+        ("start,end,label\n9,10,go\n", "no row of the recording is in an interval"),
+        ("start,end,label\n,10,go\n", "row 1 of .* has no start"),
+        ("start,label\n0,go\n", "has no column 'end', only start, label"),
+        ("stream,class\ndesk,go\n", "has no column 'label', only stream, class"),
+    ],
+)
+def test_labels_that_do_not_fit_are_refused(files, text, message):
+    folder = files(desk=run(0, 1, 2), cuts=text)
+    with pytest.raises(DataError, match=message):
+        StreamSet.read(folder / "desk.csv", labels=folder / "cuts.csv")
+
+
+def test_labels_are_in_a_file_or_folders(files):
+    with pytest.raises(DataError, match="labels is 'desk', expected 'folder', or a CSV or Parquet file"):
+        StreamSet.read(files(desk=run(0)), labels="desk")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("resample", "first", "resample is 'first', expected 'last' or 'mean'"),
+        ("max_age", -1.0, "max_age is -1.0, expected a number of seconds"),
+        ("long", ("a", "b"), "long is .*, expected four columns"),
+        ("columns", "x", "columns is 'x', expected the names of some columns"),
+        ("time_format", "hours", "time_format is 'hours', expected s, ms, us, ns or a format"),
+        ("time_zone", "Middle/Earth", "time_zone is 'Middle/Earth', expected a name such as"),
+    ],
+)
+def test_a_wrong_field_is_refused(files, field, value, message):
+    with pytest.raises(DataError, match=message):
+        StreamSet.read(files(log=WIDE), **{field: value})
+
+
+def naive_cells(times, numbers, period, rule, max_age):
+    """Ticks of one stream by the definition, one at a time."""
+    start, cells = min(times), []
+    nearest = [int(np.floor((time - start) / period + 0.5)) for time in times]
+    for tick in range(max(nearest) + 1):
+        here = [i for i in range(len(times)) if nearest[i] == tick and not np.isnan(numbers[i])]
+        if here and rule == "last":
+            newest = max(times[i] for i in here)
+            cells.append([numbers[i] for i in here if times[i] == newest][-1])
+        elif here:
+            cells.append(sum(numbers[i] for i in here) / len(here))
+        else:
+            before = [i for i in range(len(times)) if nearest[i] < tick and not np.isnan(numbers[i])]
+            latest = max((nearest[i] for i in before), default=None)
+            is_held = latest is not None and (tick - latest) * period <= max_age
+            cells.append(cells[latest] if is_held else NAN)
+    return cells
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(0, 40), st.integers(-9, 9).map(float) | st.just(NAN)), min_size=1, max_size=25
+    ),
+    rule=st.sampled_from(["last", "mean"]),
+    max_age=st.sampled_from([0.0, 1.0, 3.0, 100.0]),
+    batch=st.sampled_from([1, 9, 2**18]),
+    is_long=st.booleans(),
+)
+def test_resampling_is_as_defined(tmp_path_factory, rows, rule, max_age, batch, is_long):
+    times, numbers = [time / 4 for time, _ in rows], [number for _, number in rows]
+    path = tmp_path_factory.mktemp("cells") / "log.csv"
+    table = pl.DataFrame(
+        {"stream": ["s"] * len(rows), "time": times, "sensor": ["x"] * len(rows), "value": numbers}
+    )
+    (table if is_long else table.drop("sensor")).write_csv(path)
+    options = {"long": table.columns} if is_long else {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "BLOCK", 8 * batch)
+        streams = StreamSet.read(path, 1.0, labelled=False, resample=rule, max_age=max_age, **options)
+    assert_array_equal(streams.values[0, :, 0], naive_cells(times, numbers, 1.0, rule, max_age))
+
+
+@settings(max_examples=10)  # each is read in many blocks
+@given(batch=st.integers(1, 9), seed=st.integers(0, 99))
+def test_wide_and_long_tables_hold_the_same(tmp_path_factory, batch, seed):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(3, 4, 2)).round(3)
+    values[rng.random(values.shape) < 0.2] = NAN
+    values[:, 0] = 1.0
+    values[:, -1] = 2.0
+    wide = StreamSet(values, ["on", "off", "on"], ["x", "y"], 2.0, ["a", "b", "c"])
+    folder = tmp_path_factory.mktemp("both")
+    wide.write(folder / "wide.csv")
+    table = pl.read_csv(folder / "wide.csv").unpivot(index=["stream", "time", "label"]).sort("stream", "time")
+    table.sample(fraction=1, shuffle=True, seed=seed).write_csv(folder / "long.csv")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "BLOCK", 8 * batch)
+        found = StreamSet.read(
+            folder / "long.csv", 2.0, long=("stream", "time", "variable", "value"), columns=["x", "y"]
+        )
+    found = found.take([found.names.index(name) for name in wide.names])
+    assert_array_equal(found.values, wide.values)
+    assert_array_equal(found.labels, wide.labels)
+
+
+@settings(max_examples=20)
+@given(
+    period=st.sampled_from([0.02, 1.0, 10.0, 900.0, 1 / 3]),
+    jitter=st.floats(0.02, 0.2),
+    seed=st.integers(0, 1000),
+)
+def test_what_is_proposed_for_jittered_times_is_accepted(tmp_path_factory, period, jitter, seed):
+    rng = np.random.default_rng(seed)
+    times = 1.79e9 + period * (np.arange(200) + rng.uniform(-jitter, jitter, 200))
+    path = tmp_path_factory.mktemp("jitter") / "log.csv"
+    path.write_text(run(*map(repr, times.tolist())), encoding="utf-8")
+    with pytest.raises(LayoutError, match=r"are irregular: steps of .* usually") as refused:
+        StreamSet.read(path, labelled=False)
+    proposal = refused.value.proposal
+    assert proposal["period"] == pytest.approx(period, rel=0.1)
+    assert proposal["resample"] == "last"
+    streams = StreamSet.read(path, labelled=False, **proposal)
+    assert abs(streams.lengths[0] - 200) <= 20
+    assert not np.isnan(streams.values).any()
+
+
+@pytest.mark.parametrize(
+    ("text", "proposal"),
+    [
+        ("Timestamp,x\n0,1\n1,2\n", {"time": "Timestamp"}),
+        (
+            "device_id,ts,Temp,activity\na,0,1,on\na,1,2,on\n",
+            {"time": "ts", "stream": "device_id", "label": "activity"},
+        ),
+        ("device,time,sensor,value\na,0,t,1\na,1,h,2\n", {"long": ("device", "time", "sensor", "value")}),
+        ("time,x,note\n0,1,well\n1,2,ill\n", {"stream": "note"}),
+        ("time,x,place,note\n0,1,hall,well\n1,2,hall,ill\n", {"columns": ("x",)}),
+        ("time,x\n0,1\n0.1,1\n5,2\n5.17,3\n", {"period": 0.17, "resample": "last", "max_age": 0.34}),
+        ("t,v\n0,1\n", {"time": "t"}),
+        ("time,seq,x\n0,1,5\n1,1,6\n0,2,7\n1,2,8\n", {"stream": "seq"}),
+        ("x,abs_ms\n1,1790000000000\n2,1790000001000\n", {"time": "abs_ms"}),
+        ("x,y\n0,1\n", {}),
+    ],
+)
+def test_the_reader_accepts_what_it_proposes(files, text, proposal):
+    path = files(log=text) / "log.csv"
+    with pytest.raises(LayoutError) as refused:
+        StreamSet.read(path, labelled=False)
+    assert refused.value.proposal == proposal
+    if proposal:
+        assert "; try " in str(refused.value)
+        assert len(StreamSet.read(path, labelled=False, **proposal)) >= 1
+
+
+def test_folders_are_proposed_as_labels(files):
+    folder = files(walk__one=run(0, 1.01, 2), run__two=run(0, 1, 2.02))
+    with pytest.raises(LayoutError, match="has no column 'label', only time, x; try labels='folder'"):
+        StreamSet.read(folder)
+    with pytest.raises(LayoutError, match=r"has no column 'label', only time, x$"):
+        StreamSet.read(folder / "walk")
+
+
+def test_packed_files_of_several_streams_are_read(tmp_path):
+    (tmp_path / "one.csv.gz").write_bytes(gzip.compress(WIDE.encode()))
+    assert StreamSet.read(tmp_path).names == ("a", "b")
+
+
+def test_a_block_ends_with_a_row(files, monkeypatch):
+    path = files(log='time,x,note\n0,1,"one\n""two"""\n\n1,2,\n2,3,"\n\n"\n') / "log.csv"
+    for n_bytes in range(1, 40):
+        monkeypatch.setattr(tables, "BLOCK", n_bytes)
+        assert_array_equal(StreamSet.read(path, labelled=False, columns=["x"]).values.ravel(), [1, 2, 3])
+
+
+def test_what_fits_is_proposed_though_labels_are_missing(files):
+    path = files(log="when,x\n0,1\n1,2\n") / "log.csv"
+    with pytest.raises(LayoutError, match="has no column 'time', only when, x; try time='when'"):
+        StreamSet.read(path)
+    with pytest.raises(LayoutError, match=r"has no column 'label', only when, x$"):
+        StreamSet.read(path, time="when")

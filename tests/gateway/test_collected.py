@@ -1,0 +1,99 @@
+"""Readings in a gateway's log are what its nodes sent, and become streams."""
+
+from collections import Counter
+from contextlib import closing
+
+import numpy as np
+import orjson
+import polars as pl
+import pytest
+
+from streamfs import StreamSet
+from streamfs.cli.app import main
+from streamfs.errors import LogError
+from streamfs.gateway.collected import Collected, collect
+from streamfs.gateway.core.bindings import STANDARD, Route
+from streamfs.gateway.core.records import CLOCK, MESSAGE, Record
+from streamfs.gateway.storage.log import Log
+
+LONG = ("stream", "time", "sensor", "value")
+
+
+def message(topic, payload, arrival=100.0):
+    return Record(MESSAGE, arrival, topic, payload if isinstance(payload, bytes) else orjson.dumps(payload), "")
+
+
+def logged(folder, *records):
+    with closing(Log(folder)) as log:
+        for record in records:
+            log.append([record])
+    return folder
+
+
+def found(folder, *routes):
+    left_out = Counter()
+    return [*collect(folder, routes or (STANDARD,), "streamfs", left_out)], left_out
+
+
+def test_readings_have_node_time_quantity_and_value(tmp_path):
+    logged(
+        tmp_path,
+        message("sensors/n1/light", b"3.5"),
+        message("sensors/n1/light@delta:4", {"t": 7.0, "v": 9.0}),
+        Record(CLOCK, 101.0, "", b"", ""),
+        message("sensors/n2/light@flag:5", {"t": 8.0, "v": 1}),
+        message("streamfs/label/n1", b"on"),
+        message("elsewhere/n1", b"1"),
+        message("sensors/n1/light", b"nonsense"),
+    )
+    readings, left_out = found(tmp_path)
+    assert readings == [
+        Collected("n1", 100.0, "light", 3.5),
+        Collected("n1", 7.0, "light", 9.0),
+        Collected("n2", 8.0, "light@flag:5", 1.0),
+    ]
+    assert left_out == {"unbound": 1, "unreadable": 1}
+
+
+def test_messages_with_several_values_are_read(tmp_path):
+    route = Route.of("zigbee2mqtt/{node}", "json", fields={"temperature": "warmth", "humidity": "damp"})
+    logged(tmp_path, message("zigbee2mqtt/hall", {"temperature": 21.5, "humidity": 40}))
+    assert found(tmp_path, route)[0] == [
+        Collected("hall", 100.0, "warmth", 21.5),
+        Collected("hall", 100.0, "damp", 40.0),
+    ]
+
+
+def test_a_folder_without_a_log_is_refused(tmp_path):
+    with pytest.raises(LogError, match="has no segment of a log"):
+        found(tmp_path)
+
+
+def test_a_state_becomes_streams(tmp_path, capfd):
+    records = [
+        message(f"sensors/{node}/light", {"t": 10.0 * tick, "v": start + tick, "seq": tick})
+        for tick in range(4)
+        for node, start in (("n1", 0), ("n2", 100))
+    ]
+    logged(tmp_path / "state" / "log", *records, records[-1])  # delivered twice
+    out = tmp_path / "readings.parquet"
+    main(["collect", str(tmp_path / "state"), "-o", str(out)])
+    told = capfd.readouterr().err.splitlines()[-1]
+    assert told.endswith(f"8 readings; next: streamfs inspect {out} --long stream,time,sensor,value --labels FILE")
+    assert pl.read_parquet(out).columns == [*LONG]
+    streams = StreamSet.read(out, long=LONG, labelled=False)
+    assert (streams.names, streams.columns, streams.period) == (("n1", "n2"), ("light",), 10.0)
+    np.testing.assert_array_equal(streams.values[:, :, 0], [[0, 1, 2, 3], [100, 101, 102, 103]])
+
+
+def test_settings_name_the_topics(tmp_path, capfd):
+    (tmp_path / "gateway.toml").write_text(
+        'model = "m.streamfs"\n[broker]\nurl = "mqtt://localhost"\n'
+        '[[source]]\ntopic = "house/{node}"\nformat = "json"\nchannel = "power"\n',
+        encoding="utf-8",
+    )
+    logged(tmp_path / "spool", message("house/n1", b"5"), message("barn/n1", b"6"))
+    out = tmp_path / "readings.csv"
+    main(["collect", str(tmp_path / "spool"), "--config", str(tmp_path / "gateway.toml"), "-o", str(out)])
+    assert out.read_text(encoding="utf-8") == "stream,time,sensor,value\nn1,100.0,power,5.0\n"
+    assert "note: 1 messages are unbound" in capfd.readouterr().err
