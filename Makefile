@@ -14,7 +14,7 @@ demo: $(VENV)/demo
 test: $(VENV)/dev
 	@sh tests/install_broker.sh
 	@$(MAKE) --jobs 2 check kernels
-	$(BIN)/pytest --numprocesses 4 --dist worksteal
+	$(BIN)/pytest --numprocesses 6 --dist worksteal
 
 # Compile most kernels before several processes would each do so; with a cache it takes two seconds.
 kernels: $(VENV)/dev

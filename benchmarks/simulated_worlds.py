@@ -33,6 +33,7 @@ FAULTS = {
     "error": ("a sync fails", "`/readyz`: not storing; `commit_failures`"),
     "lie": ("syncs do nothing", "the next start refuses the state, unless all fits"),
     "cut": ("the connection is lost", "`lost_connections`, `redelivered`"),
+    "lag": ("each packet takes up to five seconds more", "nowhere: decisions wait for what is on its way"),
     "stall": ("half-open connection: nothing gets through", "`lost_connections`"),
     "stop": ("the gateway is stopped for a while", "`/healthz` while it is"),
     "crash": ("the broker forgets its last second", "`redelivered`"),
@@ -73,7 +74,7 @@ a gateway refused to start or ended with an error.
 {fault_rows(reports)}
 
 Bugs planted into copies of the gateway (`tests/world/planted.py`), and the worlds until something was wrong, at most 10 000:
-{sum(bug["worlds"] is not None for bug in bugs)} of {len(bugs)} were found.
+{sum(bug["worlds"] is not None for bug in bugs)} of {len(bugs)} that were planted were found.
 
 | bug | file | worlds | how it shows |
 |---|---|---|---|

@@ -25,6 +25,7 @@ from streamfs.gateway.operations.data_warnings import DataWarnings
 from streamfs.gateway.operations.health import Health, Statistics
 from streamfs.gateway.operations.left_out_notes import LeftOutNotes
 from streamfs.gateway.operations.log_notes import LogNotes
+from streamfs.gateway.operations.promise_warnings import promise_warnings
 from streamfs.gateway.outbox import Outbox
 from streamfs.gateway.recovery import recover
 from streamfs.gateway.redeliveries import Redeliveries
@@ -158,6 +159,7 @@ class Gateway:
         self._clock_warnings: list[str] = []
         self._of_data = DataWarnings()
         self._data_warnings: list[str] = []
+        self._promise_warnings: list[str] = []
         self._take([start_record(procedure.digest, self._clock.now(), self._core.configuration)], 0)
         self._n_first = self._cycle.n_publications
 
@@ -200,7 +202,7 @@ class Gateway:
             refused_model=self._model_file.refused,
             refused_publications=self._cycle.outbox.refused,
             clocks=self._clock_warnings,
-            data=[*self._data_warnings, *self._left_out.warnings],
+            data=[*self._promise_warnings, *self._data_warnings, *self._left_out.warnings],
             outbox_fullness=self._cycle.outbox.fullness,
         )
 
@@ -376,8 +378,10 @@ class Gateway:
         self._clock_warnings = clock_warnings(self._core.clocks_astray(self._clock.now()), self._clock.step)
         counters = self._statistics.counters
         self._data_warnings = self._of_data.update(
-            self.turned, counters, self._dead_letters.last, self._core.orphans
+            self.turned, counters, self._dead_letters.last, self._core.orphans, self._core.unheard()
         )
+        labels = f"{self._options.prefix}/label/{{stream}}"
+        self._promise_warnings = promise_warnings(self._statistics.promise, labels)
         self._notes.update(counters)
         self._statistics_due = self.turned + _STATISTICS
         self._cycle.outbox.add_passing(self._announcer.news(self._core.roster.streams))
@@ -418,4 +422,5 @@ class Gateway:
             alerts=dict(self._core.feedback.alerts),
             rejected={cause: last.number for cause, last in self._dead_letters.last.items()},
             left_out=self._left_out.counts,
+            promise=None if self._core.feedback.monitor is None else self._core.feedback.monitor.to_json(),
         )

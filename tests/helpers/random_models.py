@@ -87,7 +87,7 @@ def random_procedure(rng, classifier=None, **options):
 
 @st.composite
 def tick_thresholds(draw, time_limit=9):
-    """Any thresholds by tick, of which some are 0, and some are never reached."""
-    ticks = (1, *sorted(draw(st.sets(st.integers(2, time_limit), max_size=5))))
+    """Any thresholds by tick, of which some are 0, some are never reached, and some begin after tick 1."""
+    ticks = tuple(sorted(draw(st.sets(st.integers(1, time_limit), min_size=1, max_size=6))))
     level = st.sampled_from([0.0, 0.4, 0.5, 0.6, 0.7, 0.9, 1.0])
     return TickThresholds(ticks, tuple(draw(st.lists(level, min_size=len(ticks), max_size=len(ticks)))))

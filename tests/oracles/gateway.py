@@ -1,5 +1,6 @@
 """A slow gateway in lists and dicts: each tick is worked out anew from all that was received."""
 
+from collections import Counter
 from math import floor
 
 import numpy as np
@@ -17,6 +18,7 @@ class NaiveGateway:
     def __init__(self, procedure, sources, lateness, grace=None):
         self.procedure, self.sources, self.lateness, self.grace = procedure, sources, lateness, grace
         self.heard = {}  # (stamp, arrival, None) of all readings that were news, by node
+        self.duplicates = Counter()  # readings that were no news, by node
         self.known = {}  # sequence numbers, or ticks, by (node, channel)
         self.received = {stream: {source: [] for source in of} for stream, of in sources.items()}
         self.begun, self.next_tick = (
@@ -37,6 +39,7 @@ class NaiveGateway:
         known = self.known.setdefault((node, channel), set())
         key = tick if sequence is None else sequence
         if key in known:
+            self.duplicates[node] += 1
             return
         known.add(key)
         self.heard.setdefault(node, []).append((time, arrival, None))
@@ -161,7 +164,7 @@ class NaiveGateway:
         if stopping is None:
             return self.procedure.confidence
         pairs = zip(stopping.ticks, stopping.levels, strict=True)
-        return [level for first, level in pairs if first <= tick][-1]
+        return [np.inf, *(level for first, level in pairs if first <= tick)][-1]
 
     def confidence(self, stream):
         samples = np.array([sample for _, sample in self.samples[stream]])

@@ -4,7 +4,7 @@ import orjson
 from fault import HARMLESS
 from helpers.records import content
 from oracles.gateway import NaiveGateway
-from scenario import COMMANDS, LATENESS, bindings, honest_streams, models, options_of
+from scenario import COMMANDS, LATENESS, NODES, bindings, honest_streams, models, options_of
 
 from streamfs.errors import ModelError, StateError
 from streamfs.gateway.core.core import Core
@@ -66,7 +66,7 @@ def check_core(scenario, outcome, _):
 
 
 def check_decisions(scenario, outcome, kinds):
-    """The decisions on streams of honest nodes are those of the slow twin.
+    """The decisions on streams of honest nodes, and what of theirs had come before, are those of the slow twin.
 
     It knows of no second model, reopens on command only, and does not align the clocks of a pair.
     """
@@ -90,6 +90,11 @@ def check_decisions(scenario, outcome, kinds):
     expected = sorted(twin.decisions, key=lambda d: d["id"])
     if found != expected:
         yield f"changed: decisions are {found}, the naive gateway's {expected}"
+    found, expected = (
+        {node: counted.get(node, 0) for node in NODES} for counted in (outcome.duplicates, twin.duplicates)
+    )
+    if found != expected:
+        yield f"changed: {found} readings were duplicates, for the naive gateway {expected}"
 
 
 def channels(control):

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import stat
 from collections import defaultdict
 from pathlib import Path
 
@@ -49,7 +50,7 @@ class Disk:
         if self._n_syncs in self._faults.failing_syncs:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         if not self._faults.lies(self._timeline.now):
-            self._keep(Path(f"/proc/self/fd/{descriptor}").readlink())
+            self._keep(descriptor)
 
     def write(self, file, data):
         """Write to a file; all of it, unless the disk is full or the process dies."""
@@ -79,11 +80,13 @@ class Disk:
         self._journal_before = None
         return numbers
 
-    def _keep(self, path):
-        if path.is_dir():
-            self._entries[path] = entries(path)
+    def _keep(self, descriptor):
+        link, found = Path(f"/proc/self/fd/{descriptor}"), os.fstat(descriptor)
+        if stat.S_ISDIR(found.st_mode):
+            folder = link.readlink()
+            self._entries[folder] = entries(folder)
         else:
-            self._contents[path.stat().st_ino] = path.read_bytes()
+            self._contents[found.st_ino] = link.read_bytes()
 
     def _take_time(self):
         seconds = self._faults.disk_latency(self._timeline.now)

@@ -4,7 +4,21 @@ from typing import NamedTuple
 
 STALLS = ("stall", "stop")
 REFUSED = ("/control/", "/decision/")
-HARMLESS = ("die", "power", "cut", "stall", "stop", "full", "slow", "error", "step", "double", "refuse", "crash")
+HARMLESS = (
+    "die",
+    "power",
+    "cut",
+    "lag",
+    "stall",
+    "stop",
+    "full",
+    "slow",
+    "error",
+    "step",
+    "double",
+    "refuse",
+    "crash",
+)
 """Faults after which everything arrives that was sent at quality of service 1."""
 
 
@@ -15,6 +29,7 @@ class Fault(NamedTuple):
     - ``cut``: the connection is lost at a time
     - ``crash``, ``forget``: the broker restarts without the last second; without session and retained messages
     - ``stall``: nothing gets through; then the connection is cut if the value is 1
+    - ``lag``: what is sent in either direction takes as many seconds more as the value
     - ``stop``: the gateway's process is stopped
     - ``full``, ``slow``, ``lie``: the disk is full; takes as many seconds as the value; syncs nothing
     - ``error``: sync number ``begin`` fails
@@ -61,7 +76,13 @@ class Faults:
         return any(each.begin <= time < each.end for each in self.of("lie"))
 
     def disk_latency(self, time):
-        return max((each.value for each in self.of("slow") if each.begin <= time < each.end), default=0.0)
+        return self._longest("slow", time)
+
+    def network_latency(self, time):
+        return self._longest("lag", time)
+
+    def _longest(self, kind, time):
+        return max((each.value for each in self.of(kind) if each.begin <= time < each.end), default=0.0)
 
     def refuses(self, topic, time):
         refused = [REFUSED[int(each.value)] for each in self.of("refuse") if each.begin <= time < each.end]

@@ -47,7 +47,7 @@ class Scenario(NamedTuple):
     commits : dict
         When the gateway commits; with the bytes of a segment of the log.
     receive_maximum : int
-        Messages that the broker sends ahead of their acknowledgement.
+        Messages that broker and gateway send ahead of their acknowledgement.
     messages : tuple of Sent
         What the nodes send.
     faults : tuple of Fault
@@ -207,6 +207,7 @@ FAULTS = {
     "cut": (3, moment("cut")),
     "crash": (2, moment("crash")),
     "forget": (1, moment("forget")),
+    "lag": (3, span("lag", 10.0, (0.2, 2.0, 5.0))),
     "stall": (3, span("stall", 20.0, (0.0, 1.0))),
     "stop": (2, span("stop", 20.0)),
     "full": (2, span("full", 8.0)),

@@ -11,7 +11,6 @@ from streamfs.gateway.transport.steady_clock import SteadyClock
 
 LATENCY = 0.01  # seconds, at most, in one direction
 FORGOTTEN = 1.0  # seconds of which a broker that dies knows nothing
-MOST_IN_FLIGHT = 10
 ID_BYTES = 8
 LONGEST = 8.0  # seconds that an idle gateway sleeps
 
@@ -36,7 +35,9 @@ class Link:
 
     def send(self, direction, act):
         """Let something happen at the other end, unless the connection is cut before."""
-        time = max(self._timeline.now + self._random.uniform(0.0, LATENCY), self._last[direction])
+        now = self._timeline.now
+        latency = self._random.uniform(0.0, LATENCY) + self._faults.network_latency(now)
+        time = max(now + latency, self._last[direction])
         self._last[direction] = time = self._faults.after_stall(time)
         self._timeline.at(time, lambda: act() if self.is_up else None)
 
@@ -49,7 +50,7 @@ class Broker:
         self.retained = {}
         self.acknowledged = set()
         self._timeline, self._random, self._faults = timeline, random, faults
-        self._receive_maximum = receive_maximum
+        self.receive_maximum = receive_maximum  # in either direction
         self._has_session = False
         self._waiting = deque()
         self._unacknowledged = {}  # by number, in order
@@ -123,7 +124,7 @@ class Broker:
         self._unacknowledged.clear()
 
     def _send_next(self):
-        while self._waiting and self._connection and len(self._unacknowledged) < self._receive_maximum:
+        while self._waiting and self._connection and len(self._unacknowledged) < self.receive_maximum:
             delivery = self._waiting.popleft()
             if delivery.qos:
                 self._unacknowledged[delivery.number] = delivery
@@ -198,7 +199,7 @@ class SimulatedTransport:
             self.link.send("up", lambda: self._broker.acknowledge(numbers))
 
     def publish(self, publication, token=None, qos=1):
-        if not self._is_accepted or len(self._in_flight) >= MOST_IN_FLIGHT:
+        if not self._is_accepted or len(self._in_flight) >= self._broker.receive_maximum:
             return False
         self._process.deal()
         if qos and token is not None:

@@ -21,6 +21,7 @@ from timeline import Timeline
 
 from streamfs.errors import StorageError, StreamfsError
 from streamfs.gateway import batch, commit_cycle, dead_letters, outbox, redeliveries, service
+from streamfs.gateway.core.left_out import CAUSES
 from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.service import Gateway
 from streamfs.gateway.storage import committer
@@ -45,6 +46,7 @@ class Outcome(NamedTuple):
     requested: dict
     refused: dict
     counters: dict
+    duplicates: dict
     n_lives: int
     refusal: StreamfsError | None
 
@@ -63,6 +65,7 @@ class World:
         self._broker = Broker(self.timeline, self._random, self._faults, scenario.receive_maximum)
         self._wall_step = 0.0
         self._model = models(scenario.kind).first
+        self._options = options_of(scenario)
         self._gateway = None
         self._stop = Event()
         self._born = 0.0
@@ -138,7 +141,7 @@ class World:
             model_file.first(self._state),
             bindings(kind),
             self._transport,
-            options_of(self._scenario),
+            self._options,
             state=self._state,
             commits=commits_of(self._scenario),
             model_file=model_file,
@@ -167,7 +170,7 @@ class World:
         state, gateway = self._state, self._gateway
         try:
             if refusal is not None:
-                return Outcome([], [], [], *seen, b"", {}, {}, {}, n_lives, refusal)
+                return Outcome([], [], [], *seen, b"", {}, {}, {}, {}, n_lives, refusal)
             return Outcome(
                 self._records(),
                 state.journal.decisions(),
@@ -177,6 +180,7 @@ class World:
                 {each.topic: each.payload for each in gateway.core.roster.control_states()},
                 gateway.health().refused_publications,
                 gateway.core.counters,
+                duplicates(gateway.core),
                 n_lives,
                 refusal,
             )
@@ -193,6 +197,12 @@ class World:
             if folder.exists() and (paths := segments(folder)):
                 records += [record for _, record in read_log(folder, first_position(paths[0]))]
         return records
+
+
+def duplicates(core):
+    """Return how many readings of each node were duplicates."""
+    numbers = core.left_out()[:, 1 + CAUSES.index("duplicate")]
+    return {name: int(numbers[node]) for name, node in core.roster.nodes.items()}
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from streamfs.gateway.core.pairs import MAX_PAIRS, group_pairs
 from streamfs.gateway.messages.codecs import Codec, codec_for
 from streamfs.gateway.messages.topics import Template, check_name
 
-__all__ = ["STANDARD", "Bindings", "NodeChannel", "Route"]
+__all__ = ["STANDARD", "Bindings", "NodeChannel", "Route", "quantity_sent"]
 
 PAIR = ("a", "b")
 """Default roles of the columns of pairs; a model with both is not one of single nodes."""
@@ -41,6 +41,25 @@ class Route(NamedTuple):
         """Make a route from a topic template, a format name, and options of its codec."""
         made_of = {"topic": topic, "name": name, "channel": channel, **options}
         return cls(Template(topic), codec_for(name, **options), channel, orjson.dumps(made_of).decode())
+
+
+AS_MEASURED = ("every", "delta")
+"""Report policies whose messages carry the reading itself."""
+
+
+def quantity_sent(channel: str) -> str:
+    """Return what the messages of a channel carry: a quantity, or the channel itself, if it is a flag or a mean.
+
+    Examples
+    --------
+    >>> quantity_sent("light@delta:40"), quantity_sent("light@flag:300")
+    ('light', 'light@flag:300')
+    """
+    try:
+        column, policy = split_channel(channel)
+    except ValueError:
+        return channel
+    return column if policy.kind in AS_MEASURED else channel
 
 
 STANDARD = Route.of("sensors/{node}/{channel}")
@@ -124,7 +143,7 @@ class Bindings:
 
     def with_channels(self, channels: Sequence[str]) -> Self:
         """Return the same nodes, bound for another procedure's channels."""
-        return replace(self, channels=tuple(channels))
+        return self if tuple(channels) == self.channels else replace(self, channels=tuple(channels))
 
     @cached_property
     def node_channels(self) -> tuple[str, ...]:

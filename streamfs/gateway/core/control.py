@@ -47,6 +47,11 @@ class Control:
         self.requested_at = np.zeros(0)  # seconds since 1970; NaN until the next `renewals`
         self._renew_at = -inf  # seconds since 1970, before which no node is due
 
+    @property
+    def is_used(self) -> npt.NDArray[np.bool_]:
+        """Whether an undecided stream requests each slot, shape (n_nodes, n_channels)."""
+        return self._uses > 0
+
     def begin(self, now: float) -> None:
         """Number the messages of a run that begins at a time in seconds since 1970."""
         self.newest_number = max(self.newest_number, int(1000 * now))

@@ -84,7 +84,7 @@ class Intake:
     def has_come(self, record: Record) -> bool:
         """Return whether all readings of a message would be duplicates; single values of known channels may be."""
         target = self._targets.get(record.topic) or self._known(record.topic)
-        if target is None:
+        if target is None or len(record.payload) > self._max_payload:
             return False
         try:
             decoded = target.codec.decode(record.payload, record.arrival, record.content_type)

@@ -1,7 +1,10 @@
 """What to do about messages and streams that are left out."""
 
 from collections.abc import Mapping
+from math import inf
 from typing import NamedTuple
+
+from streamfs.gateway.core.unheard import Unheard
 
 MOST_NAMED = 10
 """Topics that warnings name."""
@@ -28,6 +31,7 @@ class DataWarnings:
     """Warns of messages that were rejected or feed no stream, and of streams that were refused or evicted."""
 
     def __init__(self) -> None:
+        self._begun = inf  # monotonic time of the first update
         self._seen: dict[str, tuple[float, float]] = {}  # of each counter, and the monotonic time of its last rise
 
     def update(
@@ -36,8 +40,10 @@ class DataWarnings:
         counters: Mapping[str, float],
         rejected: Mapping[str, LastRejected],
         orphans: Mapping[str, int],
+        unheard: Unheard,
     ) -> list[str]:
         """Return the warnings at a monotonic time; of topics that feed no stream as long as the gateway runs."""
+        self._begun = min(self._begun, now)
         found = [
             f"{number} messages are dead letters ({cause}); the last, on {topic}: {error}"
             for cause, (number, topic, error, at) in sorted(rejected.items())
@@ -49,7 +55,8 @@ class DataWarnings:
                 number, rose_at = self._seen[name] = counters[name], now
             if now - rose_at < RECENT:
                 found.append(f"{text} ({name}: {number:.0f})")
-        return found + _of_orphans(orphans)
+        is_early = now < self._begun + RECENT
+        return [*found, *_of_orphans(orphans), *_of_channels(unheard), *([] if is_early else _of_nodes(unheard))]
 
 
 def _of_orphans(orphans: Mapping[str, int]) -> list[str]:
@@ -59,3 +66,24 @@ def _of_orphans(orphans: Mapping[str, int]) -> list[str]:
     named = ", ".join(busiest) + (", ..." if len(orphans) > MOST_NAMED else "")
     why = "since their node is not bound or no model reads their channel"
     return [f"messages on {len(orphans)} topics feed no stream, {why}: {named}"]
+
+
+def _of_channels(unheard: Unheard) -> list[str]:
+    """Warn of nodes that send, but not all that they are to."""
+    warnings = [
+        f"{node} has sent {n} readings, but never {', '.join(channels)}, for which its streams wait: compare its "
+        "topics and payloads with the settings"
+        for node, n, channels in unheard.partial
+    ]
+    further = unheard.n_partial - len(unheard.partial)
+    if further:
+        warnings.append(f"{further} further nodes never send a channel for which their streams wait")
+    return warnings
+
+
+def _of_nodes(unheard: Unheard) -> list[str]:
+    """Warn of nodes that send nothing."""
+    if not unheard.n_silent:
+        return []
+    named = ", ".join(unheard.silent) + (", ..." if unheard.n_silent > len(unheard.silent) else "")
+    return [f"{unheard.n_silent} nodes have never sent anything, and their streams wait: {named}"]

@@ -234,9 +234,10 @@ def undoing(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Migrate a journal to the current version, each step in one transaction; raise as `version_of`."""
+    """Migrate a journal to the current version, in one transaction; raise as `version_of`."""
     connection.create_function("checksum", -1, checksum, deterministic=True)
-    for version in range(version_of(connection, path), len(MIGRATIONS)):
-        marks = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {version + 1};"
+    steps = MIGRATIONS[version_of(connection, path) :]
+    if steps:
+        marks = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {len(MIGRATIONS)};"
         with using(path), undoing(connection):
-            connection.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[version]} {marks} COMMIT;")
+            connection.executescript(f"BEGIN IMMEDIATE; {' '.join(steps)} {marks} COMMIT;")

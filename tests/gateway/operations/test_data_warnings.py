@@ -1,7 +1,15 @@
 """Warnings of messages and streams that are left out: as long as they are recent."""
 
+from helpers.procedures import channels_procedure
+from helpers.records import Models, message, new_core, restored
+
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.unheard import LEAST, Unheard
+from streamfs.gateway.core.unheard import MOST_NAMED as MOST_NODES
 from streamfs.gateway.operations.data_warnings import MOST_NAMED, RECENT, DataWarnings, LastRejected
 from streamfs.gateway.operations.health import Health
+
+ALL_HEARD = Unheard()
 
 
 def test_dead_letters_are_named_by_cause_while_they_are_recent():
@@ -9,27 +17,27 @@ def test_dead_letters_are_named_by_cause_while_they_are_recent():
         "time": LastRejected(2, "sensors/n1/x", "t is 'noon'", 100.0),
         "size": LastRejected(9, "sensors/n2/x", "payload has 10 bytes", 50.0),
     }
-    of_size, of_time = DataWarnings().update(100.0, {}, rejected, {})
+    of_size, of_time = DataWarnings().update(100.0, {}, rejected, {}, ALL_HEARD)
     assert of_size == "9 messages are dead letters (size); the last, on sensors/n2/x: payload has 10 bytes"
     assert of_time.startswith("2 messages are dead letters (time)")
     warnings = DataWarnings()
-    assert warnings.update(50.0 + RECENT, {}, rejected, {}) == [of_time]
-    assert warnings.update(100.0 + RECENT, {}, rejected, {}) == []
+    assert warnings.update(50.0 + RECENT, {}, rejected, {}, ALL_HEARD) == [of_time]
+    assert warnings.update(100.0 + RECENT, {}, rejected, {}, ALL_HEARD) == []
 
 
 def test_refusals_and_evictions_are_warned_of_after_each_rise():
     warnings = DataWarnings()
-    assert warnings.update(0.0, {"refused": 0, "evicted": 0}, {}, {}) == []
-    (found,) = warnings.update(1.0, {"refused": 7, "evicted": 0}, {}, {})
+    assert warnings.update(0.0, {"refused": 0, "evicted": 0}, {}, {}, ALL_HEARD) == []
+    (found,) = warnings.update(1.0, {"refused": 7, "evicted": 0}, {}, {}, ALL_HEARD)
     assert found.endswith("(refused: 7)")
-    assert warnings.update(RECENT, {"refused": 7}, {}, {}) == [found]
-    assert warnings.update(1.0 + RECENT, {"refused": 7}, {}, {}) == []
-    assert len(warnings.update(2.0 + RECENT, {"refused": 8, "evicted": 1}, {}, {})) == 2
+    assert warnings.update(RECENT, {"refused": 7}, {}, {}, ALL_HEARD) == [found]
+    assert warnings.update(1.0 + RECENT, {"refused": 7}, {}, {}, ALL_HEARD) == []
+    assert len(warnings.update(2.0 + RECENT, {"refused": 8, "evicted": 1}, {}, {}, ALL_HEARD)) == 2
 
 
 def test_the_busiest_topics_that_feed_no_stream_are_named():
     orphans = {f"other/{number:02}": number for number in range(MOST_NAMED + 1)}
-    (found,) = DataWarnings().update(0.0, {}, {}, orphans)
+    (found,) = DataWarnings().update(0.0, {}, {}, orphans, ALL_HEARD)
     assert "on 11 topics feed no stream" in found
     assert found.endswith(": " + ", ".join(f"other/{number:02}" for number in range(10, 0, -1)) + ", ...")
 
@@ -37,3 +45,41 @@ def test_the_busiest_topics_that_feed_no_stream_are_named():
 def test_what_is_left_out_is_a_warning_of_health():
     health = Health(connected=True, subscribed=True, storing=True, loop_age=0.0, lag=0.0, data=["left out"])
     assert (health.problems(), health.warnings()) == ([], ["left out"])
+
+
+def test_nodes_that_send_nothing_or_not_all_are_named():
+    nodes = [f"n{number}" for number in range(MOST_NODES + 3)]
+    models = Models(channels_procedure("x", "door@flag:0.5"))
+    core, _ = new_core(models, Bindings.single(["x", "door@flag:0.5"], nodes))
+    assert core.unheard()[:2] == (len(nodes), 0)
+    core.take([message("n1", float(time), 0.0, time) for time in range(LEAST - 1)])
+    assert core.unheard()[:2] == (len(nodes) - 1, 0)
+    core.take([message("n1", float(LEAST), 0.0, LEAST)])
+    core.take(
+        [
+            message("n2", float(time), 0.0, time, channel)
+            for time in range(LEAST)
+            for channel in core.joiner.channels
+        ]
+    )
+    found = restored(core, models).unheard()
+    assert found == core.unheard()
+    assert (found.n_silent, found.partial) == (len(nodes) - 2, (("n1", LEAST, ("door@flag:0.5",)),))
+    warnings = DataWarnings()
+    (of_channel,) = warnings.update(5.0, {}, {}, {}, found)
+    assert of_channel.startswith(
+        f"n1 has sent {LEAST} readings, but never door@flag:0.5, for which its streams wait"
+    )
+    assert warnings.update(5.0 + RECENT, {}, {}, {}, found) == [
+        of_channel,
+        "11 nodes have never sent anything, and their streams wait: n0, n3, n4, n5, n6, n7, n8, n9, n10, n11, ...",
+    ]
+    core.finish()
+    assert core.unheard() == ALL_HEARD, "streams that are decided wait for nothing"
+
+
+def test_of_many_nodes_that_do_not_send_all_the_first_are_named():
+    of_channels = Unheard(0, 3, (), (("n1", 20, ("x", "y")),))
+    of_n1, others = DataWarnings().update(0.0, {}, {}, {}, of_channels)
+    assert of_n1.startswith("n1 has sent 20 readings, but never x, y,")
+    assert others.startswith("2 further nodes")

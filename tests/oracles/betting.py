@@ -1,0 +1,46 @@
+"""Tests by betting from all observations anew, in lists."""
+
+from math import exp, log, prod
+
+
+def part(n):
+    """Of the wealth, what is bet from the n-th observation on."""
+    return 0.5 if n == 1 else 0.5 / (2.1098 * n * log(n) ** 2)
+
+
+def wealth(factors):
+    """What has been bet so far, with the factors of each way for each observation."""
+    total = 0.0
+    for way in zip(*factors, strict=True):
+        for first in range(len(way)):
+            total += part(first + 1) * prod(way[first:]) / len(factors[0])
+    return total
+
+
+def share_wealth(outcomes, share):
+    """Bets on wrong ones, at twenty stakes, against at least this share of right ones."""
+    stakes = [(i + 1) / 21 / (1 - share) for i in range(20)]
+    return wealth([[1 + stake * ((not is_right) - (1 - share)) for stake in stakes] for is_right in outcomes])
+
+
+def rank_wealth(reference, values, chances):
+    """Bets on ranks of values among all before them: low ones, high ones, extreme ones and middle ones."""
+    factors = []
+    for i, (value, chance) in enumerate(zip(values, chances, strict=True)):
+        known = [*reference, *values[: i + 1]]
+        greater, equal = sum(other > value for other in known), sum(other == value for other in known)
+        rank = (greater + chance * equal) / len(known)
+        extreme = 2 * min(rank, 1 - rank)
+        bet_on = [max(each, 1e-9) for each in (rank, 1 - rank, extreme, 1 - extreme)]
+        factors.append([power * each ** (power - 1) for each in bet_on for power in (0.1, 0.3, 0.6)])
+    return wealth(factors)
+
+
+def share_at_least(n_right, n_wrong, risk):
+    """The least share, of thousand, against at most which rights do not bet a wealth of 1 / risk."""
+    for share in range(1, 1000):
+        gains = [1 + (i + 1) / 21 * (1000 - share) / share for i in range(20)]
+        logs = [n_right * log(gain) + n_wrong * log(1 - (i + 1) / 21) for i, gain in enumerate(gains)]
+        if max(logs) + log(sum(exp(each - max(logs)) for each in logs) / 20) < log(1 / risk):
+            return share / 1000
+    return 1.0
