@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from feature_extractors.base import Array
 from streamfs.base.progress import Progress
 from streamfs.data.streams import Labels, StreamSet, require_streams
 from streamfs.engine.engine import Engine
 from streamfs.procedure.fits import require_classes, require_columns, require_period
 from streamfs.procedure.procedure import Decision, Procedure
+from streamfs.procedure.promise_monitor import PromiseMonitor, monitor_of
 from streamfs.procedure.stopping import StoppingRule
 
 
@@ -42,7 +44,7 @@ class Evaluation:
     def confidence(self) -> float:
         """The threshold; NaN if it depends on the tick, or another rule decided."""
         thresholds = self.rule.thresholds()
-        return nan if thresholds is None or len(thresholds.levels) > 1 else thresholds.levels[0]
+        return nan if thresholds is None or thresholds.ticks != (1,) else thresholds.levels[0]
 
     @property
     def completeness(self) -> float:
@@ -123,6 +125,14 @@ def replay(procedure: Procedure, streams: StreamSet, start: float = 0.0) -> Iter
     TypeError
         If an argument is something else, such as the path of a file.
     """
+    for decision, _ in replay_with_values(procedure, streams, start):
+        yield decision
+
+
+def replay_with_values(
+    procedure: Procedure, streams: StreamSet, start: float = 0.0
+) -> Iterator[tuple[Decision, Array]]:
+    """Yield each decision as `replay` does, with the feature values behind it, shape (n_features,)."""
     _require_procedure(procedure)
     require_streams(streams)
     require_period(procedure, streams)
@@ -139,11 +149,28 @@ def replay(procedure: Procedure, streams: StreamSet, start: float = 0.0) -> Iter
         names = [seen.names[i] for i in now]
         for decision in engine.push_batch(names, np.full(len(now), time), seen.values[now, tick]):
             going[place[decision.stream]] = False
-            yield decision
+            yield decision, engine.values(decision.stream)
     for index in np.flatnonzero(going):
+        values = engine.values(seen.names[index])
         closed = engine.close(seen.names[index])
         if closed is not None:
-            yield closed
+            yield closed, values
+
+
+def monitored(procedure: Procedure, streams: StreamSet) -> PromiseMonitor | None:
+    """Return the monitor of a procedure's promise, having seen all decisions and labels; None without a promise.
+
+    Raise a DataError or a TypeError as `evaluate`, and a ModelError if the promise is damaged.
+    """
+    monitor = monitor_of(procedure)
+    if monitor is not None:
+        labels = dict(zip(streams.names, streams.labels, strict=True))
+        for decision, values in replay_with_values(procedure, streams):
+            monitor.decided(decision, values)
+            if decision.label is not None:
+                monitor.labelled(decision.label == labels[decision.stream], decision.time)
+        monitor.finish()
+    return monitor
 
 
 def sweep(

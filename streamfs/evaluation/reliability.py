@@ -27,8 +27,8 @@ class Bin(NamedTuple):
 class Reliability(NamedTuple):
     """The share of right answers in bins of ascending confidence; every stream has weight 1.
 
-    If `is_record`, only ticks count whose confidence exceeds all earlier ones of the stream, so that it may be
-    decided.
+    If `is_record`, only ticks count whose confidence exceeds all earlier ones of the stream at which it might have
+    been decided, so that it may be decided.
     """
 
     is_calibrated: bool  # whether the confidence is the calibrated one
@@ -97,7 +97,10 @@ def reliability(procedure: Procedure, streams: StreamSet, n_bins: int = N_BINS) 
     for is_calibrated, classifier in _scales(procedure.classifier):
         trajectories = Trajectories.of(classifier, table, procedure.time_limit)
         is_right = np.asarray(procedure.classes)[trajectories.best] == table.labels[:, np.newaxis]
-        for only_records, counted in ((False, _ticks(trajectories)), (True, is_record(trajectories.confidence))):
+        records = is_record(
+            trajectories.deciding(_may_decide(procedure, trajectories.confidence.shape[1])).confidence
+        )
+        for only_records, counted in ((False, _ticks(trajectories)), (True, records)):
             bins = _bins(trajectories.confidence, is_right, counted, n_bins)
             found.append(Reliability(is_calibrated, only_records, bins))
     return tuple(found)
@@ -131,6 +134,14 @@ def _bins(confidence: Array, is_right: Flags, counted: Flags, n_bins: int) -> tu
     stream, tick = np.nonzero(counted)
     weights = 1.0 / np.bincount(stream, minlength=len(counted))[stream]
     return binned(confidence[stream, tick], is_right[stream, tick], weights, n_bins)
+
+
+def _may_decide(procedure: Procedure, n_ticks: int) -> Flags:
+    """Return at which ticks a threshold may be crossed, shape (n_ticks,); at all, by another stopping rule."""
+    thresholds = procedure.rule.thresholds()
+    if thresholds is None:
+        return np.ones(n_ticks, dtype=bool)
+    return np.asarray(thresholds.by_tick(n_ticks) < np.inf)
 
 
 def _ticks(trajectories: Trajectories) -> Flags:

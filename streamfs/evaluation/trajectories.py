@@ -1,7 +1,7 @@
 """A classifier's answers for streams at every tick, and the decisions that follow."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -41,6 +41,10 @@ class Trajectories:
         confidence = np.where(inside, probabilities.max(axis=2), 0.0)
         ticks = np.minimum(table.lengths, n_ticks)
         return cls(probabilities.argmax(axis=2), confidence, ticks, asked, probabilities)
+
+    def deciding(self, may_decide: Flags) -> Self:
+        """Return the same streams, of which nothing is known at ticks that may not decide, shape (n_ticks,)."""
+        return replace(self, confidence=np.where(may_decide, self.confidence, 0.0))
 
     def decide(self, rule: float | StoppingRule) -> tuple[Integers, Integers]:
         """Return each stream's class, -1 if it gets none, and the ticks spent, by a threshold or stopping rule."""

@@ -14,6 +14,7 @@ from streamfs.gateway.core.roster import Roster
 from streamfs.gateway.recovery import last_model
 from streamfs.gateway.storage.state import State
 from streamfs.procedure.procedure import Procedure
+from streamfs.procedure.promise_monitor import monitor_of
 
 _log = logging.getLogger(__name__)
 
@@ -94,8 +95,8 @@ def _last(state: State, error: Exception, *, trust: bool) -> Procedure | None:
 def rehearse(procedure: Procedure, roster: Roster) -> None:
     """Try a model before any stream depends on it.
 
-    Raise a ModelError if its period is not that of the previous models, no node has a channel's role, or it
-    returns no probabilities.
+    Raise a ModelError if its period is not that of the previous models, no node has a channel's role, its promise
+    is damaged, or it returns no probabilities.
     """
     period = roster.newest.procedure.period
     if procedure.period != period:
@@ -106,6 +107,7 @@ def rehearse(procedure: Procedure, roster: Roster) -> None:
         roster.bindings.with_channels(procedure.channels)
     except ValueError as error:
         raise ModelError(f"the model does not fit the bindings: {error}") from error
+    monitor_of(procedure)
     samples = np.zeros((2, len(procedure.channels)))
     samples[1] = np.nan
     Engine(procedure).push_batch(["zeros", "nothing"], [0.0, 0.0], samples)

@@ -10,6 +10,7 @@ from streamfs import Promise, SearchSettings, StreamSet, tabulate, train, train_
 from streamfs.errors import DataError
 from streamfs.evaluation.reliability import Bin, Reliability, binned, reliability
 from streamfs.experiments import plots
+from streamfs.procedure import TickThresholds
 from streamfs.training.promises.front import FrontPoint
 
 SAID = st.lists(
@@ -87,6 +88,13 @@ def test_the_error_is_the_mean_distance_of_confidence_from_accuracy():
 
 def test_a_calibrated_procedure_is_measured_with_and_without_calibration(found):
     assert [each[:2] for each in found] == [(False, False), (False, True), (True, False), (True, True)]
+
+
+def test_ticks_before_any_decision_are_no_records(procedure, fresh):
+    late = procedure.with_stopping(TickThresholds((3,), (0.7,)))
+    everything, records = reliability(late, fresh)[2:]
+    assert everything == reliability(procedure, fresh)[2]
+    assert sum(one.weight for one in records.bins) == (fresh.lengths >= 3).sum()
 
 
 def test_every_stream_counts_once(found):

@@ -1,5 +1,6 @@
 """Thresholds that depend on the tick: refused, saved, said, and honoured by whatever decides."""
 
+import math
 import re
 from dataclasses import replace
 
@@ -17,9 +18,9 @@ from streamfs.base import container
 from streamfs.classifiers.calibration import Calibration
 from streamfs.data.feature_table import tabulate
 from streamfs.errors import ModelError
-from streamfs.evaluation import sweep
+from streamfs.evaluation import Evaluation, sweep
 from streamfs.evaluation.trajectories import Trajectories
-from streamfs.procedure import TickThresholds
+from streamfs.procedure import Action, TickThresholds
 from streamfs.procedure.header import read_stopping
 
 NAN = float("nan")
@@ -29,7 +30,7 @@ FALLING = TickThresholds((1, 4, 10), (0.97, 0.9, 0.0))
 
 def naive_level(thresholds, tick):
     pairs = zip(thresholds.ticks, thresholds.levels, strict=True)
-    return [level for first, level in pairs if first <= tick][-1]
+    return [math.inf, *(level for first, level in pairs if first <= tick)][-1]
 
 
 @given(tick_thresholds(), st.integers(1, 20))
@@ -42,9 +43,8 @@ def test_the_threshold_of_a_tick_is_the_last_that_has_begun(thresholds, n_ticks)
 @pytest.mark.parametrize(
     ("ticks", "levels", "error", "message"),
     [
-        ((), (), ValueError, "ticks is empty, expected at least tick 1"),
-        ((2,), (0.9,), ValueError, r"ticks\[0\] is 2, expected 1"),
-        ((0, 2), (0.9, 0.8), ValueError, r"ticks\[0\] is 0, expected 1"),
+        ((), (), ValueError, "ticks is empty, expected at least one"),
+        ((0, 2), (0.9, 0.8), ValueError, r"ticks\[0\] is 0, expected at least 1"),
         ((1, 5, 5), (0.9,) * 3, ValueError, r"ticks\[2\] is 5, expected more than 5"),
         ((1, 5, 3), (0.9,) * 3, ValueError, r"ticks\[2\] is 3, expected more than 5"),
         ((1, 2.5), (0.9, 0.8), TypeError, r"ticks\[1\] is 2\.5, expected a whole number"),
@@ -158,6 +158,16 @@ def test_an_engine_decides_by_the_threshold_of_the_tick():
     assert ended[:4] == [None] * 4
     assert (ended[4].label, ended[4].reason, ended[4].tick) == ("off", "confident", 5)
     assert engine.tick("s") == 5
+
+
+def test_nothing_is_decided_before_the_first_tick_however_sure():
+    certain = TickThresholds((3,), (0.0,))
+    engine = Engine(replace(mean_procedure(), stopping=certain))
+    ended = [engine.push("s", float(tick), [0.9]) for tick in range(3)]
+    assert ended[:2] == [None, None]
+    assert (ended[2].label, ended[2].reason, ended[2].tick) == ("on", "confident", 3)
+    assert certain.actions(np.array([2, 3]), np.ones((2, 1))).tolist() == [Action.WAIT, Action.DECIDE]
+    assert math.isnan(Evaluation((), np.array([]), certain, 0.0).confidence)
 
 
 def test_at_a_threshold_of_0_a_stream_that_reaches_the_time_limit_has_a_label():

@@ -28,6 +28,7 @@ from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, START, Mark, Record
 from streamfs.gateway.core.replay_configuration import described, understood
 from streamfs.gateway.core.roster import Roster
+from streamfs.gateway.core.unheard import Unheard, unheard
 from streamfs.procedure.procedure import Procedure
 
 KIND, VERSION = "gateway", 5
@@ -135,6 +136,10 @@ class Core:
         """Return the readings of each node, and those that were left out; see `left_out`."""
         return left_out(self.joiner.nodes)
 
+    def unheard(self) -> Unheard:
+        """Return the nodes that have never sent a channel that undecided streams use."""
+        return unheard(self.joiner, self.roster.control.is_used, self.roster.name)
+
     def marks(self) -> list[Mark]:
         """Return the highest sequence number of each channel of each node that numbers its messages."""
         return [
@@ -186,7 +191,7 @@ class Core:
         }
         classifiers = [model.procedure.classifier for model in self.roster.models]
         sealed = {f"river{i}": kept for i, c in enumerate(classifiers) if (kept := c.dump()) is not None}
-        sealed["drift"] = self.feedback.to_state()
+        sealed |= self.feedback.to_state()
         return lambda: container.pack(KIND, VERSION, header, arrays, **sealed)
 
     @classmethod
@@ -217,7 +222,7 @@ class Core:
         core._counters.update(header["counters"])
         core._intake.counters = Counter(header["intake"])
         core.feedback.counters, core.feedback.alerts = (Counter(part) for part in header["feedback"])
-        core.feedback.restore(sealed["drift"])
+        core.feedback.restore(sealed)
         core.decided.update({(reason, label): n for reason, label, n in header["decided"]})
         core._membership.checked_at = header["expired_at"]
         core._membership.gone = Account(*header["gone"])
@@ -263,7 +268,7 @@ class Core:
             raise ModelError(f"there is no model {digest}")
         procedure = self._load(digest)
         self._effects.publications += self.roster.follow(procedure)
-        self.feedback.begin(procedure)
+        self._effects.publications += self.feedback.begin(procedure)
         self._intake.forget_targets()
         self._intake.orphans.clear()
         self._counters["models"] += 1

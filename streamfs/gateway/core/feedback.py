@@ -1,7 +1,8 @@
-"""Feedback: labels that arrive later, and the drift that they and the decisions show."""
+"""Feedback: labels that arrive later, and what they and the decisions show of drift and of the promise."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import orjson
@@ -15,11 +16,12 @@ from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.records import Record
 from streamfs.gateway.messages.publication import Publication
 from streamfs.procedure.procedure import Decision, Procedure
+from streamfs.procedure.promise_monitor import PromiseMonitor, monitor_of
 from streamfs.procedure.stopping import Action, checked_actions
 
 
 class Feedback:
-    """Detect drift in the decisions of the newest model, and let models learn from labels.
+    """Detect drift in the decisions of the newest model, monitor its promise, and let models learn from labels.
 
     ``labels_unused`` counts labels whose stream has no decision of that episode by its current model.
     """
@@ -28,21 +30,30 @@ class Feedback:
         self.counters = Counter(labels=0, labels_learned=0, labels_unused=0, labels_unreadable=0, alerts=0)
         self.alerts: Counter[str] = Counter()
         self._topic = f"{options.prefix}/alert/{options.name}"
+        self._promise_topic = f"{options.prefix}/promise/{options.name}"
         self._name = options.name
         self._delta = None if options.drift is None else options.drift.delta
+        self.monitor: PromiseMonitor | None = None
         self.begin(procedure)
 
-    def begin(self, procedure: Procedure) -> None:
-        """Start again with another model."""
+    def begin(self, procedure: Procedure) -> list[Publication]:
+        """Start again with another model; return what changes about the promise."""
         self._digest = procedure.digest
         names = [feature.name for feature in procedure.features]
         self._drift = None if self._delta is None else DriftDetectors(names, self._delta)
+        before = self._promise()
+        self.monitor = monitor_of(procedure)
+        self._labelled: dict[str, int] = {}  # the last labelled episode of each stream
+        return [] if before == self._promise() else [self._promise()]
 
     def decided(self, procedure: Procedure, decision: Decision, values: Array) -> list[Publication]:
-        """Take a decision and the feature values behind it; return alerts."""
-        if self._drift is None or procedure.digest != self._digest:
+        """Take a decision and the feature values behind it; return alerts, and the promise if that has changed."""
+        if procedure.digest != self._digest:
             return []
-        return self._published(self._drift.decided(decision, values))
+        alerts = [] if self._drift is None else self._published(self._drift.decided(decision, values))
+        if self.monitor is not None:
+            alerts += self._monitored(partial(self.monitor.decided, decision, values))
+        return alerts
 
     def labelled(self, model: ModelStreams | None, stream: str, record: Record) -> list[Publication]:
         """Learn a label, if the model can, with the feature values that its stream was decided on."""
@@ -70,18 +81,44 @@ class Feedback:
         predicted = procedure.classes[best] if action == Action.DECIDE else None
         if self._learn(procedure.classifier.learn_one, values, label):
             self.counters["labels_learned"] += 1
-        if self._drift is None or procedure.digest != self._digest:
+        if procedure.digest != self._digest:
             return []
-        return self._published(self._drift.labelled(predicted, label, record.arrival if time is None else time))
+        time = record.arrival if time is None else time
+        alerts = [] if self._drift is None else self._published(self._drift.labelled(predicted, label, time))
+        is_new = self._labelled.get(stream, 0) < engine.episode(stream)  # a label that comes twice counts once
+        if self.monitor is not None and predicted is not None and is_new:
+            self._labelled[stream] = engine.episode(stream)
+            alerts += self._monitored(partial(self.monitor.labelled, predicted == label, time))
+        return alerts
 
-    def to_state(self) -> bytes:
-        """Copy the drift detectors' state; empty without drift detection."""
-        return b"" if self._drift is None else self._drift.snapshot()
+    def to_state(self) -> dict[str, bytes]:
+        """Copy the state of drift detectors and monitor, each as opaque bytes; empty without drift detection."""
+        state = {"drift": b"" if self._drift is None else self._drift.snapshot()}
+        if self.monitor is not None:
+            state["promise"] = orjson.dumps([self.monitor.to_state(), self._labelled])
+        return state
 
-    def restore(self, state: bytes) -> None:
+    def restore(self, state: Mapping[str, bytes]) -> None:
         """Restore what `to_state` has copied."""
-        if self._drift is not None and state:
-            self._drift.restore(state)
+        if self._drift is not None and state["drift"]:
+            self._drift.restore(state["drift"])
+        if self.monitor is not None and "promise" in state:
+            monitored, self._labelled = orjson.loads(state["promise"])
+            self.monitor.restore(monitored)
+
+    def _promise(self) -> Publication:
+        """Return what is published of the promise, which is retained; empty if nothing is promised."""
+        known = b"" if self.monitor is None else orjson.dumps({"gateway": self._name, **self.monitor.to_json()})
+        return Publication(self._promise_topic, known)
+
+    def _monitored(self, take: Callable[[], None]) -> list[Publication]:
+        """Have the monitor take something; return the promise if there is a new finding, or nothing was known."""
+        monitor = self.monitor
+        if monitor is None:
+            return []
+        before = monitor.status, len(monitor.findings), monitor.is_new
+        take()
+        return [] if before == (monitor.status, len(monitor.findings), monitor.is_new) else [self._promise()]
 
     def _learn(self, learn_one: Callable[[Array, str], bool], values: Array, label: str) -> bool:
         try:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class Statistics:
     alerts: Mapping[str, int]  # by what drifted
     rejected: Mapping[str, int] = field(default_factory=dict)  # messages, by cause
     left_out: Mapping[tuple[str, str], int] = field(default_factory=dict)  # readings, by node and cause
+    promise: Mapping[str, Any] | None = None  # see `PromiseMonitor.to_json`
 
 
 class HealthLimits(NamedTuple):

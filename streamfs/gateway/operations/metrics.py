@@ -2,13 +2,21 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
+from typing import Any
 
 from streamfs.errors import MissingExtraError, PayloadError
 from streamfs.gateway.operations.health import Health, Statistics
+from streamfs.gateway.operations.promise_warnings import STATUSES
 
 try:
     from prometheus_client import CollectorRegistry, ProcessCollector
-    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
+    from prometheus_client.core import (
+        CounterMetricFamily,
+        GaugeMetricFamily,
+        InfoMetricFamily,
+        Metric,
+        StateSetMetricFamily,
+    )
     from prometheus_client.exposition import choose_encoder
     from prometheus_client.registry import Collector
 except ModuleNotFoundError as error:
@@ -132,6 +140,8 @@ class _Gateway(Collector):
         yield _alerts(statistics)
         yield _rejected(statistics)
         yield _left_out(statistics)
+        if statistics.promise is not None:
+            yield from _promise(statistics.promise)
 
 
 def _meaning(name: str) -> str:
@@ -185,3 +195,10 @@ def _left_out(statistics: Statistics) -> Metric:
     for (node, cause), number in statistics.left_out.items():
         family.add_metric([node, cause], number)
     return family
+
+
+def _promise(promise: Mapping[str, Any]) -> Iterator[Metric]:
+    states = {each: promise["status"] == each for each in STATUSES}
+    yield StateSetMetricFamily("streamfs_promise_status", "Whether the model's promise is kept here", states)
+    bound = "Lower bound of the accuracy here, by the labels so far"
+    yield GaugeMetricFamily("streamfs_promise_accuracy_at_least", bound, promise["accuracy_at_least"])

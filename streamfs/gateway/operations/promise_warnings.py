@@ -1,0 +1,37 @@
+"""What to do about a promise that is not kept, or in doubt."""
+
+from collections.abc import Mapping
+from typing import Any
+
+STATUSES = KEPT, IN_DOUBT, WITHDRAWN = "kept so far", "in doubt", "withdrawn"
+"""As `PromiseMonitor.status` has them."""
+
+MOST_NAMED = 3
+"""Quantities that the warning names."""
+
+
+def promise_warnings(promise: Mapping[str, Any] | None, labels: str) -> list[str]:
+    """Return the warning of what `PromiseMonitor.to_json` has returned, None if nothing is promised.
+
+    >>> found = {"what": "confidence", "number": 12, "time": 0.0}
+    >>> (warning,) = promise_warnings({"status": "in doubt", "findings": [found]}, "streamfs/label/{stream}")
+    >>> warning[:60]
+    'the promise is in doubt: decisions differ from those that it'
+    """
+    if promise is None or promise["status"] == KEPT:
+        return []
+    if promise["status"] == IN_DOUBT:
+        found = promise["findings"]
+        named = ", ".join(f"{each['what']} (after {each['number']})" for each in found[:MOST_NAMED])
+        named += ", ..." if len(found) > MOST_NAMED else ""
+        advice = (
+            f"publish true labels to {labels} to learn whether it is kept, or train again with streams from here"
+        )
+        differ = "decisions differ from those that it was certified on, in"
+        return [f"the promise is in doubt: {differ} {named}; {advice}"]
+    broken = next(each for each in promise["findings"] if each["what"] in promise["promised"])
+    what, number = broken["what"], broken["number"]
+    right = f"{promise['right']} of {promise['labels']} labels are right"
+    shown = right if what == "accuracy" else f"shown by {number} decisions"
+    broken = f"the promise is withdrawn: {what} is less than {promise['promised'][what]:g} here"
+    return [f"{broken} ({shown}); train again with streams of this place"]

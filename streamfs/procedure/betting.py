@@ -1,0 +1,137 @@
+"""Tests by betting, which may be looked at after every observation, for ever.
+
+A gambler bets against a hypothesis. While it is true, the probability that the wealth, at first 1, ever comes to
+``1 / risk`` is at most the risk (Ville's inequality). Half of the wealth is bet from the first observation on, and
+parts of the rest from each later one on, so that a late change does not have to make up for a long loss.
+
+See I. Waudby-Smith and A. Ramdas: Estimating means of bounded random variables by betting. Journal of the Royal
+Statistical Society B 86, 2024; and V. Vovk, A. Gammerman and G. Shafer: Algorithmic Learning in a Random World,
+Springer, 2022, chapter 8, on tests by ranks.
+"""
+
+from math import log
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.base import Array
+
+_STAKES = np.linspace(0.0, 1.0, 22)[1:-1]
+_POWERS = np.array([0.1, 0.3, 0.6])
+_SUM = 2.1098  # at least the sum of 1 / (n log(n)^2) over all n from 2 on
+
+Counts = npt.NDArray[np.int64]
+
+
+class Bets:
+    """The wealth of a gambler who divides it among several ways to bet, and among times from which to bet on.
+
+    Parameters
+    ----------
+    n_ways : int
+        Number of ways.
+    """
+
+    def __init__(self, n_ways: int) -> None:
+        self.n = 0
+        self.log_wealths = np.full(n_ways, -np.inf)  # of what has been bet so far
+
+    @property
+    def log_wealth(self) -> float:
+        """Logarithm of the wealth; the hypothesis is rejected once it reaches ``log(1 / risk)``."""
+        return float(np.logaddexp.reduce(self.log_wealths)) if self.n else 0.0
+
+    def add(self, log_factors: Array) -> None:
+        """Take the logarithms of the factors by which each way, shape (n_ways,), multiplies what is bet on it."""
+        n = self.n + 1
+        part = 0.5 if n == 1 else 0.5 / (_SUM * n * log(n) ** 2)  # of the wealth, bet from now on
+        self.log_wealths = np.logaddexp(self.log_wealths, log(part / len(log_factors))) + log_factors
+        self.n = n
+
+
+class ShareTest:
+    """Test of the hypothesis that at least a share of the observations are right, each given those before.
+
+    Parameters
+    ----------
+    share : float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> test = ShareTest(0.8)
+    >>> for _ in range(5):
+    ...     test.add(False)
+    >>> bool(test.bets.log_wealth > np.log(1 / 0.05))
+    True
+    """
+
+    def __init__(self, share: float) -> None:
+        if not 0 < share < 1:
+            raise ValueError(f"share is {share}, expected more than 0 and less than 1")
+        self.bets = Bets(len(_STAKES))
+        self.n_right = 0
+        self._gain, self._loss = _logs_of_stakes(1 - share)
+
+    def add(self, is_right: bool) -> None:
+        """Take an observation."""
+        self.bets.add(self._loss if is_right else self._gain)
+        self.n_right += is_right
+
+
+def _logs_of_stakes(share: float) -> tuple[Array, Array]:
+    """Return logarithms of factors of stakes on an event whose share is at most this: if it happens, and else."""
+    return np.log1p(_STAKES / share * (1 - share)), np.log1p(-_STAKES)
+
+
+def share_at_least(n_right: int, n_wrong: int, risk: float) -> float:
+    """Return a lower bound of the share of right observations, valid at every look with probability 1 - `risk`.
+
+    Examples
+    --------
+    >>> round(share_at_least(90, 10, 0.05), 2)
+    0.8
+    """
+    low, high = 0.0, 1.0
+    while high - low > 1e-4:
+        middle = (low + high) / 2
+        gain, loss = _logs_of_stakes(middle)
+        log_wealth = np.logaddexp.reduce(n_right * gain + n_wrong * loss) - np.log(len(_STAKES))
+        low, high = (middle, high) if log_wealth >= -np.log(risk) else (low, middle)
+    return low
+
+
+class RankTest:
+    """Test of the hypothesis that values are drawn as those of a reference were: in any order, all alike.
+
+    Values are known by their bin; ties are broken at random. The rank of each value among the reference and all
+    values before it is uniform from 0 to 1 if the hypothesis is true (a conformal p-value); the gambler bets on
+    low ranks, on high ones, on both and on neither.
+
+    Parameters
+    ----------
+    reference : array_like of int, shape (n_bins,)
+        Number of values of the reference in each bin.
+
+    Examples
+    --------
+    >>> test = RankTest([40, 40, 40, 40])
+    >>> for i in range(12):
+    ...     test.add(3, i / 12)
+    >>> bool(test.bets.log_wealth > np.log(1 / 0.05))
+    True
+    """
+
+    def __init__(self, reference: npt.ArrayLike) -> None:
+        self._reference: Counts = np.asarray(reference, dtype=np.int64)
+        self.seen: Counts = np.zeros_like(self._reference)
+        self.bets = Bets(4 * len(_POWERS))
+
+    def add(self, at: int, chance: float) -> None:
+        """Take a value in a bin; `chance`, drawn evenly from 0 to 1, breaks the tie."""
+        self.seen[at] += 1
+        known = self._reference + self.seen
+        rank = (known[at + 1 :].sum() + chance * known[at]) / known.sum()
+        extreme = 2 * min(rank, 1 - rank)
+        ranks = np.clip([rank, 1 - rank, extreme, 1 - extreme], 1e-9, 1.0)
+        self.bets.add((np.log(_POWERS) + np.log(ranks)[:, np.newaxis] * (_POWERS - 1)).ravel())

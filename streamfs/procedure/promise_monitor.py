@@ -1,0 +1,227 @@
+"""Whether a promise is kept where a procedure serves: monitored from its first decision on."""
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from heapq import heapify, heappop, heappush
+from math import inf, log
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from feature_extractors.base import Array
+from streamfs.procedure.betting import RankTest, ShareTest, share_at_least
+from streamfs.procedure.card_schema import certified_rule, read_promise
+from streamfs.procedure.procedure import Decision, Procedure
+from streamfs.procedure.reference import ENDED_BY_THEMSELVES, quantities, read_reference
+
+KEPT, IN_DOUBT, WITHDRAWN = "kept so far", "in doubt", "withdrawn"
+
+RISK = 0.05
+"""Probability that anything is ever said against a promise that is kept by decisions as they were certified."""
+
+MOST_WAITING = 1000
+"""Decisions that wait until they are tested."""
+
+NONE = -1
+"""Number of the bin of a quantity that a decision does not have."""
+
+_OF_SHARES = {"accuracy": 0.5, "completeness": 0.1}  # parts of the risk; the rest is for the other quantities
+
+
+class Finding(NamedTuple):
+    """What speaks against a promise: a quantity, the decision or label that showed it, and its event time."""
+
+    what: str
+    number: int
+    time: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the finding as a JSON object."""
+        return self._asdict()
+
+
+class _Waiting(NamedTuple):
+    """A decision to be tested: when its episode must have ended, a chance, event time, and quantities' bins."""
+
+    ended: float
+    chance: float
+    time: float
+    has_label: bool
+    bins: list[int]
+
+
+class PromiseMonitor:
+    """Tests the promise of a procedure on its decisions and on labels that arrive later.
+
+    Labels are tested against the accuracy that is promised, decisions against the completeness, and each quantity
+    of the decisions (confidence, ticks, label, feature values) against those by which the promise was certified.
+    All tests may be looked at after every decision, for ever; the probability that any of them rejects where
+    nothing has changed is at most the `risk`. A promise whose accuracy or completeness is rejected is withdrawn,
+    and in doubt if only the decisions look different, unless labels show that it is kept.
+
+    Of episodes that begin together the easy ones are decided first. So decisions are tested in the order in which
+    their episodes began, once all that began then must have ended: one time limit later. If more than
+    `MOST_WAITING` decisions wait for that, an ever smaller share of the episodes is monitored.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        With a promise for its threshold, and perhaps the reference of its certificate; see `monitor_of`.
+    risk : float
+        Of a false alarm.
+
+    Raises
+    ------
+    ModelError
+        If promise or reference are damaged.
+    """
+
+    def __init__(self, procedure: Procedure, risk: float = RISK) -> None:
+        promise = read_promise(procedure.about.get("promise"))
+        if promise is None:
+            raise ValueError("the procedure has no promise, expected one")
+        self.findings: list[Finding] = []
+        self._procedure = procedure
+        self._risk = risk
+        self._promised: dict[str, float] = {"accuracy": promise["accuracy"]}
+        if promise["completeness"] is not None:
+            self._promised["completeness"] = promise["completeness"]
+        self._shares = {what: ShareTest(share) for what, share in self._promised.items()}
+        self._bins = read_reference(procedure.about.get("reference"))
+        self._ranks = {what: RankTest(bins.counts) for what, bins in self._bins.items()}
+        self._tests: dict[str, ShareTest | RankTest] = {**self._shares, **self._ranks}
+        self._n_decisions = 0
+        self._newest = -inf  # event time
+        self._waiting: list[_Waiting] = []
+        self._share = 1.0  # of the episodes that are monitored
+
+    @property
+    def status(self) -> str:
+        """``kept so far``, ``in doubt`` or ``withdrawn``."""
+        if any(finding.what in self._shares for finding in self.findings):
+            return WITHDRAWN
+        return IN_DOUBT if self.findings and self.accuracy_at_least < self._promised["accuracy"] else KEPT
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing has been taken so far."""
+        return not (self._n_decisions or self.n_labels)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels of decisions that had a label."""
+        return self._shares["accuracy"].bets.n
+
+    @property
+    def accuracy_at_least(self) -> float:
+        """Lower bound of the accuracy here, by the labels so far, valid at every look."""
+        test = self._shares["accuracy"]
+        return share_at_least(test.n_right, test.bets.n - test.n_right, self._risk)
+
+    def decided(self, decision: Decision, values: Array) -> None:
+        """Take a decision and the feature values behind it, shape (n_features,)."""
+        if decision.reason not in ENDED_BY_THEMSELVES:
+            return
+        self._n_decisions += 1
+        self._newest = max(self._newest, decision.time)
+        found = dict(quantities(self._procedure, decision, values))
+        bins = [self._bins[what].bin(found[what]) if what in found else NONE for what in self._ranks]
+        ended = decision.time - (decision.tick - self._procedure.time_limit) * self._procedure.period
+        chance = _chance(f"{decision.stream}/{decision.episode}")
+        if chance < self._share:
+            heappush(self._waiting, _Waiting(ended, chance, decision.time, decision.label is not None, bins))
+        self._take(self._newest)
+        while len(self._waiting) > MOST_WAITING:
+            self._share /= 2
+            self._waiting = [each for each in self._waiting if each.chance < self._share]
+            heapify(self._waiting)
+
+    def finish(self) -> None:
+        """Take the decisions that still wait for others."""
+        self._take(inf)
+
+    def _take(self, now: float) -> None:
+        """Test the decisions of all episodes that must have ended by a time."""
+        while self._waiting and self._waiting[0].ended <= now:
+            each = heappop(self._waiting)
+            if "completeness" in self._shares:
+                self._shares["completeness"].add(each.has_label)
+                self._look("completeness", each.time)
+            chances = np.random.default_rng(int(each.chance * 2**48)).random(len(each.bins)).tolist()
+            for what, at, chance in zip(self._ranks, each.bins, chances, strict=True):
+                if at != NONE:
+                    self._ranks[what].add(at, chance)
+                    self._look(what, each.time)
+
+    def labelled(self, is_right: bool, time: float) -> None:
+        """Take whether the label of a decision was right, and its event time."""
+        self._shares["accuracy"].add(is_right)
+        self._look("accuracy", time)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what is known of the promise here as plain JSON."""
+        accuracy = self._shares["accuracy"]
+        return {
+            "status": self.status,
+            "model": self._procedure.digest,
+            "promised": dict(self._promised),
+            "decisions": self._n_decisions,
+            "labels": accuracy.bets.n,
+            "right": accuracy.n_right,
+            "accuracy_at_least": round(self.accuracy_at_least, 4),
+            "findings": [finding.to_json() for finding in self.findings],
+        }
+
+    def to_state(self) -> dict[str, Any]:
+        """Copy what was seen as plain JSON."""
+        return {
+            "decisions": self._n_decisions,
+            "findings": [list(finding) for finding in self.findings],
+            "waiting": [list(each) for each in self._waiting],
+            "share": self._share,
+            "newest": self._newest if self._n_decisions else None,
+            "right": {what: test.n_right for what, test in self._shares.items()},
+            "seen": {what: test.seen.tolist() for what, test in self._ranks.items()},
+            "bets": {what: [test.bets.n, test.bets.log_wealths.tolist()] for what, test in self._tests.items()},
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Restore what `to_state` has copied."""
+        self._n_decisions = state["decisions"]
+        self.findings = [Finding(*finding) for finding in state["findings"]]
+        self._waiting = [_Waiting(*each) for each in state["waiting"]]
+        self._share, self._newest = state["share"], -inf if state["newest"] is None else state["newest"]
+        for what, n_right in state["right"].items():
+            self._shares[what].n_right = n_right
+        for what, seen in state["seen"].items():
+            self._ranks[what].seen[:] = seen
+        for what, (n, log_wealths) in state["bets"].items():
+            if n:
+                self._tests[what].bets.n, self._tests[what].bets.log_wealths = n, np.array(log_wealths)
+
+    def _look(self, what: str, time: float) -> None:
+        """Note once that a test has rejected its hypothesis."""
+        bets = self._tests[what].bets
+        if bets.log_wealth >= log(1 / self._risk_of(what)) and all(each.what != what for each in self.findings):
+            self.findings.append(Finding(what, bets.n, time))
+
+    def _risk_of(self, what: str) -> float:
+        if what in self._shares:
+            return self._risk * _OF_SHARES[what]
+        return self._risk * (1 - sum(_OF_SHARES.values())) / len(self._ranks)
+
+
+def monitor_of(procedure: Procedure) -> PromiseMonitor | None:
+    """Return a monitor of a procedure's promise; None if it has none for the rule that it decides by.
+
+    Raise a ModelError if its model file says of the promise what no training has written.
+    """
+    promise = read_promise(procedure.about.get("promise"))
+    if promise is None or procedure.rule != certified_rule(promise):
+        return None
+    return PromiseMonitor(procedure)
+
+
+def _chance(text: str) -> float:
+    """Return a number from 0 to 1 that looks random and is always the same for a text."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=6).digest()) / 2**48

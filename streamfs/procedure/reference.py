@@ -1,0 +1,96 @@
+"""What decisions looked like on the streams by which a promise was certified."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import isfinite, isnan
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.base import Array
+from streamfs.errors import ModelError
+from streamfs.procedure.procedure import Decision, Procedure
+
+N_BINS = 16
+"""Most bins of a quantity, about equally full; one more has what is missing."""
+
+ENDED_BY_THEMSELVES = ("confident", "timeout", "given_up")
+"""Reasons of decisions that count: the others were not the procedure's."""
+
+
+@dataclass(frozen=True)
+class Bins:
+    """How often a quantity fell between edges, which rise; the last number counts values that were missing."""
+
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, values: npt.ArrayLike) -> Self:
+        """Return about equally full bins of some values, of which NaN are missing.
+
+        >>> Bins.of([1.0, 1.0, 2.0, float("nan")])
+        Bins(edges=(1.0,), counts=(2, 1, 1))
+        """
+        values = np.asarray(values, dtype=float)
+        there = np.clip(values[~np.isnan(values)], -1e300, 1e300)
+        shares = np.linspace(0, 1, N_BINS + 1)[1:-1]
+        edges = np.unique(np.quantile(there, shares, method="lower")) if len(there) else np.zeros(0)
+        bins = cls(tuple(edges.tolist()), (0,) * (len(edges) + 2))
+        found = np.bincount([bins.bin(value) for value in values.tolist()], minlength=len(bins.counts))
+        return cls(bins.edges, tuple(found.tolist()))
+
+    def bin(self, value: float) -> int:
+        """Return the number of a value's bin."""
+        return len(self.edges) + 1 if isnan(value) else int(np.searchsorted(self.edges, value))
+
+
+def quantities(procedure: Procedure, decision: Decision, values: Array) -> Iterator[tuple[str, float]]:
+    """Yield what is monitored of a decision and the feature values behind it: names and numbers."""
+    if decision.label is not None:
+        yield "confidence", decision.confidence
+    yield "tick", float(decision.tick)
+    yield "label", np.nan if decision.label is None else float(procedure.classes.index(decision.label))
+    for feature, value in zip(procedure.features, values.tolist(), strict=True):
+        yield f"feature {feature.name}", value
+
+
+def reference_of(procedure: Procedure, decided: Iterable[tuple[Decision, Array]]) -> dict[str, Any]:
+    """Return edges and counts of each quantity, over decisions and their feature values, as plain JSON."""
+    found: dict[str, list[float]] = {}
+    for decision, values in decided:
+        if decision.reason in ENDED_BY_THEMSELVES:
+            for name, value in quantities(procedure, decision, values):
+                found.setdefault(name, []).append(value)
+    bins = {name: Bins.of(numbers) for name, numbers in found.items()}
+    return {name: {"edges": list(each.edges), "counts": list(each.counts)} for name, each in bins.items()}
+
+
+def read_reference(reference: Any) -> dict[str, Bins]:
+    """Return the bins of a model file's reference by quantity; raise a ModelError if they are damaged."""
+    if reference is None:
+        return {}
+    if not isinstance(reference, dict):
+        raise ModelError(f"the model is damaged: reference is {reference!r}, expected an object")
+    return {name: _read_bins(name, each) for name, each in reference.items()}
+
+
+def _read_bins(name: str, bins: Any) -> Bins:
+    is_whole = isinstance(bins, dict) and all(isinstance(bins.get(key), list) for key in ("edges", "counts"))
+    edges, counts = (bins["edges"], bins["counts"]) if is_whole else ([], [])
+    is_valid = is_whole and len(counts) == len(edges) + 2 and _rise(edges) and all(map(_is_count, counts))
+    if not is_valid:
+        expected = "rising edges, and two counts more"
+        raise ModelError(f"the model is damaged: reference of {name} is {bins!r}, expected {expected}")
+    return Bins(tuple(map(float, edges)), tuple(counts))
+
+
+def _rise(edges: Sequence[Any]) -> bool:
+    are_numbers = all(isinstance(edge, (int, float)) and isfinite(edge) for edge in edges)
+    return are_numbers and all(a < b for a, b in pairwise(edges))
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**40

@@ -1,0 +1,79 @@
+"""A gateway's model has a promise: what it publishes of it, and when."""
+
+from dataclasses import replace
+
+import orjson
+import pytest
+from helpers.promised import PLAIN, promised
+from helpers.records import Models, content, label, message, new_core, restored
+
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.records import model_record
+
+PROMISED = promised()
+OTHER = replace(PROMISED, time_limit=5)
+MODELS = Models(PROMISED, PLAIN, OTHER)
+TOPIC = "streamfs/promise/gateway"
+
+
+def promises(effects):
+    """Return what is published of the promise, in order; None where it is cleared."""
+    found = [each for each in effects.publications if each.topic == TOPIC]
+    assert all(each.retain for each in found)
+    return [orjson.loads(each.payload) if each.payload else None for each in found]
+
+
+@pytest.fixture
+def core():
+    core, effects = new_core(MODELS, Bindings.single(["x", "y"]), lateness=0.0)
+    assert promises(effects) == []
+    return core
+
+
+def decide(core, number):
+    """Let a stream be decided, and return the effects."""
+    ticks = range(10 * number, 10 * number + 7)
+    sent = [message(f"n{number}", float(tick), 1.0, tick, channel) for tick in ticks for channel in "xy"]
+    return core.take(sent)
+
+
+def test_it_is_published_with_the_first_decision_and_when_it_changes(core):
+    (first,) = promises(decide(core, 0))
+    assert (first["status"], first["decisions"], first["model"]) == ("kept so far", 1, PROMISED.digest)
+    found = [each for number in range(1, 40) for each in promises(decide(core, number))]
+    assert [each["status"] for each in found[:1]] == ["in doubt"]
+    assert len(found) == len(found[-1]["findings"])
+    withdrawn = [each for number in range(40) for each in promises(core.take([label(f"n{number}", "off")]))]
+    assert [each["status"] for each in withdrawn] == ["withdrawn"]
+    assert withdrawn[0]["right"] == 0
+
+
+def test_a_label_that_comes_twice_counts_once(core):
+    decide(core, 0)
+    for _ in range(3):
+        core.take([label("n0", "off"), label("n0", b'{"label": "off", "episode": 1}'.decode())])
+    assert core.feedback.monitor.n_labels == 1
+    core = restored(core, MODELS)
+    core.take([label("n0", "off")])
+    assert core.feedback.monitor.n_labels == 1
+
+
+def test_it_goes_on_after_a_restart(core):
+    for number in range(30):
+        decide(core, number)
+        core.take([label(f"n{number}", "on" if number % 2 else "off")])
+        core = restored(core, MODELS)
+    whole, _ = new_core(MODELS, Bindings.single(["x", "y"]), lateness=0.0)
+    for number in range(30):
+        decide(whole, number)
+        whole.take([label(f"n{number}", "on" if number % 2 else "off")])
+    assert content(core) == content(whole)
+
+
+def test_another_model_has_its_own_and_one_without_clears_it(core):
+    decide(core, 0)
+    (other,) = promises(core.take([model_record(OTHER.digest, 9.0)]))
+    assert (other["model"], other["decisions"]) == (OTHER.digest, 0)
+    assert promises(core.take([model_record(PLAIN.digest, 9.0)])) == [None]
+    assert promises(decide(core, 1)) == []
+    assert core.feedback.monitor is None

@@ -1,0 +1,91 @@
+"""Tests by betting: as the slow twin has them, and valid at every look."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import betting as slow
+
+from streamfs.procedure.betting import RankTest, ShareTest, share_at_least
+
+RISK = 0.1
+SHARES = st.floats(0.05, 0.95)
+BINS = st.lists(st.integers(0, 4), max_size=40)
+
+
+@given(outcomes=st.lists(st.booleans(), max_size=70), share=SHARES)
+def test_shares_are_bet_on_as_by_the_slow_twin(outcomes, share):
+    test = ShareTest(share)
+    for is_right in outcomes:
+        test.add(is_right)
+    assert (test.bets.n, test.n_right) == (len(outcomes), sum(outcomes))
+    expected = slow.share_wealth(outcomes, share) if outcomes else 1.0
+    assert np.exp(test.bets.log_wealth) == pytest.approx(expected, rel=1e-9)
+
+
+@given(reference=BINS, values=st.lists(st.integers(0, 4), max_size=70), seed=st.integers(0, 99))
+@settings(max_examples=50)
+def test_ranks_are_bet_on_as_by_the_slow_twin(reference, values, seed):
+    chances = np.random.default_rng(seed).random(len(values)).tolist()
+    counts = np.bincount(reference, minlength=5)
+    test = RankTest(counts)
+    for value, chance in zip(values, chances, strict=True):
+        test.add(value, chance)
+    expected = slow.rank_wealth(reference, values, chances) if values else 1.0
+    assert np.exp(test.bets.log_wealth) == pytest.approx(expected, rel=1e-9)
+
+
+@given(n_right=st.integers(0, 200), n_wrong=st.integers(0, 200))
+@settings(max_examples=20)
+def test_the_bound_of_a_share_is_that_of_the_slow_twin(n_right, n_wrong):
+    bound = share_at_least(n_right, n_wrong, RISK)
+    assert bound == pytest.approx(slow.share_at_least(n_right, n_wrong, RISK), abs=0.002)
+    assert bound <= n_right / max(n_right + n_wrong, 1)
+
+
+@pytest.mark.parametrize("share", [0.6, 0.9])
+def test_a_share_that_is_kept_is_rarely_rejected_whenever_one_looks(share):
+    rng = np.random.default_rng(1)
+    n_rejected = sum(_rejects(ShareTest(share), rng.random(300) < share) for _ in range(200))
+    assert n_rejected <= 200 * RISK + 3 * np.sqrt(200 * RISK)
+
+
+@pytest.mark.parametrize("draw", [np.random.Generator.random, np.random.Generator.standard_cauchy])
+def test_values_as_those_of_the_reference_are_rarely_rejected_whenever_one_looks(draw):
+    rng = np.random.default_rng(2)
+    n_rejected = 0
+    for _ in range(100):
+        reference, values = draw(rng, 60), draw(rng, 300)
+        edges = np.quantile(reference, [0.25, 0.5, 0.75])
+        test = RankTest(np.bincount(np.searchsorted(edges, reference), minlength=4))
+        bins = np.searchsorted(edges, values).tolist()
+        n_rejected += _rejects(test, bins, rng.random(300).tolist())
+    assert n_rejected <= 100 * RISK + 3 * np.sqrt(100 * RISK)
+
+
+def test_what_changes_late_is_noticed_as_soon_as_had_it_changed_early():
+    def noticed(n_before):
+        test, number = ShareTest(0.8), 0
+        for i in range(n_before):
+            test.add(i % 10 != 0)
+        while test.bets.log_wealth < np.log(1 / RISK):
+            test.add(number % 2 == 0)
+            number += 1
+        return number
+
+    assert noticed(2000) <= 5 * noticed(0)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, np.nan])
+def test_a_share_that_is_none_is_refused(share):
+    with pytest.raises(ValueError, match=f"share is {share}, expected more than 0 and less than 1"):
+        ShareTest(share)
+
+
+def _rejects(test, *observations):
+    """Whether a test rejects at any of its looks."""
+    for each in zip(*observations, strict=True):
+        test.add(*each)
+        if test.bets.log_wealth >= np.log(1 / RISK):
+            return True
+    return False

@@ -1,0 +1,146 @@
+"""A promise that is monitored: kept, in doubt, withdrawn."""
+
+from dataclasses import replace
+from itertools import count
+
+import numpy as np
+import pytest
+from helpers.promised import PLAIN, PROMISE, decisions, promised
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamfs.errors import ModelError
+from streamfs.gateway.operations.promise_warnings import STATUSES
+from streamfs.procedure import promise_monitor
+from streamfs.procedure.promise_monitor import IN_DOUBT, KEPT, WITHDRAWN, PromiseMonitor, monitor_of
+from streamfs.procedure.reference import Bins, read_reference
+from streamfs.procedure.stopping import TickThresholds
+
+
+def test_what_is_as_it_was_certified_is_kept():
+    monitor, rng = monitor_of(promised()), np.random.default_rng(1)
+    for decision, values in decisions(rng, 1000):
+        monitor.decided(decision, values)
+        monitor.labelled(rng.random() < 0.9, decision.time)
+    assert (monitor.status, monitor.findings) == (KEPT, [])
+    assert 0.8 < monitor.accuracy_at_least < 0.9
+    assert monitor.to_json()["decisions"] == 1000
+
+
+def test_what_looks_different_is_in_doubt_until_labels_show_that_it_is_kept():
+    monitor, rng = monitor_of(promised()), np.random.default_rng(1)
+    for decision, values in decisions(rng, 30, level=4.0):
+        monitor.decided(decision, values)
+    assert monitor.status == IN_DOUBT
+    assert [finding.what for finding in monitor.findings] == ["feature mean(x)"]
+    assert monitor.findings[0].number < 20
+    for _ in range(100):
+        monitor.labelled(True, 31.0)
+    assert monitor.status == KEPT
+
+
+@pytest.mark.parametrize("what", ["accuracy", "completeness"])
+def test_a_share_that_is_not_kept_withdraws_the_promise(what):
+    monitor, rng = monitor_of(promised()), np.random.default_rng(1)
+    for decision, values in decisions(rng, 60, completeness=0.2 if what == "completeness" else 0.9):
+        monitor.decided(decision, values)
+        monitor.labelled(what == "completeness", decision.time)
+    assert monitor.status == WITHDRAWN
+    assert what in {finding.what for finding in monitor.findings}
+
+
+def test_episodes_that_begin_together_are_tested_in_no_order_of_theirs():
+    """The easy ones are decided first, which is no news."""
+    monitor, rng = monitor_of(promised()), np.random.default_rng(1)
+    for begin in (0.0, 100.0):
+        for decision, values in sorted(decisions(rng, 400), key=lambda made: made[0].tick):
+            time = begin + decision.tick
+            monitor.decided(replace(decision, stream=f"{begin}/{decision.stream}", time=time), values)
+    monitor.finish()
+    assert monitor.findings == []
+
+
+def test_of_too_many_that_wait_an_ever_smaller_share_is_tested(monkeypatch):
+    monkeypatch.setattr(promise_monitor, "MOST_WAITING", 50)
+    monitor = monitor_of(promised())
+    for decision, values in decisions(np.random.default_rng(1), 400, level=9.0):
+        monitor.decided(replace(decision, time=0.0), values)
+    assert len(monitor.to_state()["waiting"]) <= 50
+    monitor.finish()
+    assert monitor.status == IN_DOUBT
+
+
+def test_decisions_that_the_procedure_did_not_make_do_not_count():
+    monitor = monitor_of(promised())
+    for decision, values in decisions(np.random.default_rng(1), 50, level=9.0):
+        monitor.decided(replace(decision, reason="closed"), values)
+    assert monitor.is_new
+
+
+@given(n=st.integers(0, 40), seed=st.integers(0, 9))
+@settings(max_examples=20, deadline=None)
+def test_it_goes_on_from_its_state(n, seed):
+    rng = np.random.default_rng(seed)
+    one, other = PromiseMonitor(promised()), PromiseMonitor(promised())
+    for number, (decision, values) in zip(count(), decisions(rng, 60, level=1.0), strict=False):
+        if number == n:
+            other = PromiseMonitor(promised())
+            other.restore(one.to_state())
+        for monitor in (one, other):
+            monitor.decided(decision, values)
+            monitor.labelled(number % 3 == 0, decision.time)
+    assert one.to_state() == other.to_state()
+    assert one.to_json() == other.to_json()
+
+
+def test_only_a_promise_for_its_own_threshold_is_monitored():
+    assert monitor_of(PLAIN) is None
+    assert monitor_of(replace(promised(), confidence=0.8)) is None
+    begun_late = TickThresholds((3,), (0.9,))
+    assert monitor_of(replace(promised(), stopping=begun_late)) is None
+    assert monitor_of(replace(promised({**PROMISE, "start": 3}), stopping=begun_late)) is not None
+    assert PromiseMonitor(replace(promised(), confidence=0.8)).status == KEPT
+    with pytest.raises(ValueError, match="the procedure has no promise"):
+        PromiseMonitor(PLAIN)
+
+
+def test_without_a_reference_shares_alone_are_tested():
+    monitor = monitor_of(promised(reference=None))
+    for decision, values in decisions(np.random.default_rng(1), 50, level=9.0):
+        monitor.decided(decision, values)
+    assert monitor.status == KEPT
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        7,
+        {"tick": 7},
+        {"tick": {"edges": [1.0]}},
+        {"tick": {"edges": [2.0, 1.0], "counts": [1, 1, 1, 1]}},
+        {"tick": {"edges": [None], "counts": [1, 1, 1]}},
+        {"tick": {"edges": [1.0], "counts": [1, -1, 1]}},
+        {"tick": {"edges": [1.0], "counts": [1, 1]}},
+        {"tick": {"edges": [], "counts": [2**50, 1]}},
+    ],
+)
+def test_a_damaged_reference_is_refused(damaged):
+    with pytest.raises(ModelError, match="the model is damaged: reference"):
+        monitor_of(promised(reference=damaged))
+
+
+def test_a_damaged_promise_is_refused():
+    with pytest.raises(ModelError, match="the model is damaged: promise"):
+        monitor_of(promised({**PROMISE, "accuracy": "high"}))
+
+
+@given(values=st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=50))
+def test_every_value_has_a_bin(values):
+    bins = Bins.of(values)
+    assert sum(bins.counts) == len(values)
+    assert all(0 <= bins.bin(value) < len(bins.counts) for value in values)
+    assert read_reference({"x": {"edges": list(bins.edges), "counts": list(bins.counts)}}) == {"x": bins}
+
+
+def test_operators_see_the_same_words():
+    assert STATUSES == (KEPT, IN_DOUBT, WITHDRAWN)
