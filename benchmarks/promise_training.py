@@ -64,13 +64,13 @@ def problem_of(
     )
 
 
-def outcome(trainer: PromiseTrainer, subset: Subset, test: StreamSet) -> Outcome:
+def outcome(trainer: PromiseTrainer, subset: Subset, test: StreamSet, start: int = 1) -> Outcome:
     """Freeze and certify a subset, and look at it on the test fold.
 
     Uncertified is the loosest threshold at which held-out streams have the promised shares, as a user would choose
     it by cross-validation.
     """
-    model = trainer.fit(subset, ROOM)
+    model = trainer.fit(subset, ROOM, start)
     unseen = trainer.curve(model, test)
     try:
         certified = _on(unseen, trainer.certify(model, ROOM).point.threshold)
@@ -160,7 +160,7 @@ def rooms() -> list[Figure]:
             problem = problem_of(training, default_features(training), case.prices, seed)
             trainer = problem.trainer()
             found = trainer.search(trainer.scorer(ROOM))
-            ours.append(outcome(trainer, found.subset, test))
+            ours.append(outcome(trainer, found.subset, test, found.start))
             for peer, (features, learners) in PEERS.items():
                 whole = replace(
                     problem,

@@ -13,14 +13,13 @@ from feature_extractors.base import Feature
 from streamfs.data.feature_table import tabulate
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
-from streamfs.evaluation.trajectories import Trajectories
 from streamfs.relief import position_grid
 from streamfs.selection.by_name import SELECTORS
 from streamfs.training.cross_validation import class_indices
 from streamfs.training.promises import Promise
 from streamfs.training.promises.certificate import certify, walk
 from streamfs.training.promises.curve import Curve
-from streamfs.training.promises.held_out import HeldOut
+from streamfs.training.promises.held_out import Curves, HeldOut
 from streamfs.training.promises.search_and_certify import FittedModel, PromiseTrainer
 from streamfs.training.promises.subset_score import SubsetScore
 from streamfs.training.promises.subset_scorer import SubsetScorer
@@ -39,13 +38,13 @@ Row = dict[str, Any]
 class Remembering(HeldOut):
     """Held-out streams that cache their curves, which do not depend on the promise."""
 
-    known: dict[tuple[int, ...], Curve] = field(default_factory=dict, init=False)
+    known: dict[tuple[tuple[int, ...], tuple[int, ...]], Curves] = field(default_factory=dict, init=False)
 
-    def curve(self, chosen: Sequence[int]) -> Curve:
+    def curves(self, chosen: Sequence[int], starts: Sequence[int] = (1,)) -> Curves:
         """Follow all streams down all thresholds, once for each choice of features."""
-        key = tuple(chosen)
+        key = tuple(chosen), tuple(starts)
         if key not in self.known:
-            self.known[key] = super().curve(key)
+            self.known[key] = super().curves(*key)
         return self.known[key]
 
 
@@ -62,7 +61,7 @@ class Unseen:
     def curve(self, model: FittedModel) -> Curve:
         """Return the results of a fitted model's thresholds, as `PromiseTrainer.curve`, but faster."""
         table = self.table.with_features([self._places[feature] for feature in model.features])
-        trajectories = Trajectories.of(model.classifier, table, self._time_limit)
+        trajectories = model.trajectories(table, self._time_limit)
         truth = class_indices(table, np.unique(table.labels))
         return Curve.of(trajectories, truth, self._spending.until(model.features))
 
@@ -75,8 +74,8 @@ class World:
         self.trainer = RememberingTrainer.of(setting.problem(PROMISES[0], seed, NINE).trainer())
         self.unseen = Unseen(self.trainer, setting.unseen(seed, n_unseen))
         self._sizes = self._cross_validation()
-        self._curves: dict[tuple[int, ...], Curve] = {}
-        self._outcomes: dict[tuple[tuple[int, ...], str], dict[Promise, Row]] = {}
+        self._curves: dict[tuple[int, ...], Curves] = {}
+        self._outcomes: dict[tuple[tuple[int, ...], str, int], dict[Promise, Row]] = {}
 
     def rows(self) -> Iterator[Row]:
         """Yield the results of each way to choose, by promise."""
@@ -142,20 +141,20 @@ class World:
         if chosen is None:
             return {"learner": "", "n_features": 0, "features": "", **REFUSED}
         learner = max(
-            self.trainer.learners, key=lambda name: self.trainer.evaluate(chosen.subset, promise, name).score
+            self.trainer.learners, key=lambda name: self.trainer.evaluate_learner(name, chosen, promise).score
         )
-        key = tuple(sorted(chosen.subset)), learner
+        key = tuple(sorted(chosen.subset)), learner, chosen.start
         if key not in self._outcomes:
             self._outcomes[key] = self._certified(chosen, promise, learner)
         return self._outcomes[key][promise]
 
     def _certified(self, chosen: SubsetScore, promise: Promise, learner: str) -> dict[Promise, Row]:
         """Fit once, and certify each promise; unseen streams are followed if one was."""
-        model = self.trainer.fit(chosen.subset, promise)
+        model = self.trainer.fit(chosen.subset, promise, chosen.start)
         named = {"learner": learner, "n_features": len(model.features), "features": names(model.features)}
         tested = self.trainer.curve(model, self.trainer.split.test)
         certificates = {
-            promise: certify(tested, promise, walk(model.held_out, promise, tested.n_streams))
+            promise: certify(tested, promise, walk(model.held_out, promise, tested.n_streams).thresholds)
             for promise in PROMISES
         }
         if not any(certificates.values()):
@@ -182,13 +181,15 @@ class RememberingTrainer(PromiseTrainer):
         return cls(**{part.name: getattr(trainer, part.name) for part in fields(trainer)})
 
     @cached_property
-    def kept(self) -> dict[str, Remembering]:
-        """Held-out streams by learner."""
-        return {name: remembering(super(RememberingTrainer, self).held_out(name)) for name in self.learners}
+    def kept(self) -> dict[tuple[str, int], Remembering]:
+        """Held-out streams by learner and start."""
+        return {}
 
-    def held_out(self, learner: str) -> HeldOut:
-        """Return the same for a learner each time."""
-        return self.kept[learner]
+    def held_out(self, learner: str, start: int = 1) -> HeldOut:
+        """Return the same for a learner and a start each time."""
+        if (learner, start) not in self.kept:
+            self.kept[learner, start] = remembering(super().held_out(learner, start))
+        return self.kept[learner, start]
 
 
 def remembering(of: HeldOut) -> Remembering:

@@ -28,6 +28,7 @@ import papers
 import promise_kept
 import promise_regret
 import promise_training
+import recordings
 import relief
 import selection_daf
 import selection_densities
@@ -178,6 +179,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "c45": c45.section,
     "engine": engine.section,
     "engine_forest": engine_forest.section,
+    "recordings": recordings.section,
     "tables": tables.section,
     "startup": startup.section,
     "gateway": gateway.section,

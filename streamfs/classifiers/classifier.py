@@ -110,6 +110,10 @@ class Classifier(ABC):
         """Return it as readable text, or an empty string."""
         return ""
 
+    def reading(self, features: Sequence[int]) -> "Classifier | None":  # noqa: ARG002 - for subclasses
+        """Return it for rows of these features alone, all that it reads among them; None if it must be fitted."""
+        return None
+
     def require_features(self, n_features: int) -> None:
         """Raise ValueError unless it can read rows of `n_features` features."""
         tested = max(self.features_tested(), default=-1)

@@ -106,6 +106,11 @@ class Forest(Classifier):
         clock = [] if self.calibration is None or self.calibration.clock < 0 else [self.calibration.clock]
         return tuple(np.unique([*self.feature[self.feature >= 0], *clock]).astype(np.int64).tolist())
 
+    def reading(self, features: Sequence[int]) -> Self:
+        """Return the forest, uncalibrated, for rows of these features alone, ascending, with all that it tests."""
+        places = np.searchsorted(features, self.feature)
+        return replace(self, feature=np.where(self.feature < 0, self.feature, places), calibration=None)
+
     def calibrated(self, calibration: Calibration | None) -> Self:
         """Return the same forest with this calibration, or none, in place of its own."""
         return replace(self, calibration=calibration)

@@ -33,7 +33,7 @@ from streamfs.experiments.outcome import (
 from streamfs.relief import StreamRelief, position_grid
 from streamfs.selection.by_name import SELECTORS, MakeSelector, Selector
 from streamfs.training.promises import Promise
-from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.held_out import Curves
 from streamfs.training.promises.problem import trainer_of
 from streamfs.training.query_sensitive import NAMED, NeighborsLearner, named_neighbors
 from streamfs.training.subset_size import SizeValidation, choose_size
@@ -126,19 +126,19 @@ class Experiment:
         pricing = Pricing(profile("transmissions"), self._prices)
         trainer = trainer_of(training, self.training.features, pricing, self.time_limit, self.seed)
         features = (*self.training.features, *(trainer.candidates.features[i] for i in trainer.candidates.free))
-        table, curves = tabulate(testing, list(dict.fromkeys(features))), dict[tuple[int, ...], Curve]()
+        table, curves = tabulate(testing, list(dict.fromkeys(features))), dict[tuple[int, ...], Curves]()
         for accuracy in accuracies:
             promise = Promise(accuracy, PROMISED_COMPLETENESS)
             try:
                 trainer.split.require_enough(promise)
                 found = trainer.search(trainer.scorer(promise, curves=curves))
-                model = trainer.fit(found.subset, promise)
+                model = trainer.fit(found.subset, promise, found.start)
                 threshold = trainer.certify(model, promise).point.threshold
             except DataError:  # or a PromiseError: these streams cannot show that the promise is kept
                 yield self._refused(accuracy)
                 continue
             chosen = [table.features.index(feature) for feature in model.features]
-            trajectories = Trajectories.of(model.classifier, table.with_features(chosen), self.time_limit)
+            trajectories = model.trajectories(table.with_features(chosen), self.time_limit)
             paid = np.array([i for i in chosen if i < len(self.costs)])
             outcome = self._outcome(PROMISE, threshold, paid, None, trajectories)
             yield replace(outcome, confidence=accuracy)

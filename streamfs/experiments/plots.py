@@ -18,12 +18,25 @@ except ImportError as error:
     raise MissingExtraError("matplotlib", "plot") from error
 
 if TYPE_CHECKING:
+    from streamfs.data.streams import StreamSet
     from streamfs.evaluation.reliability import Bin, Reliability
     from streamfs.training.promises.front import FrontPoint
 
-__all__ = ["Figure", "demo_figure", "figure_2", "front_figure", "reliability_figure", "save", "sweep_figure"]
+__all__ = [
+    "Figure",
+    "demo_figure",
+    "figure_2",
+    "front_figure",
+    "reliability_figure",
+    "save",
+    "streams_figure",
+    "sweep_figure",
+]
 
 OTHER_COLORS = ("#7b4ea3", "#b03a5b", "#2a9d9d", "#8a6d1f", "#c77fb0", "#4b5320")
+
+MOST_CLASSES, MOST_ROWS, MOST_LINES = 12, 8, 12
+"""Classes, columns, and streams of a class that are drawn."""
 
 PAPER_MEASURES = ("completeness", "accuracy", "cost", "sent")
 """What is drawn over confidence thresholds: the three panels of the paper, and what nodes really send."""
@@ -183,6 +196,35 @@ def _draw_bins(axes: Axes, bins: "Sequence[Bin]", label: str, color: str) -> Non
         elinewidth=0.8,
         label=label,
     )
+
+
+def streams_figure(streams: "StreamSet") -> Figure:
+    """Draw some streams of each class, and the middle half of all, a row a column of the streams."""
+    classes, columns = streams.classes[:MOST_CLASSES], streams.columns[:MOST_ROWS]
+    figure = Figure(figsize=(2.6 * len(classes) + 0.8, 1.8 * len(columns) + 0.8), layout="constrained")
+    panels = figure.subplots(len(columns), len(classes), sharex=True, sharey="row", squeeze=False)
+    times = np.arange(streams.n_ticks) * streams.period
+    for row, column in zip(panels, columns, strict=True):
+        readings = streams.column(column)
+        for axes, label in zip(row, classes, strict=True):
+            _draw_class(axes, times, readings[streams.labels == label])
+        row[0].set_ylabel(column)
+    for axes, label in zip(panels[0], classes, strict=True):
+        axes.set_title(f"{label} ({(streams.labels == label).sum()})")
+    figure.supxlabel("seconds", fontsize="medium")
+    return figure
+
+
+def _draw_class(axes: Axes, times: Any, readings: Array) -> None:
+    """Draw some streams in grey, the median, and between the quartiles, where at least half of them go on."""
+    for stream in readings[:: max(1, len(readings) // MOST_LINES)][:MOST_LINES]:
+        axes.plot(times, stream, color=GREY, linewidth=0.6, alpha=0.6)
+    usual = np.isfinite(readings).sum(axis=0) * 2 >= len(readings)
+    if usual.any():
+        low, middle, high = np.nanquantile(readings[:, usual], [0.25, 0.5, 0.75], axis=0)
+        axes.fill_between(times[usual], low, high, color=BLUE, alpha=0.3, linewidth=0, zorder=3)
+        axes.plot(times[usual], middle, color=BLUE, linewidth=1.6, zorder=4)
+    finish(axes)
 
 
 def save(figure: Figure, path: str | Path) -> None:

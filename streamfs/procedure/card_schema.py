@@ -4,7 +4,7 @@ from types import NoneType, UnionType
 from typing import Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
 from streamfs.errors import ModelError
-from streamfs.procedure.stopping import read_rule
+from streamfs.procedure.stopping import TickThresholds, read_rule
 
 
 class DataFacts(TypedDict):
@@ -71,6 +71,7 @@ class _Measured(TypedDict):
     p_completeness: NotRequired[float | None]
     subsets: NotRequired[float | None]
     all_features_cost: NotRequired[float | None]
+    start: NotRequired[int | None]
 
 
 class PromiseFacts(_Measured):
@@ -79,6 +80,7 @@ class PromiseFacts(_Measured):
     accuracy: float
     completeness: float | None
     searched_on: NotRequired[float | None]
+    copies: NotRequired[int | None]
 
 
 class PointFacts(_Measured):
@@ -183,6 +185,11 @@ def read_card(card: Any) -> Card | None:
 def read_promise(promise: Any) -> PromiseFacts | None:
     """Return a model file's promise, validated, or None."""
     return None if promise is None else _read("promise", promise, PromiseFacts)
+
+
+def certified_rule(promise: PromiseFacts) -> TickThresholds:
+    """Return the rule that a promise was certified for: a threshold from some tick on."""
+    return TickThresholds((promise.get("start") or 1,), (promise["threshold"],))
 
 
 def read_point(point: Any) -> PointFacts | None:

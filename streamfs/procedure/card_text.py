@@ -1,6 +1,7 @@
 """A model card as Markdown."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 from streamfs.procedure.card_schema import (
     DutyFacts,
@@ -12,6 +13,7 @@ from streamfs.procedure.card_schema import (
     RadioFacts,
     StoppingFacts,
     TrafficFacts,
+    certified_rule,
 )
 from streamfs.procedure.card_words import UNKNOWN, code, joules, life, listed, number, percent, table, time
 from streamfs.procedure.stopping import read_rule
@@ -57,6 +59,12 @@ def _threshold(facts: Facts | TrafficFacts) -> float | StoppingFacts:
     return facts.get("stopping") or facts["confidence"]
 
 
+def _certified(promise: PromiseFacts) -> float | StoppingFacts:
+    """Return what was certified: a threshold from some tick on, or the confidence."""
+    rule = certified_rule(promise)
+    return promise["threshold"] if rule.ticks == (1,) else cast("StoppingFacts", rule.to_json())
+
+
 def _said(threshold: float | StoppingFacts, facts: Facts, digits: int = 6) -> str:
     if isinstance(threshold, dict):
         return read_rule(threshold).text(facts["time_limit"])
@@ -74,10 +82,11 @@ def _promise(facts: Facts) -> Iterable[str]:
         else:
             yield NO_PROMISE
         return
-    if promise["threshold"] != _threshold(facts):
+    certified = _certified(promise)
+    if certified != _threshold(facts):
         yield (
             "**Nothing is promised of this model.** What follows was certified at a confidence threshold of "
-            f"{promise['threshold']:.6g}, and the model's is {_said(_threshold(facts), facts)}."
+            f"{_said(certified, facts)}, and the model's is {_said(_threshold(facts), facts)}."
         )
     yield _promised(promise)
     yield table(("what", "promised", "found"), _evidence(promise))
@@ -163,6 +172,11 @@ def _found_on(promise: PromiseFacts, unit: str | None) -> Iterable[str]:
                 f"So high a share has a probability of {p_value:.2g}, were the {name} just not kept; that had to "
                 f"be at most {allowed:.4g}."
             )
+    if promise.get("copies"):
+        yield (
+            f"Of all streams {promise['copies']} are equal, or nearly equal, to others. None of these was on both "
+            "sides, but they count as if each had been recorded on its own."
+        )
     subsets, others = promise.get("subsets"), promise.get("searched_on")
     if subsets is not None and others is not None:
         yield f"The search tried {subsets} subsets of features on {others} other streams."

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import IntEnum
+from math import inf
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -108,7 +109,7 @@ class TickThresholds(StoppingRule):
     Parameters
     ----------
     ticks : tuple of int
-        The ticks from which the thresholds hold, ascending from 1.
+        The ticks from which the thresholds hold, ascending. Nothing is decided before the first.
     levels : tuple of float
         The threshold from each of these ticks on, in [0, 1]; at 0 the likeliest class is taken, however likely it
         is.
@@ -133,6 +134,8 @@ class TickThresholds(StoppingRule):
     (0.97, 0.9)
     >>> thresholds.text(time_limit=60)
     '0.97 from tick 1, 0.9 from tick 12, at tick 60 in any case'
+    >>> TickThresholds(ticks=(12,), levels=(0.9,)).by_tick(13)[10:]
+    array([inf, 0.9, 0.9])
     """
 
     word: ClassVar[str] = "thresholds"
@@ -151,8 +154,8 @@ class TickThresholds(StoppingRule):
         object.__setattr__(self, "levels", tuple(map(float, self.levels)))
 
     def at(self, tick: int) -> float:
-        """Return the threshold at a tick."""
-        return self.levels[bisect_right(self.ticks, tick) - 1]
+        """Return the threshold at a tick; infinite before the first."""
+        return (inf, *self.levels)[bisect_right(self.ticks, tick)]
 
     def by_tick(self, n_ticks: int) -> Array:
         """Return the thresholds of the ticks from 1 on, shape (n_ticks,)."""
@@ -176,7 +179,7 @@ class TickThresholds(StoppingRule):
         )
 
     def _of(self, ticks: Integers) -> Array:
-        levels: Array = np.asarray(self.levels)[np.searchsorted(self.ticks, ticks, side="right") - 1]
+        levels: Array = np.array([inf, *self.levels])[np.searchsorted(self.ticks, ticks, side="right")]
         return levels
 
 
@@ -241,14 +244,14 @@ def checked_actions(rule: StoppingRule, ticks: Integers, probabilities: Array) -
 
 
 def _check_ticks(ticks: Sequence[int]) -> None:
-    """Refuse ticks that are not whole numbers, ascending from 1."""
+    """Refuse ticks that are not whole numbers, ascending, of at least 1."""
     if not len(ticks):
-        raise ValueError("ticks is empty, expected at least tick 1")
+        raise ValueError("ticks is empty, expected at least one")
     for place, tick in enumerate(ticks):
         if not isinstance(tick, Integral) or isinstance(tick, bool):
             raise TypeError(f"ticks[{place}] is {tick!r}, expected a whole number")
-        if place == 0 and tick != 1:
-            raise ValueError(f"ticks[0] is {tick}, expected 1")
+        if place == 0 and tick < 1:
+            raise ValueError(f"ticks[0] is {tick}, expected at least 1")
         if place > 0 and tick <= ticks[place - 1]:
             raise ValueError(f"ticks[{place}] is {tick}, expected more than {ticks[place - 1]}")
 

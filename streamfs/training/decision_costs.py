@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
-from streamfs.classifiers.calibration import Calibration
+from streamfs.classifiers._calibration import NEAREST, TILT
+from streamfs.classifiers.calibration import LEAST_SLOPE, Calibration
 from streamfs.data.streams import Integers
 from streamfs.procedure.stopping import TickThresholds
 from streamfs.training.anticipation import MOST_GROUPS, anticipated_levels
@@ -18,8 +19,11 @@ from streamfs.training.held_out import Followed
 LEVELS = np.r_[0.0, np.arange(0.10, 0.96, 0.025), 0.97, 0.98, 0.99, 0.995, 1.0]
 """Thresholds that are compared."""
 
-LUCK = 2.0
+LUCK = 4.0
 """Squared standard errors by which a share of right answers may be off: several choices were compared."""
+
+N_BISECTIONS = 60
+"""Halvings of the range in which a correction is sought."""
 
 FEWEST_POINTS, STREAMS_OF_A_POINT = 20, 4
 """Fewest ticks at which streams may be decided, and how many streams each of more takes."""
@@ -96,24 +100,32 @@ def choose_confidence(
     """Calibrate held-out confidence, and choose the threshold of the least mean cost, unless one is given.
 
     Confidence is calibrated at the ticks at which streams can be decided, with the number of samples as a clock
-    (unless `clock` is -1), and then once more at decisions for which neither calibration nor threshold was chosen
-    with the stream's help, so that as many are right as is stated, luck apart (`doubtful_weights`). Without a
-    given threshold, streams are decided at the ticks of what was followed alone, at the time limit in any case.
+    (unless `clock` is -1), and then once more where streams are decided, so that as many are right as is stated,
+    luck apart (`believed_share`): at decisions for which neither calibration nor threshold was chosen with the
+    stream's help, whose share of right ones is fair, and at those of the threshold that was chosen, whose ticks
+    are those to come. Without a given threshold, streams are decided at the ticks of what was followed alone, at
+    the time limit in any case.
     """
     rule = _Rule.chosen(followed, costs, time_limit, clock, confidence)
     columns, said = np.full(len(followed.truth), -1), np.zeros(len(followed.truth))
     for others, part in _parts(followed.truth):
         own = _Rule.chosen(followed.take(others), costs, time_limit, clock, confidence)
         columns[part], said[part] = own.decide(followed.take(part))
-    rows = np.flatnonzero(columns >= 0)
-    if not len(rows):
+    if (columns < 0).all():
         return Confident(rule.calibration, rule.thresholds(), columns, said)
-    right = followed.is_right()[rows, columns[rows]]
+    all_columns, all_said = map(np.concatenate, zip((columns, said), rule.decide(followed), strict=True))
+    decided = np.flatnonzero(all_columns >= 0)
+    streams = decided % len(columns)
+    right = followed.is_right()[streams, all_columns[decided]]
     chance = np.bincount(followed.truth + 1).max() / len(followed.truth)
-    last = Calibration.fit(said[rows], right, doubtful_weights(right, chance), slope=1.0)
-    levels = rule.levels if confidence is not None else last.of(rule.levels)
+    believed = believed_share(right, chance, len(np.unique(streams)))
+    lowest = rule.lowest if confidence is None else None
+    last = correction(all_said[decided], believed, rule.floor, lowest)
+    levels = rule.levels
+    if confidence is None:
+        levels = np.where(levels <= rule.floor, 0.0, last.of(levels))
     corrected = replace(rule, calibration=rule.calibration.then(last), levels=levels)
-    return Confident(corrected.calibration, corrected.thresholds(), columns, last.of(said))
+    return Confident(corrected.calibration, corrected.thresholds(), columns, np.maximum(last.of(said), rule.floor))
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +137,12 @@ class _Rule:
     points: Integers
     time_limit: int
     is_forced: bool
+    floor: float
+
+    @property
+    def lowest(self) -> float | None:
+        """The lowest threshold that not every confidence reaches, if there is one."""
+        return min((level for level in self.levels.tolist() if level > self.floor), default=None)
 
     @classmethod
     def chosen(
@@ -135,7 +153,8 @@ class _Rule:
         counts = None if clock < 0 else records.ticks
         calibration = Calibration.fit(records.confidence, records.is_right, records.weights, counts, clock)
         given = np.full(len(followed.ticks), confidence or 1.0)
-        rule = cls(calibration, given, followed.ticks, time_limit, confidence is None)
+        floor = 1.0 / (1.0 + max(followed.truth.max(), followed.trajectories.best.max()))
+        rule = cls(calibration, given, followed.ticks, time_limit, confidence is None, floor)
         if confidence is not None:
             return rule
         said = rule.said(followed)
@@ -156,7 +175,8 @@ class _Rule:
 
     def columns(self, said: Array) -> Integers:
         """Return the column in which each stream is decided, -1 for never."""
-        levels = np.where(self.is_forced & (self.points == self.time_limit), 0.0, self.levels)
+        is_reached = (self.levels <= self.floor) | (self.is_forced & (self.points == self.time_limit))
+        levels = np.where(is_reached, 0.0, self.levels)
         sure: npt.NDArray[np.bool_] = said >= levels
         return np.where(sure.any(axis=1), sure.argmax(axis=1), -1)
 
@@ -186,8 +206,8 @@ def _parts(truth: Integers) -> Iterator[tuple[Integers, Integers]]:
         yield np.flatnonzero(part != number), np.flatnonzero(part == number)
 
 
-def doubtful_weights(right: npt.NDArray[np.bool_], chance: float) -> Array:
-    """Return weights, shape (n,), of right and wrong answers, so that their share is theirs with luck apart.
+def believed_share(right: npt.NDArray[np.bool_], chance: float, n_streams: int) -> float:
+    """Return the share of right answers for streams, free of luck, and neither 0 nor 1.
 
     The share is drawn towards that of always saying the commonest class, as James and Stein (1961) do with a
     mean: the more, the nearer that lies in standard errors. Channels and thresholds were chosen on the same
@@ -196,12 +216,38 @@ def doubtful_weights(right: npt.NDArray[np.bool_], chance: float) -> Array:
     n, n_right = len(right), int(right.sum())
     share, smooth = n_right / n, (n_right + 0.5) / (n + 1)
     distance = (share - chance) ** 2
-    error = LUCK * smooth * (1.0 - smooth) / n
+    error = LUCK * smooth * (1.0 - smooth) / n_streams
     kept = 0.0 if distance <= error else 1.0 - error / distance
-    believed = chance + kept * (share - chance)
-    if n_right in (0, n):
-        return np.ones(n)
-    return np.where(right, believed / share, (1.0 - believed) / (1.0 - share))
+    return float(np.clip(chance + kept * (share - chance), 1.0 / (n + 2), (n + 1.0) / (n + 2)))
+
+
+def correction(said: Array, believed: float, floor: float, lowest: float | None) -> Calibration:
+    """Return the calibration after which the mean confidence is what is believed, no confidence below the floor.
+
+    The logits are shifted; but if the `lowest` threshold would be at the floor or below, on which what is stated
+    does not tell streams apart, they are drawn together there instead.
+    """
+    logits = _logits(said)
+    pinned, bottom = (float(x) for x in _logits([lowest or floor, floor * (1.0 + 4.0 * TILT)]))
+    low, high = (np.log(LEAST_SLOPE) if lowest else bottom - logits.max()), 40.0
+
+    def at(place: float) -> Calibration:
+        if not lowest:
+            return Calibration(1.0, float(place))
+        slope, shift = np.exp(min(place, 0.0)), bottom + max(place, 0.0)
+        return Calibration(float(slope), float(shift - slope * pinned))
+
+    for _ in range(N_BISECTIONS):
+        middle = (low + high) / 2.0
+        found = at(middle)
+        mean = np.maximum(floor, 1.0 / (1.0 + np.exp(-found.slope * logits - found.intercept))).mean()
+        low, high = (middle, high) if mean < believed else (low, middle)
+    return at((low + high) / 2.0)
+
+
+def _logits(probabilities: npt.ArrayLike) -> Array:
+    inside = np.clip(probabilities, NEAREST, 1.0 - NEAREST)
+    return np.asarray(np.log(inside / (1.0 - inside)))
 
 
 def cautious_mean(costs: Array) -> float:

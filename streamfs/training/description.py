@@ -7,8 +7,10 @@ from typing import Any
 
 from streamfs.costs.pricing import Pricing
 from streamfs.data.streams import StreamSet
+from streamfs.evaluation.evaluation import replay_with_values
 from streamfs.evaluation.model_card import build_card
 from streamfs.procedure.procedure import Procedure
+from streamfs.procedure.reference import reference_of
 
 
 def made_with(seed: int, streams: StreamSet, offered: list[str]) -> dict[str, Any]:
@@ -26,6 +28,9 @@ def made_with(seed: int, streams: StreamSet, offered: list[str]) -> dict[str, An
 def with_card(
     procedure: Procedure, streams: StreamSet, pricing: Pricing, measured_on: StreamSet | None = None
 ) -> Procedure:
-    """Add the model card to a procedure."""
+    """Add the model card to a procedure, and what its decisions looked like where its promise was certified."""
     card = build_card(procedure, streams, pricing.radio, measured_on=measured_on, prices=pricing.prices)
-    return replace(procedure, about={**procedure.about, "card": card})
+    about = {**procedure.about, "card": card}
+    if measured_on is not None and "promise" in about:
+        about["reference"] = reference_of(procedure, replay_with_values(procedure, measured_on))
+    return replace(procedure, about=about)

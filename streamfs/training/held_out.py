@@ -49,6 +49,10 @@ class Followed(NamedTuple):
         taken = Trajectories(followed.best[rows], followed.confidence[rows], followed.ticks[rows])
         return self._replace(trajectories=taken, truth=self.truth[rows], spent=self.spent[rows])
 
+    def since(self, start: int) -> "Followed":
+        """Return the same streams, none of which may be decided before a tick."""
+        return self._replace(trajectories=self.trajectories.deciding(self.ticks >= start))
+
     def is_right(self) -> np.ndarray:
         """Return whether the likeliest class is the stream's, shape (n_streams, n_ticks)."""
         return np.asarray(self.trajectories.best == self.truth[:, np.newaxis])

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from feature_extractors.base import Array, Feature
+from feature_extractors.base import Array, Feature, channels_of
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.classifiers.classifier import Classifier
 from streamfs.classifiers.estimator import EstimatorClassifier
@@ -63,6 +63,18 @@ def forest_learner(min_leaf: float, time_limit: int, seed: int, n_trees: int = N
         return grown_forest(table, min_leaf, time_limit, seed, n_trees).forest_
 
     return learn
+
+
+def since(learn: Learn, start: int, time_limit: int) -> Learn:
+    """Fit to the ticks from `start` up to the time limit alone, since nothing is decided before."""
+    if start == 1:
+        return learn
+
+    def learn_late(table: FeatureTable) -> Classifier:
+        lengths = np.clip(table.lengths - start + 1, 0, None)
+        return learn(replace(table, values=table.values[:, start - 1 : time_limit], lengths=lengths))
+
+    return learn_late
 
 
 def small_leaf_learner(points: Integers, seed: int, n_trees: int = N_SMALL_TREES) -> Learn:
@@ -133,17 +145,24 @@ def _classes(labels: Labels) -> list[str]:
     return [str(label) for label in np.unique(labels)]
 
 
+class FittedFeatures(NamedTuple):
+    """The indices of the features that a classifier reads, it, and the table that it was fitted to."""
+
+    chosen: list[int]
+    classifier: Classifier
+    table: FeatureTable
+
+
 def fit_until_all_tested(
     learn: Learn, streams: StreamSet, features: Sequence[Feature], max_silence: float | None, kept: int = -1
-) -> tuple[list[int], Classifier]:
-    """Fit a classifier until it tests every feature that it reads; return these features' indices, and it.
+) -> FittedFeatures:
+    """Fit a classifier until it tests every feature that it reads.
 
-    The feature `kept` stays, tested or not. Without a feature its channel is not needed, and an episode may open
-    earlier, so the table is computed again.
+    The feature `kept` stays, tested or not. Without a feature its channel may not be needed, and an episode may
+    open earlier; then the table is computed again. If all are needed, a forest is not fitted again.
     """
-    chosen = list(range(len(features)))
+    chosen, table = list(range(len(features))), tabulate(streams, features, max_silence)
     while True:
-        table = tabulate(streams, [features[i] for i in chosen], max_silence)
         classifier = learn(table)
         tested = classifier.features_tested()
         if not tested:
@@ -151,7 +170,12 @@ def fit_until_all_tested(
                 f"none of {', '.join(features[i].name for i in chosen)} tells the classes apart on "
                 f"{len(streams)} streams: record more, or offer other features"
             )
-        still = [index for i, index in enumerate(chosen) if i in tested or index == kept]
-        if still == chosen:
-            return chosen, classifier
-        chosen = still
+        still = [place for place, index in enumerate(chosen) if place in tested or index == kept]
+        if len(still) == len(chosen):
+            return FittedFeatures(chosen, classifier, table)
+        chosen, fewer = [chosen[place] for place in still], table.with_features(still)
+        if set(channels_of(fewer.features)) < set(channels_of(table.features)):
+            fewer = tabulate(streams, fewer.features, max_silence)
+        elif found := classifier.reading(still):
+            return FittedFeatures(chosen, found, fewer)
+        table = fewer

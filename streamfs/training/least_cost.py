@@ -119,21 +119,20 @@ class LeastCost:
     def _choice(self, streams: StreamSet, table: FeatureTable, points: Integers, limit: int) -> ChannelChoice:
         """Return the choice of channels, among those that the features of a table read."""
         forest = small_leaf_forest(table, points, self.model.seed)
-        held_out = self._held_out(streams, table, self._learn(points, limit, N_SMALL_SCOUTS), points, limit)
+        learn = self._learn(points, limit, N_SMALL_SCOUTS)
+        held_out = self._held_out(streams, table, learn, points, limit)
         return ChannelChoice(held_out, self.costs, forest.feature_importances_, self.confidence)
 
     def _fit(self, offered: Sequence[Feature], points: Integers, limit: int) -> FittedConfidence:
         """Fit a classifier to all streams, and calibrate it on held-out ones."""
         learn = self._learn(points, limit, N_SMALL_TREES)
         clock, max_silence = clock_of(offered), self.pricing.max_silence
-        kept, classifier = fit_until_all_tested(learn, self.streams, offered, max_silence, clock)
-        features = [offered[i] for i in kept]
-        table = tabulate(self.streams, features, self.pricing.max_silence)
-        followed = self._held_out(self.streams, table, learn, points, limit).follow(range(len(features)))
-        chosen = choose_confidence(followed, self.costs, limit, clock_of(features), self.confidence)
+        _, classifier, table = fit_until_all_tested(learn, self.streams, offered, max_silence, clock)
+        followed = self._held_out(self.streams, table, learn, points, limit).follow(range(len(table.features)))
+        chosen = choose_confidence(followed, self.costs, limit, clock_of(table.features), self.confidence)
         self._require_labels(chosen)
         return FittedConfidence(
-            tuple(features),
+            table.features,
             classifier.calibrated(chosen.calibration),
             chosen.thresholds,
             decision_facts(followed, chosen.columns, chosen.stated, table.labels),

@@ -53,7 +53,7 @@ class RankedFeatures:
         validation = SizeValidation(table, costs, learn, limit, self.model.seed, self.model.is_tree)
         offered = self._offered(validation, positions, progress)
         with step(progress, "building the classifier"):
-            tested, classifier = fit_until_all_tested(
+            tested, classifier, _ = fit_until_all_tested(
                 learn, streams, [features[i] for i in offered], pricing.max_silence
             )
         with step(progress, "deciding held-out streams"):

@@ -54,6 +54,12 @@ class TestProbabilities:
         alone = [forest.probabilities(row[np.newaxis])[0] for row in rows]
         assert_array_equal(forest.probabilities(rows), np.reshape(alone, (n_rows, 3)))
 
+    def test_are_the_same_for_rows_of_the_features_that_are_tested(self):
+        forest, rows = random_forest(3), random_rows(3, 50, 9)
+        wide = replace(forest, feature=np.where(forest.feature < 0, -1, 4 * forest.feature))
+        kept = [0, 2, 4, 7, 8]
+        assert_array_equal(wide.reading(kept).probabilities(rows[:, kept]), wide.probabilities(rows))
+
     def test_do_not_depend_on_how_rows_lie_in_memory(self):
         forest, rows = random_forest(2), random_rows(2, 50, 3)
         expected, fixed = forest.probabilities(rows), rows.copy()

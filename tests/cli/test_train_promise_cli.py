@@ -79,6 +79,18 @@ def test_a_promise_is_shown_with_its_evidence_and_its_limits(command, folder):
     assert imread(folder / "kept.png").std() > 0.05
 
 
+def test_whether_a_promise_is_kept_is_said_of_other_streams(command, folder, capfd):
+    assert command(*OFFERED, *PROMISE, "-o", "kept.streamfs").code == 0
+    main(["evaluate", "kept.streamfs", "pairs.csv"])
+    shown = " ".join(capfd.readouterr().err.split())
+    assert "The promise of 0.85 is kept so far: " in shown
+    assert shown.endswith("Decisions look as where it was certified.")
+    main(["evaluate", "kept.streamfs", "pairs.csv", "--json"])
+    promise = orjson.loads(capfd.readouterr().out)["promise"]
+    assert (promise["status"], promise["findings"]) == ("kept so far", [])
+    assert promise["model"] == Procedure.load(folder / "kept.streamfs").digest
+
+
 def test_with_json_the_evidence_is_json_and_its_meaning_a_message(command):
     result = command(*OFFERED, *PROMISE, "--risk", "0.2", "-o", "kept.streamfs", "--json")
     printed = orjson.loads(result.out)

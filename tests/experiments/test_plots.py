@@ -75,3 +75,13 @@ def test_a_sweep_draws_its_measures():
         (line,) = axes.get_lines()
         assert_array_equal(line.get_xdata(), [0.5, 0.9, 0.99])
         assert_array_equal(line.get_ydata(), [getattr(e, axes.get_title()) for e in evaluations])
+
+
+def test_each_class_is_drawn_by_its_median_while_half_of_it_goes_on():
+    values = np.arange(24.0).reshape(4, 3, 2)
+    streams = StreamSet(values, ["off", "on", "on", "on"], ["x", "y"], 2.0, lengths=[3, 3, 1, 1])
+    figure = plots.streams_figure(streams)
+    assert [axes.get_title() for axes in figure.axes] == ["off (1)", "on (3)", "", ""]
+    median = figure.axes[3].get_lines()[-1]  # y of class on, of which one in three goes on after its first tick
+    assert_array_equal(median.get_xdata(), [0.0])
+    assert_array_equal(median.get_ydata(), [np.median(values[1:, 0, 1])])

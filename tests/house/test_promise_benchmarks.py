@@ -137,10 +137,10 @@ def test_remembered_curves_are_those_that_are_had_anew():
     setting = settings.Setting(0, settings.PLAIN, "flat", 60, 5)
     held_out = setting.problem(Promise(), 0, settings.FIVE).trainer().held_out("extra-trees")
     remembering = world.remembering(held_out)
-    first, again, anew = remembering.curve([0, 1]), remembering.curve((0, 1)), held_out.curve([0, 1])
+    first, again, anew = remembering.curves([0, 1]), remembering.curves((0, 1)), held_out.curves([0, 1])
     assert first is again
-    assert_array_equal(first.thresholds, anew.thresholds)
-    assert_array_equal(first.n_right, anew.n_right)
+    assert_array_equal(first[1].thresholds, anew[1].thresholds)
+    assert_array_equal(first[1].n_right, anew[1].n_right)
 
 
 def test_unseen_streams_are_followed_as_training_follows_its_own():

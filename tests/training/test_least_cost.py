@@ -7,6 +7,7 @@ import pytest
 from helpers.procedures import labelled_streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from river.linear_model import LogisticRegression
 from river.preprocessing import StandardScaler
 from sklearn import linear_model
@@ -14,6 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from feature_extractors.catalogue import SHAPE_KINDS
 from streamfs import Costs, Procedure, StreamSet, evaluate, train
+from streamfs.classifiers._calibration import TILT
 from streamfs.classifiers.tree import Tree
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.trajectories import Trajectories
@@ -23,10 +25,11 @@ from streamfs.training.cost_aware import _many_features
 from streamfs.training.decision_costs import (
     LUCK,
     DecisionCosts,
+    believed_share,
     cautious_mean,
     choose_confidence,
+    correction,
     decision_points,
-    doubtful_weights,
 )
 from streamfs.training.held_out import Followed, OutOfFold
 
@@ -217,27 +220,42 @@ def test_the_cost_of_decisions_is_that_of_a_slow_twin(seed, delay):
 
 @settings(max_examples=20)
 @given(st.integers(0, 200))
-def test_as_many_are_right_as_is_stated(seed):
+def test_as_many_are_right_as_is_stated_luck_apart(seed):
     found = followed(seed)
     chosen = choose_confidence(found, DecisionCosts(), 20, clock=-1)
-    right = found.is_right()[np.arange(60), chosen.columns]
+    said = np.maximum(chosen.calibration.of(found.trajectories.confidence), 0.5)  # an even share at least
+    levels = [chosen.thresholds.at(tick) for tick in found.ticks.tolist()]
+    rows, own = np.arange(60), (said >= levels).argmax(axis=1)
+    right = found.is_right()[np.tile(rows, 2), np.concatenate([chosen.columns, own])]
     assert (chosen.columns >= 0).all()
-    assert chosen.stated.mean() == pytest.approx((right.sum() + 0.5) / 61, abs=0.03)
+    stated = np.concatenate([chosen.stated, said[rows, own]])
+    believed = max(believed_share(right, chance=1.0, n_streams=60), 0.5)
+    assert stated.mean() == pytest.approx(believed, abs=0.01)
 
 
 @given(st.integers(1, 200), st.data())
 def test_what_luck_explains_is_not_stated(n, data):
     n_right, chance = data.draw(st.integers(0, n)), data.draw(st.floats(0.1, 0.9))
-    right = np.arange(n) < n_right
-    weights = doubtful_weights(right, chance)
-    share, believed = n_right / n, np.average(right, weights=weights)
-    assert (weights >= 0.0).all()
-    assert weights.sum() == pytest.approx(n)
-    if 0 < n_right < n:
-        assert min(share, chance) - 1e-9 <= believed <= max(share, chance) + 1e-9
-        smooth = (n_right + 0.5) / (n + 1)
-        if abs(share - chance) <= np.sqrt(LUCK * smooth * (1 - smooth) / n):
-            assert believed == pytest.approx(chance)
+    right, n_streams = np.arange(n) < n_right, data.draw(st.integers((n + 1) // 2, n))
+    believed, share, smooth = believed_share(right, chance, n_streams), n_right / n, (n_right + 0.5) / (n + 1)
+    slack = 1.0 / (n + 2)
+    assert slack <= believed <= 1.0 - slack
+    assert min(share, chance) - slack <= believed <= max(share, chance) + slack
+    if abs(share - chance) <= np.sqrt(LUCK * smooth * (1 - smooth) / n_streams):
+        assert believed == pytest.approx(np.clip(chance, slack, 1.0 - slack))
+
+
+@given(st.integers(2, 6), st.integers(0, 1000), st.floats(0.0, 1.0), st.floats(0.0, 1.0) | st.none())
+def test_a_correction_states_what_is_believed_and_keeps_decisions(n_classes, seed, share, place):
+    floor, said = 1.0 / n_classes, np.random.default_rng(seed).uniform(0.02, 0.98, 50)
+    lowest = None if place is None else floor + (0.95 - floor) * max(place, 0.01)
+    believed = floor + (0.98 - floor) * share
+    found = correction(said, believed, floor, lowest)
+    stated = np.maximum(floor, found.of(said))
+    assert stated.mean() == pytest.approx(believed, abs=0.01) or found.slope == pytest.approx(0.01)
+    if lowest is not None:
+        assert (found.of(lowest) > floor * (1.0 + TILT)).all()
+        assert_array_equal(stated >= found.of(lowest), said >= lowest)
 
 
 def test_luck_with_few_streams_is_not_believed():
@@ -252,7 +270,8 @@ def test_few_streams_are_no_evidence_that_less_suffices():
 def test_what_is_equal_is_read_on_change():
     rng = np.random.default_rng(0)
     labels = np.arange(240) % 2
-    levels = np.repeat(rng.normal(3.0 * labels, 1.0)[:, None], 20, axis=1)  # constant: a change is never sent
+    levels = np.repeat(rng.normal(6.0 * labels - 3.0, 0.5)[:, None], 20, axis=1)
+    levels[:, :4] = 0.0  # constant before and after: one change is sent
     streams = StreamSet(levels[:, :, None], labels.astype(str), ["x"])
     features = ["mean(x)", "mean(x@delta:0.5)"]
     assert train(streams, features=features).channels == ("x@delta:0.5",)

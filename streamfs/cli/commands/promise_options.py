@@ -1,6 +1,6 @@
 """Options of `streamfs train` for promises and for exploring the trade-off between accuracy and cost."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,9 @@ OPTIONS = (
         "--seconds", type=POSITIVE, help="Time limit of the search, which then returns the best subset so far."
     ),
     click.option(
+        "--max-cost", type=POSITIVE, help="With --promise: refuse what costs more on average, a stream or a label."
+    ),
+    click.option(
         "--resume",
         type=NEW_FILE,
         metavar="JSONL",
@@ -64,7 +67,7 @@ OPTIONS = (
     ),
 )
 
-OF_PROMISE = {"completeness", "search", "resume"}
+OF_PROMISE = {"completeness", "max_cost", "search", "resume"}
 """Options that need --promise."""
 
 OF_EITHER = {"risk", "groups", "as_offered", "seconds", "png"}
@@ -88,6 +91,7 @@ class PromiseOptions:
     search: str | None
     as_offered: bool
     seconds: float | None
+    max_cost: float | None
     resume: Path | None
     explore: Path | None
     point: int | None
@@ -117,9 +121,9 @@ class PromiseOptions:
         if name in LAZY and (self.promise is not None or self.explore is not None):
             raise click.UsageError(f"--classifier {name} cannot be tested, expected c45 or extra-trees")
 
-    def protect_inputs(self, streams: Path, out: Path | None) -> None:
+    def protect_inputs(self, streams: Mapping[str, Path | None], out: Path | None) -> None:
         """Refuse to overwrite an input, or to write two outputs to one file."""
-        inputs = {"STREAMS": streams, "--groups": self.groups}
+        inputs = {**streams, "--groups": self.groups}
         outputs = {"--out": out, "--png": self.png, "--resume": self.resume}
         (outputs if self.point is None else inputs)["--explore"] = self.explore
         protect_inputs(inputs, outputs)
@@ -142,7 +146,9 @@ class PromiseOptions:
         return {
             "promise": Promise(self.promise or 0.0, self.completeness, self.failure_probability),
             "groups": self.group_of(recorded),
-            "search": SearchSettings(self.search or "floating", not self.as_offered, self.seconds, self.resume),
+            "search": SearchSettings(
+                self.search or "floating", not self.as_offered, self.seconds, self.resume, self.max_cost
+            ),
         }
 
     @property

@@ -42,6 +42,11 @@ def show(procedure: "Procedure", out: Path, *, as_json: bool) -> None:
     evidence, meaning = "", ""
     if promise is not None:
         evidence, meaning = promised(promise, unit), MEANING
+        if promise.get("copies"):
+            console.say(
+                f"warning: {promise['copies']} streams are equal, or nearly equal, to others: they were kept on "
+                "one side of the test, but count as if each had been recorded on its own; leave copies out"
+            )
     elif point is not None:
         evidence, meaning = measured(point, unit), MEASURED
     held_out = procedure.about.get("held_out")
@@ -99,9 +104,8 @@ def print_refusal(error: "PromiseError", *, as_json: bool) -> None:
 
     if as_json:
         best = None if error.best is None else error.best._asdict()
-        console.print_json(
-            {"error": str(error), "best": best, "curve": error.curve, "streams_needed": error.streams_needed}
-        )
+        facts = ("curve", "streams_needed", "streams_between", "failed", "supported")
+        console.print_json({"error": str(error), "best": best} | {name: getattr(error, name) for name in facts})
     elif error.curve:
         console.print_table(error.curve, "thresholds on the test streams")
 

@@ -1,5 +1,6 @@
 """Train a procedure on recorded streams."""
 
+import shlex
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
@@ -17,12 +18,12 @@ from streamfs.cli.parameters import (
     NOT_NEGATIVE,
     POSITIVE,
     SEED,
-    STREAMS,
     ConfidenceOrWord,
     Parsed,
     example_text,
     profile_option,
 )
+from streamfs.cli.recordings import Recordings, recordings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +52,7 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
         "streamfs train pairs.csv --explore front.csv --point 7 -o seventh.streamfs",
     )
 )
-@STREAMS
+@recordings()
 @click.option("-o", "--out", type=NEW_FILE, help="The model file.")
 @click.option(
     "--confidence",
@@ -71,9 +72,6 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
     "--time-limit",
     type=Parsed("limit", parameters.time_limit),
     help="Ticks (40) or seconds (600s) after which a stream gets no label; by default the longest stream.",
-)
-@click.option(
-    "--period", type=POSITIVE, help="Length of a tick in seconds; by default the smallest step in the file."
 )
 @click.option(
     "--feature",
@@ -156,11 +154,10 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
 @SEED
 @JSON
 def train(
-    streams: Path,
+    streams: Recordings,
     out: Path | None,
     confidence: float | str | None,
     time_limit: int | timedelta | None,
-    period: float | None,
     features: Sequence[Any],
     channels: Sequence[str],
     catalogue: str | None,
@@ -174,8 +171,9 @@ def train(
 ) -> None:
     """Select features worth their cost, and train a classifier.
 
-    STREAMS is a CSV or Parquet file with the columns stream, time, label and the readings. Without --feature and
-    --channel, the features of --catalogue are tried on every column at every tick, on change, and as a flag.
+    STREAMS are CSV and Parquet files, folders of them, or patterns. They have the columns stream, time, label and
+    the readings, unless options say otherwise. Without --feature and --channel, the features of --catalogue are
+    tried on every column at every tick, on change, and as a flag.
     """
     pricing, models = ({name: others.pop(name) for name in names} for names in (PRICING, MODELS))
     decision_costs = {name: others.pop(name) for name in DECISION_COSTS}
@@ -183,8 +181,8 @@ def train(
     context = click.get_current_context()
     promised.check(context)
     _check_options(context.params)
-    promised.protect_inputs(streams, out)
-    recorded = _recorded(streams, period)
+    promised.protect_inputs(streams.inputs, out)
+    recorded = _recorded(streams)
     options: dict[str, Any] = {
         "pricing": _pricing(**pricing),
         "time_limit": time_limit,
@@ -193,6 +191,8 @@ def train(
     is_ranked = extrapolation is not None or n_features is not None
     if select is not None or is_ranked:
         options["select"] = _selector(select or "streamrelief", extrapolation)
+    from streamfs.cli.console import say
+
     offered = _offered(recorded, features, channels, catalogue)
     if promised.explore is not None:
         from streamfs.cli.commands.exploring import explore
@@ -205,6 +205,8 @@ def train(
         options |= {} if n_features is None else {"n_features": n_features}
         options |= {name: cost for name, cost in decision_costs.items() if cost is not None}
         _train(recorded, offered, promised, options, out, as_json=as_json)
+        following = ["streamfs", "evaluate", str(out), "STREAMS", *streams.flags_of_model]
+        say(f"wrote {out}; next: {shlex.join(following)}")
 
 
 def _check_options(given: dict[str, Any]) -> None:
@@ -231,16 +233,15 @@ def _model(classifier: str | None, river: Any, sklearn: Any, seed: int) -> Any:
     return next((model for model in (classifier, river, sklearn) if model is not None), None)
 
 
-def _recorded(path: Path, period: float | None) -> "StreamSet":
+def _recorded(streams: Recordings) -> "StreamSet":
     """Read the streams, and print notes on their quality."""
     from streamfs.cli import console
-    from streamfs.data.streams import StreamSet
 
     console.announce_compiling()
     with console.progress() as report, step(report, "reading the streams"):
-        recorded = StreamSet.read(path, period)
+        recorded = streams.read()
     console.say(repr(recorded))
-    for note in _notes(recorded, path, period):
+    for note in _notes(recorded, streams):
         console.say(f"note: {note}")
     return recorded
 
@@ -310,18 +311,17 @@ def _train(
     if promised.png is not None:
         promise_text.draw_reliability(procedure, promised.test_streams(recorded, options["seed"]), promised.png)
         console.say(f"wrote {promised.png}")
-    console.say(f"wrote {out}; next: streamfs evaluate {out} STREAMS")
 
 
-def _notes(recorded: "StreamSet", path: Path, period: float | None) -> "Iterator[str]":
-    """Yield notes on the data quality of a file."""
+def _notes(recorded: "StreamSet", streams: Recordings) -> "Iterator[str]":
+    """Yield notes on the quality of the data."""
     from streamfs.data.quality_checks import empty_columns, median_gap
 
     for column in empty_columns(recorded):
-        yield f"{column} of {path} has no reading in any of {len(recorded)} streams, and is left out"
+        yield f"{column} of {streams} has no reading in any of {len(recorded)} streams, and is left out"
     usual = median_gap(recorded)
-    if period is None and usual is not None:
+    if "period" not in streams.layout and "resample" not in streams.layout and usual is not None:
         yield (
-            f"a tick is {recorded.period:g} s, the smallest step of time in {path}, but the usual step is "
+            f"a tick is {recorded.period:g} s, the smallest step of time in {streams}, but the usual step is "
             f"{usual:g} s: give --period if that is meant"
         )

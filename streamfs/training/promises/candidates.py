@@ -8,7 +8,7 @@ from feature_extractors.base import Feature
 from streamfs.data.streams import StreamSet
 from streamfs.errors import TrainingError
 from streamfs.training.promises.channel_groups import FEW, ChannelGroups
-from streamfs.training.promises.policies import with_policies
+from streamfs.training.promises.policies import bare_name, with_policies
 
 TICK = "count()"
 """The feature that counts ticks; it reads no column, and costs nothing."""
@@ -28,6 +28,13 @@ class Candidates(NamedTuple):
     free: tuple[int, ...]
     proposed: tuple[int, ...]
     groupings: tuple[ChannelGroups, ...]
+
+    @property
+    def plain(self) -> tuple[tuple[int, ...], ...]:
+        """All proposed features, and the same over the columns as they were recorded; each set that there is."""
+        bare = {bare_name(self.features[place]) for place in self.proposed}
+        recorded = tuple(place for place, feature in enumerate(self.features) if feature.name in bare)
+        return tuple(dict.fromkeys(filter(None, (tuple(sorted(self.proposed)), recorded))))
 
     @classmethod
     def among(

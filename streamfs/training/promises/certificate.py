@@ -32,6 +32,12 @@ class Certificate:
     p_accuracy: float
     p_completeness: float | None
 
+    @property
+    def cost(self) -> float:
+        """Mean cost of a stream, or of a labelled one if no completeness is promised."""
+        per_label = self.promise.completeness is None
+        return self.point.cost * self.n_streams / self.n_labelled if per_label else self.point.cost
+
     def to_json(self) -> dict[str, Any]:
         """Return the evidence as plain JSON."""
         return {
@@ -49,8 +55,8 @@ class Certificate:
         }
 
 
-def walk(curve: Curve, promise: Promise, n_streams: int) -> Array:
-    """Return the thresholds to test, falling, chosen by the curve of held-out training streams.
+def walk(curve: Curve, promise: Promise, n_streams: int) -> Curve:
+    """Return the thresholds to test, falling, of the curve of held-out training streams.
 
     The first is the one whose accuracy is likeliest to pass, even if it is less than it seems. Beginning
     with the strictest would end most tests at once: few streams are labelled there, and a single wrong label
@@ -58,8 +64,7 @@ def walk(curve: Curve, promise: Promise, n_streams: int) -> Array:
     streams.
     """
     first, last = int(promise.accuracy_chances(*curve.doubted(DOUBT), n_streams).argmax()), len(curve) - 1
-    spread = np.unique(np.linspace(first, last, min(N_THRESHOLDS, last - first + 1)).round().astype(int))
-    return np.asarray(curve.thresholds[spread])
+    return curve.take(np.unique(np.linspace(first, last, min(N_THRESHOLDS, last - first + 1)).round().astype(int)))
 
 
 def certify(curve: Curve, promise: Promise, thresholds: Array) -> Certificate | None:

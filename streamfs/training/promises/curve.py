@@ -86,10 +86,11 @@ class Curve:
         return self.n_right / self.n_labelled
 
     def doubted(self, errors: float) -> tuple[Array, Array]:
-        """Return completeness and accuracy reduced by a number of standard errors."""
+        """Return completeness and accuracy reduced by a number of standard errors, within 0 and 1."""
         shares = ((self.completeness, np.full(len(self), self.n_streams)), (self.accuracy, self.n_labelled))
         completeness, accuracy = (
-            np.maximum(share - errors * np.sqrt((share * (1.0 - share) + 1.0 / n) / n), 0.0) for share, n in shares
+            np.clip(share - errors * np.sqrt((share * (1.0 - share) + 1.0 / n) / n), 0.0, 1.0)
+            for share, n in shares
         )
         return completeness, accuracy
 
@@ -118,13 +119,16 @@ class Curve:
 
     def thinned(self, most: int = 1000) -> "Curve":
         """Return at most `most` of the thresholds, evenly spread."""
-        kept = np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(int))
+        return self.take(np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(int)))
+
+    def take(self, places: Integers) -> "Curve":
+        """Return some of the thresholds."""
         return Curve(
-            self.thresholds[kept],
-            self.n_labelled[kept],
-            self.n_right[kept],
-            self.cost[kept],
-            self.ticks[kept],
+            self.thresholds[places],
+            self.n_labelled[places],
+            self.n_right[places],
+            self.cost[places],
+            self.ticks[places],
             self.n_streams,
         )
 

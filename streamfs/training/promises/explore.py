@@ -25,6 +25,7 @@ from streamfs.training.promises.promise import Promise
 from streamfs.training.promises.search_and_certify import PromiseTrainer
 
 if TYPE_CHECKING:
+    from streamfs.training.promises.held_out import Curves
     from streamfs.training.promises.subset_score import Subset
 
 ACCURACIES = (0.8, 0.85, 0.9, 0.95)
@@ -115,7 +116,7 @@ def explore(
         n_jobs=n_jobs,
     )
     promises = _promises(problem, accuracies, completenesses)
-    trainer = problem.trainer(report)
+    trainer = replace(problem.trainer(report), starts=(1,))
     scouted = _scout(trainer, promises, problem.search.seconds, report)
     least = min(accuracies), min(completenesses)
     best = {point.features for point in front(points_of(scouted, *least), SHORT_LIST)}
@@ -179,13 +180,13 @@ def _scout(
 ) -> dict[Names, Curve]:
     """Search for each promise, in its share of the time; the curve of a subset is computed once."""
     until = None if seconds is None else time.monotonic() + seconds
-    curves: dict[Subset, Curve] = {}
+    curves: dict[Subset, Curves] = {}
     for n_left, promise in zip(range(len(promises), 0, -1), promises, strict=True):
         share = None if until is None else max((until - time.monotonic()) / n_left, LEAST_SECONDS)
         report = partial(_report, progress, promise)
         trainer.search(trainer.scorer(promise, share, curves=curves, progress=report))
     free, features = trainer.candidates.free, trainer.candidates.features
-    return {tuple(features[i].name for i in (*free, *subset)): curve for subset, curve in curves.items()}
+    return {tuple(features[i].name for i in (*free, *subset)): by_start[1] for subset, by_start in curves.items()}
 
 
 def _follow(trainer: PromiseTrainer, subsets: Sequence[Names], progress: Progress) -> dict[Names, Curve]:
@@ -195,7 +196,7 @@ def _follow(trainer: PromiseTrainer, subsets: Sequence[Names], progress: Progres
     curves: dict[Names, Curve] = {}
     for names in subsets:
         progress("following the best", len(curves), len(subsets))
-        curves[names] = held_out.curve([place[name] for name in names])
+        curves[names] = held_out.curves([place[name] for name in names])[1]
     progress("following the best", len(curves), len(subsets))
     return curves
 

@@ -1,21 +1,25 @@
 """Curves of subsets of features on streams that their classifiers were not fitted on."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from streamfs.training.held_out import Followed, OutOfFold, Records
 from streamfs.training.promises.curve import Curve
+
+Curves = Mapping[int, Curve]
+"""Curves by the tick before which nothing is decided."""
 
 
 class HeldOut(OutOfFold):
     """Streams in folds, and the curves of all thresholds on them."""
 
-    def curve(self, chosen: Sequence[int]) -> Curve:
-        """Follow all streams, each held out, through all thresholds, with the chosen features."""
-        return _curve(self.follow(chosen))
-
-    def curve_and_records(self, chosen: Sequence[int]) -> tuple[Curve, Records]:
-        """Return the curve, and the ticks at which held-out streams may be decided, of the same classifiers."""
+    def curves(self, chosen: Sequence[int], starts: Sequence[int] = (1,)) -> Curves:
+        """Follow all streams, each held out, through all thresholds from each of some ticks on."""
         followed = self.follow(chosen)
+        return {start: _curve(followed.since(start)) for start in starts}
+
+    def curve_and_records(self, chosen: Sequence[int], start: int = 1) -> tuple[Curve, Records]:
+        """Return a curve, and the ticks at which held-out streams may be decided, of the same classifiers."""
+        followed = self.follow(chosen).since(start)
         return _curve(followed), followed.records()
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.metadata import version
+from math import inf
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ from feature_extractors.base import Feature
 from streamfs.base.container import digest
 from streamfs.base.progress import Progress, quiet, step
 from streamfs.costs.pricing import Pricing
-from streamfs.data.feature_table import require_episodes, tabulate
+from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
 from streamfs.data.streams import StreamSet
 from streamfs.procedure.procedure import Procedure
+from streamfs.procedure.stopping import TickThresholds
+from streamfs.relief import position_grid
 from streamfs.selection.by_name import SELECTORS, MakeSelector
 from streamfs.training.cross_validation import Learn
 from streamfs.training.learners import FOREST, N_TREES, forest_learner, tree_learner
@@ -32,7 +35,7 @@ from streamfs.training.promises.split import TrainTestSplit
 
 STRATEGIES = ("floating", "exhaustive")
 
-SCORES_VERSION = 3
+SCORES_VERSION = 5
 """Raised with every change of the scores, so that those of a previous version are not taken for new ones."""
 
 N_SCOUTS = 30
@@ -40,6 +43,10 @@ N_SCOUTS = 30
 
 SCOUTED_TICKS = 64
 """Most ticks at which a search classifies a stream, denser at the beginning."""
+
+
+N_STARTS = 8
+"""Most ticks from which decisions may begin that are tried, denser at the beginning."""
 
 
 @dataclass(frozen=True)
@@ -57,23 +64,29 @@ class SearchSettings:
         Time for the search, after which the best subset so far is taken.
     resume : path, optional
         A file in which the search logs the subsets that it scores, and from which the next search reads them.
+    max_cost : float, optional
+        Most that a stream may cost on average, or a label if no completeness is promised, in the unit of the
+        pricing; what costs more is refused.
 
     Raises
     ------
     ValueError
-        If the strategy is not one of these, or the time is not more than 0.
+        If the strategy is not one of these, or the time or the most that may be paid is not more than 0.
     """
 
     strategy: str = "floating"
     vary: bool = True
     seconds: float | None = None
     resume: str | Path | None = None
+    max_cost: float | None = None
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
             raise ValueError(f"strategy is {self.strategy!r}, expected one of {', '.join(STRATEGIES)}")
-        if self.seconds is not None and not (isinstance(self.seconds, Real) and self.seconds > 0):
-            raise ValueError(f"seconds is {self.seconds!r}, expected a number of more than 0")
+        for name in ("seconds", "max_cost"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, Real) and float(value) > 0):
+                raise ValueError(f"{name} is {value!r}, expected a number of more than 0")
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +136,9 @@ class PromiseProblem:
         scout, limit = self._learner(self.learners[0], N_SCOUTS), self.time_limit
         scouted = HeldOut(table, spending, scout, limit, split.groups, self.seed, self.n_jobs, SCOUTED_TICKS)
         learners = {name: self._learner(name, N_TREES) for name in self.learners}
-        return PromiseTrainer(split, candidates, self.pricing, scouted, learners, limit)
+        max_cost = inf if self.search.max_cost is None else self.search.max_cost
+        starts = starts_of(table, limit)
+        return PromiseTrainer(split, candidates, self.pricing, scouted, learners, limit, starts, max_cost)
 
     def procedure(self, about: dict[str, Any], progress: Progress = quiet) -> Procedure:
         """Search, fit and test; `about` is what every procedure records.
@@ -141,14 +156,16 @@ class PromiseProblem:
         scorer = trainer.scorer(self.promise, settings.seconds, log, progress=progress)
         found = trainer.search(scorer, settings.strategy)
         with step(progress, "building the classifier"):
-            model = trainer.fit(found.subset, self.promise)
+            model = trainer.fit(found.subset, self.promise, found.start)
         certificate = trainer.certify(model, self.promise)
-        everything = trainer.evaluate(self.candidates.proposed, self.promise)
+        everything = scorer.scores.get(tuple(sorted(self.candidates.proposed)))
         evidence = {
             **certificate.to_json(),
+            "start": model.start,
             "searched_on": len(self.split.train),
+            "copies": self.split.n_copies,
             "subsets": len(scorer.scores),
-            "all_features_cost": everything.cost if everything.is_likely else None,
+            "all_features_cost": everything.cost if everything is not None and everything.is_likely else None,
         }
         about = {**about, "classifier": model.learner, "promise": evidence}
         return self.assembled(model, certificate.point.threshold, about)
@@ -167,6 +184,7 @@ class PromiseProblem:
             self.pricing.max_silence,
             self.pricing.costs(train, self.features, shared=True),
             about,
+            None if model.start == 1 else TickThresholds((model.start,), (threshold,)),
         )
 
     def _digest(self) -> str:
@@ -182,6 +200,7 @@ class PromiseProblem:
             self.learners,
             self.min_leaf,
             self.time_limit,
+            self.search.max_cost,
             self.seed,
             version("streamfs"),
             SCORES_VERSION,
@@ -206,6 +225,13 @@ class PromiseProblem:
         if name == FOREST:
             return forest_learner(self.min_leaf, self.time_limit, self.seed, n_trees)
         return tree_learner(self.min_leaf, self.time_limit)
+
+
+def starts_of(table: FeatureTable, time_limit: int) -> tuple[int, ...]:
+    """Return ticks from which decisions may begin: from 1 to one that half of the streams of each class reach."""
+    medians = (np.median(table.lengths[table.labels == label]) for label in np.unique(table.labels))
+    last = max(1, min(time_limit, int(min(medians))))
+    return tuple(position_grid(last, N_STARTS, "geometric").tolist())
 
 
 def trainer_of(

@@ -110,17 +110,21 @@ class Promise:
         n_streams : int
             Streams in the test; that as many of them are labelled as expected is taken for granted.
         """
-        chances = self.accuracy_chances(completeness, accuracy, n_streams)
-        if self.completeness is None:
-            return chances
-        unlabelled = 1.0 - np.asarray(completeness)
-        n = np.full(unlabelled.shape, n_streams)
-        return chances * _chances_of_passing(n, unlabelled, 1.0 - self.completeness, self.completeness_risk)
+        complete = self.completeness_chances(completeness, n_streams)
+        return self.accuracy_chances(completeness, accuracy, n_streams) * complete
 
     def accuracy_chances(self, completeness: npt.ArrayLike, accuracy: npt.ArrayLike, n_streams: int) -> Array:
         """Probability that streams pass the test of the accuracy, if these are the true shares."""
         labelled = np.round(np.asarray(completeness) * n_streams).astype(np.int64)
         return _chances_of_passing(labelled, 1.0 - np.asarray(accuracy), 1.0 - self.accuracy, self.accuracy_risk)
+
+    def completeness_chances(self, completeness: npt.ArrayLike, n_streams: int) -> Array:
+        """Probability that streams pass the test of the completeness, if this is the true share; 1 without one."""
+        unlabelled = 1.0 - np.asarray(completeness)
+        if self.completeness is None:
+            return np.ones(unlabelled.shape)
+        n = np.full(unlabelled.shape, n_streams)
+        return _chances_of_passing(n, unlabelled, 1.0 - self.completeness, self.completeness_risk)
 
 
 def _chances_of_passing(n: npt.NDArray[np.int64], p: Array, promised: float, risk: float) -> Array:

@@ -98,8 +98,8 @@ def train_promised(
     -----
     Three fifths of the streams are searched and trained on: more than ten features are first reduced to those that
     are proposed, and the same over cheaper channels; then a floating search minimises what the messages of their
-    channels cost, each once, until a stream is decided, at about the lowest threshold that is likely to pass the
-    test. Then the classifier is fixed, and its thresholds are tested on the other two fifths. With probability
+    channels are expected to cost, each once, until a stream is decided, the more so the less likely the test
+    passes. Then the classifier is fixed, and its thresholds are tested on the other two fifths. With probability
     1 - risk the promise is kept on streams that are drawn as these were, each on its own. It is not a guarantee
     elsewhere, such as in other buildings, nor for pairs that share nodes.
 

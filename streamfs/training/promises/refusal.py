@@ -1,12 +1,16 @@
 """The refusal of a promise that cannot be kept."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from feature_extractors.base import Array
 from streamfs.errors import TrainingError
+from streamfs.training.promises.certificate import Certificate, walk
 from streamfs.training.promises.curve import Curve, Point
 from streamfs.training.promises.promise import Promise
+from streamfs.training.promises.subset_score import evaluate_subset
 
 PROBABLE = 0.8
 """Probability with which the test passes with the number of streams that are said to be needed."""
@@ -28,53 +32,146 @@ class PromiseError(TrainingError):
         Results of thresholds there.
     streams_needed : int or None
         Estimated number of streams in all, if more might suffice.
+    streams_between : tuple of int or None
+        The same if the shares are a standard error more, or less, than on the test; None for no number.
+    failed : {"accuracy", "completeness", "order", "cost"} or None
+        What the test failed by; the order, if a later threshold would have passed.
+    supported : float or None
+        Highest accuracy that the held-out training streams support at the same completeness.
     """
 
     def __init__(
-        self, message: str, best: Point | None, curve: list[dict[str, Any]], streams_needed: int | None
+        self,
+        message: str,
+        best: Point | None,
+        curve: list[dict[str, Any]],
+        streams_needed: int | None,
+        streams_between: tuple[int | None, int | None] = (None, None),
+        failed: str | None = None,
+        supported: float | None = None,
     ) -> None:
         super().__init__(message)
         self.best = best
         self.curve = curve
         self.streams_needed = streams_needed
+        self.streams_between = streams_between
+        self.failed = failed
+        self.supported = supported
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (str(self), self.best, self.curve, self.streams_needed)
+        facts = self.best, self.curve, self.streams_needed, self.streams_between, self.failed, self.supported
+        return type(self), (str(self), *facts)
 
 
-def refusal(curve: Curve, promise: Promise, n_streams: int) -> PromiseError:
-    """Return an error that says how close a classifier is to a promise; `n_streams` counts all streams."""
-    asked = f"accuracy {promise.accuracy:g}"
-    if promise.completeness is not None:
-        asked += f" at completeness {promise.completeness:g}"
-    asked += f" (risk {promise.risk:g})"
+def refusal(curve: Curve, promise: Promise, n_streams: int, held_out: Curve) -> PromiseError:
+    """Return an error that says how close a classifier is to a promise, and what failed.
+
+    `n_streams` counts all streams, and `held_out` is the curve of the training streams.
+    """
     if not len(curve):
-        return PromiseError(f"{asked} cannot be promised: no stream of the test is labelled", None, [], None)
+        return PromiseError(
+            f"{_asked(promise)} cannot be promised: no stream of the test is labelled", None, [], None
+        )
     margin = curve.accuracy - promise.accuracy
     if promise.completeness is not None:
         margin = np.minimum(margin, curve.completeness - promise.completeness)
     enough = curve.n_labelled >= min(promise.fewest_labelled, int(curve.n_labelled.max()))
     place = int(np.where(enough, margin, -np.inf).argmax())
     best, test = curve.point(place), curve.n_streams
-    needed = _streams_needed(promise, best, test)
-    in_all = None if needed is None else max(n_streams + 1, round(n_streams * needed / test))
+    needed, least, most = (
+        _streams_needed(promise, float(complete[place]), float(accurate[place]), test, n_streams)
+        for complete, accurate in (curve.doubted(errors) for errors in (0.0, -1.0, 1.0))
+    )
+    failed, why = _failure(curve, promise, walk(held_out, promise, test).thresholds)
+    supported = _supported(held_out, promise, test)
     labels = f"labels {best.completeness:.3f} of {test} streams of the test, {best.accuracy:.3f} of them rightly"
-    if in_all is None:
-        advice = "more streams would not help: promise less, allow more time, or offer other features"
-    else:
-        advice = (
-            f"if these are the true shares, about {in_all} streams are needed, {in_all - n_streams} more than "
-            "there are; or promise less"
+    message = (
+        f"{_asked(promise)} cannot be promised: the best threshold, {best.threshold:.3g}, {labels}; {why}; "
+        f"{_advice(needed, least, most, n_streams)}; {_support(supported, promise)}"
+    )
+    return PromiseError(message, best, _rows(curve), needed, (least, most), failed, supported)
+
+
+def _advice(needed: int | None, least: int | None, most: int | None, n_streams: int) -> str:
+    """Return how many streams might suffice, in words."""
+    if needed is None and least is None:
+        return "more streams would not help: promise less, allow more time, or offer other features"
+    if needed is None:
+        return (
+            "if these are the true shares, more streams would not help, but from "
+            f"{least} on they might if the shares are a standard error better"
         )
-    message = f"{asked} cannot be promised: the best threshold, {best.threshold:.3g}, {labels}; {advice}"
-    return PromiseError(message, best, [point._asdict() for point in curve.thinned(12).points()], in_all)
+    more = f"{least} to {most}" if most is not None else f"{least} or any number more"
+    return (
+        f"if these are the true shares, about {needed} streams are needed, {needed - n_streams} more than there "
+        f"are ({more}, a standard error up or down); or promise less"
+    )
 
 
-def _streams_needed(promise: Promise, point: Point, n_streams: int) -> int | None:
-    """Return how many streams a test of these shares needs to pass probably; None if no number does."""
-    n = n_streams
+def _support(supported: float | None, promise: Promise) -> str:
+    if supported is None:
+        return "held-out streams support no accuracy of a half or more"
+    if supported == promise.accuracy:
+        return "held-out streams support this promise, so that the test may have been bad luck"
+    return f"held-out streams support an accuracy of {supported:.2f}"
+
+
+def _failure(curve: Curve, promise: Promise, thresholds: Array) -> tuple[str | None, str]:
+    """Return what a test of falling thresholds failed by, as a word and in words."""
+    labelled, right = curve.at(thresholds)
+    accurate = promise.accuracy_p_values(labelled, right) <= promise.accuracy_risk
+    complete = np.ones(len(thresholds), dtype=bool)
+    if promise.completeness is not None:
+        complete = promise.completeness_p_values(labelled, curve.n_streams) <= promise.completeness_risk
+    if not len(thresholds):
+        return None, "no threshold could be tested"
+    if (accurate & complete).any():
+        which = float(thresholds[accurate & complete][0])
+        return "order", f"{which:.3g} would have passed, but the test, in its order, ended before"
+    if not accurate[0]:
+        found = f"{right[0]} of {labelled[0]} labels are right"
+        return "accuracy", f"the accuracy failed at the first threshold tested, {thresholds[0]:.3g}, where {found}"
+    last = int(np.append(accurate, False).argmin()) - 1
+    found = f"{labelled[last]} of {curve.n_streams} streams have a label"
+    return "completeness", f"the accuracy passed down to {thresholds[last]:.3g}, but there only {found}"
+
+
+def _supported(held_out: Curve, promise: Promise, n_streams: int) -> float | None:
+    """Return the highest accuracy, the promised one or whole hundredths, whose test would probably pass."""
+    hundredths = np.arange(np.ceil(100 * promise.accuracy) - 1, 49, -1) / 100
+    accuracies: list[float] = [promise.accuracy, *hundredths.tolist()]
+    for accuracy in accuracies:
+        if evaluate_subset(held_out, replace(promise, accuracy=accuracy), n_streams).chance >= PROBABLE:
+            return accuracy
+    return None
+
+
+def too_dear(curve: Curve, certificate: Certificate, max_cost: float) -> PromiseError:
+    """Return an error that says what a promise would cost, which is more than may be paid."""
+    what = "label" if certificate.promise.completeness is None else "stream"
+    message = (
+        f"{_asked(certificate.promise)} costs {certificate.cost:.4g} a {what} on the streams of the test, "
+        f"expected at most {max_cost:g}: allow more, or promise less"
+    )
+    return PromiseError(message, certificate.point, _rows(curve), None, failed="cost")
+
+
+def _asked(promise: Promise) -> str:
+    complete = "" if promise.completeness is None else f" at completeness {promise.completeness:g}"
+    return f"accuracy {promise.accuracy:g}{complete} (risk {promise.risk:g})"
+
+
+def _rows(curve: Curve) -> list[dict[str, Any]]:
+    return [point._asdict() for point in curve.thinned(12).points()]
+
+
+def _streams_needed(
+    promise: Promise, completeness: float, accuracy: float, n_test: int, n_streams: int
+) -> int | None:
+    """Return of how many streams in all the test of a part probably passes; None if no number does."""
+    n = n_test
     while n <= MOST_STREAMS:
-        if promise.chances(point.completeness, point.accuracy, n) >= PROBABLE:
-            return n
+        if promise.chances(completeness, accuracy, n) >= PROBABLE:
+            return max(n_streams + 1, round(n_streams * n / n_test))
         n = n * 11 // 10 + 1
     return None

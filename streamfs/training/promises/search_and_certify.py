@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -10,20 +11,20 @@ from feature_extractors.base import Feature
 from streamfs.base.progress import Progress, quiet
 from streamfs.classifiers.calibration import Calibration
 from streamfs.costs.pricing import Pricing
-from streamfs.data.feature_table import tabulate
+from streamfs.data.feature_table import FeatureTable, tabulate
 from streamfs.data.streams import StreamSet
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.training.cross_validation import Learn, class_indices
-from streamfs.training.learners import fit_until_all_tested
+from streamfs.training.learners import fit_until_all_tested, since
 from streamfs.training.promises.candidates import Candidates
 from streamfs.training.promises.certificate import Certificate, certify, walk
 from streamfs.training.promises.curve import Curve
-from streamfs.training.promises.held_out import HeldOut
+from streamfs.training.promises.held_out import Curves, HeldOut
 from streamfs.training.promises.promise import Promise
-from streamfs.training.promises.refusal import refusal
+from streamfs.training.promises.refusal import refusal, too_dear
 from streamfs.training.promises.search_log import SearchLog
 from streamfs.training.promises.split import TrainTestSplit
-from streamfs.training.promises.subset_score import Subset, SubsetScore, evaluate_subset
+from streamfs.training.promises.subset_score import Subset, SubsetScore, evaluate_starts
 from streamfs.training.promises.subset_scorer import SEARCHING, SubsetScorer
 from streamfs.training.promises.subset_search import SubsetSearch, search_in_turns
 
@@ -37,12 +38,19 @@ class FittedModel:
     """A fitted and calibrated classifier, which is not changed any more.
 
     `held_out` is the curve of such classifiers on the training streams, held out, over calibrated thresholds.
+    Nothing is decided before the tick `start`.
     """
 
     features: tuple[Feature, ...]
     classifier: "Tree | Forest"
     learner: str
     held_out: Curve
+    start: int = 1
+
+    def trajectories(self, table: FeatureTable, time_limit: int) -> Trajectories:
+        """Classify every tick of a table from the start up to the time limit."""
+        found = Trajectories.of(self.classifier, table, time_limit)
+        return found.deciding(np.arange(1, found.confidence.shape[1] + 1) >= self.start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +58,8 @@ class PromiseTrainer:
     """Trains procedures that keep promises.
 
     The search scores subsets by `scouted`, whose classifiers are smaller; of the `learners`, the one with which
-    the features found are the cheapest fits the classifier.
+    the features found are the cheapest fits the classifier. Decisions begin at one of the ticks `starts`. What
+    costs more than `max_cost` on average is refused.
     """
 
     split: TrainTestSplit
@@ -59,69 +68,89 @@ class PromiseTrainer:
     scouted: HeldOut
     learners: Mapping[str, Learn]
     time_limit: int
+    starts: Sequence[int] = (1,)
+    max_cost: float = inf
 
     def scorer(
         self,
         promise: Promise,
         seconds: float | None = None,
         log: SearchLog | None = None,
-        curves: dict[Subset, Curve] | None = None,
+        curves: dict[Subset, Curves] | None = None,
         progress: Progress = quiet,
     ) -> SubsetScorer:
         """Return a scorer of subsets for a promise."""
         shared = {} if curves is None else curves
         free, n_test = self.candidates.free, len(self.split.test)
-        return SubsetScorer(self.scouted, promise, n_test, free, seconds, progress, log, shared)
+        bounds = self.starts, self.max_cost
+        return SubsetScorer(self.scouted, promise, n_test, free, seconds, progress, log, shared, *bounds)
 
     def search(self, scorer: SubsetScorer, strategy: str = "floating") -> SubsetScore:
-        """Search the cheapest features by a floating search of the groupings in turn, or among all subsets."""
+        """Search the cheapest features by a floating search of the groupings in turn, or among all subsets.
+
+        All features, and all columns as they were recorded, are scored first.
+        """
         search = SubsetSearch(scorer)
         if strategy == "exhaustive":
             search.exhaust([(place,) for place in self.candidates.proposed])
         else:
+            search.score_beside(self.candidates.plain)
             search_in_turns(search, self.candidates.groupings)
         scorer.progress(SEARCHING, len(scorer.scores), len(scorer.scores))
         return scorer.best
 
-    def fit(self, subset: Subset, promise: Promise) -> FittedModel:
-        """Fit the classifier to all training streams, and calibrate it."""
+    def fit(self, subset: Subset, promise: Promise, start: int = 1) -> FittedModel:
+        """Fit the classifier to all training streams from a tick on, and calibrate it."""
         chosen = [*self.candidates.free, *subset]
-        followed = {name: self.held_out(name).curve_and_records(chosen) for name in self.learners}
-        name = max(self.learners, key=lambda name: self._score(followed[name][0], subset, promise).score)
+        followed = {name: self.held_out(name, start).curve_and_records(chosen, start) for name in self.learners}
+        name = max(self.learners, key=lambda name: self._score({start: followed[name][0]}, subset, promise).score)
         curve, records = followed[name]
         calibration = Calibration.fit(records.confidence, records.is_right, records.weights)
         features = [self.candidates.features[i] for i in chosen]
-        tested, fitted = fit_until_all_tested(
-            self.learners[name], self.split.train, features, self.pricing.max_silence
+        tested, fitted, _ = fit_until_all_tested(
+            self._learner(name, start), self.split.train, features, self.pricing.max_silence
         )
         classifier = cast("Tree | Forest", fitted.calibrated(calibration))
         calibrated = replace(curve, thresholds=calibration.of(curve.thresholds, n_classes=classifier.n_classes))
-        return FittedModel(tuple(features[i] for i in tested), classifier, name, calibrated)
+        return FittedModel(tuple(features[i] for i in tested), classifier, name, calibrated, start)
 
     def certify(self, model: FittedModel, promise: Promise) -> Certificate:
-        """Test the thresholds of a model on the test streams; raise a `PromiseError` if none passes."""
+        """Test the thresholds of a model on the test streams.
+
+        Raise a `PromiseError` if none passes, or if the last that passes costs too much.
+        """
         curve = self.curve(model, self.split.test)
-        certificate = certify(curve, promise, walk(model.held_out, promise, curve.n_streams))
+        certificate = certify(curve, promise, walk(model.held_out, promise, curve.n_streams).thresholds)
         if certificate is None:
-            raise refusal(curve, promise, len(self.split.train) + curve.n_streams)
+            raise refusal(curve, promise, len(self.split.train) + curve.n_streams, model.held_out)
+        if certificate.cost > self.max_cost:
+            raise too_dear(curve, certificate, self.max_cost)
         return certificate
 
     def curve(self, model: FittedModel, streams: StreamSet) -> Curve:
         """Follow streams that the model was not fitted to through all its thresholds."""
         table = tabulate(streams, model.features, self.pricing.max_silence)
-        trajectories = Trajectories.of(model.classifier, table, self.time_limit)
+        trajectories = model.trajectories(table, self.time_limit)
         truth = class_indices(table, np.unique(self.split.train.labels))
         spent = self.pricing.spending(streams, model.features, table.lengths).until(model.features)
         return Curve.of(trajectories, truth, spent)
 
-    def held_out(self, learner: str) -> HeldOut:
-        """Return curves of subsets at every tick, with one of the learners."""
-        return replace(self.scouted, learn=self.learners[learner], most_ticks=None)
+    def held_out(self, learner: str, start: int = 1) -> HeldOut:
+        """Return curves of subsets at every tick, with one of the learners, fitted from a tick on."""
+        return replace(self.scouted, learn=self._learner(learner, start), most_ticks=None)
 
-    def evaluate(self, subset: Sequence[int], promise: Promise, learner: str | None = None) -> SubsetScore:
-        """Score a subset on held-out streams, by default as the search does."""
-        held_out = self.scouted if learner is None else self.held_out(learner)
-        return self._score(held_out.curve([*self.candidates.free, *subset]), subset, promise)
+    def evaluate(self, subset: Sequence[int], promise: Promise) -> SubsetScore:
+        """Score a subset on held-out streams, as the search does."""
+        return self._score(self.scouted.curves([*self.candidates.free, *subset], self.starts), subset, promise)
 
-    def _score(self, curve: Curve, subset: Sequence[int], promise: Promise) -> SubsetScore:
-        return evaluate_subset(curve, promise, len(self.split.test), tuple(subset))
+    def evaluate_learner(self, name: str, found: SubsetScore, promise: Promise) -> SubsetScore:
+        """Score a subset with one of the learners, as `fit` does."""
+        chosen = [*self.candidates.free, *found.subset]
+        curves = self.held_out(name, found.start).curves(chosen, (found.start,))
+        return self._score(curves, found.subset, promise)
+
+    def _learner(self, name: str, start: int) -> Learn:
+        return since(self.learners[name], start, self.time_limit)
+
+    def _score(self, curves: Curves, subset: Sequence[int], promise: Promise) -> SubsetScore:
+        return evaluate_starts(curves, promise, len(self.split.test), tuple(subset), self.max_cost)

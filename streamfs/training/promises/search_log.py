@@ -22,17 +22,17 @@ class SearchLog:
     def __init__(self, path: str | Path, problem: str) -> None:
         self.path = Path(path)
         self.problem = problem
-        self._known: dict[frozenset[str], tuple[float, float, float]] = {}
+        self._known: dict[frozenset[str], tuple[float, float, float, int]] = {}
         if self.path.exists():
             self._read()
 
-    def find(self, names: Sequence[str]) -> tuple[float, float, float] | None:
-        """Return chance, cost and shortfall of a subset of features; None if it has no score."""
+    def find(self, names: Sequence[str]) -> tuple[float, float, float, int] | None:
+        """Return chance, cost, shortfall and start of a subset of features; None if it has no score."""
         return self._known.get(frozenset(names))
 
-    def add(self, names: Sequence[str], chance: float, cost: float, shortfall: float) -> None:
+    def add(self, names: Sequence[str], chance: float, cost: float, shortfall: float, start: int) -> None:
         """Write the score of a subset."""
-        self._known[frozenset(names)] = chance, cost, shortfall
+        self._known[frozenset(names)] = chance, cost, shortfall, start
         known_cost = None if cost == float("inf") else cost
         line = {
             "problem": self.problem,
@@ -40,6 +40,7 @@ class SearchLog:
             "chance": chance,
             "cost": known_cost,
             "shortfall": shortfall,
+            "start": start,
         }
         with self.path.open("ab") as file:
             file.write(orjson.dumps(line) + b"\n")
@@ -56,6 +57,7 @@ class SearchLog:
                         float(found["chance"]),
                         cost,
                         float(found["shortfall"]),
+                        int(found["start"]),
                     )
             except (ValueError, KeyError, TypeError) as error:
                 raise self._foreign(number, line) from error

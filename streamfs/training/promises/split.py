@@ -9,6 +9,7 @@ import numpy.typing as npt
 from streamfs.data.streams import Integers, Labels, StreamSet
 from streamfs.errors import DataError
 from streamfs.selection.folds import make_folds
+from streamfs.training.promises.copies import kept_together
 from streamfs.training.promises.promise import Promise
 
 N_PARTS = 5
@@ -17,16 +18,21 @@ N_TEST_PARTS = 2
 
 
 class TrainTestSplit(NamedTuple):
-    """Training and test streams without a common group; `groups` are those of the training streams."""
+    """Training and test streams without a common group; `groups` are those of the training streams.
+
+    Streams that are copies of others share a group; `n_copies` counts them.
+    """
 
     train: StreamSet
     test: StreamSet
     groups: npt.NDArray[Any] | None
+    n_copies: int = 0
 
     @classmethod
     def of(cls, streams: StreamSet, groups: npt.ArrayLike | None, seed: int) -> Self:
         """Divide streams in two, class by class, at random."""
-        labels, sites = streams.labels, None if groups is None else _known(groups, streams)
+        labels, known = streams.labels, None if groups is None else _known(groups, streams)
+        sites, n_copies = kept_together(streams, known)
         _require_units(labels, sites)
         folds = make_folds(np.zeros((len(streams), 1)), labels, sites, N_PARTS, seed)
         tested = np.concatenate([fold.test for fold in folds[:N_TEST_PARTS]])
@@ -34,7 +40,7 @@ class TrainTestSplit(NamedTuple):
         train, test = np.flatnonzero(~is_tested), np.flatnonzero(is_tested)
         _require_learnable(labels, sites, train)
         left = None if sites is None else sites[train]
-        return cls(streams.take(train), streams.take(test), left)
+        return cls(streams.take(train), streams.take(test), left, n_copies)
 
     def require_enough(self, promise: Promise) -> None:
         """Refuse a test that could not be passed even if every label were right."""

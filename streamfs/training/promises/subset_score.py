@@ -1,30 +1,41 @@
-"""Score a subset of features by what it costs to keep a promise with it."""
+"""Score a subset of features by what it is expected to cost to keep a promise with it."""
 
-from dataclasses import dataclass
-from math import inf
+from dataclasses import dataclass, replace
+from math import inf, log
 
 import numpy as np
+from scipy.special import ndtri
 
+from feature_extractors.base import Array
+from streamfs.training.promises.certificate import walk
 from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.held_out import Curves
 from streamfs.training.promises.promise import Promise
 
-LIKELY = 0.95
-"""Probability that some threshold passes the test, from which a subset counts as likely to keep the promise."""
+DOUBT = 0.25
+"""Standard errors by which shares are taken to be less than they seem.
 
-POSSIBLE = 0.05
-"""Least probability at which the cost of a subset that is not likely to pass counts."""
+The best of many subsets flatters, but the classifier of the end is fitted to a quarter more streams than those by
+which subsets are scored: the one makes up for most of the other.
+"""
+
+SPREAD: Array = DOUBT + ndtri((np.arange(9) + 0.5) / 9)
+"""Standard errors, equally probable, by which true shares may be less than those of the held-out streams."""
+
+CAUTION = 6.0
+"""Power of the chance by which a cost is divided: a twentieth less chance is accepted for a quarter less cost."""
 
 EVEN = 0.5
-"""Least probability of passing of the threshold whose cost counts, as a share of the likeliest threshold's."""
+"""Probability of passing the test from which a subset counts as likely to keep the promise."""
 
-DOUBT = 1.0
-"""Standard errors by which shares are taken to be less than they seem: the best of many subsets flatters."""
+WAITING = EVEN**-CAUTION
+"""Factor of a cost that is paid to wait: at equal cost, a later tick is better where tick 1 is rather refused."""
 
-FAR, NEAR = 1e100, 1e50
-"""More than any cost: for a subset that is hardly possible, and for one that is not likely."""
+FAR = 1e9
+"""More than the logarithm of any cost, and of any chance: for a subset without a chance."""
 
 SMALLEST = 1e-20
-"""Replaces a cost of 0 of a subset that is not likely: it must score less than any that is."""
+"""Replaces a cost of 0 before its logarithm is taken."""
 
 Subset = tuple[int, ...]
 
@@ -33,49 +44,76 @@ Subset = tuple[int, ...]
 class SubsetScore:
     """How well a subset of features, without the free ones, does on held-out streams.
 
-    `chance` is the probability that the test of the likeliest threshold passes. `cost` is the mean cost of a
-    stream, or of a labelled one if no completeness is promised, at the cheapest threshold that is at least half
-    as likely to pass; infinite if no threshold labels a stream. `shortfall` is how far the best threshold falls
-    short of the promise.
+    `chance` is the probability that a threshold is certified. `cost` is the mean cost of a stream that is then
+    expected, or of a labelled one if no completeness is promised; infinite without a chance. `shortfall` is how
+    far the best threshold falls short of the promise, and `start` the tick before which nothing is decided.
     """
 
     subset: Subset
     chance: float
     cost: float
     shortfall: float
+    start: int = 1
 
     @property
     def is_likely(self) -> bool:
-        """Whether some threshold is likely to pass the test."""
-        return self.chance >= LIKELY
+        """Whether it is rather certified than refused."""
+        return self.chance >= EVEN
 
     @property
     def score(self) -> float:
-        """The larger, the better: likely subsets by cost, then possible ones by cost and chance, then the others.
+        """The larger, the better: by the cost over a power of the chance; without a chance, by the shortfall.
 
-        A possible subset may cost a quarter for half the chance.
+        Waiting is dear at any tick, so that a stream is decided from tick 1 on wherever that will do.
+        What costs nothing has no chance unless it is likely, since any chance would outweigh all costs.
         """
-        if self.is_likely:
-            return -self.cost
-        if self.chance >= POSSIBLE:
-            return -NEAR * max(self.cost, SMALLEST) / self.chance**2
-        return -FAR * (2.0 - self.chance + self.shortfall)
+        if self.chance == 0.0 or (self.cost == 0.0 and not self.is_likely):
+            return -FAR * (1.0 + self.shortfall)
+        waiting = 0.0 if self.start == 1 else log(WAITING)
+        return CAUTION * log(self.chance) - log(max(self.cost, SMALLEST)) - waiting
 
 
-def evaluate_subset(curve: Curve, promise: Promise, n_streams: int, subset: Subset = ()) -> SubsetScore:
+def evaluate_starts(
+    curves: Curves, promise: Promise, n_streams: int, subset: Subset = (), max_cost: float = inf
+) -> SubsetScore:
+    """Score a subset where nothing is decided before the tick at which it does best; of equals the earliest."""
+    scores = (
+        replace(evaluate_subset(curve, promise, n_streams, subset, max_cost), start=start)
+        for start, curve in sorted(curves.items())
+    )
+    return max(scores, key=lambda found: found.score)
+
+
+def evaluate_subset(
+    curve: Curve, promise: Promise, n_streams: int, subset: Subset = (), max_cost: float = inf
+) -> SubsetScore:
     """Score a subset by its curve on held-out streams, for a test of `n_streams` others.
 
-    If no completeness is promised, the cost is that of a labelled stream, since labelling hardly any would
-    otherwise be the cheapest.
+    The test of thresholds in order ends at each of them with a probability that follows from its shares, which
+    are known up to their standard errors. If no completeness is promised, the cost is that of a labelled stream,
+    since labelling hardly any would otherwise be the cheapest. What would cost more than `max_cost` is refused.
     """
     if not len(curve):
         return SubsetScore(subset, 0.0, inf, 1.0)
-    chances = promise.chances(*curve.doubted(DOUBT), n_streams)
-    shortfall = promise.accuracy - curve.accuracy
-    divisor = curve.n_labelled
+    tested, shortfall = walk(curve, promise, n_streams), promise.accuracy - curve.accuracy
+    divisor = tested.n_labelled
     if promise.completeness is not None:
         shortfall = np.maximum(shortfall, promise.completeness - curve.completeness)
-        divisor = np.full(len(curve), curve.n_streams)
-    chance = float(chances.max())
-    cost = float((curve.cost / divisor)[chances >= EVEN * chance].min())
+        divisor = np.full(len(tested), curve.n_streams)
+    ended = np.mean([_chances_of_the_last(tested, promise, n_streams, errors) for errors in SPREAD], axis=0)
+    costs = tested.cost / divisor
+    ended = np.where(costs <= max_cost, ended, 0.0)
+    chance = float(ended.sum())
+    cost = float(ended @ costs) / chance if chance else inf
     return SubsetScore(subset, chance, cost, max(0.0, float(shortfall.min())))
+
+
+def _chances_of_the_last(tested: Curve, promise: Promise, n_streams: int, errors: float) -> Array:
+    """Return the probability of each threshold that it is certified, if shares are less by some standard errors.
+
+    The accuracy of stricter thresholds has passed, that of the next fails, and the completeness passes.
+    """
+    completeness, accuracy = tested.doubted(errors)
+    passed = np.minimum.accumulate(promise.accuracy_chances(completeness, accuracy, n_streams))
+    ended: Array = passed - np.append(passed[1:], 0.0)
+    return ended * promise.completeness_chances(completeness, n_streams)

@@ -7,11 +7,10 @@ from math import inf
 
 from streamfs.base.progress import Progress, quiet
 from streamfs.errors import TrainingError
-from streamfs.training.promises.curve import Curve
-from streamfs.training.promises.held_out import HeldOut
+from streamfs.training.promises.held_out import Curves, HeldOut
 from streamfs.training.promises.promise import Promise
 from streamfs.training.promises.search_log import SearchLog
-from streamfs.training.promises.subset_score import Subset, SubsetScore, evaluate_subset
+from streamfs.training.promises.subset_score import Subset, SubsetScore, evaluate_starts
 
 SEARCHING = "searching the cheapest features"
 """The step of which progress is reported; its total is unknown until the end."""
@@ -26,7 +25,8 @@ class SubsetScorer:
     """Scores of subsets for one promise, tested on `n_test` streams.
 
     The `free` features cost nothing and are in every subset. After `seconds` no other subset is scored. Searches
-    for several promises may share `curves`.
+    for several promises may share `curves`. A subset decides from that of the ticks `starts` on at which it does
+    best, and costs at most `max_cost`.
     """
 
     held_out: HeldOut
@@ -36,7 +36,9 @@ class SubsetScorer:
     seconds: float | None = None
     progress: Progress = quiet
     log: SearchLog | None = None
-    curves: dict[Subset, Curve] = field(default_factory=dict)
+    curves: dict[Subset, Curves] = field(default_factory=dict)
+    starts: Sequence[int] = (1,)
+    max_cost: float = inf
     scores: dict[Subset, SubsetScore] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -58,10 +60,11 @@ class SubsetScorer:
         if logged is not None:
             return SubsetScore(key, *logged)
         if key not in self.curves:
-            self.curves[key] = self.held_out.curve([*self.free, *key]).thinned()
-        found = evaluate_subset(self.curves[key], self.promise, self.n_test, key)
+            curves = self.held_out.curves([*self.free, *key], self.starts)
+            self.curves[key] = {start: curve.thinned() for start, curve in curves.items()}
+        found = evaluate_starts(self.curves[key], self.promise, self.n_test, key, self.max_cost)
         if self.log is not None:
-            self.log.add(names, found.chance, found.cost, found.shortfall)
+            self.log.add(names, found.chance, found.cost, found.shortfall, found.start)
         return found
 
     @property

@@ -20,6 +20,12 @@ class SubsetSearch:
         self.scorer = scorer
         self._made_of: dict[Subset, tuple[ChannelGroup, ...]] = {}
 
+    def score_beside(self, subsets: Iterable[Subset]) -> None:
+        """Score some subsets, too, until the time is over; a search goes on from them if they are better."""
+        with suppress(OutOfTimeError):
+            for subset in subsets:
+                self.scorer.score(subset)
+
     def exhaust(self, groups: Sequence[ChannelGroup]) -> SubsetScore:
         """Score all subsets of at most `FEW` features."""
         n_features = len({feature for group in groups for feature in group})

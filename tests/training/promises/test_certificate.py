@@ -1,6 +1,7 @@
 """Thresholds tested on separate streams: which pass, in which order, and how often wrongly."""
 
 import pickle
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -16,7 +17,8 @@ from streamfs.evaluation.trajectories import Trajectories
 from streamfs.training.promises import Promise, PromiseError
 from streamfs.training.promises.certificate import DOUBT, N_THRESHOLDS, certify, walk
 from streamfs.training.promises.curve import Curve
-from streamfs.training.promises.refusal import MOST_STREAMS, PROBABLE, refusal
+from streamfs.training.promises.refusal import MOST_STREAMS, PROBABLE, _failure, _supported, refusal
+from streamfs.training.promises.subset_score import evaluate_subset
 
 risks = st.sampled_from([0.0137, 0.0513, 0.1037, 0.2019, 0.5003])  # no tail of whole hundredths is one
 shares = st.integers(1, 99).map(lambda percent: percent / 100)
@@ -133,14 +135,14 @@ class TestCertify:
 class TestWalk:
     @given(curves(fewest=1), promises, st.integers(1, 300))
     def test_goes_from_the_likeliest_threshold_down_to_the_loosest(self, curve, promise, n_streams):
-        order = walk(curve, promise, n_streams)
+        order = walk(curve, promise, n_streams).thresholds
         chances = promise.accuracy_chances(*curve.doubted(DOUBT), n_streams)
         assert order.tolist() == curve.thresholds[chances.argmax() :].tolist()
 
     def test_of_many_thresholds_it_takes_some_spread_evenly(self):
         labelled = np.arange(1, 1001)
         curve = of(1000, labelled, np.minimum(labelled, 400))
-        order = walk(curve, Promise(0.9), 200)
+        order = walk(curve, Promise(0.9), 200).thresholds
         assert len(order) == N_THRESHOLDS
         assert (np.diff(order) < 0).all()
         assert order[-1] == curve.thresholds[-1]
@@ -150,7 +152,7 @@ class TestWalk:
     def test_it_skips_thresholds_that_label_too_few_to_pass(self):
         labelled = np.arange(1, 101)
         curve = of(100, labelled, np.minimum(labelled, 60))
-        assert 29 <= labelled[np.searchsorted(-curve.thresholds, -walk(curve, Promise(0.9), 100)[0])] <= 60
+        assert 29 <= walk(curve, Promise(0.9), 100).n_labelled[0] <= 60
 
 
 # The claim: thresholds are certified on drawn streams, and compared with their true shares
@@ -181,7 +183,7 @@ def broken(kind, promise, n_draws=600, n_held_out=90, n_test=90):
     for _ in range(n_draws):
         drawn = rng.choice(everything.n_streams, n_held_out + n_test, replace=False)
         held_out, test = some(kind, drawn[:n_held_out]), some(kind, drawn[n_held_out:])
-        certificate = certify(test, promise, walk(held_out, promise, n_test))
+        certificate = certify(test, promise, walk(held_out, promise, n_test).thresholds)
         if certificate is not None:
             true = everything.at_threshold(certificate.point.threshold)
             n_certified += 1
@@ -206,22 +208,26 @@ class TestTheClaim:
 class TestRefusal:
     def test_reports_the_nearest_threshold_and_how_many_streams_might_suffice(self):
         curve = of(50, [10, 40, 50], [10, 37, 44])
-        error = refusal(curve, Promise(0.9, risk=0.05), 125)
+        error = refusal(curve, Promise(0.9, risk=0.05), 125, curve)
         assert isinstance(error, TrainingError)
         assert error.best == curve.point(1)
         assert error.curve == [point._asdict() for point in curve.points()]
         assert error.streams_needed > 125
-        more = error.streams_needed - 125
+        more, (least, most) = error.streams_needed - 125, error.streams_between
+        assert 125 < least < error.streams_needed
+        assert most is None
         assert str(error) == (
             "accuracy 0.9 (risk 0.05) cannot be promised: the best threshold, 0.75, labels 0.800 of 50 streams of "
-            "the test, 0.925 of them rightly; if these are the true shares, about "
-            f"{error.streams_needed} streams are needed, {more} more than there are; or promise less"
+            "the test, 0.925 of them rightly; the accuracy failed at the first threshold tested, 0.75, where 37 "
+            f"of 40 labels are right; if these are the true shares, about {error.streams_needed} streams are "
+            f"needed, {more} more than there are ({least} or any number more, a standard error up or down); or "
+            f"promise less; held-out streams support an accuracy of {error.supported:.2f}"
         )
 
     @given(curves(fewest=1), promises)
     def test_with_that_number_of_streams_the_best_threshold_passes_probably(self, curve, promise):
         n_streams = 5 * curve.n_streams // 2
-        error = refusal(curve, promise, n_streams)
+        error = refusal(curve, promise, n_streams, curve)
         shares = error.best.completeness, error.best.accuracy
         if error.streams_needed is None:
             assert promise.chances(*shares, 9 * MOST_STREAMS // 10) < PROBABLE + 0.01
@@ -232,27 +238,66 @@ class TestRefusal:
         assert len(error.curve) <= 12
 
     def test_no_number_of_streams_suffices_if_the_shares_fall_short(self):
-        error = refusal(of(50, [50], [44]), Promise(0.9), 125)
+        error = refusal(of(50, [50], [44]), Promise(0.9), 125, of(50, [50], [44]))
         assert error.streams_needed is None
-        assert str(error).endswith(
-            "more streams would not help: promise less, allow more time, or offer other features"
+        assert "; if these are the true shares, more streams would not help, but from " in str(error)
+        short = of(50, [50], [30])
+        assert "; more streams would not help: promise less, allow more time, or " in str(
+            refusal(short, Promise(0.9), 125, short)
         )
-        error = refusal(of(50, [40], [40]), Promise(0.9, 0.85), 125)
+        error = refusal(of(50, [40], [40]), Promise(0.9, 0.85), 125, of(50, [40], [40]))
         assert error.streams_needed is None
         assert "accuracy 0.9 at completeness 0.85 (risk 0.05) cannot be promised" in str(error)
 
     def test_the_best_is_the_one_whose_worse_share_is_best(self):
-        error = refusal(of(50, [30, 50], [30, 34]), Promise(0.7, 0.85), 125)
+        curve = of(50, [30, 50], [30, 34])
+        error = refusal(curve, Promise(0.7, 0.85), 125, curve)
         assert (error.best.completeness, error.best.accuracy) == (1.0, 0.68)
 
     def test_there_is_no_best_if_nothing_is_labelled(self):
-        error = refusal(of(50, [], []), Promise(0.9), 125)
+        error = refusal(of(50, [], []), Promise(0.9), 125, of(50, [10], [10]))
         assert (error.best, error.curve, error.streams_needed) == (None, [], None)
         assert str(error) == "accuracy 0.9 (risk 0.05) cannot be promised: no stream of the test is labelled"
 
     def test_it_can_be_pickled(self):
-        error = refusal(of(50, [50], [44]), Promise(0.9), 125)
+        error = refusal(of(50, [50], [44]), Promise(0.9), 125, of(50, [50], [44]))
         again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
         assert type(again) is PromiseError
         assert str(again) == str(error)
-        assert (again.best, again.curve, again.streams_needed) == (error.best, error.curve, None)
+        assert vars(again) == vars(error)
+
+    @pytest.mark.parametrize(
+        ("labelled", "right", "completeness", "failed", "why"),
+        [
+            (
+                [60, 90],
+                [50, 75],
+                0.5,
+                "accuracy",
+                "failed at the first threshold tested, 1, where 50 of 60 labels are",
+            ),
+            (
+                [60, 90],
+                [60, 80],
+                0.8,
+                "completeness",
+                "passed down to 1, but there only 60 of 100 streams have a label",
+            ),
+            ([30, 90], [28, 90], 0.8, "order", "0.5 would have passed, but the test, in its order, ended before"),
+        ],
+    )
+    def test_says_what_failed(self, labelled, right, completeness, failed, why):
+        promise, held_out = Promise(0.9, completeness), of(100, labelled, labelled)
+        assert certify(of(100, labelled, right), promise, held_out.thresholds) is None
+        found, text = _failure(of(100, labelled, right), promise, held_out.thresholds)
+        assert found == failed
+        assert why in text
+
+    @given(curves(fewest=1), promises, st.integers(20, 300))
+    def test_the_accuracy_supported_is_the_highest_whose_test_passes_probably(self, held_out, promise, n):
+        def passes(accuracy):
+            return evaluate_subset(held_out, replace(promise, accuracy=accuracy), n).chance >= PROBABLE
+
+        found = _supported(held_out, promise, n)
+        higher = [k / 100 for k in range(50, 100) if k / 100 < promise.accuracy] + [promise.accuracy]
+        assert found == max((each for each in higher if passes(each)), default=None)

@@ -9,6 +9,7 @@ import feature_extractors as fx
 from feature_extractors.report import Policy, channel_name
 from streamfs import SearchSettings, StreamSet, train_promised
 from streamfs.training.promises import Promise, PromiseError
+from streamfs.training.promises.candidates import Candidates
 from streamfs.training.promises.channel_groups import ChannelGroups
 from streamfs.training.promises.subset_search import search_in_turns
 
@@ -122,7 +123,7 @@ class TestTraining:
     """Two classes that differ only in how the least and the largest reading of one of many columns are related."""
 
     PROMISE = Promise(accuracy=0.8, completeness=0.8, risk=0.1)
-    NOISES = tuple(f"noise.{i}" for i in range(16))
+    NOISES = tuple(f"noise.{i}" for i in range(12))
 
     SEED = 2
 
@@ -149,9 +150,11 @@ class TestTraining:
         evidence = procedure.about["promise"]
         assert evidence["right"] >= 0.8 * evidence["labelled"] >= 0.8 * 0.8 * evidence["streams"]
 
-    def test_it_is_missed_were_each_put_in_on_its_own(self, monkeypatch):
+    def test_it_is_missed_were_each_put_in_on_its_own_and_all_not_scored_beside(self, monkeypatch):
         alone = classmethod(lambda cls, _features, proposed: cls.single(proposed, {}))
         monkeypatch.setattr(ChannelGroups, "by_channels", alone)
+        assert {"min(x)", "max(x)"} <= {feature.name for feature in self.kept(self.SEED, None).features}
+        monkeypatch.setattr(Candidates, "plain", ())
         with pytest.raises(PromiseError):
             self.kept(self.SEED, None)
 

@@ -18,8 +18,10 @@ from streamfs.costs.pricing import Pricing
 from streamfs.costs.radio_profiles import profile
 from streamfs.costs.spending import MessageSpending
 from streamfs.errors import DataError, TrainingError
+from streamfs.evaluation.model_card import markdown
 from streamfs.evaluation.traffic import measure_traffic
 from streamfs.evaluation.trajectories import Trajectories
+from streamfs.procedure import TickThresholds
 from streamfs.selection.by_name import SELECTORS
 from streamfs.training import held_out, learners
 from streamfs.training.learners import tree_learner
@@ -36,7 +38,7 @@ from streamfs.training.promises.certificate import walk
 from streamfs.training.promises.held_out import HeldOut
 from streamfs.training.promises.problem import PromiseProblem
 from streamfs.training.promises.split import TrainTestSplit
-from streamfs.training.promises.subset_score import evaluate_subset
+from streamfs.training.promises.subset_score import evaluate_starts
 
 FEATURES = ["mean(a.level)", "mean(b.level)", "mean(a.noise)"]
 PROMISE = Promise(accuracy=0.8, completeness=0.8, risk=0.1)
@@ -56,6 +58,14 @@ def streams():
 @pytest.fixture(scope="module")
 def procedure(streams):
     return kept(streams)
+
+
+@pytest.fixture(scope="module")
+def late(streams):
+    """A procedure that decides nothing before tick 4."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(problem, "starts_of", lambda *_: (4,))
+        return kept(streams)
 
 
 @pytest.fixture
@@ -147,7 +157,7 @@ class TestTheProcedure:
         unseen = StreamSet(unseen.values, unseen.labels, unseen.columns, lengths=lengths)
         table = tabulate(unseen, found.features, 4.0)
         trajectories = Trajectories.of(found.classifier, table, found.time_limit)
-        classes, ticks = trajectories.decide(found.about["promise"]["threshold"])
+        classes, ticks = trajectories.decide(found.rule)
         assert 0 < (classes >= 0).sum() < 60
         for decision, place, tick in zip(evaluate(loaded, unseen).decisions, classes, ticks, strict=True):
             assert decision.label == (None if place < 0 else found.classes[place])
@@ -235,11 +245,86 @@ class TestTheCheapest:
         assert found.about["promise"]["subsets"] < 300
 
 
+class TestTheStart:
+    """The tick before which nothing is decided."""
+
+    def test_is_the_first_tick_where_that_suffices(self, procedure):
+        assert procedure.about["promise"]["start"] == 1
+        assert procedure.stopping is None
+
+    def test_is_in_the_model_and_what_an_engine_decides_is_what_was_certified(self, streams, late, tmp_path):
+        evidence = late.about["promise"]
+        assert evidence["start"] == 4
+        assert late.stopping == TickThresholds((4,), (evidence["threshold"],))
+        assert f"{evidence['threshold']:.3g} from tick 4" in late.text()
+        late.save(tmp_path / "late.streamfs")
+        found = evaluate(Procedure.load(tmp_path / "late.streamfs"), TrainTestSplit.of(streams, None, 0).test)
+        assert min(decision.tick for decision in found.decisions) == 4
+        assert found.completeness == evidence["labelled"] / evidence["streams"]
+        assert found.accuracy == evidence["right"] / evidence["labelled"]
+        assert found.ticks == evidence["ticks"]
+
+    def test_is_on_the_card_which_says_if_the_rule_is_another(self, late):
+        assert "from tick 4" in markdown(late)
+        assert "Nothing is promised" not in markdown(late)
+        for other in (late.with_confidence(late.confidence), late.with_stopping(TickThresholds((3,), (0.9,)))):
+            assert "**Nothing is promised of this model.** What follows was certified at" in markdown(other)
+
+    def test_is_at_most_a_tick_that_half_of_the_streams_of_each_class_reach(self, plan):
+        table = plan.trainer().scouted.table
+        assert problem.starts_of(table, 10)[0] == 1
+        assert problem.starts_of(table, 10)[-1] == 10
+        assert problem.starts_of(table, 6)[-1] == 6
+        short = np.where(table.labels == "calm", 3, 10)
+        assert problem.starts_of(replace(table, lengths=short), 10) == (1, 2, 3)
+        assert problem.starts_of(replace(table, lengths=0 * short), 10) == (1,)
+
+    def test_classifiers_are_fitted_to_the_ticks_from_it_on(self, plan):
+        table, seen = plan.trainer().scouted.table, []
+        table = replace(table, lengths=np.where(np.arange(96) % 2, 10, 3))
+        learners.since(seen.append, 4, 8)(table)
+        assert_array_equal(seen[0].values, table.values[:, 3:8])
+        assert_array_equal(seen[0].lengths, np.where(np.arange(96) % 2, 7, 0))
+        rows, _ = seen[0].rows()
+        assert rows.tolist() == [i for _ in range(5) for i in range(1, 96, 2)]
+        assert learners.since(seen.append, 1, 8) == seen.append
+
+    def test_a_curve_from_it_on_has_what_thresholds_from_it_on_decide(self, plan):
+        trainer = plan.trainer()
+        model = replace(trainer.fit(trainer.candidates.proposed, PROMISE), start=3)
+        test = plan.split.test
+        table = tabulate(test, model.features)
+        trajectories = Trajectories.of(model.classifier, table, 10)
+        for point in trainer.curve(model, test).thinned(9).points():
+            classes, ticks = trajectories.decide(TickThresholds((3,), (point.threshold,)))
+            assert_allclose([point.completeness, point.ticks], [(classes >= 0).mean(), ticks.mean()])
+
+
+class TestWhatMayBePaid:
+    def test_a_promise_that_costs_more_is_refused(self, streams, procedure):
+        assert kept(streams, max_cost=1e6).digest == procedure.digest
+        asked = r"accuracy 0\.8 at completeness 0\.8 \(risk 0\.1\)"
+        message = r" costs [\d.]+ a stream on the streams of the test, expected at most 0\.1: allow more"
+        with pytest.raises(PromiseError, match=asked + message) as refused:
+            kept(streams, max_cost=0.1)
+        assert refused.value.best.cost > 0.1
+        assert refused.value.streams_needed is None
+
+    def test_of_a_promise_without_completeness_a_label_is_paid_for(self, streams):
+        mild = Promise(0.8, risk=0.1)
+        evidence = kept(streams, promise=mild).about["promise"]
+        a_label = evidence["cost"] * evidence["streams"] / evidence["labelled"]
+        if a_label > evidence["cost"]:
+            with pytest.raises(PromiseError, match=r"a label on the streams of the test, expected at most 0\.1"):
+                kept(streams, promise=mild, max_cost=0.1)
+
+
 class TestTheTestIsApart:
     def test_search_fit_and_order_of_thresholds_do_not_depend_on_the_test_streams(self, plan, monkeypatch):
         walked, trainer = [], plan.trainer()
         scorer = trainer.scorer(PROMISE)
-        model = trainer.fit(trainer.search(scorer).subset, PROMISE)
+        found = trainer.search(scorer)
+        model = trainer.fit(found.subset, PROMISE, found.start)
 
         def spy(curve, promise, thresholds):
             walked.append((curve, promise, thresholds.tolist()))
@@ -252,13 +337,13 @@ class TestTheTestIsApart:
         other = StreamSet(-test.values[::-1], test.labels, test.columns)
         apart = replace(trainer, split=plan.split._replace(test=other))
         again = apart.scorer(PROMISE)
-        model_again = apart.fit(apart.search(again).subset, PROMISE)
+        model_again = apart.fit(apart.search(again).subset, PROMISE, found.start)
         assert again.scores == scorer.scores
         assert model_again.classifier.to_json() == model.classifier.to_json()
         with pytest.raises(PromiseError):
             apart.certify(model_again, PROMISE)
         (curve, _, order), (other_curve, _, other_order) = walked
-        assert order == other_order == walk(model.held_out, PROMISE, len(test)).tolist()
+        assert order == other_order == walk(model.held_out, PROMISE, len(test)).thresholds.tolist()
         assert curve.points() != other_curve.points()
 
     def test_groups_are_never_on_both_sides(self, streams, monkeypatch):
@@ -313,7 +398,7 @@ class TestRefusals:
         assert refused.value.best.accuracy > 0.84
 
     def test_few_streams_are_refused_before_anything_is_fitted(self, streams, monkeypatch):
-        monkeypatch.setattr(HeldOut, "curve", None)
+        monkeypatch.setattr(HeldOut, "curves", None)
         with pytest.raises(DataError, match="of 160 streams 64 are left for the test, expected at least 299"):
             kept(streams, promise=Promise(0.99, risk=0.05))
 
@@ -334,11 +419,11 @@ class TestGoingOn:
         """Count the curves that are computed."""
         asked = []
 
-        def curve(held, chosen, compute=HeldOut.curve):
+        def curves(held, chosen, starts, compute=HeldOut.curves):
             asked.append(tuple(chosen))
-            return compute(held, chosen)
+            return compute(held, chosen, starts)
 
-        monkeypatch.setattr(HeldOut, "curve", curve)
+        monkeypatch.setattr(HeldOut, "curves", curves)
         return asked
 
     def test_a_finished_search_is_not_scored_again(self, streams, tmp_path, monkeypatch):
@@ -372,6 +457,7 @@ class TestGoingOn:
             {"groups": np.arange(160) // 2},
             {"max_silence": 5.0},
             {"model": "extra-trees"},
+            {"max_cost": 1e6},
             {"streams": "columns"},
             {"streams": "period"},
             {"streams": "lengths"},
@@ -441,6 +527,7 @@ class TestWrongArguments:
             ({"seconds": 0}, ValueError, "seconds is 0, expected a number of more than 0"),
             ({"seconds": float("nan")}, ValueError, "seconds is nan, expected a number of more than 0"),
             ({"seconds": "1"}, ValueError, "seconds is '1', expected a number"),
+            ({"max_cost": -1.0}, ValueError, "max_cost is -1.0, expected a number of more than 0"),
             ({"seed": -1}, ValueError, "seed is -1, expected a whole number, at least 0"),
             ({"seed": None}, ValueError, "seed is None, expected a whole number"),
             ({"n_jobs": 0}, ValueError, "n_jobs is 0, expected a whole number of threads, or -1 for all"),
@@ -480,7 +567,7 @@ class TestWrongArguments:
 
 
 def test_a_rare_class_that_only_the_test_has_is_refused_before_anything_is_fitted(streams, monkeypatch):
-    monkeypatch.setattr(HeldOut, "curve", None)
+    monkeypatch.setattr(HeldOut, "curves", None)
     sites = np.arange(160) % 20
     labels = np.where(np.isin(sites, [3, 4]), "aaa", np.where(sites % 2, "a", "b"))
     recorded = StreamSet(streams.values, labels, streams.columns)
@@ -503,14 +590,15 @@ def test_the_learner_that_is_cheaper_on_the_features_found_is_fitted(plan):
     both = {"c45": trainer.learners["c45"], "stump": tree_learner(40, 10)}
     trainer = replace(trainer, learners=both)
     found = trainer.search(trainer.scorer(PROMISE))
-    cheaper = max(both, key=lambda name: trainer.evaluate(found.subset, PROMISE, name).score)
-    assert trainer.fit(found.subset, PROMISE).learner == cheaper == "c45"
+    cheaper = max(both, key=lambda name: trainer.evaluate_learner(name, found, PROMISE).score)
+    assert trainer.fit(found.subset, PROMISE, found.start).learner == cheaper == "c45"
 
 
 def test_subsets_are_scored_by_their_chance_in_a_test_of_the_size_of_the_test_streams(plan):
     trainer, subset = plan.trainer(), plan.candidates.proposed[-1:]
-    curve, scorer = trainer.scouted.curve([*plan.candidates.free, *subset]), trainer.scorer(PROMISE)
-    by_64, by_96 = (evaluate_subset(curve, PROMISE, n, subset) for n in (64, 96))
+    curves = trainer.scouted.curves([*plan.candidates.free, *subset], trainer.starts)
+    by_64, by_96 = (evaluate_starts(curves, PROMISE, n, subset) for n in (64, 96))
+    scorer = trainer.scorer(PROMISE)
     trainer.search(scorer, "exhaustive")
     assert trainer.evaluate(subset, PROMISE) == scorer.scores[subset] == by_64
     assert by_64.chance != by_96.chance
@@ -572,6 +660,28 @@ def test_all_subsets_of_the_offered_features_are_searched_and_no_variants():
     found = Candidates.among(streams, [fx.get("mean(t)"), fx.get("max(t)")], None, vary=True)
     assert [found.features[place].name for place in found.proposed] == ["mean(t)", "max(t)"]
     assert len(found.features) > 3
+
+
+def test_all_features_and_all_columns_as_recorded_are_scored_beside_what_is_searched(streams):
+    names = [
+        "mean(a.level@every:2)",
+        "max(b.level)",
+        "flag_agreement(a.level@flag:2, b.level@flag:2; threshold=0.5)",
+    ]
+    found = Candidates.among(streams, [fx.get(name) for name in names], None, vary=True)
+    everything, recorded = ([found.features[i].name for i in subset] for subset in found.plain)
+    assert everything == names
+    assert sorted(recorded) == ["max(b.level)", "mean(a.level)"]
+    offered = Candidates.among(streams, [fx.get(name) for name in FEATURES], None, vary=True)
+    assert offered.plain == (offered.proposed,)
+
+
+def test_a_search_is_no_worse_than_all_features(plan):
+    trainer = plan.trainer()
+    scorer = trainer.scorer(PROMISE)
+    found = trainer.search(scorer)
+    assert set(plan.candidates.plain) <= set(scorer.scores)
+    assert found.score >= trainer.evaluate(plan.candidates.proposed, PROMISE).score
 
 
 def test_costs_of_ones_own_are_weighed_as_they_say(streams):

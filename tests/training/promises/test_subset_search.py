@@ -20,11 +20,20 @@ from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.training.learners import forest_learner, tree_learner
 from streamfs.training.promises import Promise, subset_scorer
+from streamfs.training.promises.certificate import walk
 from streamfs.training.promises.channel_groups import FEW
 from streamfs.training.promises.curve import Curve
 from streamfs.training.promises.held_out import HeldOut
 from streamfs.training.promises.search_log import SearchLog
-from streamfs.training.promises.subset_score import DOUBT, EVEN, LIKELY, POSSIBLE, SubsetScore, evaluate_subset
+from streamfs.training.promises.subset_score import (
+    CAUTION,
+    EVEN,
+    SPREAD,
+    WAITING,
+    SubsetScore,
+    evaluate_starts,
+    evaluate_subset,
+)
 from streamfs.training.promises.subset_scorer import SubsetScorer
 from streamfs.training.promises.subset_search import PATIENCE, SubsetSearch
 
@@ -56,10 +65,11 @@ class MadeUp:
         self.cost = cost
         self.asked = []
 
-    def curve(self, chosen):
+    def curves(self, chosen, starts):
         self.asked.append(tuple(chosen))
         cost = self.cost(tuple(chosen))
-        return curve(1.0, right=N // 2 + len(chosen)) if math.isinf(cost) else curve(cost)
+        found = curve(1.0, right=N // 2 + len(chosen)) if math.isinf(cost) else curve(cost)
+        return dict.fromkeys(starts, found)
 
 
 def searching(*scored, **options):
@@ -91,62 +101,92 @@ def needs(*needed, also=0.0):
 
 class TestEvaluateSubset:
     @given(curves(), st.none() | st.sampled_from([0.5, 0.8]), st.integers(20, 400))
-    def test_the_cost_is_the_least_of_the_thresholds_that_are_as_likely_to_pass_as_not(self, found, complete, n):
-        promise = Promise(0.85, complete)
-        costs, chances, short = [], [], []
-        for i, point in enumerate(found.points()):
-            chances.append(promise.chances(*(share[i] for share in found.doubted(DOUBT)), n))
-            costs.append(point.cost if complete else point.cost / point.completeness)
-            behind = promise.accuracy - point.accuracy
-            short.append(behind if complete is None else max(behind, complete - point.completeness))
+    def test_the_cost_is_that_expected_where_the_test_ends(self, found, complete, n):
+        promise, tested = Promise(0.85, complete), walk(found, Promise(0.85, complete), n)
+        costs = tested.cost / (tested.n_labelled if complete is None else tested.n_streams)
+        chance = cost = 0.0
+        for errors in SPREAD:
+            completeness, accuracy = tested.doubted(errors)
+            passing = 1.0
+            for place, each in enumerate(costs):
+                passing = min(passing, promise.accuracy_chances(completeness[place], accuracy[place], n))
+                following = min(
+                    passing,
+                    promise.accuracy_chances(completeness[place + 1], accuracy[place + 1], n)
+                    if place + 1 < len(costs)
+                    else 0.0,
+                )
+                ends = (passing - following) * promise.completeness_chances(completeness[place], n) / len(SPREAD)
+                chance, cost = chance + ends, cost + ends * each
         scored = evaluate_subset(found, promise, n, (1, 2))
         assert scored.subset == (1, 2)
-        assert_allclose(scored.chance, max(chances), rtol=1e-12)
-        assert_allclose(scored.shortfall, max(0.0, min(short)), rtol=1e-12)
-        assert scored.is_likely == (max(chances) >= LIKELY)
-        even = [cost for cost, chance in zip(costs, chances, strict=True) if chance >= EVEN * max(chances)]
-        assert_allclose(scored.cost, min(even), rtol=1e-12)
+        assert_allclose(scored.chance, chance, rtol=1e-9, atol=1e-300)
+        assert scored.is_likely == (scored.chance >= EVEN)
+        if chance > 1e-200:
+            assert_allclose(scored.cost, cost / chance, rtol=1e-9)
+        behind = promise.accuracy - found.accuracy
+        if complete is not None:
+            behind = np.maximum(behind, complete - found.completeness)
+        assert_allclose(scored.shortfall, max(0.0, behind.min()), rtol=1e-12)
 
-    def test_a_looser_threshold_counts_that_passes_about_as_often_as_not(self):
+    def test_a_subset_waits_only_as_long_as_it_pays(self):
+        late = {1: curve(2.0, 180), 4: curve(9.0), 8: curve(9.0), 16: curve(30.0)}
+        assert evaluate_starts(late, PROMISE, N, (1,)) == replace(
+            evaluate_subset(late[4], PROMISE, N, (1,)), start=4
+        )
+        assert evaluate_starts({**late, 1: curve(0.9 * WAITING * 9.0)}, PROMISE, N).start == 1
+        assert evaluate_starts({**late, 1: curve(1.1 * WAITING * 9.0)}, PROMISE, N).start == 4
+
+    def test_what_costs_more_than_may_be_paid_has_no_chance(self):
+        at_once, late = curve(2.0, 180), curve(9.0)
+        assert evaluate_starts({1: at_once, 4: late}, PROMISE, N).start == 4
+        bounded = evaluate_starts({1: at_once, 4: late}, PROMISE, N, max_cost=8.0)
+        assert bounded == evaluate_subset(at_once, PROMISE, N)
+        assert evaluate_subset(late, PROMISE, N, max_cost=8.0).chance == 0.0
+
+    def test_a_looser_threshold_counts_the_more_the_likelier_it_passes(self):
+        counts = np.array([N - 1, N])
+        costs = []
         for right in range(N // 2, N):
-            counts = np.array([N - 1, N]), np.array([N - 1, right])
-            two = Curve(np.array([0.9, 0.8]), *counts, np.array([5.0, 3.0]) * N, np.ones(2), N)
-            chances = Promise(0.9).chances(*two.doubted(DOUBT), N)
-            assert chances[0] >= LIKELY
-            assert evaluate_subset(two, Promise(0.9), N).cost == (
-                3.0 if chances[1] >= EVEN * max(chances) else 5.0 * N / (N - 1)
+            two = Curve(
+                np.array([0.9, 0.8]), counts, np.array([N - 1, right]), np.array([5.0, 3.0]) * N, counts, N
             )
+            costs.append(evaluate_subset(two, PROMISE, N).cost)
+        assert costs == sorted(costs, reverse=True)
+        assert costs[0] == pytest.approx(5.0)
+        assert 3.0 < costs[-1] < 3.1
 
     def test_a_subset_that_labels_nothing_is_the_worst(self):
         empty = evaluate_subset(curve(1.0).thinned(0), PROMISE, N)
         assert (empty.chance, empty.cost, empty.shortfall) == (0.0, math.inf, 1.0)
         assert empty.score <= evaluate_subset(curve(1.0, right=0), PROMISE, N).score
 
-    def test_the_cheaper_is_better_and_any_likely_one_better_than_none(self):
+    def test_the_cheaper_is_better_and_so_is_the_likelier(self):
         scores = [
             evaluate_subset(curve(cost, right), PROMISE, N).score
-            for cost, right in ((9, 100), (9, 150), (9, N), (1, N))
+            for cost, right in ((9, 100), (9, 150), (9, 180), (9, 190), (9, N), (1, N))
         ]
         assert scores == sorted(set(scores))
-        assert (
-            evaluate_subset(curve(1e50), PROMISE, N).score
-            > evaluate_subset(curve(0.0, right=179), PROMISE, N).score
-        )
 
-    def test_if_none_is_likely_half_the_chance_is_accepted_for_a_quarter_of_the_cost(self):
-        def score(chance, cost):
-            return SubsetScore((1,), chance, cost, 0.0).score
+    @given(st.floats(0.1, 1.0), st.floats(0.0, 100.0), st.floats(1e-6, 1e-4))
+    def test_there_is_no_chance_at_which_the_score_leaps(self, chance, cost, step):
+        here, there = (SubsetScore((1,), each, 1.0 + cost, 0.0).score for each in (chance, chance - step))
+        assert here - 2.0 * CAUTION * step / chance < there < here
 
-        possible = [score(0.4, 8.0), score(0.8, 33.0), score(0.8, 32.0), score(0.4, 7.9), score(LIKELY, 1e9)]
-        assert possible[0] == pytest.approx(possible[2])
-        assert possible[1] < possible[2] < possible[3] < possible[4]
-        assert possible[3] < score(0.8, 0.0) < possible[4], "what costs nothing is no better than what is likely"
+    def test_a_little_chance_is_given_up_for_much_cost(self):
+        cheap, dear = SubsetScore((1,), 0.94, 12.0, 0.0), SubsetScore((2,), 0.95, 36.0, 0.0)
+        assert cheap.score > dear.score
 
-    def test_if_none_is_possible_the_nearer_is_better_at_any_cost(self):
-        chances = np.linspace(0.0, POSSIBLE, 9)
-        scores = [SubsetScore((1,), chance, 10.0**i, 0.1).score for i, chance in enumerate(chances)]
-        assert scores == sorted(set(scores))
-        assert SubsetScore((1,), 0.0, 1.0, 0.2).score < scores[0]
+    def test_what_costs_nothing_counts_if_it_is_likely(self):
+        free = [SubsetScore((1,), chance, 0.0, 0.0).score for chance in (0.9 * EVEN, EVEN, 1.0)]
+        dear = SubsetScore((2,), 1e-3, 1e6, 0.0).score
+        assert free[0] < dear < free[1] < free[2]
+
+    def test_without_a_chance_the_nearer_is_better_at_any_cost(self):
+        scores = [SubsetScore((1,), 0.0, math.inf, short).score for short in (0.9, 0.2, 0.1)]
+        scores += [SubsetScore((1,), chance, 1e30, 0.0).score for chance in (1e-100, 1e-3)]
+        assert scores == sorted(scores)
+        assert len(set(scores)) > 3
 
 
 class TestExhaust:
@@ -339,7 +379,7 @@ class TestGoingOn:
         mild.exhaust(each(range(3)))
         assert len(made_up.asked) == len(curves) == 7
         assert strict.scorer.best.subset == (1,)
-        assert mild.scorer.best.subset == (0,)
+        assert 1 not in mild.scorer.best.subset
 
 
 # Scores on held-out streams
@@ -378,14 +418,14 @@ class TestHeldOut:
 
     def test_the_curve_is_that_of_all_folds_together(self):
         held_out = HeldOut(TABLE, SPENDING, tree_learner(2, 4), 4, seed=1)
-        found, expected = held_out.curve([1, 2]), Curve.of(*held_out.follow((1, 2)))
+        found, expected = held_out.curves([1, 2])[1], Curve.of(*held_out.follow((1, 2)))
         assert found.points() == expected.points()
         assert found.n_streams == 60
         assert found.ticks.max() <= 4 * 60
 
     def test_any_number_of_threads_gives_the_same(self):
         one, two = (HeldOut(TABLE, SPENDING, forest_learner(2, 6, 5), 6, seed=2, n_jobs=n) for n in (1, 2))
-        assert one.curve([0, 1, 3]).points() == two.curve([0, 1, 3]).points()
+        assert one.curves([0, 1, 3])[1].points() == two.curves([0, 1, 3])[1].points()
 
     def test_records_are_the_ticks_at_which_a_stream_may_be_decided(self):
         held_out = HeldOut(TABLE, SPENDING, forest_learner(2, 6, 0), 6, seed=4)
