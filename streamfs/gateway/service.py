@@ -130,7 +130,6 @@ class Gateway:
         self._goodbye = goodbye
         self._state = state
         self._counters = Counter(retained=0)
-        self._is_new = state is None or state.log.end == 0  # then it publishes all control messages anyway
         self._models: dict[str, Procedure] = {procedure.digest: procedure}  # without a state
         effects = Effects()
         if state is None:
@@ -160,7 +159,10 @@ class Gateway:
         self._of_data = DataWarnings()
         self._data_warnings: list[str] = []
         self._promise_warnings: list[str] = []
+        is_new = state is None or state.log.end == 0  # then the first record's effects publish all control messages
         self._take([start_record(procedure.digest, self._clock.now(), self._core.configuration)], 0)
+        if not is_new:
+            self._publish_control()
         self._n_first = self._cycle.n_publications
 
     @property
@@ -288,9 +290,8 @@ class Gateway:
         self._let_time_pass()
         if self._model_file.take_request():
             self._change_model()
-        is_first = self._is_new and self._transport.counters["connections"] == 1
-        if self._transport.session_lost and not is_first:  # and with it, perhaps, the retained messages
-            self._cycle.add([], 0, Effects(publications=self._core.roster.control_states()))
+        if self._transport.session_lost and self._transport.counters["connections"] > 1:
+            self._publish_control()
         self._cycle.advance()
         self._ask_for_silence()
         if not self.ready.is_set() and self._has_begun():
@@ -330,6 +331,10 @@ class Gateway:
             self._ask_at = monotonic() + max(self._core.joiner.timing.period, _ASKING)
             if self._core.waits_for_time:  # a look at every stream
                 self._transport.prove_silence()
+
+    def _publish_control(self) -> None:
+        """Publish what each node is to send: the broker may have lost it, with the session or under an earlier run."""
+        self._cycle.add([], 0, Effects(publications=self._core.roster.control_states()))
 
     def _has_begun(self) -> bool:
         """Whether the broker has the subscriptions and the first publications."""

@@ -12,7 +12,7 @@ from gateway_process import GatewayProcess
 from helpers.broker import HOST, Broker, free_port
 from helpers.proxy import Proxy
 from lone import lone, lone_gateway, readings, see_that_it_works
-from survival import split, watched
+from survival import begin_session, split, watched
 from traffic import traffic
 from wire import DISCONNECT, Wiretap
 from witness import Publisher, Witness, retained
@@ -59,6 +59,23 @@ def test_the_broker_is_killed_and_has_forgotten_what_it_took(tmp_path):
     assert set(read_readings(gateway)).isdisjoint(lost)
     assert gateway.counters["lost"] == len(lost)
     assert gateway.counters["lost_connections"] == gateway.counters["reconnects"] == 1
+
+
+def test_a_run_ends_before_the_broker_knows_again_what_it_had_forgotten(tmp_path):
+    with Broker() as broker, lone_gateway(tmp_path, broker.url) as gateway:
+        gateway.start()
+        gateway.await_ready()
+        with Publisher(broker) as publisher, Witness(broker) as witness:
+            see_that_it_works(gateway, publisher, witness, node="node")
+        gateway.await_that(lambda: rows(gateway)["outbox"] == 0, "not all is published")
+        gateway.kill()
+        broker.stop()
+        broker.start()
+        begin_session(gateway)
+        gateway.start()
+        gateway.await_ready()
+        assert "streamfs/control/node" in retained(broker)
+        gateway.stop()
 
 
 def test_a_stale_retained_message_at_the_subscription(tmp_path, broker):

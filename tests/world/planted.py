@@ -106,8 +106,14 @@ BUGS = (
     Bug(
         "a broker without its session learns nothing",
         "service.py",
-        "if self._transport.session_lost and not is_first:",
-        "if False:",
+        "if self._transport.session_lost and",
+        "if False and",
+    ),
+    Bug(
+        "a run trusts that the broker has what earlier runs published",
+        "service.py",
+        "        if not is_new:\n            self._publish_control()\n",
+        "",
     ),
     Bug(
         "a message is acknowledged a commit too early",
