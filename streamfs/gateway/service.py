@@ -159,7 +159,7 @@ class Gateway:
         self._of_data = DataWarnings()
         self._data_warnings: list[str] = []
         self._promise_warnings: list[str] = []
-        is_new = state is None or state.log.end == 0  # then the first record's effects publish all control messages
+        is_new = state is None or state.log.end == 0  # then the start has all control messages published
         self._take([start_record(procedure.digest, self._clock.now(), self._core.configuration)], 0)
         if not is_new:
             self._publish_control()
@@ -333,7 +333,7 @@ class Gateway:
                 self._transport.prove_silence()
 
     def _publish_control(self) -> None:
-        """Publish what each node is to send: the broker may have lost it, with the session or under an earlier run."""
+        """Publish what each node is to send: the broker may have lost it, perhaps under an earlier run."""
         self._cycle.add([], 0, Effects(publications=self._core.roster.control_states()))
 
     def _has_begun(self) -> bool:
