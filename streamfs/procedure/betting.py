@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 
-_STAKES = np.linspace(0.0, 1.0, 22)[1:-1]
+_STAKES = np.array([0.05, 0.1, 0.2, 0.4, 0.8])  # small falls need small stakes
+_EVEN_STAKES = np.linspace(0.0, 1.0, 22)[1:-1]
 _POWERS = np.array([0.1, 0.3, 0.6])
 _SUM = 2.1098  # at least the sum of 1 / (n log(n)^2) over all n from 2 on
 
@@ -71,7 +72,7 @@ class ShareTest:
             raise ValueError(f"share is {share}, expected more than 0 and less than 1")
         self.bets = Bets(len(_STAKES))
         self.n_right = 0
-        self._gain, self._loss = _logs_of_stakes(1 - share)
+        self._gain, self._loss = _logs_of_stakes(_STAKES, 1 - share)
 
     def add(self, is_right: bool) -> None:
         """Take an observation."""
@@ -79,9 +80,9 @@ class ShareTest:
         self.n_right += is_right
 
 
-def _logs_of_stakes(share: float) -> tuple[Array, Array]:
+def _logs_of_stakes(stakes: Array, share: float) -> tuple[Array, Array]:
     """Return logarithms of factors of stakes on an event whose share is at most this: if it happens, and else."""
-    return np.log1p(_STAKES / share * (1 - share)), np.log1p(-_STAKES)
+    return np.log1p(stakes / share * (1 - share)), np.log1p(-stakes)
 
 
 def share_at_least(n_right: int, n_wrong: int, risk: float) -> float:
@@ -95,8 +96,8 @@ def share_at_least(n_right: int, n_wrong: int, risk: float) -> float:
     low, high = 0.0, 1.0
     while high - low > 1e-4:
         middle = (low + high) / 2
-        gain, loss = _logs_of_stakes(middle)
-        log_wealth = np.logaddexp.reduce(n_right * gain + n_wrong * loss) - np.log(len(_STAKES))
+        gain, loss = _logs_of_stakes(_EVEN_STAKES, middle)
+        log_wealth = np.logaddexp.reduce(n_right * gain + n_wrong * loss) - log(len(gain))
         low, high = (middle, high) if log_wealth >= -np.log(risk) else (low, middle)
     return low
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from heapq import heapify, heappop, heappush
 from math import inf, log
+from statistics import median_low
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,9 @@ RISK = 0.05
 
 MOST_WAITING = 1000
 """Decisions that wait until they are tested."""
+
+N_RECENT = 15
+"""Streams of whose last decisions the median time is taken for now."""
 
 NONE = -1
 """Number of the bin of a quantity that a decision does not have."""
@@ -60,8 +64,10 @@ class PromiseMonitor:
     and in doubt if only the decisions look different, unless labels show that it is kept.
 
     Of episodes that begin together the easy ones are decided first. So decisions are tested in the order in which
-    their episodes began, once all that began then must have ended: one time limit later. If more than
-    `MOST_WAITING` decisions wait for that, an ever smaller share of the episodes is monitored.
+    their episodes began, once all that began then must have ended: one time limit later. The event time now is the
+    median of the last decisions of `N_RECENT` streams, which a few nodes far ahead do not move. If more than
+    `MOST_WAITING` decisions wait, those of nodes far ahead are not tested, then an ever smaller share of the
+    episodes is monitored.
 
     Parameters
     ----------
@@ -91,7 +97,7 @@ class PromiseMonitor:
         self._ranks = {what: RankTest(bins.counts) for what, bins in self._bins.items()}
         self._tests: dict[str, ShareTest | RankTest] = {**self._shares, **self._ranks}
         self._n_decisions = 0
-        self._newest = -inf  # event time
+        self._recent: dict[str, float] = {}  # event time of the last decisions, by stream, the newest last
         self._waiting: list[_Waiting] = []
         self._share = 1.0  # of the episodes that are monitored
 
@@ -123,22 +129,37 @@ class PromiseMonitor:
         if decision.reason not in ENDED_BY_THEMSELVES:
             return
         self._n_decisions += 1
-        self._newest = max(self._newest, decision.time)
+        now = self._note(decision)
         found = dict(quantities(self._procedure, decision, values))
         bins = [self._bins[what].bin(found[what]) if what in found else NONE for what in self._ranks]
         ended = decision.time - (decision.tick - self._procedure.time_limit) * self._procedure.period
         chance = _chance(f"{decision.stream}/{decision.episode}")
         if chance < self._share:
             heappush(self._waiting, _Waiting(ended, chance, decision.time, decision.label is not None, bins))
-        self._take(self._newest)
-        while len(self._waiting) > MOST_WAITING:
-            self._share /= 2
-            self._waiting = [each for each in self._waiting if each.chance < self._share]
-            heapify(self._waiting)
+        self._take(now)
+        if len(self._waiting) > MOST_WAITING:
+            self._leave_out(now)
 
     def finish(self) -> None:
         """Take the decisions that still wait for others."""
         self._take(inf)
+
+    def _note(self, decision: Decision) -> float:
+        """Take the time of a decision, and return the event time now."""
+        self._recent.pop(decision.stream, None)
+        self._recent[decision.stream] = decision.time
+        if len(self._recent) > N_RECENT:
+            del self._recent[next(iter(self._recent))]
+        return median_low(self._recent.values())
+
+    def _leave_out(self, now: float) -> None:
+        """Leave out decisions of nodes far ahead, and episodes by chance, until no more than some wait."""
+        last = now + self._procedure.time_limit * self._procedure.period
+        self._waiting = [each for each in self._waiting if each.ended <= last]
+        while len(self._waiting) > MOST_WAITING:
+            self._share /= 2
+            self._waiting = [each for each in self._waiting if each.chance < self._share]
+        heapify(self._waiting)
 
     def _take(self, now: float) -> None:
         """Test the decisions of all episodes that must have ended by a time."""
@@ -179,7 +200,7 @@ class PromiseMonitor:
             "findings": [list(finding) for finding in self.findings],
             "waiting": [list(each) for each in self._waiting],
             "share": self._share,
-            "newest": self._newest if self._n_decisions else None,
+            "recent": dict(self._recent),
             "right": {what: test.n_right for what, test in self._shares.items()},
             "seen": {what: test.seen.tolist() for what, test in self._ranks.items()},
             "bets": {what: [test.bets.n, test.bets.log_wealths.tolist()] for what, test in self._tests.items()},
@@ -190,7 +211,7 @@ class PromiseMonitor:
         self._n_decisions = state["decisions"]
         self.findings = [Finding(*finding) for finding in state["findings"]]
         self._waiting = [_Waiting(*each) for each in state["waiting"]]
-        self._share, self._newest = state["share"], -inf if state["newest"] is None else state["newest"]
+        self._share, self._recent = state["share"], dict(state["recent"])
         for what, n_right in state["right"].items():
             self._shares[what].n_right = n_right
         for what, seen in state["seen"].items():

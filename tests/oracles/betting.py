@@ -2,6 +2,8 @@
 
 from math import exp, log, prod
 
+STAKES = (0.05, 0.1, 0.2, 0.4, 0.8)
+
 
 def part(n):
     """Of the wealth, what is bet from the n-th observation on."""
@@ -18,9 +20,9 @@ def wealth(factors):
 
 
 def share_wealth(outcomes, share):
-    """Bets on wrong ones, at twenty stakes, against at least this share of right ones."""
-    stakes = [(i + 1) / 21 / (1 - share) for i in range(20)]
-    return wealth([[1 + stake * ((not is_right) - (1 - share)) for stake in stakes] for is_right in outcomes])
+    """Bets on wrong ones, at five stakes, against at least this share of right ones."""
+    wrong = 1 - share
+    return wealth([[1 + stake / wrong * ((not is_right) - wrong) for stake in STAKES] for is_right in outcomes])
 
 
 def rank_wealth(reference, values, chances):

@@ -60,6 +60,26 @@ def test_episodes_that_begin_together_are_tested_in_no_order_of_theirs():
     assert monitor.findings == []
 
 
+def test_a_node_far_ahead_hurries_no_other():
+    monitor, rng = monitor_of(promised()), np.random.default_rng(1)
+    for number, (decision, values) in enumerate(sorted(decisions(rng, 400), key=lambda made: made[0].tick)):
+        if number % 20 == 10:
+            monitor.decided(replace(decision, stream=f"ahead{number % 3}", time=1e9 + number), values)
+        monitor.decided(replace(decision, time=float(decision.tick)), values)
+    assert monitor.findings == []
+    assert len(monitor.to_state()["waiting"]) >= 400
+
+
+def test_nodes_far_ahead_do_not_fill_the_queue(monkeypatch):
+    monkeypatch.setattr(promise_monitor, "MOST_WAITING", 50)
+    monitor = monitor_of(promised())
+    for decision, values in decisions(np.random.default_rng(1), 400, level=9.0):
+        monitor.decided(decision, values)
+        monitor.decided(replace(decision, stream="ahead", time=1e9), values)
+    assert monitor.to_state()["share"] == 1.0
+    assert monitor.status == IN_DOUBT
+
+
 def test_of_too_many_that_wait_an_ever_smaller_share_is_tested(monkeypatch):
     monkeypatch.setattr(promise_monitor, "MOST_WAITING", 50)
     monitor = monitor_of(promised())

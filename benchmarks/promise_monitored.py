@@ -1,0 +1,266 @@
+"""Whether a promise that is no longer kept is noticed, and how soon.
+
+STREAMFS_DATA=... python benchmarks/promise_monitored.py [PART ...]
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+from figures import Figure, Parts, main, measure, processor, table
+from joblib import Parallel, delayed
+from scipy.stats import binom
+
+import feature_extractors as fx
+from feature_extractors.base import Array
+from streamfs import C45Classifier, Costs, Procedure, Promise, PromiseError, StreamSet, train_promised
+from streamfs.cli.console import say
+from streamfs.data.datasets import load
+from streamfs.evaluation.evaluation import replay_with_values
+from streamfs.procedure.procedure import Decision
+from streamfs.procedure.promise_monitor import KEPT, RISK, PromiseMonitor
+from streamfs.procedure.reference import reference_of
+
+PROMISE = Promise(0.8)
+ROOMS = {"A": "room_climate", "B": "room_B"}
+FIRST_DIVISION = 1000  # no choice in streamfs was made by a look at this division or later ones
+N_DIVISIONS = 10  # whose promise is certified
+MOST_DIVISIONS = 40
+MOST_DECISIONS, MOST_LABELS = 50, 30
+N_MONTHS, N_DECISIONS = 1000, 1000
+N_CERTIFYING = 150  # streams
+N_FALLS = 1000
+OF_ACCURACY = 0.5  # part of the risk
+POWER = 0.8
+
+
+class Trained(NamedTuple):
+    """A model with a promise, and streams of its room that it has not seen."""
+
+    division: int
+    procedure: Procedure
+    unseen: StreamSet
+
+
+@cache
+def trained(room: str) -> list[Trained]:
+    """Return the models of the first divisions in which the promise is certified."""
+    found: list[Trained] = []
+    for division in range(FIRST_DIVISION, FIRST_DIVISION + MOST_DIVISIONS):
+        training, unseen = load(ROOMS[room]).split(division)
+        try:
+            procedure = train_promised(training, PROMISE, seed=division, n_jobs=1)
+        except PromiseError:
+            say(f"room {room}, division {division}: refused")
+            continue
+        say(f"room {room}, division {division}: certified")
+        found.append(Trained(division, procedure, unseen))
+        if len(found) == N_DIVISIONS:
+            break
+    return found
+
+
+def both_halves(room: str, division: int) -> StreamSet:
+    """Return all streams of a room."""
+    one, other = load(ROOMS[room]).split(division)
+    return StreamSet(
+        np.concatenate([one.values, other.values]),
+        np.concatenate([one.labels, other.labels]),
+        one.columns,
+        one.period,
+        [f"{half}.{name}" for half, streams in enumerate((one, other)) for name in streams.names],
+    )
+
+
+class Noticed(NamedTuple):
+    """Decisions, and labels, until a promise was no longer kept so far; infinite if it was to the end."""
+
+    decisions: float
+    labels: float
+    accuracy: float
+
+
+def noticed(procedure: Procedure, streams: StreamSet, seed: int) -> Noticed:
+    """Show a monitor the decisions of streams in random order, another their labels."""
+    decided = list(replay_with_values(procedure, streams))
+    truth = dict(zip(streams.names, streams.labels, strict=True))
+    order = np.random.default_rng(seed).permutation(len(decided))
+    shuffled = [decided[index] for index in order]
+    unlabelled, labelled = PromiseMonitor(procedure), PromiseMonitor(procedure)
+    right = [made.label == truth[made.stream] for made, _ in shuffled if made.label is not None]
+
+    def take(number: int) -> None:
+        made, values = shuffled[number]
+        unlabelled.decided(made, values)
+        unlabelled.finish()
+
+    return Noticed(
+        first(unlabelled, take, len(shuffled)),
+        first(labelled, lambda number: labelled.labelled(right[number], 0.0), len(right)),
+        float(np.mean(right)),
+    )
+
+
+def first(monitor: PromiseMonitor, take: Callable[[int], None], n: int) -> float:
+    """Return after how many of n a monitor has found something; infinite if it does not."""
+    for number in range(n):
+        take(number)
+        if monitor.status != KEPT:
+            return number + 1
+    return inf
+
+
+def rooms() -> list[Figure]:
+    """Models of one room in the other, and on unseen streams of their own."""
+    figures = []
+    alarms = n_own = 0
+    for room, other in (("A", "B"), ("B", "A")):
+        models = trained(room)
+        there = [noticed(each.procedure, both_halves(other, each.division), each.division) for each in models]
+        broken = [each for each in there if each.accuracy < PROMISE.accuracy]
+        own = [noticed(each.procedure, each.unseen, each.division) for each in models]
+        alarms += sum(min(each.decisions, each.labels) < inf for each in own)
+        n_own += len(own)
+        figures += _elsewhere(f"{room}'s models in room {other}", broken, len(there))
+        accuracies = [each.accuracy for each in own]
+        figures.append(Figure(f"accuracy on {room}'s own unseen streams, least", min(accuracies)))
+    detail = f"of {n_own}, with and without labels"
+    return [*figures, Figure("false alarms on their own unseen streams", alarms, at_most=0, detail=detail)]
+
+
+def _elsewhere(name: str, broken: list[Noticed], n_models: int) -> list[Figure]:
+    accuracies = [each.accuracy for each in broken]
+    decisions, labels = ([getattr(each, what) for each in broken] for what in ("decisions", "labels"))
+    within = sum(number <= MOST_LABELS for number in labels)
+    span = f"accuracy {min(accuracies):.2f} to {max(accuracies):.2f}"
+    return [
+        Figure(f"{name}: promise not kept", len(broken), detail=f"of {n_models}; {span}"),
+        Figure(
+            f"{name}: unlabelled decisions until an alarm, most",
+            max(decisions),
+            at_most=MOST_DECISIONS,
+            detail=f"median {np.median(decisions):g}",
+        ),
+        Figure(
+            f"{name}: share with an alarm within {MOST_LABELS} labels",
+            within / len(broken),
+            at_least=0.9,
+            detail=f"median {np.median(labels):g}, most {max(labels):g}",
+        ),
+    ]
+
+
+def simulated(accuracy: float, seed: int) -> tuple[Procedure, Callable[[int], Iterator[tuple[Decision, Array]]]]:
+    """Return a procedure with a promise, certified on drawn decisions, and what draws more of them."""
+    rng = np.random.default_rng(seed)
+    features = [fx.get(f"last({column})") for column in "uvwxy"]
+    tree = C45Classifier().fit([[0.0] * 5, [1.0] * 5], ["off", "on"]).tree_
+    procedure = Procedure(features, tree, ("off", "on"), Costs([1.0] * 5), 0.9, time_limit=60)
+
+    def draw(n: int) -> Iterator[tuple[Decision, Array]]:
+        for i in range(n):
+            level, tick = rng.normal(), min(int(rng.geometric(0.1)), 60)
+            label = None if tick == 60 else ("off", "on")[int(level > 0)]
+            reason = "timeout" if label is None else "confident"
+            sure = 0.9 + 0.1 * rng.beta(2, 1)
+            yield Decision(f"s{i}", 1, label, sure, tick, tick, reason, i * 60.0 + tick), rng.normal(level, 1, 5)
+
+    promise = {"accuracy": accuracy, "completeness": 0.9, "risk": RISK, "threshold": 0.9, "streams": N_CERTIFYING}
+    evidence = {"labelled": N_CERTIFYING, "right": N_CERTIFYING, "cost": 1.0, "ticks": 10.0}
+    about: dict[str, Any] = {
+        "promise": promise | evidence,
+        "reference": reference_of(procedure, draw(N_CERTIFYING)),
+    }
+    return replace(procedure, about=about), draw
+
+
+def alarms_in_a_month(seed: int) -> bool:
+    """Whether anything is said against a promise that is just kept in a month, each decision labelled."""
+    procedure, draw = simulated(0.8, seed)
+    monitor, rng = PromiseMonitor(procedure), np.random.default_rng((seed, 1))
+    for decision, values in draw(N_DECISIONS):
+        monitor.decided(decision, values)
+        if decision.label is not None:
+            monitor.labelled(rng.random() < 0.8, decision.time)
+    monitor.finish()
+    return bool(monitor.findings)
+
+
+def months() -> list[Figure]:
+    """Count false alarms where nothing has changed."""
+    n_alarms = sum(Parallel(n_jobs=2)(delayed(alarms_in_a_month)(seed) for seed in range(N_MONTHS)))
+    detail = f"{N_DECISIONS} decisions each, all labelled, accuracy just as promised; {N_CERTIFYING} certified it"
+    what = f"share of {N_MONTHS} simulated months with a false alarm"
+    return [Figure(what, n_alarms / N_MONTHS, at_most=RISK, detail=detail)]
+
+
+def fixed_sample(promised: float, accuracy: float, risk: float, power: float) -> int:
+    """Return the labels with which the best test of one fixed size, which is binomial, finds a fall."""
+    for n in range(1, 10_000):
+        most = int(binom.ppf(risk, n, promised))  # right ones, or one less, with which it rejects
+        while most >= 0 and binom.cdf(most, n, promised) > risk:
+            most -= 1
+        if binom.cdf(most, n, accuracy) >= power:
+            return n
+    raise ValueError(f"accuracy is {accuracy}, expected less than {promised}")
+
+
+def labels_until(promised: float, accuracy: float, seed: int) -> float:
+    """Return the labels until a fall is found."""
+    procedure, _ = simulated(promised, 0)
+    monitor, right = PromiseMonitor(procedure), np.random.default_rng(seed).random(10_000) < accuracy
+    return first(monitor, lambda number: monitor.labelled(bool(right[number]), 0.0), len(right))
+
+
+def falls() -> list[Figure]:
+    """Count labels until a fall of the accuracy is found."""
+    figures = []
+    risk = RISK * OF_ACCURACY
+    for promised in (0.8, 0.9):
+        seeds = range(N_FALLS)
+        small = Parallel(n_jobs=2)(delayed(labels_until)(promised, promised - 0.05, seed) for seed in seeds)
+        large = Parallel(n_jobs=2)(delayed(labels_until)(promised, promised - 0.3, seed) for seed in seeds)
+        best = fixed_sample(promised, promised - 0.05, risk, POWER)
+        late = np.quantile(small, POWER)
+        figures += [
+            Figure(
+                f"promised {promised:g}, 5 points less: mean labels over those of the best test of a fixed size",
+                float(np.mean(small)) / best,
+                at_most=1.5,
+                detail=f"{np.mean(small):.0f} : {best}, both at risk {risk:g}; the fixed test finds {POWER:g} of falls,"
+                f" ours as many within {late:.0f}, all in the end",
+            ),
+            Figure(
+                f"promised {promised:g}, 30 points less: median labels",
+                float(np.median(large)),
+                at_most=20,
+                detail=f"nine of ten within {np.quantile(large, 0.9):.0f}",
+            ),
+        ]
+    return figures
+
+
+PARTS: Parts = {"rooms": rooms, "months": months, "falls": falls}
+
+
+def section() -> str:
+    """The figures as a section of the results."""
+    return f"""
+## Promises that are monitored
+
+`benchmarks/promise_monitored.py`. Models with a promise of {PROMISE.accuracy:g}, trained and certified on a random half of the
+measurements of one room, in the first {N_DIVISIONS} of at most {MOST_DIVISIONS} divisions in which it is certified, on pairs of motes
+(`streamfs.data.datasets`): their decisions on all streams of the other room, and on those of the other half of their own, in random order. No choice in
+streamfs was made by a look at these divisions. A month is simulated: {N_CERTIFYING} streams certify, five features at the decision.
+
+{table(measure(PARTS))}
+
+{processor()}
+"""
+
+
+if __name__ == "__main__":
+    main(__doc__ or "", PARTS)
