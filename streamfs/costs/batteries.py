@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import NamedTuple
 
-from feature_extractors.report import split_channel
-from streamfs.costs.costs import MESSAGE_BYTES, price_of
+from streamfs.costs.costs import MESSAGE_BYTES
 from streamfs.costs.energy import Profile
+from streamfs.costs.rates import AWAKE, Rates
 
 DAY = 86400.0  # seconds
 HOUR = 3600.0  # seconds
@@ -37,7 +37,7 @@ class Duty:
     """
 
     reopen_after: float = HOUR
-    awake: float = 0.1
+    awake: float = AWAKE
     battery: float = TWO_AA_CELLS
 
     def __post_init__(self) -> None:
@@ -57,21 +57,6 @@ class Life(NamedTuple):
     joules: float | None
     sending: float | None
     days: float | None
-
-
-def role_of(channel: str) -> str:
-    """Return the role of the node that sends a channel; that of a stream's only node is the empty string."""
-    column, _ = split_channel(channel)
-    role, dot, _ = column.partition(".")
-    return role if dot else ""
-
-
-def by_role(messages: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """Group the messages of channels by the role of the node that sends them."""
-    shared: dict[str, dict[str, float]] = {}
-    for channel, number in messages.items():
-        shared.setdefault(role_of(channel), {})[channel] = number
-    return shared
 
 
 def life(
@@ -112,16 +97,17 @@ def life(
     Notes
     -----
     With m messages and t ticks of p seconds per episode, and r seconds after it, a day has 86400 / (t p + r)
-    episodes. Each costs m messages, and idle power for the part of its t ticks for which the radio is awake; the
-    rest of the day the radio sleeps. It sleeps all day if no channel of the node is read. Other drains are not
-    counted: processor, sensors beyond their prices, reception, retransmissions, and the ageing of the cells.
+    episodes. Each costs m messages, idle power for the part of its t ticks for which the radio is awake, and the
+    reception of its control messages, as `Rates` has it; the rest of the day the radio sleeps. It sleeps all day
+    if no channel of the node is read. Other drains are not counted: processor, sensors beyond their prices,
+    retransmissions, and the ageing of the cells.
 
     Examples
     --------
     >>> from streamfs.costs.radio_profiles import profile
     >>> messages, joules, sending, days = life({"light": 12.0}, 60, 1.0, profile("cc2420"))
     >>> round(messages), round(joules, 2), round(sending, 3), round(days)
-    (283, 5.38, 0.027, 3912)
+    (283, 5.39, 0.027, 3908)
     """
     duty = Duty() if duty is None else duty
     for channel, number in messages.items():
@@ -136,10 +122,11 @@ def life(
     sent = episodes * sum(messages.values())
     if radio.unit != "joules":
         return Life(sent, None, None, None)
-    priced = sum(number * price_of(split_channel(channel)[0], prices) for channel, number in messages.items())
-    sending = episodes * priced * radio.message_joules(message_bytes)
-    idle = episodes * ticks * min(duty.awake, period) if messages else 0.0
-    spent = sending + radio.rest_joules(idle, DAY - idle)
+    rates = Rates.of(radio, period, duty.awake, message_bytes)
+    sending = episodes * rates.sending(messages, prices)
+    nodes = {"": ticks} if messages else {}
+    awake = episodes * sum(nodes.values()) * min(duty.awake, period)
+    spent = episodes * rates.episode(messages, nodes, prices) + radio.rest_joules(sleep=DAY - awake)
     return Life(sent, spent, sending, duty.battery / spent if spent > 0 else inf)
 
 

@@ -1,21 +1,23 @@
-"""How features are charged: for messages, by radio profile and prices of quantities, or by given costs."""
+"""How features are charged: for messages and waiting, by radio profile and prices, or by given costs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import isfinite
 
 import numpy as np
 
 from feature_extractors.base import Feature, channels_of
-from streamfs.costs.costs import MESSAGE_BYTES, Costs, check_prices
+from streamfs.costs.costs import Costs, check_prices
 from streamfs.costs.energy import Profile
 from streamfs.costs.radio_profiles import profile
+from streamfs.costs.rates import AWAKE, Rates
 from streamfs.costs.spending import FeatureSpending, MessageSpending, Spending
 from streamfs.data.streams import Integers, StreamSet
 
 
 @dataclass(frozen=True)
 class Pricing:
-    """How to charge for features: messages by radio and quantity, or given costs.
+    """How to charge for features: messages and waiting by radio and quantity, or given costs.
 
     Parameters
     ----------
@@ -31,11 +33,14 @@ class Pricing:
     own : mapping of str to (each, once), optional
         Each-time and one-time costs by a feature's name, charged instead of messages. A feature that is not
         named is free.
+    awake : float
+        Seconds for which a radio is awake at each tick until a decision, besides its messages. Waiting costs
+        nothing if the profile counts messages.
 
     Raises
     ------
     ValueError
-        If there is no profile of that name.
+        If there is no profile of that name, or `awake` is negative or not finite.
 
     Examples
     --------
@@ -49,14 +54,21 @@ class Pricing:
     a: float = 1.0
     b: float = 1.0
     own: Mapping[str, tuple[float, float]] | None = None
+    awake: float = field(default=AWAKE, repr=False)
 
     def __post_init__(self) -> None:
+        if not (isfinite(self.awake) and self.awake >= 0):
+            raise ValueError(f"awake is {self.awake}, expected seconds, at least 0")
         object.__setattr__(self, "profile", self.radio)
 
     @property
     def radio(self) -> Profile:
         """The profile."""
         return profile(self.profile) if isinstance(self.profile, str) else self.profile
+
+    def rates(self, period: float) -> Rates:
+        """Return what nodes pay, given the seconds of a tick."""
+        return Rates.of(self.radio, period, self.awake).times(self.a)
 
     def costs(self, streams: StreamSet, features: Sequence[Feature], *, shared: bool = False) -> Costs:
         """Return the costs of features for equation 1; features that read a channel may share its cost."""
@@ -75,12 +87,12 @@ class Pricing:
         )
 
     def spending(self, streams: StreamSet, features: Sequence[Feature], lengths: Integers) -> Spending:
-        """Return the cumulative cost of streams with episodes of these lengths."""
+        """Return what streams with episodes of these lengths have cost by each tick: what is paid."""
         if self.own is not None:
-            return FeatureSpending(features, self.costs(streams, features), len(streams), streams.n_ticks)
+            return FeatureSpending(features, self.costs(streams, features), lengths, streams.n_ticks)
         check_prices(streams, self.prices)
-        cost = self.a * self.radio.message_joules(MESSAGE_BYTES)
-        return MessageSpending(streams, channels_of(features), lengths, cost, self.max_silence, self.prices)
+        rates, channels = self.rates(streams.period), channels_of(features)
+        return MessageSpending(streams, channels, lengths, rates, self.max_silence, self.prices)
 
 
 def own_costs(features: Sequence[Feature], costs: Costs | None) -> dict[str, tuple[float, float]] | None:

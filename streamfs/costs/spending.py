@@ -8,6 +8,7 @@ import numpy as np
 from feature_extractors.base import Array, Feature, channels_of
 from feature_extractors.report import silent_ticks, split_channel
 from streamfs.costs.costs import Costs, price_of
+from streamfs.costs.rates import COUNTED, Rates, role_of
 from streamfs.data.streams import Integers, StreamSet
 
 
@@ -19,10 +20,11 @@ class Spending(Protocol):
 
 
 class MessageSpending:
-    """Cost of the messages that nodes send: each channel counts once, however many features read it.
+    """What nodes pay: messages, each channel's once however many features read it, and waiting, once a node.
 
     `channels` are all that features may read. `lengths` are those of the streams' episodes, which end with the
-    streams; messages before they open count too. A message costs `message_cost` times the price of its quantity.
+    streams; messages and ticks before they open count, too, and a stream whose episode never opens pays to its
+    end. A message costs the rate times the price of its quantity.
     """
 
     def __init__(
@@ -30,38 +32,44 @@ class MessageSpending:
         streams: StreamSet,
         channels: Sequence[str],
         lengths: Integers,
-        message_cost: float = 1.0,
+        rates: Rates = COUNTED,
         max_silence: float | None = None,
         prices: Mapping[str, float] | None = None,
     ) -> None:
-        ticks = np.arange(streams.n_ticks) + (streams.lengths - lengths)[:, np.newaxis]
-        self._ticks = np.minimum(ticks, streams.n_ticks - 1)
+        passed = np.arange(1, streams.n_ticks + 1) + (streams.lengths - lengths)[:, np.newaxis]
+        passed = np.minimum(passed, streams.lengths[:, np.newaxis])
+        self._places = np.maximum(passed - 1, 0)
+        self._waiting = np.where(passed > 0, rates.control + rates.tick * passed, 0.0)
         self._sent = {
-            channel: message_cost * cost
+            channel: rates.message * cost
             for channel, cost in messages_sent(streams, channels, prices, max_silence).items()
         }
 
     def until(self, features: Sequence[Feature]) -> Array:
-        """Return the cost of the messages of the features' channels up to and including each tick."""
-        spent = np.zeros(self._ticks.shape)
-        for channel in channels_of(features):
-            spent += np.take_along_axis(self._sent[channel], self._ticks, axis=1)
+        """Return the cost of the features' channels, and of waiting for them, up to and including each tick."""
+        channels = channels_of(features)
+        spent = len({role_of(channel) for channel in channels}) * self._waiting
+        for channel in channels:
+            spent += np.take_along_axis(self._sent[channel], self._places, axis=1)
         return spent
 
 
 class FeatureSpending:
-    """Costs charged to each of `features` on its own (equation 1), shape (n_streams, n_ticks)."""
+    """Costs charged to each of `features` on its own (equation 1); nothing if an episode never opens.
 
-    def __init__(self, features: Sequence[Feature], costs: Costs, n_streams: int, n_ticks: int) -> None:
+    `lengths` are those of the streams' episodes, `n_ticks` the ticks of the longest stream.
+    """
+
+    def __init__(self, features: Sequence[Feature], costs: Costs, lengths: Integers, n_ticks: int) -> None:
         self._places = {feature.name: place for place, feature in enumerate(features)}
         self._costs = costs
-        self._shape = n_streams, n_ticks
+        self._opens, self._n_ticks = lengths > 0, n_ticks
 
     def until(self, features: Sequence[Feature]) -> Array:
         """Return equation 1 of the features at each tick."""
         costs = self._costs.take([self._places[feature.name] for feature in features])
-        by_tick = [costs.classification(tick) for tick in range(1, self._shape[1] + 1)]
-        return np.broadcast_to(np.array(by_tick), self._shape)
+        by_tick = [costs.classification(tick) for tick in range(1, self._n_ticks + 1)]
+        return np.outer(self._opens, by_tick)
 
 
 def messages_sent(

@@ -6,11 +6,12 @@ from typing import cast
 import numpy as np
 
 from feature_extractors.report import split_channel
-from streamfs.costs.batteries import Duty, by_role, life, role_of
+from streamfs.costs.batteries import Duty, life
 from streamfs.costs.costs import MESSAGE_BYTES, price_of
 from streamfs.costs.energy import Profile
+from streamfs.costs.rates import CONTROL_BYTES, COUNTED, Rates, by_role, role_of
 from streamfs.data.streams import StreamSet
-from streamfs.evaluation.traffic import measure_traffic
+from streamfs.evaluation.traffic import Traffic, measure_traffic
 from streamfs.procedure import card_text
 from streamfs.procedure.card_schema import (
     Card,
@@ -60,6 +61,7 @@ def build_card(
             "ticks": traffic.ticks,
             "channels": traffic.channels,
             "columns": traffic.columns,
+            "nodes": traffic.nodes,
         },
     }
 
@@ -115,6 +117,7 @@ def facts(procedure: Procedure, radio: Profile | None = None, duty: Duty | None 
         "radio": known,
         "prices": prices,
         "traffic": traffic,
+        "paid": _paid_an_episode(traffic, known, prices, procedure.period, duty),
         "nodes": None
         if traffic is None or known is None
         else _nodes(traffic, known, prices, procedure.period, duty),
@@ -158,17 +161,52 @@ def _radio(radio: Profile, message_bytes: float) -> RadioFacts:
         "unit": radio.unit,
         "message_bytes": message_bytes,
         "message": radio.message_joules(message_bytes),
+        "control": radio.receive_joules(CONTROL_BYTES),
         "idle": radio.idle,
         "sleep": radio.sleep,
         "notes": radio.notes,
     }
 
 
+def paid(procedure: Procedure, traffic: Traffic) -> tuple[float, str]:
+    """Return what a stream costs its nodes on average, and the unit, by the radio and prices in a card.
+
+    Without a card, messages are counted. Raise a ModelError if the card is damaged.
+    """
+    card = read_card(procedure.about.get("card"))
+    if card is None:
+        return traffic.paid(COUNTED), "transmissions"
+    rates = Rates.of(_kept_radio(card["radio"]), procedure.period)
+    return traffic.paid(rates, card["prices"]), card["radio"]["unit"]
+
+
+def _paid_an_episode(
+    traffic: TrafficFacts | None,
+    kept: RadioFacts | None,
+    prices: Mapping[str, float],
+    period: float,
+    duty: Duty,
+) -> float | None:
+    """Return what an episode costs the nodes of a stream, in the radio's unit; None if it is not known."""
+    if traffic is None or kept is None or "nodes" not in traffic:
+        return None
+    rates = Rates.of(_kept_radio(kept), period, duty.awake)
+    return rates.episode(traffic["channels"], traffic["nodes"], prices)
+
+
+def _kept_radio(kept: RadioFacts) -> Profile:
+    """Return a profile of the same costs, whose messages cost the same whatever their size."""
+    receive = kept.get("control", 0.0) / CONTROL_BYTES
+    return Profile(
+        kept["name"], kept["message"], receive=receive, idle=kept["idle"], sleep=kept["sleep"], unit=kept["unit"]
+    )
+
+
 def _nodes(
     traffic: TrafficFacts, kept: RadioFacts, prices: Mapping[str, float], period: float, duty: Duty
 ) -> list[NodeFacts]:
     """Return each node's messages and battery life, and the same if it sent every column at every tick."""
-    radio = Profile(kept["name"], kept["message"], idle=kept["idle"], sleep=kept["sleep"], unit=kept["unit"])
+    radio = _kept_radio(kept)
     needed, everything = by_role(traffic["channels"]), by_role(traffic["columns"])
 
     def facts_of(messages: Mapping[str, float]) -> LifeFacts:

@@ -1,12 +1,13 @@
-"""Messages that a stream's nodes send until its decision, measured on recorded streams."""
+"""Messages that a stream's nodes send until its decision, and their waiting, measured on recorded streams."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from feature_extractors.base import Array
 from feature_extractors.report import channel_name
+from streamfs.costs.rates import Rates, by_role
 from streamfs.costs.spending import messages_sent
 from streamfs.data.feature_table import tabulate
 from streamfs.data.streams import Integers, StreamSet
@@ -24,6 +25,11 @@ class Traffic:
     channels: dict[str, float]  # of each channel that the procedure reads, while it is requested
     columns: dict[str, float]  # of each recorded column, if sent at every tick
     ticks: float  # from the stream's first one to its decision
+    nodes: dict[str, float]  # ticks for which each node is asked for any channel, by its role
+
+    def paid(self, rates: Rates, prices: Mapping[str, float] | None = None) -> float:
+        """Return what a stream costs its nodes on average, in the unit of the rates."""
+        return rates.episode(self.channels, self.nodes, prices)
 
 
 def measure_traffic(procedure: Procedure, streams: StreamSet) -> Traffic:
@@ -72,7 +78,12 @@ def measure_traffics(
             for channel in procedure.channels
         }
         columns = {channel: _mean_until(messages, opening + ticks) for channel, messages in sent_always.items()}
-        traffics.append(Traffic(channels, columns, float(np.mean(opening + ticks))))
+        asked = {
+            role: opening + trajectories.asked_ticks(np.any([reads[c] for c in of_node], axis=0).tolist(), ticks)
+            for role, of_node in by_role(channels).items()
+        }
+        nodes = {role: float(np.mean(n_ticks)) for role, n_ticks in asked.items()}
+        traffics.append(Traffic(channels, columns, float(np.mean(opening + ticks)), nodes))
     return traffics
 
 

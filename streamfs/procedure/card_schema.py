@@ -19,12 +19,16 @@ class DataFacts(TypedDict):
 
 
 class RadioFacts(TypedDict):
-    """The radio that messages are charged for; `message` is the cost of a message of `message_bytes`."""
+    """The radio that is charged for; `message` is the cost of a message of `message_bytes`.
+
+    `control` is that of hearing a control message.
+    """
 
     name: str
     unit: str
     message_bytes: float
     message: float
+    control: NotRequired[float]
     idle: float
     sleep: float
     notes: str
@@ -37,7 +41,10 @@ class StoppingFacts(TypedDict):
 
 
 class TrafficFacts(TypedDict):
-    """Mean messages per episode: of the channels that are read, and of every recorded column."""
+    """Mean messages per episode: of the channels that are read, and of every recorded column.
+
+    `nodes` are the ticks for which each node is asked for any channel, by its role.
+    """
 
     streams: int
     held_out: bool
@@ -46,6 +53,7 @@ class TrafficFacts(TypedDict):
     ticks: float
     channels: dict[str, float]
     columns: dict[str, float]
+    nodes: NotRequired[dict[str, float]]
 
 
 class Card(TypedDict):
@@ -172,6 +180,7 @@ class Facts(TypedDict):
     radio: RadioFacts | None
     prices: dict[str, float]
     traffic: TrafficFacts | None
+    paid: float | None
     nodes: list[NodeFacts] | None
     duty: DutyFacts
     made: dict[str, Any]

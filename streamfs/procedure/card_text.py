@@ -236,8 +236,9 @@ def _radio(radio: RadioFacts, duty: DutyFacts) -> str:
     return (
         f"The radio is {code(radio['name'])}, which spends {joules(radio['message'])} on a message of "
         f"{radio['message_bytes']:g} bytes, is awake for another {number(duty['awake'])} s of each tick until a "
-        f"decision, and else sleeps; a battery holds {joules(duty['battery'])}. Nothing else is counted: no "
-        "processor, no sensor beyond its price, nothing that is received or sent again, no ageing of the cells. "
+        f"decision, hears two control messages an episode, and else sleeps; a battery holds "
+        f"{joules(duty['battery'])}. Nothing else is counted: no processor, no sensor beyond its price, nothing "
+        "that is sent again, no ageing of the cells. "
         f"Of the radio's figures: {' '.join(radio['notes'].split()) or UNKNOWN}"
     )
 
@@ -277,7 +278,15 @@ def _channels(facts: Facts) -> Iterable[str]:
         ],
     )
     if traffic is not None:
-        yield f"An episode takes {traffic['ticks']:.3g} ticks on average.{_priced(facts['prices'])}"
+        yield f"An episode takes {traffic['ticks']:.3g} ticks on average{_paid(facts)}.{_priced(facts['prices'])}"
+
+
+def _paid(facts: Facts) -> str:
+    """Say what an episode costs, if that is known and if not messages alone are counted."""
+    if facts["paid"] is None or facts["unit"] is None:
+        return ""
+    unit = None if facts["radio"] is None else facts["radio"]["unit"]
+    return f", and costs the nodes of a stream {_cost(facts['paid'], unit)}, waiting and control messages included"
 
 
 def _priced(prices: Mapping[str, float]) -> str:

@@ -158,7 +158,7 @@ def test_train_prints_json(first_steps):
 def test_evaluate_prints_a_table(first_steps):
     _, results = first_steps
     *header, line, figures = (line.split() for line in results["evaluate"].out.splitlines() if line.strip())
-    names = ["confidence", "streams", "completeness", "accuracy", "ticks", "cost", "offered", "cost", "sent"]
+    names = ["confidence", "streams", "completeness", "accuracy", "ticks", "cost", "sent", "paid"]
     assert sorted(word for words in header for word in words) == sorted(names)
     assert set("".join(line)) == {"─"}
     assert figures[:2] == ["0.9", "40"]

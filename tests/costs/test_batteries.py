@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamfs.costs.batteries import DAY, TWO_AA_CELLS, Duty, by_role, life, role_of
+from streamfs.costs.batteries import DAY, TWO_AA_CELLS, Duty, life
 from streamfs.costs.energy import Profile
 from streamfs.costs.radio_profiles import PROFILES, profile
+from streamfs.costs.rates import by_role, role_of
 
 RADIOS = st.sampled_from([radio for radio in PROFILES.values() if radio.unit == "joules"])
 TICKS, PERIODS = st.floats(0.0, 1e3), st.floats(1e-3, 1e3)
@@ -21,11 +22,11 @@ def test_two_aa_cells_hold_three_quarters_of_their_nominal_capacity():
 
 def test_a_day_worked_by_hand():
     # an episode of 100 s and 3500 s after it: 24 episodes a day, 7 messages each of 57 bytes of 32 us at 52.2 mW,
-    # and 20 ticks each of 0.25 s awake
+    # 20 ticks each of 0.25 s awake, and two control messages of 65 bytes of 32 us at 56.4 mW
     duty = Duty(reopen_after=3500.0, awake=0.25)
     got = life({"a.light": 5.0, "a.noise@delta:2": 2.0}, 20.0, 5.0, profile("cc2420"), duty)
     message = 57 * 32e-6 * 52.2e-3
-    rest = 24 * 20 * 0.25 * 3.0 * 426e-6 + (86400 - 24 * 20 * 0.25) * 3.0 * 20e-6
+    rest = 24 * 2 * 65 * 32e-6 * 56.4e-3 + 24 * 20 * 0.25 * 3.0 * 426e-6 + (86400 - 24 * 20 * 0.25) * 3.0 * 20e-6
     assert got.messages == pytest.approx(24 * 7)
     assert got.sending == pytest.approx(24 * 7 * message)
     assert got.joules == pytest.approx(24 * 7 * message + rest)
@@ -57,7 +58,7 @@ def test_a_node_without_a_channel_that_is_read_sleeps_all_day():
 
 
 def test_a_battery_that_nothing_drains_lasts_indefinitely():
-    assert life({"x": 0.0}, 60.0, 1.0, profile("heinzelman2000")).days == math.inf
+    assert life({"x": 0.0}, 60.0, 1.0, Profile("sender", transmit=1.0)).days == math.inf
 
 
 def test_the_price_of_a_quantity_multiplies_the_cost_of_its_messages():
@@ -68,7 +69,7 @@ def test_the_price_of_a_quantity_multiplies_the_cost_of_its_messages():
 
 
 def test_a_message_of_more_bytes_costs_more():
-    radio = profile("heinzelman2000")
+    radio = Profile("sender", transmit=1.0)
     twice, once = (life({"x": 1.0}, 60.0, 1.0, radio, message_bytes=n).joules for n in (80, 40))
     assert twice == pytest.approx(2 * once)
 
@@ -97,10 +98,11 @@ def test_battery_life_is_proportional_to_capacity(messages, ticks, period, radio
 
 
 @given(messages=MESSAGES, ticks=TICKS, period=PERIODS, radio=RADIOS, awake=st.floats(0.0, 1e3))
-def test_a_day_costs_its_messages_plus_sleep_and_idling(messages, ticks, period, radio, awake):
+def test_a_day_costs_its_messages_plus_control_sleep_and_idling(messages, ticks, period, radio, awake):
     got = life(messages, ticks, period, radio, Duty(awake=awake))
-    slack = 1e-9 * got.joules
-    assert got.sending + DAY * radio.sleep - slack <= got.joules <= got.sending + DAY * radio.idle + slack
+    slack, heard = 1e-9 * got.joules, DAY / (ticks * period + 3600) * 2 * radio.receive_joules(48)
+    least = got.sending + heard + DAY * radio.sleep
+    assert least - slack <= got.joules <= got.sending + heard + DAY * radio.idle + slack
 
 
 @pytest.mark.parametrize(

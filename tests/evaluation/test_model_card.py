@@ -18,11 +18,13 @@ from streamfs import Procedure, StreamSet, train
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.forest import Forest
 from streamfs.cli.commands.card import card as card_command
-from streamfs.costs.batteries import Duty, by_role, life
+from streamfs.costs.batteries import Duty, life
 from streamfs.costs.energy import Profile
 from streamfs.costs.radio_profiles import profile
+from streamfs.costs.rates import Rates, by_role
 from streamfs.errors import ModelError
-from streamfs.evaluation.model_card import build_card, facts, markdown
+from streamfs.evaluation.model_card import build_card, facts, markdown, paid
+from streamfs.evaluation.traffic import measure_traffic
 from streamfs.procedure import card_words
 from streamfs.procedure.card_text import MEANING, NO_PROMISE
 from streamfs.procedure.stopping import TickThresholds
@@ -446,3 +448,30 @@ def test_a_card_of_neighbours_counts_requested_channels():
     procedure = lazy_procedure("x", "y", confidence=1.0)
     found = build_card(procedure, streams, profile("cc2420"))["traffic"]
     assert (found["channels"], found["columns"]) == ({"x": 8.0, "y": 1.0}, {"x": 8.0, "y": 8.0})
+
+
+def test_an_episode_costs_messages_waiting_and_control(procedure):
+    card, duty = procedure.about["card"], Duty(awake=0.3)
+    traffic, radio = card["traffic"], profile("cc2420")
+    assert traffic["nodes"] == {"a": traffic["ticks"], "b": traffic["ticks"]}
+    waiting = 2 * (2 * radio.receive_joules(48) + traffic["ticks"] * 0.3 * 3.0 * 426e-6)
+    expected = sum(traffic["channels"].values()) * radio.message_joules(40) + waiting
+    assert facts(procedure, duty=duty)["paid"] == pytest.approx(expected)
+    said = f"and costs the nodes of a stream {card_words.joules(expected)}, waiting and control messages included."
+    assert said in sections(markdown(procedure, duty=duty))["Channels"]
+
+
+def test_what_is_paid_is_in_the_cards_unit(procedure, bare, streams):
+    traffic = measure_traffic(procedure, streams)
+    rates = Rates.of(profile("cc2420"), procedure.period)
+    expected = rates.episode(traffic.channels, traffic.nodes)
+    assert paid(procedure, traffic) == (pytest.approx(expected), "joules")
+    assert paid(bare, traffic) == (pytest.approx(sum(traffic.channels.values())), "transmissions")
+
+
+def test_a_card_without_the_ticks_of_nodes_does_not_know_what_an_episode_costs(procedure):
+    card = procedure.about["card"]
+    older = {name: value for name, value in card["traffic"].items() if name != "nodes"}
+    kept = with_about(procedure, card={**card, "traffic": older})
+    assert facts(kept)["paid"] is None
+    assert "waiting and control" not in markdown(kept)

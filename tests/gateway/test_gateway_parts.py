@@ -235,13 +235,22 @@ def test_the_energy_log_has_decisions_nodes_and_the_total():
     four, five = ledger.joules(4), ledger.joules(5)
     assert four == profile("cc2420").message_joules(4) < five
     spent = accounts(n1=(2, 8, 2 * four), n2=(1, 5, five), n3=(0, 0, 0.0))
-    line = ledger.decision(decision, 2, 2 * four)
+    line = ledger.decision(decision, 2, 2 * four, 2)
     assert [line[name] for name in ("kind", "id", "messages", "energy")] == ["decision", "p1/1", 2, 2 * four]
+    assert line["waiting"] == pytest.approx(4 * profile("cc2420").receive_joules(48))
     *nodes, total = ledger.totals(ledger.spent({"n2": 1, "n1": 0, "n3": 2}, spent))
     assert [(line["node"], line["messages"], line["bytes"]) for line in nodes] == [("n1", 2, 8), ("n2", 1, 5)]
     assert (total["kind"], total["messages"], total["bytes"]) == ("total", 3, 13)
     assert total["energy"] == pytest.approx(2 * four + five, rel=1e-12)
     assert {(line["unit"], line["profile"]) for line in (line, *nodes, total)} == {("joules", "cc2420")}
+
+
+def test_the_line_of_a_decision_says_what_its_nodes_paid_to_wait():
+    decision = Decision("p1", 1, None, math.nan, 7, 0.0, "timeout", math.nan)
+    a_tick = 3.0 * 426e-6
+    slow, fast = (EnergyAccount("cc2420", period).decision(decision, 0, 0.0, 3)["waiting"] for period in (9, 0.02))
+    assert slow - fast == pytest.approx(3 * 7 * (0.1 - 0.02) * a_tick)
+    assert EnergyAccount().decision(decision, 0, 0.0, 3)["waiting"] == 0.0
 
 
 def test_a_spreading_factor_prices_only_lora():

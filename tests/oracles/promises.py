@@ -120,7 +120,7 @@ def curve(
     """Replay the streams with each threshold: how many are labelled and how many rightly, summed ticks and cost.
 
     `spent` is what a stream has cost by the end of a tick, shape (n_streams, n_ticks). A stream that is never
-    labelled pays all its ticks, one without ticks nothing.
+    labelled pays all its ticks, one that never opens what its first column says.
     """
     n_labelled, n_right, all_ticks, all_cost = [], [], [], []
     for threshold in thresholds:
@@ -131,7 +131,7 @@ def curve(
             labelled += label != -1
             right += label == truth[i]
             n_ticks += last
-            cost += float(spent[i, last - 1]) if last > 0 else 0.0
+            cost += float(spent[i, max(last, 1) - 1]) if spent.shape[1] else 0.0
         n_labelled.append(labelled)
         n_right.append(right)
         all_ticks.append(n_ticks)
@@ -213,14 +213,16 @@ def pareto(points: Sequence[Sequence[float]]) -> list[int]:
     return front
 
 
-def shared_cost(
+def paid(
     messages: Mapping[str, Flags],
     prices: Mapping[str, float],
     channels: Sequence[Sequence[str]],
     tested: Sequence[int],
     ticks: Sequence[int],
+    tick: float = 0.0,
+    control: float = 0.0,
 ) -> Array:
-    """Return the cost of each stream's first `ticks`, shape (n_streams,), each channel charged once.
+    """Return what each stream's first `ticks` cost, shape (n_streams,): each channel's messages once, and waiting.
 
     Parameters
     ----------
@@ -229,6 +231,8 @@ def shared_cost(
     channels : of each feature, those that it reads; a feature that reads none is free
     tested : features that are paid for
     ticks : of each stream, how many
+    tick : what a node pays for each of them; the nodes are those of the channels' names before the dot
+    control : what a node pays for a stream with any tick
     """
     read: list[str] = []
     for feature in tested:
@@ -242,6 +246,9 @@ def shared_cost(
             for t in range(n_ticks):
                 if messages[channel][i, t]:
                     cost += prices[channel]
+        nodes = {channel.split(".")[0] if "." in channel.split("@")[0] else "" for channel in read}
+        if n_ticks > 0:
+            cost += len(nodes) * (control + n_ticks * tick)
         costs.append(cost)
     return np.array(costs, dtype=np.float64)
 

@@ -1,5 +1,6 @@
 """Evaluate a procedure on labelled streams."""
 
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,11 +13,15 @@ from streamfs.cli.recordings import Recordings, recordings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from streamfs.data.streams import StreamSet
     from streamfs.procedure.procedure import Procedure
     from streamfs.procedure.promise_monitor import PromiseMonitor
     from streamfs.procedure.stopping import StoppingRule
+
+NOT_IN_TABLE = ("offered_cost", "unit")
+"""Figures for which a table of 80 columns has no room."""
 
 
 @click.command(
@@ -47,9 +52,11 @@ def evaluate(
 ) -> None:
     """Evaluate completeness, accuracy and cost on labelled STREAMS.
 
-    Completeness is the share of streams that MODEL labels in time, accuracy the share of labels that are correct,
-    and cost the mean cost of a stream by the mean rates of its channels (equation 1); offered cost is that of all
-    features that MODEL could choose from. Sent are the messages of a stream's nodes until its decision.
+    Completeness is the share of streams that MODEL labels in time, accuracy the share of labels that are correct.
+    Paid is what a stream costs its nodes on average, in joules or transmissions as MODEL was trained: messages,
+    waiting awake, and control messages heard, from the stream's first tick to its decision; sent are the messages.
+    Cost is the paper's (equation 1), by the mean rates of the channels; --json and --csv also have the offered
+    cost, that of all features that MODEL could choose from.
     A confidence that is not known is a threshold that depends on the tick, or another rule; --sweep tries others.
     Of a promise it says whether it is kept here, and in what decisions differ from where it was certified.
     """
@@ -71,19 +78,20 @@ def evaluate(
         require_columns(procedure, recorded, streams)
         evaluations = evaluation.sweep(procedure, recorded, sweep or [procedure.rule], report)
         with step(report, "counting the messages"):
-            sent = _messages(procedure, recorded, [each.rule for each in evaluations])
-        rows = [{**each.summary(), "sent": n_sent} for each, n_sent in zip(evaluations, sent, strict=True)]
+            measured = _measured(procedure, recorded, [each.rule for each in evaluations])
+        rows = [{**each.summary(), **found} for each, found in zip(evaluations, measured, strict=True)]
         monitor = evaluation.monitored(procedure, recorded)
         if csv_path:
             evaluation.write_csv(rows, csv_path)
         if png_path:
             with step(report, "drawing"):
-                plots.save(plots.sweep_figure(evaluations, sent), png_path)
+                plots.save(plots.sweep_figure(evaluations, [row["sent"] for row in measured]), png_path)
     if as_json:
         promise = {} if monitor is None or sweep else {"promise": monitor.to_json()}
         console.print_json(rows if sweep else rows[0] | promise)
     else:
-        console.print_table(rows)
+        console.print_table([{name: row[name] for name in row if name not in NOT_IN_TABLE} for row in rows])
+        console.say(f"Paid is in {rows[0]['unit']}.")
         if monitor is not None:
             console.say(_kept(monitor))
 
@@ -102,11 +110,19 @@ def _kept(monitor: "PromiseMonitor") -> str:
     )
 
 
-def _messages(procedure: "Procedure", recorded: "StreamSet", rules: "Sequence[StoppingRule]") -> list[float]:
-    """Return the mean messages of a stream until its decision, by stopping rule; NaN if no stream has a tick."""
-    from streamfs.evaluation.traffic import measure_traffics
+def _measured(
+    procedure: "Procedure", recorded: "StreamSet", rules: "Sequence[StoppingRule]"
+) -> "list[dict[str, Any]]":
+    """Return what a stream sends and pays until its decision, by stopping rule; NaN if no stream has a tick."""
+    from streamfs.evaluation.model_card import paid
+    from streamfs.evaluation.traffic import Traffic, measure_traffics
 
-    if not recorded.lengths.any():
-        return [float("nan")] * len(rules)
-    traffics = measure_traffics(procedure, recorded, rules)
-    return [sum(traffic.channels.values()) for traffic in traffics]
+    if recorded.lengths.any():
+        traffics = measure_traffics(procedure, recorded, rules)
+    else:
+        traffics = [Traffic({"": nan}, {}, nan, {})] * len(rules)
+    found = []
+    for traffic in traffics:
+        cost, unit = paid(procedure, traffic)
+        found.append({"sent": sum(traffic.channels.values()), "paid": cost, "unit": unit})
+    return found

@@ -65,7 +65,7 @@ class Core:
         self._load = load
         self._effects = Effects()
         self._counters = counters = Counter(dict.fromkeys(COUNTERS, 0))
-        self._energy = EnergyAccount(options.profile)
+        self._energy = EnergyAccount(options.profile, timing.period)
         self._intake = Intake(self.roster, self.joiner, self._energy, self._node_of, options)
         parts = self.roster, self.joiner, self._energy
         self._episodes = Episodes(*parts, self.feedback, options, self._effects, counters)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from streamfs.costs.energy import LoRaProfile, Profile
 from streamfs.costs.energy_meter import Account
 from streamfs.costs.radio_profiles import profile
+from streamfs.costs.rates import Rates
 from streamfs.procedure.procedure import Decision
 
 _MAX_SIZES = 10_000
@@ -48,10 +49,14 @@ class Spent(NamedTuple):
 
 
 class EnergyAccount:
-    """Price messages, and make the lines of the energy log, in the unit of the radio profile."""
+    """Price messages, and make the lines of the energy log, in the unit of the radio profile.
 
-    def __init__(self, profile_name: str = "transmissions") -> None:
+    `period` are the seconds of a tick.
+    """
+
+    def __init__(self, profile_name: str = "transmissions", period: float = 1.0) -> None:
         self.profile = profile(profile_name)
+        self._rates = Rates.of(self.profile, period)
         self._prices: dict[tuple[int, int | None], float] = {}
 
     def joules(self, n_bytes: int, spreading_factor: int | None = None) -> float:
@@ -64,9 +69,13 @@ class EnergyAccount:
             self._prices[n_bytes, spreading_factor] = price
         return price
 
-    def decision(self, decision: Decision, messages: int, joules: float) -> dict[str, Any]:
-        """Return the line of a decision, given what its stream's nodes have sent and spent."""
-        return self._line("decision", **decision.to_json(), messages=messages, energy=joules)
+    def decision(self, decision: Decision, messages: int, joules: float, n_nodes: int) -> dict[str, Any]:
+        """Return the line of a decision, given what its stream's nodes have sent and spent on messages.
+
+        Waiting is what they pay in the episode besides, were the stream alone: awake at each tick, and control.
+        """
+        waiting = n_nodes * (self._rates.control + self._rates.tick * decision.tick)
+        return self._line("decision", **decision.to_json(), messages=messages, energy=joules, waiting=waiting)
 
     def node(self, name: str, account: Account) -> dict[str, Any]:
         """Return the line of a node."""

@@ -198,7 +198,7 @@ class Episodes:
         effects.decisions.append(decision)
         topic = f"{self.options.prefix}/decision/{decision.stream}"
         effects.publications.append(Publication(topic, encode_decision(decision)))
-        effects.energy.append(self.energy.decision(decision, *spent))
+        effects.energy.append(self.energy.decision(decision, *spent, len(self.roster.nodes_of(slots))))
         self.roster.control.release(requested)
         self._update(slots)
 

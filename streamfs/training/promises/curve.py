@@ -40,8 +40,8 @@ class Curve:
         """Follow streams down all thresholds.
 
         `truth` is the index of each stream's class, -1 if unknown to the classifier; `spent`, of shape
-        (n_streams, n_ticks), is the cost up to and including each tick; `at` gives the ticks of the columns,
-        counted from 1, by default all.
+        (n_streams, n_ticks), is what is paid up to and including each tick; `at` gives the ticks of the columns,
+        counted from 1, by default all. A stream whose episode never opens pays what its first column says.
 
         A stream is decided at the first tick that is sure enough, so only ticks matter at which it is surer than
         ever before. As the threshold falls past the confidence of such a tick, the stream's decision moves to it
@@ -53,7 +53,7 @@ class Curve:
         is_last = np.append(stream[1:] != stream[:-1], True)[: len(stream)]
         right = (trajectories.best[stream, tick] == truth[stream]).astype(np.int64)
         last_tick = np.clip(trajectories.ticks - 1, 0, max(n_ticks - 1, 0))
-        undecided = np.where(trajectories.ticks > 0, _at(spent, last_tick), 0.0)
+        undecided = _at(spent, last_tick)
         costs, ended = spent[stream, tick], ticks[trajectories.ticks]
         order = np.argsort(-confidence[stream, tick], kind="stable")
         falling = confidence[stream, tick][order]

@@ -127,6 +127,8 @@ def lower_bound(n_good: int, n: int, risk: float) -> float:
 def identity(problem: PromiseProblem) -> str:
     """Return a digest of what decides which streams are set apart, and what points mean."""
     train = problem.split.train
-    words = train.names, train.columns, train.labels.tolist(), problem.pricing, problem.learners
+    rates = problem.pricing.rates(train.period)
+    waiting = (rates,) if rates.tick or rates.control else ()
+    words = train.names, train.columns, train.labels.tolist(), problem.pricing, problem.learners, *waiting
     numbers = train.period, train.lengths.tolist(), problem.min_leaf, problem.time_limit, problem.seed
     return digest(repr((words, numbers)).encode() + train.values.tobytes())

@@ -35,7 +35,7 @@ from streamfs.training.promises.split import TrainTestSplit
 
 STRATEGIES = ("floating", "exhaustive")
 
-SCORES_VERSION = 5
+SCORES_VERSION = 6
 """Raised with every change of the scores, so that those of a previous version are not taken for new ones."""
 
 N_SCOUTS = 30
@@ -197,6 +197,7 @@ class PromiseProblem:
             self.promise,
             [feature.name for feature in self.candidates.features],
             self.pricing,
+            self.pricing.awake,
             self.learners,
             self.min_leaf,
             self.time_limit,

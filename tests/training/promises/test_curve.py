@@ -99,7 +99,7 @@ class TestSomeTicks:
     @given(replays(fewest_ticks=1), st.data())
     def test_some_ticks_suffice_if_only_they_can_decide(self, replay, data):
         (trajectories, truth, spent), n_ticks = replay, replay[2].shape[1]
-        at = np.array(sorted(data.draw(st.sets(st.integers(1, n_ticks), min_size=1))))
+        at = np.array(sorted({1, *data.draw(st.sets(st.integers(1, n_ticks)))}))
         seen = np.searchsorted(at, trajectories.ticks, side="right")
         ends = np.concatenate([[0], at])[seen]  # a stream ends at the last tick that is looked at
         is_unseen = ~np.isin(np.arange(1, n_ticks + 1), at) | (np.arange(n_ticks) >= ends[:, np.newaxis])
@@ -132,11 +132,11 @@ class TestStreams:
     def test_of_a_class_that_the_classifier_does_not_know_are_always_wrong(self):
         assert single([0.5, 0.75], best=0, truth=-1).n_right.tolist() == [0, 0]
 
-    def test_without_ticks_cost_nothing_and_get_no_label(self):
+    def test_that_never_open_get_no_label_and_pay_what_their_first_column_says(self):
         confidence = np.array([[0.0, 0.0], [0.75, 0.875]])
         trajectories = Trajectories(np.zeros((2, 2), int), confidence, np.array([0, 2]))
         curve = Curve.of(trajectories, np.array([0, 0]), np.array([[5.0, 9.0], [1.0, 2.0]]))
-        assert curve.point(0) == (0.875, 0.5, 1.0, 1.0, 1.0)
+        assert curve.point(0) == (0.875, 0.5, 1.0, 3.5, 1.0)
 
     def test_that_are_undecided_pay_all_their_ticks(self):
         confidence = np.array([[0.25, 0.5, 0.0], [0.75, 0.5, 0.5]])
