@@ -139,7 +139,7 @@ class CommitCycle:
         entry = done.commit.entry
         self.outbox.add(done.numbers, entry.publications)
         if entry.snapshot is not None:
-            self._store.forget_models(self._core.roster.n_open)
+            self._store.forget_models(self._core.models_in_use)
         if self.energy_file is not None:
             self._log_energy(self.energy_file, entry.energy)
         if self._on_decision is not None:

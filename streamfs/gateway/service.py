@@ -290,6 +290,7 @@ class Gateway:
         self._let_time_pass()
         if self._model_file.take_request():
             self._change_model()
+        self._heed_withdrawal()
         if self._transport.session_lost and self._transport.counters["connections"] > 1:
             self._publish_control()
         self._cycle.advance()
@@ -343,8 +344,18 @@ class Gateway:
     def _change_model(self) -> None:
         """Reload the model file; new episodes follow its model unless it is refused."""
         procedure = self._model_file.newest(self._core.roster, self._keep_model)
-        if procedure is None:
-            return
+        if procedure is not None:
+            self._begin_with(procedure)
+
+    def _heed_withdrawal(self) -> None:
+        """Follow another model if the newest one's promise is withdrawn, and the options say so."""
+        successor = self._core.successor()
+        if successor is not None:
+            self._keep_model(successor)
+            self._begin_with(successor)
+
+    def _begin_with(self, procedure: Procedure) -> None:
+        """Let new episodes follow a model that is kept."""
         self._take([model_record(procedure.digest, self._clock.now())], 0)
         self._transport.subscribe((*self._core.topics, *self._announcer.topics))
         _log.info("new episodes follow model %s", procedure.digest)

@@ -9,6 +9,7 @@ Statistical Society B 86, 2024; and V. Vovk, A. Gammerman and G. Shafer: Algorit
 Springer, 2022, chapter 8, on tests by ranks.
 """
 
+from functools import lru_cache
 from math import log
 
 import numpy as np
@@ -85,6 +86,7 @@ def _logs_of_stakes(stakes: Array, share: float) -> tuple[Array, Array]:
     return np.log1p(stakes / share * (1 - share)), np.log1p(-stakes)
 
 
+@lru_cache(maxsize=64)
 def share_at_least(n_right: int, n_wrong: int, risk: float) -> float:
     """Return a lower bound of the share of right observations, valid at every look with probability 1 - `risk`.
 

@@ -48,7 +48,8 @@ class Decision:
     cost : float
         Equation 1, as if the stream were alone.
     reason : str
-        ``confident``, ``timeout``, ``closed``, or ``given_up`` by the stopping rule.
+        ``confident``, ``timeout``, ``closed``, or ``given_up`` by the stopping rule; a gateway also publishes
+        ``withdrawn`` for what it gives no label as the promise is not kept.
     time : float
         Event time of the last tick, seconds.
     """

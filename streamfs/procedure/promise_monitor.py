@@ -1,6 +1,7 @@
 """Whether a promise is kept where a procedure serves: monitored from its first decision on."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import blake2b
 from heapq import heapify, heappop, heappush
 from math import inf, log
@@ -11,9 +12,10 @@ import numpy as np
 
 from feature_extractors.base import Array
 from streamfs.procedure.betting import RankTest, ShareTest, share_at_least
-from streamfs.procedure.card_schema import certified_rule, read_promise
+from streamfs.procedure.card_schema import PromiseFacts, certified_rule, read_promise
 from streamfs.procedure.procedure import Decision, Procedure
 from streamfs.procedure.reference import ENDED_BY_THEMSELVES, quantities, read_reference
+from streamfs.procedure.stopping import TickThresholds
 
 KEPT, IN_DOUBT, WITHDRAWN = "kept so far", "in doubt", "withdrawn"
 
@@ -72,7 +74,8 @@ class PromiseMonitor:
     Parameters
     ----------
     procedure : Procedure
-        With a promise for its threshold, and perhaps the reference of its certificate; see `monitor_of`.
+        With a promise for its threshold, and perhaps the reference of its certificate; see `monitor_of`. Of one
+        whose threshold was raised, the labels alone are tested.
     risk : float
         Of a false alarm.
 
@@ -90,10 +93,11 @@ class PromiseMonitor:
         self._procedure = procedure
         self._risk = risk
         self._promised: dict[str, float] = {"accuracy": promise["accuracy"]}
-        if promise["completeness"] is not None:
+        is_raised = _is_raised(procedure, promise)
+        if promise["completeness"] is not None and not is_raised:
             self._promised["completeness"] = promise["completeness"]
         self._shares = {what: ShareTest(share) for what, share in self._promised.items()}
-        self._bins = read_reference(procedure.about.get("reference"))
+        self._bins = {} if is_raised else read_reference(procedure.about.get("reference"))
         self._ranks = {what: RankTest(bins.counts) for what, bins in self._bins.items()}
         self._tests: dict[str, ShareTest | RankTest] = {**self._shares, **self._ranks}
         self._n_decisions = 0
@@ -104,9 +108,14 @@ class PromiseMonitor:
     @property
     def status(self) -> str:
         """``kept so far``, ``in doubt`` or ``withdrawn``."""
-        if any(finding.what in self._shares for finding in self.findings):
+        if self.is_withdrawn:
             return WITHDRAWN
         return IN_DOUBT if self.findings and self.accuracy_at_least < self._promised["accuracy"] else KEPT
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether accuracy or completeness was rejected."""
+        return any(finding.what in self._shares for finding in self.findings)
 
     @property
     def is_new(self) -> bool:
@@ -233,14 +242,33 @@ class PromiseMonitor:
 
 
 def monitor_of(procedure: Procedure) -> PromiseMonitor | None:
-    """Return a monitor of a procedure's promise; None if it has none for the rule that it decides by.
+    """Return a monitor of a procedure's promise; None if it has none for its threshold, or a lower one.
 
     Raise a ModelError if its model file says of the promise what no training has written.
     """
     promise = read_promise(procedure.about.get("promise"))
-    if promise is None or procedure.rule != certified_rule(promise):
+    if promise is None:
         return None
-    return PromiseMonitor(procedure)
+    is_meant = procedure.rule == certified_rule(promise) or _is_raised(procedure, promise)
+    return PromiseMonitor(procedure) if is_meant else None
+
+
+def raised(procedure: Procedure, threshold: float) -> Procedure | None:
+    """Return a procedure with a promise at a higher threshold than its own; None if it is not higher.
+
+    It decides from the same tick on.
+    """
+    own = procedure.rule.thresholds()
+    if own is None or len(own.levels) != 1 or threshold <= own.levels[0]:
+        return None
+    stopping = None if own.ticks == (1,) else TickThresholds(own.ticks, (threshold,))
+    return replace(procedure, confidence=threshold, stopping=stopping)
+
+
+def _is_raised(procedure: Procedure, promise: PromiseFacts) -> bool:
+    """Return whether a procedure decides by a higher threshold than the certified one, from the same tick on."""
+    own, certified = procedure.rule.thresholds(), certified_rule(promise)
+    return own is not None and own.ticks == certified.ticks and own.levels > certified.levels
 
 
 def _chance(text: str) -> float:

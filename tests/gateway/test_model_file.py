@@ -6,6 +6,7 @@ from time import monotonic
 import pytest
 from helpers.keys import make_keys
 from helpers.procedures import channels_procedure
+from helpers.promised import promised
 from helpers.records import Models, message, new_core
 
 from streamfs import Procedure
@@ -194,3 +195,22 @@ def test_a_model_that_is_not_signed_is_refused_and_the_last_one_goes_on(tmp_path
     with hosted(read_settings(path)) as gateway:
         assert "is not signed" in gateway.health().refused_model
         assert gateway.core.procedure.digest == SECOND.digest
+
+
+def test_a_withdrawn_promise_raises_the_threshold_if_it_is_to(tmp_path):
+    path, procedure = tmp_path / "gateway.toml", promised()
+    lines = ['model = "model.streamfs"', 'state = "state"', "[broker]", 'url = "mqtt://localhost:1"']
+    path.write_text("\n".join([*lines, "[promise]", 'on_withdrawal = "raise"']), encoding="utf-8")
+    procedure.save(tmp_path / "model.streamfs")
+    with hosted(read_settings(path)) as gateway:
+        gateway._turn()
+        assert gateway.core.procedure.digest == procedure.digest
+        for _ in range(30):
+            gateway.core.feedback.monitor.labelled(False, 0.0)
+        gateway._turn()
+        assert gateway.core.procedure.confidence == 0.99
+        gateway._cycle.want_snapshot()  # it has no records of the labels
+        gateway._cycle.flush(monotonic() + 5.0)
+    with hosted(read_settings(path)) as gateway:
+        gateway._turn()
+        assert gateway.core.procedure.confidence == 0.99

@@ -8,7 +8,7 @@ from streamfs.base import container
 from streamfs.gateway.core.core import KIND, VERSION, Core
 from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.core.option_declaration import declared
-from streamfs.gateway.core.options import Drift, Limits, Options, StreamTimes, Time
+from streamfs.gateway.core.options import AfterWithdrawal, Drift, Limits, Options, StreamTimes, Time
 from streamfs.gateway.core.records import MESSAGE, Record, start_record
 
 
@@ -54,7 +54,7 @@ class Models:
 
 def make_options(**values):
     """Return options from their keys, whatever their sections are."""
-    sections = {"time": Time, "limits": Limits, "streams": StreamTimes, "drift": Drift}
+    sections = {"time": Time, "limits": Limits, "streams": StreamTimes, "promise": AfterWithdrawal, "drift": Drift}
     given = {}
     for name, section in sections.items():
         own = {key: values.pop(key) for key in tuple(values) if key in declared(section)}

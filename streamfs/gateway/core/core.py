@@ -24,12 +24,13 @@ from streamfs.gateway.core.joiner import Joiner, Timing
 from streamfs.gateway.core.left_out import Counts, left_out
 from streamfs.gateway.core.membership import Membership
 from streamfs.gateway.core.node_clocks import NodeClock, clocks_astray
-from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.options import PREVIOUS, RAISE, Options
 from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, START, Mark, Record
 from streamfs.gateway.core.replay_configuration import described, understood
 from streamfs.gateway.core.roster import Roster
 from streamfs.gateway.core.unheard import Unheard, unheard
 from streamfs.procedure.procedure import Procedure
+from streamfs.procedure.promise_monitor import raised
 
 KIND, VERSION = "gateway", 5
 
@@ -123,6 +124,23 @@ class Core:
     def orphans(self) -> Mapping[str, int]:
         """Messages that feed no stream since the start, by topic, of `MAX_ORPHANS` topics at most."""
         return self._intake.orphans
+
+    @property
+    def models_in_use(self) -> tuple[str, ...]:
+        """Digests of the models that streams follow, and of the one that may be gone back to."""
+        previous = self.feedback.previous
+        return (*self.roster.n_open, *(() if previous is None else (previous,)))
+
+    def successor(self) -> Procedure | None:
+        """Return the model to follow by the options once the newest one's promise is withdrawn; else None."""
+        if not self.feedback.is_withdrawn:
+            return None
+        options, current = self.options.promise, self.procedure
+        if options.on_withdrawal == RAISE:
+            return raised(current, options.raised_to)
+        if options.on_withdrawal != PREVIOUS or self._load is None or self.feedback.previous is None:
+            return None
+        return self._load(self.feedback.previous)
 
     def has_come(self, record: Record) -> bool:
         """Return whether a message has nothing but readings that have come before; it changes nothing."""

@@ -69,7 +69,7 @@ class Episodes:
         if decision is not None:
             accounts = self.joiner.nodes[self.roster.nodes_of(slots)]
             spent = int(accounts["messages"].sum()), float(accounts["joules"].sum())
-            self._announce(_in_time(decision, accounts["shift"].min()), slots, requested, spent)
+            self._announce(_in_time(decision, accounts["shift"].min()), "", slots, requested, spent)
 
     def reopen(self, streams: Iterable[str]) -> None:
         """Let decided streams wait for their next episodes."""
@@ -166,7 +166,7 @@ class Episodes:
         values: Array,
         spent: tuple[int, float],
     ) -> None:
-        self._announce(decision, slots, requested, spent)
+        self._announce(*self.feedback.shown(procedure, decision), slots, requested, spent)
         self.effects.publications += self.feedback.decided(procedure, decision, values)
 
     def _let_rest(self, model: ModelStreams, stream: str) -> None:
@@ -190,14 +190,19 @@ class Episodes:
         self.effects.publications += self.roster.update(self.roster.nodes_of(slots))
 
     def _announce(
-        self, decision: Decision, slots: list[int], requested: set[int], spent: tuple[int, float]
+        self,
+        decision: Decision,
+        mark: str,
+        slots: list[int],
+        requested: set[int],
+        spent: tuple[int, float],
     ) -> None:
-        """Publish a decision, account for it, and release the slots that its stream still requested."""
+        """Publish a decision with its mark, account for it, and release what its stream still requested."""
         effects = self.effects
         self.decided[decision.reason, decision.label or ""] += 1
         effects.decisions.append(decision)
         topic = f"{self.options.prefix}/decision/{decision.stream}"
-        effects.publications.append(Publication(topic, encode_decision(decision)))
+        effects.publications.append(Publication(topic, encode_decision(decision, mark)))
         effects.energy.append(self.energy.decision(decision, *spent, len(self.roster.nodes_of(slots))))
         self.roster.control.release(requested)
         self._update(slots)

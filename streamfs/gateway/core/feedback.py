@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import orjson
@@ -12,12 +14,15 @@ from streamfs.errors import PayloadError, TrainingError
 from streamfs.gateway.core.drift import Alert, DriftDetectors
 from streamfs.gateway.core.labels import decode_label
 from streamfs.gateway.core.model_streams import ModelStreams
-from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.options import NO_LABEL, Options
 from streamfs.gateway.core.records import Record
 from streamfs.gateway.messages.publication import Publication
 from streamfs.procedure.procedure import Decision, Procedure
-from streamfs.procedure.promise_monitor import PromiseMonitor, monitor_of
+from streamfs.procedure.promise_monitor import WITHDRAWN, PromiseMonitor, monitor_of
 from streamfs.procedure.stopping import Action, checked_actions
+
+MOST_WITHDRAWN = 4
+"""Models of which it is remembered that their promise is withdrawn."""
 
 
 class Feedback:
@@ -32,19 +37,40 @@ class Feedback:
         self._topic = f"{options.prefix}/alert/{options.name}"
         self._promise_topic = f"{options.prefix}/promise/{options.name}"
         self._name = options.name
+        self._gives_no_label = options.promise.on_withdrawal == NO_LABEL
         self._delta = None if options.drift is None else options.drift.delta
         self.monitor: PromiseMonitor | None = None
+        self.previous: str | None = None  # the last model, of another digest, whose promise was not withdrawn
+        self._withdrawn: dict[str, Any] = {}  # states of monitors, by model
+        self._digest = procedure.digest
         self.begin(procedure)
 
     def begin(self, procedure: Procedure) -> list[Publication]:
-        """Start again with another model; return what changes about the promise."""
+        """Start again with another model; return what changes about the promise.
+
+        A model whose promise was withdrawn does not get it back.
+        """
+        self._leave(procedure.digest)
         self._digest = procedure.digest
         names = [feature.name for feature in procedure.features]
         self._drift = None if self._delta is None else DriftDetectors(names, self._delta)
         before = self._promise()
         self.monitor = monitor_of(procedure)
         self._labelled: dict[str, int] = {}  # the last labelled episode of each stream
+        if self.monitor is not None and self._digest in self._withdrawn:
+            self.monitor.restore(self._withdrawn[self._digest])
         return [] if before == self._promise() else [self._promise()]
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether the promise of the newest model is withdrawn."""
+        return self.monitor is not None and self.monitor.is_withdrawn
+
+    def shown(self, procedure: Procedure, decision: Decision) -> tuple[Decision, str]:
+        """Return a decision as it is to be published, and its mark, if its promise is withdrawn."""
+        if not self.is_withdrawn or procedure.digest != self._digest or decision.label is None:
+            return decision, ""
+        return replace(decision, label=None, reason=WITHDRAWN) if self._gives_no_label else decision, WITHDRAWN
 
     def decided(self, procedure: Procedure, decision: Decision, values: Array) -> list[Publication]:
         """Take a decision and the feature values behind it; return alerts, and the promise if that has changed."""
@@ -94,17 +120,28 @@ class Feedback:
     def to_state(self) -> dict[str, bytes]:
         """Copy the state of drift detectors and monitor, each as opaque bytes; empty without drift detection."""
         state = {"drift": b"" if self._drift is None else self._drift.snapshot()}
-        if self.monitor is not None:
-            state["promise"] = orjson.dumps([self.monitor.to_state(), self._labelled])
+        monitored = None if self.monitor is None else [self.monitor.to_state(), self._labelled]
+        state["promise"] = orjson.dumps([monitored, self.previous, self._withdrawn])
         return state
 
     def restore(self, state: Mapping[str, bytes]) -> None:
         """Restore what `to_state` has copied."""
         if self._drift is not None and state["drift"]:
             self._drift.restore(state["drift"])
-        if self.monitor is not None and "promise" in state:
-            monitored, self._labelled = orjson.loads(state["promise"])
-            self.monitor.restore(monitored)
+        if "promise" in state:
+            monitored, self.previous, self._withdrawn = orjson.loads(state["promise"])
+            if self.monitor is not None and monitored is not None:
+                self.monitor.restore(monitored[0])
+                self._labelled = monitored[1]
+
+    def _leave(self, digest: str) -> None:
+        """Remember the model that another one follows."""
+        if self.monitor is not None and self.is_withdrawn:
+            self._withdrawn[self._digest] = self.monitor.to_state()
+            if len(self._withdrawn) > MOST_WITHDRAWN:
+                del self._withdrawn[next(iter(self._withdrawn))]
+        elif digest != self._digest:
+            self.previous = self._digest
 
     def _promise(self) -> Publication:
         """Return what is published of the promise, which is retained; empty if nothing is promised."""

@@ -102,6 +102,23 @@ class Drift(OptionSection):
     delta: Annotated[float, Option("Probability of a false alarm", above=0, most=0.5)] = 0.002
 
 
+ON_WITHDRAWAL = MARK, NO_LABEL, RAISE, PREVIOUS = "mark", "no_label", "raise", "previous"
+"""What happens once a promise is withdrawn, besides that decisions are marked."""
+
+
+@dataclass(frozen=True)
+class AfterWithdrawal(OptionSection):
+    """Section ``[promise]``: what happens once a model's promise is withdrawn."""
+
+    on_withdrawal: Annotated[
+        str,
+        Option(
+            '"mark" decisions only; "no_label"; "raise" the threshold; or "previous" model', choices=ON_WITHDRAWAL
+        ),
+    ] = MARK
+    raised_to: Annotated[float, Option('Confidence threshold that "raise" sets', above=0, most=1.0)] = 0.99
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options(OptionSection):
     """How a gateway follows its streams.
@@ -114,6 +131,8 @@ class Options(OptionSection):
         Event time, and bounds.
     streams : StreamTimes
         When streams are forgotten and reopened.
+    promise : AfterWithdrawal
+        What happens once a promise is withdrawn.
     drift : Drift, optional
         Detection of drift; None detects none.
 
@@ -136,6 +155,7 @@ class Options(OptionSection):
     time: Time = field(default_factory=Time)
     streams: StreamTimes = field(default_factory=StreamTimes)
     limits: Limits = field(default_factory=Limits)
+    promise: AfterWithdrawal = field(default_factory=AfterWithdrawal)
     drift: Drift | None = None
 
     def __post_init__(self) -> None:
@@ -143,6 +163,7 @@ class Options(OptionSection):
         require_valid(self.time, Time)
         require_valid(self.streams, StreamTimes)
         require_valid(self.limits, Limits)
+        require_valid(self.promise, AfterWithdrawal)
         if self.drift is not None:
             require_valid(self.drift, Drift)
         for key, text in StreamTimes.contradictions(self.streams):

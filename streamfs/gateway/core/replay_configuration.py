@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from streamfs.gateway.core.bindings import Bindings, Route
-from streamfs.gateway.core.options import Drift, Limits, Options, StreamTimes, Time
+from streamfs.gateway.core.options import AfterWithdrawal, Drift, Limits, Options, StreamTimes, Time
 
 _OPTIONS = {
     "name": "name",
@@ -24,6 +24,8 @@ _OPTIONS = {
     "max_pending": "limits.pending",
     "expire_after": "streams.expire_after",
     "reopen_after": "streams.reopen_after",
+    "on_withdrawal": "promise.on_withdrawal",
+    "raised_to": "promise.raised_to",
     "drift": "drift.delta",
 }
 """Options by their keys in a record."""
@@ -65,7 +67,8 @@ def _flattened(options: Options) -> dict[str, Any]:
 
 
 def _options(flat: dict[str, Any]) -> Options:
-    values: dict[str, dict[str, Any]] = {section: {} for section in ("", "time", "limits", "streams", "drift")}
+    sections = ("", "time", "limits", "streams", "promise", "drift")
+    values: dict[str, dict[str, Any]] = {section: {} for section in sections}
     for key, value in flat.items():
         if key in _GONE:
             continue
@@ -76,5 +79,6 @@ def _options(flat: dict[str, Any]) -> Options:
         time=Time(**values["time"]),
         limits=Limits(**values["limits"]),
         streams=StreamTimes(**values["streams"]),
+        promise=AfterWithdrawal(**values["promise"]),
         drift=None if values["drift"].get("delta") is None else Drift(**values["drift"]),
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from streamfs.errors import SettingsError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
-from streamfs.gateway.core.options import Commits, Drift, Limits, Time
+from streamfs.gateway.core.options import AfterWithdrawal, Commits, Drift, Limits, Time
 from streamfs.gateway.settings.broker import Broker
 from streamfs.gateway.settings.sections import HomeAssistant, Http, Logging, TopLevel
 from streamfs.gateway.settings.sources import STANDARD_SOURCE, InputSource
@@ -26,6 +26,7 @@ _SECTIONS = {
     "http": Http,
     "log": Logging,
     "homeassistant": HomeAssistant,
+    "promise": AfterWithdrawal,
     "drift": Drift,
 }
 """The plain sections; those that are missing stay as `Settings` has them."""

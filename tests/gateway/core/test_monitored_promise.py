@@ -70,6 +70,62 @@ def test_it_goes_on_after_a_restart(core):
     assert content(core) == content(whole)
 
 
+def withdraw(core):
+    """Label what is decided, until the promise is withdrawn; return what is published of the next decision."""
+    for number in range(30):
+        decide(core, number)
+        core.take([label(f"n{number}", "off")])
+    assert core.feedback.is_withdrawn
+    core = restored(core, MODELS)
+    return core, next(
+        orjson.loads(each.payload)
+        for each in decide(core, 30).publications
+        if each.topic == "streamfs/decision/n30"
+    )
+
+
+@pytest.mark.parametrize(("what", "given"), [("mark", ("on", "confident")), ("no_label", (None, "withdrawn"))])
+def test_decisions_are_marked_after_a_withdrawal_and_may_have_no_label(what, given):
+    core, _ = new_core(MODELS, Bindings.single(["x", "y"]), lateness=0.0, on_withdrawal=what)
+    core, decision = withdraw(core)
+    assert (decision["label"], decision["reason"]) == given
+    assert decision["promise"] == "withdrawn"
+    assert core.successor() is None
+    assert core.feedback.monitor.to_json()["decisions"] == 31
+
+
+def test_the_threshold_is_raised_after_a_withdrawal_and_labels_are_tested_anew():
+    core, _ = new_core(MODELS, Bindings.single(["x", "y"]), lateness=0.0, on_withdrawal="raise", raised_to=0.95)
+    assert core.successor() is None
+    core, _ = withdraw(core)
+    successor = core.successor()
+    assert (successor.confidence, successor.rule.levels) == (0.95, (0.95,))
+    both = Models(PROMISED, successor)
+    core = restored(core, both)
+    (published,) = promises(core.take([model_record(successor.digest, 999.0)]))
+    assert (published["status"], published["promised"]) == ("kept so far", {"accuracy": 0.8})
+    for number in range(31, 70):
+        decide(core, number)
+        core.take([label(f"n{number}", "off")])
+    assert core.feedback.is_withdrawn
+    assert core.successor() is None  # there is nothing higher
+
+
+def test_the_previous_model_is_gone_back_to_and_a_promise_stays_withdrawn():
+    core, _ = new_core(
+        Models(OTHER, PROMISED), Bindings.single(["x", "y"]), lateness=0.0, on_withdrawal="previous"
+    )
+    core.take([model_record(PROMISED.digest, 0.0)])
+    assert set(core.models_in_use) == {PROMISED.digest, OTHER.digest}
+    core, _ = withdraw(core)
+    assert core.successor() is OTHER
+    core.take([model_record(OTHER.digest, 999.0)])
+    core = restored(core, MODELS)
+    assert (core.procedure, core.successor()) == (OTHER, None)
+    (again,) = promises(core.take([model_record(PROMISED.digest, 999.0)]))
+    assert again["status"] == "withdrawn"
+
+
 def test_another_model_has_its_own_and_one_without_clears_it(core):
     decide(core, 0)
     (other,) = promises(core.take([model_record(OTHER.digest, 9.0)]))

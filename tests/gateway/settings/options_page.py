@@ -4,7 +4,7 @@ import inspect
 from dataclasses import MISSING
 
 from streamfs.gateway.core.option_declaration import declared
-from streamfs.gateway.core.options import Commits, Drift, Limits, Time
+from streamfs.gateway.core.options import AfterWithdrawal, Commits, Drift, Limits, Time
 from streamfs.gateway.settings.broker import Broker
 from streamfs.gateway.settings.sections import HomeAssistant, Http, Logging, TopLevel
 from streamfs.gateway.settings.sources import InputSource
@@ -20,6 +20,7 @@ SECTIONS = {
     "http": Http,
     "log": Logging,
     "homeassistant": HomeAssistant,
+    "promise": AfterWithdrawal,
     "drift": Drift,
 }
 FIRST = ("model", "name")
