@@ -9,6 +9,7 @@ from typing import NamedTuple
 from streamfs.errors import LogError, PayloadError
 from streamfs.gateway.core.bindings import Route, quantity_sent
 from streamfs.gateway.core.records import MESSAGE, Record
+from streamfs.gateway.core.routes import level_of
 from streamfs.gateway.messages.codecs import Codec, Reading, Reported, Several
 from streamfs.gateway.storage.log_reader import read_log
 from streamfs.gateway.storage.segment import first_position, segment_name, segments
@@ -91,10 +92,9 @@ def _readings(record: Record, routes: Sequence[Route], left_out: Counter[str]) -
 def _target(topic: str, routes: Sequence[Route]) -> tuple[str, str | None, Codec] | None:
     """Return a topic's node, channel (None if the payload names it) and codec; None for other topics."""
     for route in routes:
-        found = route.template.match(topic)
+        found = None if route.ignores(topic) else route.find(topic)
         if found is not None:
-            node, named = found
-            return node, route.channel or named, route.codec
+            return level_of(found.node), found.channel, found.codec
     return None
 
 

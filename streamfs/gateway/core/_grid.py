@@ -12,7 +12,8 @@ import numpy as np
 from streamfs.base._compiled import inlined, kernel
 from streamfs.gateway.core._duplicates import is_news
 from streamfs.gateway.core._node_time import is_believed, lead, move_on, present, set_back, shift_at
-from streamfs.gateway.core._waiting import FOREVER, NONE, drop_all, first_tick, insert, take_until
+from streamfs.gateway.core._thinned import thin
+from streamfs.gateway.core._waiting import FOREVER, HELD, NONE, THINNED, drop_all, first_tick, insert, take_until
 
 STREAM = np.dtype(
     [
@@ -47,6 +48,7 @@ PART = np.dtype(
         ("message", "i4"),  # its number among those that are taken together
         ("first", "i4"),  # its first sample ...
         ("end", "i4"),  # ... and the one after its last
+        ("how", "i8"),  # `AS_SENT`, or `RAW` with or without `KEPT`
     ]
 )
 """What a message reports on one channel: one sample or many."""
@@ -61,6 +63,8 @@ GRID = np.dtype(
         ("least_patience", "f8"),  # ... and at least afterwards
         ("silence", "f8"),  # time up to which silence is proved, seconds since 1970
         ("max_gap", "i8"),
+        ("repeat", "i8"),  # ticks for which a value holds unless it is said again
+        ("thins", "i8"),  # whether any value came raw
         ("max_pending", "i8"),  # readings of a stream
         ("n_columns", "i8"),
         ("n_pending", "i8"),  # readings
@@ -109,7 +113,7 @@ def take(held, output, parts, values, times, cursor):
     The cursor holds the next part and sample. A sample that is not finite is missing. A message is charged if one
     of its samples is new, or all are missing.
     """
-    grid, _, nodes, _, _, _, _, _, _ = held
+    grid, _, nodes, _, _, _, _, _, _, _ = held
     g = grid[0]
     if cursor[0] == cursor[1] == 0 and g.cell == NONE:
         g.charged = g.known_message = NONE
@@ -158,7 +162,7 @@ def _charge(g, node, part):
 @inlined
 def _add(held, node, part, stamp, value):
     """Take one reading, and leave in the grid whose ticks it may let fall due."""
-    grid, counts, _, slots, streams, cells, pages, pending, free = held
+    grid, counts, _, slots, streams, cells, pages, pending, free, _ = held
     g, slot = grid[0], slots[part.slot]
     is_stamped = stamp == stamp
     time = stamp + node.shift if is_stamped else part.arrival
@@ -201,7 +205,7 @@ def _align(held, number, index, arrival):
 
     What waits in its cells was put at wrong ticks, and is dropped.
     """
-    grid, counts, nodes, _, streams, cells, pages, _, free = held
+    grid, counts, nodes, _, streams, cells, pages, _, free, _ = held
     g = grid[0]
     first = number * g.n_columns
     while cells[first].slot == NONE:
@@ -226,6 +230,8 @@ def _move_cell(g, stream, cell, pages, free, ahead):
     stream.n_waiting -= n_dropped
     if cell.tick > -FOREVER:
         cell.tick += cell.lead - ahead
+    if cell.raw_tick > -FOREVER:
+        cell.raw_tick += cell.lead - ahead
     cell.lead = ahead
     cell.sequence = NONE
     cell.gap_end = FOREVER
@@ -247,6 +253,9 @@ def _is_accepted(g, slot, counts, part, tick, time, is_stamped):
 @inlined
 def _put(g, counts, node, stream, cell, pages, pending, free, part, tick, value):
     """Put a reading into a cell of a stream."""
+    if part.how != cell.holds >> 1:
+        cell.holds = (cell.holds & 1) | (part.how << 1)
+        g.thins = 1
     if stream.begun != stream.begun:
         stream.begun = part.arrival
     if stream.n_waiting >= g.max_pending:
@@ -258,7 +267,7 @@ def _put(g, counts, node, stream, cell, pages, pending, free, part, tick, value)
     elif tick < stream.next_tick:
         counts[LATE] += 1
         node.n_late += 1
-        if not cell.holds or tick < cell.tick:
+        if not cell.holds or tick < max(cell.tick, cell.raw_tick):
             return
     if insert(g, cell, pages, pending, free, part.sequence, tick, value):
         stream.n_waiting += 1
@@ -270,7 +279,7 @@ def _put(g, counts, node, stream, cell, pages, pending, free, part, tick, value)
 @inlined
 def _emit_fed(held, output):
     """Emit the ticks of the streams that the last reading has reached; return False once the output is full."""
-    grid, _, nodes, _, streams, cells, _, _, _ = held
+    grid, _, nodes, _, streams, cells, _, _, _, _ = held
     g = grid[0]
     while g.cell != NONE:
         number = g.cell // g.n_columns
@@ -284,7 +293,7 @@ def _emit_fed(held, output):
 @kernel
 def let_time_pass(held, output, cursor):
     """Emit the ticks that fall due by proved silence; return why, with the next stream in the cursor."""
-    grid, _, nodes, _, streams, cells, _, _, _ = held
+    grid, _, nodes, _, streams, cells, _, _, _, _ = held
     g = grid[0]
     while cursor[0] < len(streams):
         number = cursor[0]
@@ -300,7 +309,7 @@ def let_time_pass(held, output, cursor):
 @kernel
 def flush(held, output, cursor):
     """Emit the ticks of all streams up to their newest stamps; return why, with the next stream in the cursor."""
-    grid, _, nodes, _, streams, cells, _, _, _ = held
+    grid, _, nodes, _, streams, cells, _, _, _, _ = held
     g = grid[0]
     while cursor[0] < len(streams):
         number, newest = cursor[0], -np.inf
@@ -335,7 +344,7 @@ def _follow_nodes(g, stream, number, cells, nodes):
 @inlined
 def _emit(held, output, number, end):
     """Emit the ticks of a stream before the end; return False once the output is full."""
-    grid, counts, nodes, _, streams, cells, pages, pending, free = held
+    grid, counts, nodes, _, streams, cells, pages, pending, free, policies = held
     g, stream = grid[0], streams[number]
     first, last = number * g.n_columns, (number + 1) * g.n_columns
     while stream.next_tick < end:
@@ -349,17 +358,35 @@ def _emit(held, output, number, end):
                 stream.n_waiting -= n_taken
                 counts[LOST] += n_lost
             g.n_pending -= n_waiting - stream.n_waiting
+        if g.thins:
+            _thin_all(g, cells, policies, first, last, tick)
         stream.n_empty = stream.n_empty + 1 if stream.n_waiting == n_waiting else 0
         stream.next_tick = tick + 1
         if stream.n_empty > g.max_gap:
-            stream.next_tick = end
-            for index in range(first, last):
-                if cells[index].head != NONE:
-                    stream.next_tick = min(stream.next_tick, first_tick(pages[cells[index].head]))
+            stream.next_tick = _next_waiting(cells, pages, first, last, end)
             counts[SKIPPED] += stream.next_tick - 1 - tick
         if stream.next_tick > stream.rest:
             _write(g, nodes, cells, output, number, stream.next_tick - 1)
     return True
+
+
+@inlined
+def _thin_all(g, cells, policies, first, last, tick):
+    """Let the cells of a stream whose values come raw show what their policies make of these at a tick."""
+    for index in range(first, last):
+        if cells[index].holds & THINNED:
+            thin(cells[index], policies[index - first], tick, g.repeat)
+
+
+@kernel
+def _next_waiting(cells, pages, first, last, end):
+    """Return the first tick before the end that has a reading, or the end; policies begin anew after the gap."""
+    tick = end
+    for index in range(first, last):
+        cells[index].phase = NONE
+        if cells[index].head != NONE:
+            tick = min(tick, first_tick(pages[cells[index].head]))
+    return tick
 
 
 @inlined
@@ -395,14 +422,14 @@ def _value_at(g, nodes, cell, tick):
     if not cell.holds:
         return np.nan
     passed = tick_of(present(g, nodes[cell.node]) - g.overtaking, g.period) - cell.lead
-    is_gap = cell.gap_end != FOREVER and cell.gap_end <= passed
+    is_gap = cell.gap_end != FOREVER and cell.gap_end <= passed and (cell.holds & (THINNED | HELD)) != THINNED
     return np.nan if is_gap else cell.value
 
 
 @kernel
 def forget(held, number):
     """Empty the cells of a stream."""
-    grid, _, _, _, streams, cells, pages, _, free = held
+    grid, _, _, _, streams, cells, pages, _, free, _ = held
     g = grid[0]
     for index in range(number * g.n_columns, (number + 1) * g.n_columns):
         n_dropped = drop_all(g, cells[index], pages, free)

@@ -26,15 +26,23 @@ CELL = np.dtype(
         ("gap_end", "i8"),  # tick of the reading after a gap in the sequence; FOREVER without one
         ("lead", "i8"),  # ticks by which its node's clock is ahead of that of the stream's first node
         ("since", "i8"),  # an older value is not shown to a model that releases channels
+        ("raw", "f8"),  # if it is thinned here: the newest that came ...
+        ("raw_tick", "i8"),  # ... and its tick
+        ("sum", "f8"),  # of the values of this block of ticks ...
+        ("count", "i4"),  # ... and their number
+        ("phase", "i4"),  # the tick at which its policy began, modulo its block; NONE before
         ("slot", "i4"),  # that feeds it, or NONE
         ("node", "i4"),  # of the slot
         ("next", "i4"),  # cell that the same slot feeds, or NONE
         ("head", "i4"),  # its first page, if any ...
         ("tail", "i4"),  # ... and its last
-        ("holds", "u1"),  # whether a value outlasts its tick
+        ("holds", "u1"),  # whether a value outlasts its tick; and, as `THINNED` and `HELD` say, how it comes
     ],
     align=True,
 )
+
+THINNED, HELD = 2, 4
+"""Bits of `holds`: values come raw, and are thinned here; they hold until the next comes."""
 
 SHIFT = 2
 TICKS = 1 << SHIFT
@@ -114,8 +122,12 @@ def take_until(grid, cell, pages, pending, free, tick):
         place = _first_place(page)
         waits = pending[cell.head * TICKS + place]
         n_lost += _n_lost(cell, waits)
-        cell.value = waits.value
-        cell.tick = page.number * TICKS + place
+        if cell.holds & THINNED:
+            cell.raw = waits.value
+            cell.raw_tick = page.number * TICKS + place
+        else:
+            cell.value = waits.value
+            cell.tick = page.number * TICKS + place
         cell.sequence = waits.last
         page.waiting ^= 1 << place
         n_taken += 1

@@ -1,16 +1,15 @@
 """Bindings: which channel of which node feeds which column of which stream, and on which topics."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
-
-import orjson
+from typing import NamedTuple, Self
 
 from feature_extractors.report import split_channel
+from streamfs.gateway.core.feeds import Feed, feeds_of
 from streamfs.gateway.core.pairs import MAX_PAIRS, group_pairs
-from streamfs.gateway.messages.codecs import Codec, codec_for
-from streamfs.gateway.messages.topics import Template, check_name
+from streamfs.gateway.core.routes import STANDARD, Route, Routed, level_of
+from streamfs.gateway.messages.topics import check_name
 
 __all__ = ["STANDARD", "Bindings", "NodeChannel", "Route", "quantity_sent"]
 
@@ -26,21 +25,6 @@ class NodeChannel(NamedTuple):
 
     node: str
     channel: str
-
-
-class Route(NamedTuple):
-    """Topics, and the format of their messages; `channel` is None if the topic or the payload names it."""
-
-    template: Template
-    codec: Codec
-    channel: str | None = None
-    described: str = ""  # the arguments of `of`, as JSON; empty if made otherwise
-
-    @classmethod
-    def of(cls, topic: str, name: str = "auto", channel: str | None = None, **options: Any) -> Self:
-        """Make a route from a topic template, a format name, and options of its codec."""
-        made_of = {"topic": topic, "name": name, "channel": channel, **options}
-        return cls(Template(topic), codec_for(name, **options), channel, orjson.dumps(made_of).decode())
 
 
 AS_MEASURED = ("every", "delta")
@@ -62,17 +46,13 @@ def quantity_sent(channel: str) -> str:
     return column if policy.kind in AS_MEASURED else channel
 
 
-STANDARD = Route.of("sensors/{node}/{channel}")
-"""Where nodes publish by default; the content type determines the format."""
-
-
 @dataclass(frozen=True)
 class Bindings:
     """Which node plays which role in which stream, and on which topics nodes publish.
 
     The channel ``a.light@flag:300`` is ``light@flag:300`` of the node in role ``a``; the only node of a stream has
     the role "". With `discovers`, any other node on a wanted topic is a stream too. The first route that fits
-    counts.
+    counts. `aliases` are names of nodes by the names under which they are heard.
 
     >>> bindings = Bindings.pairs(["a.light@flag:300", "b.light@flag:300"], {"desk": {"a": "n1", "b": "n2"}})
     >>> bindings.topics, bindings.sources("desk")[1]
@@ -83,6 +63,7 @@ class Bindings:
     nodes_of: Mapping[str, Mapping[str, str]]
     discovers: bool = False
     routes: tuple[Route, ...] = (STANDARD,)
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.channels:
@@ -156,7 +137,7 @@ class Bindings:
     def topics(self) -> tuple[str, ...]:
         """Topic filters for all nodes: one for each distinct channel if topics name the channel."""
         wanted = self.node_channels
-        return tuple(dict.fromkeys(topic for route in self.routes for topic in route.template.filters(wanted)))
+        return tuple(dict.fromkeys(topic for route in self.routes for topic in route.filters(wanted)))
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -190,21 +171,39 @@ class Bindings:
         )
         return tuple(dict.fromkeys(wanted))
 
-    def route(self, topic: str) -> tuple[str, str | None, Codec] | None:
+    def route(self, topic: str) -> Routed | None:
         """Return a topic's node, channel (None if the payload names it) and codec; None if it feeds no stream."""
-        for template, codec, channel, _ in self.routes:
-            found = template.match(topic)
+        for route in self.routes:
+            found = None if route.ignores(topic) else route.find(topic)
             if found is not None:
-                node, named = found
-                channel = channel or named  # noqa: PLW2901 - the route's comes first
-                return (node, channel, codec) if self._feeds(node, channel) else None
+                node = self.aliases.get(found.node) or level_of(found.node)
+                found = found if node == found.node else found._replace(node=node)
+                return found if self._feeds(found) else None
         return None
 
-    def _feeds(self, node: str, channel: str | None) -> bool:
+    def ignores(self, topic: str) -> bool:
+        """Return whether a topic is known to have no readings."""
+        return any(route.ignores(topic) for route in self.routes)
+
+    def fed_by(self, name: str, *, thins: bool = True) -> tuple[Feed, ...]:
+        """Return the channels, of those that nodes are to send, that a channel or quantity of a source feeds."""
+        key = name, thins
+        if key not in self._fed:
+            self._fed[key] = feeds_of(name, self.node_channels, thins=thins)
+        return self._fed[key]
+
+    def _feeds(self, found: Routed) -> bool:
         """Return whether a node feeds a stream, on a channel if that is known."""
-        if self.discovers and node not in self._streams_of:
-            return channel is None or channel in self.channels
-        return node in self._streams_of and (channel is None or NodeChannel(node, channel) in self._wanted)
+        node, channel, *_ = found
+        is_new = self.discovers and node not in self._streams_of
+        if channel is None:
+            return is_new or node in self._streams_of
+        fed = self.fed_by(channel, thins=found.thins)
+        return any(is_new or NodeChannel(node, feed.channel) in self._wanted for feed in fed)
+
+    @cached_property
+    def _fed(self) -> dict[tuple[str, bool], tuple[Feed, ...]]:
+        return {}
 
     @cached_property
     def _wanted(self) -> frozenset[NodeChannel]:

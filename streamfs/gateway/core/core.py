@@ -32,7 +32,7 @@ from streamfs.gateway.core.unheard import Unheard, unheard
 from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.promise_monitor import raised
 
-KIND, VERSION = "gateway", 5
+KIND, VERSION = "gateway", 6
 
 COUNTERS = ("evicted", "expired", "reopened", "models", "commands", "unknown_commands", "unbound_streams")
 
@@ -59,7 +59,7 @@ class Core:
     ) -> None:
         self.options = options = Options() if options is None else options
         bindings = bindings.with_channels(procedure.channels)
-        timing = Timing.of(options, procedure.period, procedure.time_limit)
+        timing = Timing.of(options, procedure.period, procedure.time_limit, procedure.max_silence)
         self.joiner = Joiner(bindings.node_channels, bindings.channels, timing, options.limits.pending)
         self.roster = Roster(procedure, bindings, self.joiner, options)
         self.feedback = Feedback(procedure, options)
@@ -200,6 +200,7 @@ class Core:
         header |= {
             "counters": dict(self._counters),
             "intake": dict(self._intake.counters),
+            "repeated": self._intake.repeated.to_state(),
             "feedback": [dict(self.feedback.counters), dict(self.feedback.alerts)],
             "decided": [[*what, n] for what, n in self.decided.items()],
             "expired_at": self._membership.checked_at,
@@ -239,6 +240,7 @@ class Core:
         core._counters.clear()
         core._counters.update(header["counters"])
         core._intake.counters = Counter(header["intake"])
+        core._intake.repeated.restore(header["repeated"])
         core.feedback.counters, core.feedback.alerts = (Counter(part) for part in header["feedback"])
         core.feedback.restore(sealed)
         core.decided.update({(reason, label): n for reason, label, n in header["decided"]})

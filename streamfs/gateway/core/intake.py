@@ -1,21 +1,26 @@
 """From messages to readings: routed, decoded and priced, or rejected."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from streamfs.errors import PayloadError
 from streamfs.gateway.core._waiting import NONE
 from streamfs.gateway.core.energy_account import EnergyAccount
+from streamfs.gateway.core.feeds import AS_SENT
 from streamfs.gateway.core.joiner import Joiner
 from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.reading_buffer import ReadingBuffer
 from streamfs.gateway.core.records import Record
+from streamfs.gateway.core.repeated import Repeated
 from streamfs.gateway.core.roster import Roster
+from streamfs.gateway.core.routes import Routed
 from streamfs.gateway.messages.codecs import Codec, Reading, Reported, Several
 
 MAX_ROUTES = 32_768
 MAX_ORPHANS = 1000
+
+COUNTERS = ("messages", "own", "unbound", "ignored", "repeated", "malformed", "oversize", "refused")
 
 _SHOWN = 200  # bytes of a payload in a dead letter
 
@@ -24,9 +29,11 @@ class _Target(NamedTuple):
     """Where the messages of a topic belong."""
 
     node: int
-    slot: int
-    has_channel: bool
+    slot: int  # of the only channel, which it feeds as it is; else NONE
+    channel: str | None
     codec: Codec
+    repeats: str
+    thins: bool
 
 
 class Intake:
@@ -44,7 +51,7 @@ class Intake:
         node_of: Callable[[str, float], int],
         options: Options,
     ) -> None:
-        self.counters = Counter(messages=0, own=0, unbound=0, malformed=0, oversize=0, refused=0)
+        self.counters = Counter(dict.fromkeys(COUNTERS, 0))
         self.rejected: list[dict[str, Any]] = []
         self.orphans: Counter[str] = Counter()
         self._roster = roster
@@ -54,6 +61,8 @@ class Intake:
         self._max_payload = options.limits.payload_bytes
         self._own = f"{options.prefix}/"
         self._targets: dict[str, _Target] = {}
+        self._numbers: dict[tuple[str, bool], tuple[tuple[int, int], ...]] = {}  # of channels, by what feeds them
+        self.repeated = Repeated()
         self._readings = ReadingBuffer()
         self._n_messages = 0
 
@@ -61,18 +70,21 @@ class Intake:
         """Take a message."""
         _, arrival, topic, payload, content_type = record
         self.counters["messages"] += 1
-        target = self._targets.get(topic) or self._find(topic, arrival)
+        target = self._targets.get(topic) or self._find(record)
         if target is None:
             return
-        node, slot, has_channel, codec = target
+        node, slot, channel, codec, repeats, _ = target
         size = len(payload)
         try:
             if size > self._max_payload:
                 self.counters["oversize"] += 1
                 raise PayloadError(f"payload has {size} bytes, expected at most {self._max_payload}", "size")  # noqa: TRY301
+            if repeats == "held" and self.repeated.is_repeated(topic, payload):
+                self._leave_out_repeated(record, node)
+                return
             decoded = codec.decode(payload, arrival, content_type)
-            if isinstance(decoded, Several) or not has_channel:
-                self._add_parts(record, target, decoded)
+            if slot == NONE or isinstance(decoded, Several):
+                self._add_parts(record, target, _named(channel, decoded))
             else:
                 joules = self._energy.joules(size)
                 self._readings.add(decoded, node, slot, self._n_messages, arrival, size, joules)
@@ -90,11 +102,12 @@ class Intake:
             decoded = target.codec.decode(record.payload, record.arrival, record.content_type)
         except PayloadError:
             return False
-        parts = decoded.parts if isinstance(decoded, Several) else ((None, decoded),)
-        return bool(parts) and all(self._part_has_come(record, target, *part) for part in parts)
+        if target.slot != NONE and not isinstance(decoded, Several):
+            return self._part_has_come(target.slot, decoded, record)
+        parts = [(slot, part) for slot, _, part in self._fed(target, _named(target.channel, decoded).parts)]
+        return bool(parts) and all(self._part_has_come(*part, record) for part in parts)
 
-    def _part_has_come(self, record: Record, target: _Target, channel: str | None, part: Reported) -> bool:
-        slot = target.slot if channel is None else self._joiner.slot(target.node, channel)
+    def _part_has_come(self, slot: int, part: Reported, record: Record) -> bool:
         return slot != NONE and isinstance(part, Reading) and self._joiner.has_come(slot, part, record.arrival)
 
     @property
@@ -111,67 +124,118 @@ class Intake:
     def forget_targets(self) -> None:
         """Resolve topics again, since nodes or slots are renumbered."""
         self._targets.clear()
+        self._numbers.clear()
 
-    def _find(self, topic: str, arrival: float) -> _Target | None:
+    def _find(self, record: Record) -> _Target | None:
         """Resolve a topic; None, and counted, if its messages belong nowhere.
 
         What the gateway itself publishes is never a reading: a dead letter would cause the next.
         """
+        topic = record.topic
         if topic.startswith(self._own):
             self.counters["own"] += 1
             return None
-        route = self._route(topic)
-        if route is None:
+        routed = self._route(topic)
+        if routed is None or not self._is_of_use(record, routed):
             self._leave_out(topic)
             return None
-        name, channel, codec = route
-        node = self._node_of(name, arrival)
+        node = self._node_of(routed.node, record.arrival)
         if node == NONE:
             self.counters["refused"] += 1
             return None
         if len(self._targets) >= MAX_ROUTES:
             self._targets.clear()
-        target = self._targets[topic] = self._aim(node, channel, codec)
+        target = self._targets[topic] = self._aim(node, routed)
         return target
+
+    def _is_of_use(self, record: Record, routed: Routed) -> bool:
+        """Return whether a node may be admitted: it is known, or sends a channel that a model reads."""
+        if routed.channel is not None or routed.node in self._roster.nodes:
+            return True
+        try:
+            decoded = routed.codec.decode(record.payload, record.arrival, record.content_type)
+        except PayloadError:
+            return True
+        if not isinstance(decoded, Several):
+            return True
+        return any(self._roster.routes.fed_by(name, thins=routed.thins) for name, _ in decoded.parts)
 
     def _known(self, topic: str) -> _Target | None:
         """Resolve a topic of a node that is known; None for another."""
-        route = None if topic.startswith(self._own) else self._route(topic)
-        if route is None or route[0] not in self._roster.nodes:
+        routed = None if topic.startswith(self._own) else self._route(topic)
+        if routed is None or routed.node not in self._roster.nodes:
             return None
-        name, channel, codec = route
-        return self._aim(self._roster.nodes[name], channel, codec)
+        return self._aim(self._roster.nodes[routed.node], routed)
 
-    def _route(self, topic: str) -> tuple[str, str | None, Codec] | None:
-        """Return a topic's node, channel and codec; None if its messages feed no stream."""
-        route = self._roster.routes.route(topic)
-        is_read = route is not None and (route[1] is None or route[1] in self._joiner.channels)
-        return route if is_read else None
+    def _route(self, topic: str) -> Routed | None:
+        """Return where a topic's messages belong; None if they feed no stream."""
+        routed = self._roster.routes.route(topic)
+        is_read = routed is not None and (
+            routed.channel is None or bool(self._slots(0, routed.channel, thins=routed.thins))
+        )
+        return routed if is_read else None
 
-    def _aim(self, node: int, channel: str | None, codec: Codec) -> _Target:
-        slot = NONE if channel is None else self._joiner.slot(node, channel)
-        return _Target(node, slot, channel is not None, codec)
+    def _aim(self, node: int, routed: Routed) -> _Target:
+        slots = [] if routed.channel is None else self._slots(node, routed.channel, thins=routed.thins)
+        is_plain = len(slots) == 1 and slots[0][1] == AS_SENT
+        slot = slots[0][0] if is_plain else NONE
+        return _Target(node, slot, routed.channel, routed.codec, routed.repeats, routed.thins)
+
+    def _slots(self, node: int, name: str, *, thins: bool) -> list[tuple[int, int]]:
+        """Return the slots of a node that a channel or quantity feeds, and how."""
+        key = name, thins
+        numbers = self._numbers.get(key)
+        if numbers is None:
+            fed = self._roster.routes.fed_by(name, thins=thins)
+            found = [(self._joiner.slot(0, channel), how) for channel, how in fed]
+            if len(self._numbers) >= MAX_ROUTES:
+                self._numbers.clear()
+            numbers = self._numbers[key] = tuple((number, how) for number, how in found if number != NONE)
+        first = node * len(self._joiner.channels)
+        return [(first + number, how) for number, how in numbers]
+
+    def _fed(self, target: _Target, parts: Iterable[tuple[str, Reported]]) -> Iterator[tuple[int, int, Reported]]:
+        """Yield the slots that the parts of a message feed, and how; NONE for a part that feeds nothing."""
+        for name, part in parts:
+            slots = self._slots(target.node, name, thins=target.thins)
+            for slot, how in slots:
+                yield slot, how, part
+            if not slots:
+                yield NONE, AS_SENT, part
 
     def _leave_out(self, topic: str) -> None:
         """Count a message that feeds no stream."""
+        if self._roster.routes.ignores(topic):
+            self.counters["ignored"] += 1
+            return
         self.counters["unbound"] += 1
         if topic in self.orphans or len(self.orphans) < MAX_ORPHANS:
             self.orphans[topic] += 1
 
-    def _add_parts(self, record: Record, target: _Target, decoded: Reported | Several) -> None:
-        """Add the readings of a message that names its channels."""
-        if not isinstance(decoded, Several):
-            raise PayloadError("neither topic nor payload names a channel", "channel")
-        wanted, joiner = self._roster.routes.node_channels, self._joiner
-        slots = [joiner.slot(target.node, name) if name in wanted else NONE for name, _ in decoded.parts]
+    def _leave_out_repeated(self, record: Record, node: int) -> None:
+        """Count a message that says again what its node has said, and says nothing of now."""
+        self.counters["repeated"] += 1
+        self._pay(record, node)
+        self._n_messages += 1
+
+    def _add_parts(self, record: Record, target: _Target, decoded: Several) -> None:
+        """Add the readings of a message that names its channels, or feeds several."""
+        if decoded.refused is not None:
+            self.reject(record, decoded.refused)
+        parts = decoded.parts
+        if target.repeats == "ignored":
+            parts = self.repeated.news(record.topic, parts)
+            self.counters["repeated"] += len(parts) < len(decoded.parts)
         size, factor = len(record.payload), decoded.spreading_factor
         message = self._n_messages, record.arrival, size, self._energy.joules(size, factor)
-        if all(slot == NONE for slot in slots):
-            self.counters["unbound"] += 1
-            self._readings.add(None, target.node, NONE, *message)
-        for slot, (_, part) in zip(slots, decoded.parts, strict=True):
+        is_fed = False
+        for slot, how, part in self._fed(target, parts):
             if slot != NONE:
-                self._readings.add(part, target.node, slot, *message)
+                self._readings.add(part, target.node, slot, *message, how)
+                is_fed = True
+        if not is_fed:
+            self.counters["unbound"] += bool(parts) or not decoded.parts
+            self._readings.add(None, target.node, NONE, *message)
 
     def _pay(self, record: Record, node: int) -> None:
         """Charge a node for a message without readings."""
@@ -185,3 +249,12 @@ class Intake:
         shown = record.payload[:_SHOWN].decode("utf-8", errors="backslashreplace")
         rejected = {"topic": record.topic, "cause": cause or error.cause, "error": str(error), "bytes": size}
         self.rejected.append({**rejected, "payload": shown})
+
+
+def _named(channel: str | None, decoded: Reported | Several) -> Several:
+    """Return what a message reports, by channel."""
+    if isinstance(decoded, Several):
+        return decoded
+    if channel is None:
+        raise PayloadError("neither topic nor payload names a channel", "channel")
+    return Several(((channel, decoded),))

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
-from feature_extractors.report import split_channel
+from feature_extractors.report import silent_ticks, split_channel
 from streamfs.base.growable_array import append_rows, rows_to_reserve
 from streamfs.gateway.core import _grid
 from streamfs.gateway.core._duplicates import SLOT, UNMARKED, has_come
 from streamfs.gateway.core._node_time import NODE
+from streamfs.gateway.core._thinned import POLICY, packed
 from streamfs.gateway.core._waiting import CELL, FOREVER, NONE, PAGE, PENDING, TICKS
 from streamfs.gateway.core.options import Limits, Options, Time
 from streamfs.gateway.core.reading_buffer import ReadingBuffer
@@ -42,13 +43,15 @@ class Timing:
     """How readings are put on the grid, a tick every `period` seconds.
 
     After `max_gap` ticks without a reading a stream jumps to the next tick that has one, or to its watermark. A
-    stamp may be `ahead` seconds ahead of what the node's others suggest.
+    stamp may be `ahead` seconds ahead of what the node's others suggest. Values that are thinned here hold for
+    `repeat` ticks, and are said again before.
     """
 
     period: float
     time: Time = field(default_factory=Time)
     max_gap: int = MAX_GAP
     ahead: float = inf
+    repeat: int = FOREVER
 
     def __post_init__(self) -> None:
         _check_range("period", self.period, 1e-6)
@@ -57,10 +60,13 @@ class Timing:
             raise ValueError(f"ahead is {self.ahead}, expected more than 0")
 
     @classmethod
-    def of(cls, options: Options, period: float, time_limit: int) -> Self:
-        """Return the timing for a period in seconds, and episodes of at most ``time_limit`` ticks."""
+    def of(cls, options: Options, period: float, time_limit: int, max_silence: float | None = None) -> Self:
+        """Return the timing for a period, episodes of at most ``time_limit`` ticks, and a ``max_silence``."""
         max_gap = min(time_limit, MAX_GAP)  # after that many ticks without a reading, no episode is open
-        return cls(period, options.time, max_gap, options.limits.ahead * period)
+        silent = silent_ticks(max_silence, period)
+        return cls(
+            period, options.time, max_gap, options.limits.ahead * period, FOREVER if silent is None else silent
+        )
 
     @property
     def lateness(self) -> float:
@@ -209,7 +215,10 @@ class Joiner:
                 held = self.cells[self._link(index, slot)]
                 cell["lead"] = self._lead(stream, cell["node"])
                 cell["value"], cell["sequence"] = held["value"], held["sequence"]
-                cell["tick"] = held["tick"] + held["lead"] - cell["lead"]
+                for tick in ("tick", "raw_tick"):
+                    cell[tick] = held[tick] + held["lead"] - cell["lead"]
+                cell["raw"] = held["raw"]
+                cell["holds"] = (cell["holds"] & 1) | (held["holds"] & 254)
 
     def remove_stream(self, stream: int) -> None:
         """Forget a stream; its number will be used again."""
@@ -341,7 +350,9 @@ class Joiner:
         max_pending, self._grid = self._grid["max_pending"], arrays["grid"]
         max_gap = int(self._grid[0]["max_gap"])
         self._grid["max_pending"] = max_pending
+        repeat = int(self._grid[0]["repeat"])
         _set_timing(self._grid, self.timing)
+        self.repeat_within(repeat)
         self.allow_gap(max_gap)
         self._counts, self.nodes, self.slots = arrays["counts"], arrays["nodes"], arrays["slots"]
         self.streams, self.cells = arrays["streams"], arrays["cells"]
@@ -350,6 +361,10 @@ class Joiner:
     def allow_gap(self, n_ticks: int) -> None:
         """Emit at least `n_ticks` ticks without a reading before a stream jumps."""
         self._grid["max_gap"] = max(n_ticks, int(self._grid[0]["max_gap"]))
+
+    def repeat_within(self, n_ticks: int) -> None:
+        """Let values that are thinned here hold for at most `n_ticks` ticks."""
+        self._grid["repeat"] = min(n_ticks, int(self._grid[0]["repeat"]))
 
     def widen(self, channels: Sequence[str], columns: Sequence[str]) -> None:
         """Make room for more channels and columns; slots get other numbers, nodes and streams do not."""
@@ -371,7 +386,9 @@ class Joiner:
         self.channels, self.columns = tuple(dict.fromkeys(channels)), tuple(dict.fromkeys(columns))
         self._number_of = {channel: number for number, channel in enumerate(self.channels)}
         self._number_of_column = {column: number for number, column in enumerate(self.columns)}
-        self._holds = [split_channel(column)[1].holds for column in self.columns]
+        policies = [split_channel(column)[1] for column in self.columns]
+        self._holds = [policy.holds for policy in policies]
+        self._policies = np.array([packed(policy) for policy in policies], dtype=POLICY)
         shape = self._at_once, len(self.columns)
         ticks: Structured = np.zeros(self._at_once, dtype=_grid.ENTRY)
         self._output = ticks, np.zeros(shape), np.zeros(shape, dtype=np.int64)
@@ -394,7 +411,7 @@ class Joiner:
     def _held(self) -> tuple[npt.NDArray[Any], ...]:
         """The arrays that the kernels work on."""
         of_nodes = self._grid, self._counts, self.nodes, self.slots
-        return (*of_nodes, self.streams, self.cells, self._pages, self._pending, self._free)
+        return (*of_nodes, self.streams, self.cells, self._pages, self._pending, self._free, self._policies)
 
     def _lead(self, stream: int, node: int) -> int:
         """Return by how many ticks a node's clock is known to be ahead of that of a stream's first node."""
@@ -457,6 +474,7 @@ def _set_timing(grid: Structured, timing: Timing) -> None:
     time = timing.time
     grid["period"], grid["max_gap"], grid["ahead"] = timing.period, timing.max_gap, timing.ahead
     grid["lateness"], grid["overtaking"] = timing.lateness, time.overtaking
+    grid["repeat"] = timing.repeat
     grid["grace"], grid["least_patience"] = timing.grace, timing.period if time.grace is None else time.grace
 
 
@@ -480,8 +498,9 @@ def _new_streams(n: int) -> Structured:
 
 def _new_cells(n_streams: int, holds: Sequence[bool]) -> Structured:
     cells: Structured = np.zeros(n_streams * len(holds), dtype=CELL)
-    empty = {"value": np.nan, "tick": -FOREVER, "sequence": NONE, "gap_end": FOREVER, "since": -FOREVER}
-    for name, value in (empty | dict.fromkeys(("slot", "node", "next", "head", "tail"), NONE)).items():
+    empty = {"value": np.nan, "raw": np.nan, "sequence": NONE, "gap_end": FOREVER}
+    empty |= dict.fromkeys(("tick", "raw_tick", "since"), -FOREVER)
+    for name, value in (empty | dict.fromkeys(("slot", "node", "next", "head", "tail", "phase"), NONE)).items():
         cells[name] = value
     cells["holds"] = np.tile(np.array(holds, dtype=np.uint8), n_streams)
     return cells

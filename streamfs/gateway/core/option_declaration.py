@@ -20,7 +20,8 @@ class Option:
     """An option, apart from key, type and default: those are the field's that this annotates.
 
     `sentence` is its help; ``above`` is excluded; `check` raises ValueError for a text that is not allowed;
-    `example` is shown in place of the default; the value of a secret is never shown.
+    `example` is shown in place of the default; the value of a secret is never shown. The values of a table are of
+    the kinds in `values`.
     """
 
     sentence: str
@@ -31,6 +32,7 @@ class Option:
     check: Callable[[str], object] | None = None
     example: object = None
     is_secret: bool = False
+    values: tuple[type, ...] = (str,)
 
     def fault(self, key: str, value: Any) -> str:
         """Return what is wrong with a value of the right type, without the key; empty if nothing is."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from feature_extractors.base import Array
 from streamfs.gateway.core._grid import PART
 from streamfs.gateway.core._waiting import NONE
+from streamfs.gateway.core.feeds import AS_SENT
 from streamfs.gateway.messages.codecs import Reading, Reported, Series, TimedSeries
 from streamfs.gateway.messages.codecs.reading import unpacked
 
@@ -44,6 +45,7 @@ class ReadingBuffer:
         arrival: float = nan,
         n_bytes: int = 0,
         joules: float = 0.0,
+        how: int = AS_SENT,
     ) -> None:
         """Add what a message reports on one channel; without a report or a slot it only costs energy."""
         first = self.n_samples
@@ -80,6 +82,7 @@ class ReadingBuffer:
             message,
             first,
             self.n_samples,
+            how,
         )
 
     @property

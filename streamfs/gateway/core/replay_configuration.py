@@ -41,12 +41,14 @@ def described(bindings: Bindings, options: Options) -> bytes:
     """Encode bindings and options as JSON; empty if a route was not made by `Route.of`."""
     if not all(route.described for route in bindings.routes):
         return b""
-    content = {
+    content: dict[str, Any] = {
         "nodes_of": bindings.nodes_of,
         "discovers": bindings.discovers,
         "routes": [route.described for route in bindings.routes],
         "options": _flattened(options),
     }
+    if bindings.aliases:
+        content["aliases"] = bindings.aliases
     return orjson.dumps(content)
 
 
@@ -54,7 +56,7 @@ def understood(content: bytes, channels: Sequence[str]) -> tuple[Bindings, Optio
     """Decode what `described` has encoded, which is not empty, for these channels."""
     said = orjson.loads(content)
     routes = tuple(Route.of(**orjson.loads(route)) for route in said["routes"])
-    bindings = Bindings(tuple(channels), said["nodes_of"], said["discovers"], routes)
+    bindings = Bindings(tuple(channels), said["nodes_of"], said["discovers"], routes, said.get("aliases", {}))
     return bindings, _options(said["options"])
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from feature_extractors.report import silent_ticks
+from streamfs.gateway.core._waiting import FOREVER
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.control import Control
 from streamfs.gateway.core.joiner import Joiner
@@ -160,6 +162,8 @@ class Roster:
         old, bindings = self.newest, self.bindings.with_channels(procedure.channels)
         self.models.append(ModelStreams(procedure, self._joiner))
         self._joiner.allow_gap(procedure.time_limit)
+        silent = silent_ticks(procedure.max_silence, procedure.period)
+        self._joiner.repeat_within(FOREVER if silent is None else silent)
         self._widen(bindings)
         self.bindings = bindings
         for model in self.models:

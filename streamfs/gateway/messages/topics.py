@@ -8,9 +8,14 @@ from functools import cached_property
 NOT_IN_TOPICS = "/+#\0"
 """Characters that the name of a node, a channel or a stream cannot have."""
 
-_NODE, _CHANNEL = "{node}", "{channel}"
-_PLACE = re.compile(r"(\{node\}|\{channel\}|\+)")
-_PATTERNS = {_NODE: r"(?P<node>[^/+#\0]+)", _CHANNEL: r"(?P<channel>[^/+#\0]+)", "+": r"[^/]*"}
+_NODE, _NODES, _CHANNEL = "{node}", "{node...}", "{channel}"
+_PLACE = re.compile(r"(\{node\.\.\.\}|\{node\}|\{channel\}|\+)")
+_PATTERNS = {
+    _NODE: r"(?P<node>[^/+#\0]+)",
+    _NODES: r"(?P<node>[^/+#\0]+(?:/[^/+#\0]+)*)",
+    _CHANNEL: r"(?P<channel>[^/+#\0]+)",
+    "+": r"[^/]*",
+}
 
 
 def check_name(what: str, name: str, unfit: str = NOT_IN_TOPICS) -> None:
@@ -29,17 +34,19 @@ def check_topic(what: str, topic: str) -> None:
 class Template:
     """The form of the topics on which nodes publish: levels between slashes.
 
-    ``{node}`` stands for the node's name and ``{channel}``, which is optional, for the channel's; both may be part
-    of a level. ``+`` is any level.
+    ``{node}`` stands for the node's name and ``{channel}`` for the channel's; both are optional, and may be part
+    of a level. ``{node...}`` is a name of one or more levels. ``+`` is any level.
 
     >>> Template("application/+/device/{node}/event/up").match("application/7/device/0102aabb/event/up")
     ('0102aabb', None)
+    >>> Template("zigbee2mqtt/{node...}").match("zigbee2mqtt/kitchen/window")
+    ('kitchen/window', None)
     """
 
     text: str
 
     def __post_init__(self) -> None:
-        if self.text.count(_NODE) != 1 or self.text.count(_CHANNEL) > 1:
+        if sum(self.text.count(place) for place in (_NODE, _NODES)) > 1 or self.text.count(_CHANNEL) > 1:
             raise ValueError(f"topic is {self.text!r}, expected one {_NODE} and at most one {_CHANNEL}")
         if self.text.startswith("$"):
             raise ValueError(f"topic is {self.text!r}, expected one that does not begin with $")
@@ -47,8 +54,13 @@ class Template:
             rest = _PLACE.sub("", level)
             if not level or any(character in rest for character in "{}+#\0"):
                 raise ValueError(f"topic is {self.text!r}, whose level {level!r} is not valid in a topic")
-            if len(_PLACE.findall(level)) > 1 or ("+" in level and level != "+"):
+            if len(_PLACE.findall(level)) > 1 or any(whole in level != whole for whole in ("+", _NODES)):
                 raise ValueError(f"topic is {self.text!r}, whose level {level!r} has more than one placeholder")
+
+    @property
+    def has_node(self) -> bool:
+        """Whether the topics name the node."""
+        return _NODE in self.text or _NODES in self.text
 
     @property
     def has_channel(self) -> bool:
@@ -56,17 +68,18 @@ class Template:
         return _CHANNEL in self.text
 
     def match(self, topic: str) -> tuple[str, str | None] | None:
-        """Return the node and, if the template has it, the channel of a topic; None for another topic."""
+        """Return node and channel of a topic, "" and None if the template has none; None for another topic."""
         found = self._pattern.fullmatch(topic)
         if found is None:
             return None
-        return found["node"], found["channel"] if self.has_channel else None
+        return found["node"] if self.has_node else "", found["channel"] if self.has_channel else None
 
     def overlaps(self, prefix: str) -> bool:
         """Return whether a topic below a prefix may match."""
-        levels = zip(self.text.split("/"), prefix.split("/"), strict=False)
-        is_longer = self.text.count("/") > prefix.count("/")
-        return is_longer and all(_level_pattern(level).fullmatch(other) for level, other in levels)
+        before, several, _ = self.text.partition(_NODES)
+        levels = zip(before.split("/") if before else (), prefix.split("/"), strict=False)
+        is_longer = bool(several) or self.text.count("/") > prefix.count("/")
+        return is_longer and all(_level_pattern(level).fullmatch(other) for level, other in levels if level)
 
     def filters(self, channels: Sequence[str]) -> tuple[str, ...]:
         """Return the topic filters for all nodes: one for each channel if the topics name it, else one."""
@@ -75,8 +88,9 @@ class Template:
         return tuple(self._filter(channel) for channel in channels)
 
     def _filter(self, channel: str) -> str:
-        levels = ("+" if _NODE in level else level.replace(_CHANNEL, channel) for level in self.text.split("/"))
-        return "/".join(levels)
+        text, several, _ = self.text.partition(_NODES)
+        levels = ("+" if _NODE in level else level.replace(_CHANNEL, channel) for level in text.split("/"))
+        return "/".join(levels) + "#" * bool(several)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:

@@ -68,12 +68,13 @@ class GatewayPreview:
     def _source(self, source: InputSource) -> dict[str, Any]:
         wanted = self.bindings.node_channels
         known = wanted if source.channels is None else source.channels
+        fed = {channel for channel in known if self.bindings.fed_by(channel)}
         prefix = self.settings.prefix
         return {
-            "topics": list(Template(source.topic).filters(wanted)),
+            "topics": list(source.route().filters(wanted)),
             "format": source.format,
-            "channels": [channel for channel in known if channel in wanted],
-            "unread": [channel for channel in known if channel not in wanted],
+            "channels": [channel for channel in known if channel in fed],
+            "unread": [channel for channel in known if channel not in fed],
             "left_out": [f"{prefix}/#"] if Template(source.topic).overlaps(prefix) else [],
         }
 

@@ -3,15 +3,17 @@
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from streamfs.errors import SettingsError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.feeds import Feed
 from streamfs.gateway.core.options import AfterWithdrawal, Commits, Drift, Limits, Time
 from streamfs.gateway.settings.broker import Broker
+from streamfs.gateway.settings.nodes import NodeSettings, aliases_of, read_nodes
 from streamfs.gateway.settings.sections import HomeAssistant, Http, Logging, TopLevel
 from streamfs.gateway.settings.sources import STANDARD_SOURCE, InputSource
 from streamfs.gateway.settings.streams import Streams
@@ -44,6 +46,8 @@ class Settings(TopLevel):
         The lines of the file's keys; see `lines_of`.
     sources : tuple of InputSource
         Topics and what they carry; the first that matches a topic counts.
+    nodes : mapping of str to NodeSettings
+        What is particular to single nodes, by name.
 
     Other parameters are the top-level keys and the sections of ``gateway.toml``.
     """
@@ -56,6 +60,7 @@ class Settings(TopLevel):
     http: Http | None = None
     log: Logging = field(default_factory=Logging)
     homeassistant: HomeAssistant | None = None
+    nodes: Mapping[str, NodeSettings] = field(default_factory=dict)
     lines: Mapping[Place, int] = field(default_factory=dict, repr=False, compare=False)
 
     def where(self, *place: str | int) -> str:
@@ -71,13 +76,14 @@ class Settings(TopLevel):
         routes = tuple(source.route(self.limits.batch_samples) for source in self.sources)
         try:
             bindings = self.streams.bindings(channels, routes, self.limits.streams)
+            bindings = replace(bindings, aliases=aliases_of(self.nodes)) if self.nodes else bindings
         except StreamfsError:
             raise
         except ValueError as error:
             raise SettingsError(f"{self.where('streams')}: streams cannot be bound: {error}") from error
         if all(source.channels is not None for source in self.sources):
-            known = {channel for source in self.sources for channel in source.channels or ()}
-            missing = [channel for channel in bindings.node_channels if channel not in known]
+            fed = {feed.channel for source in self.sources for feed in _fed(bindings, source)}
+            missing = [channel for channel in bindings.node_channels if channel not in fed]
             if missing:
                 where = self.where("source", 0)
                 raise SettingsError(f"{where}: no source has channel {', '.join(missing)}, which the model reads")
@@ -85,13 +91,17 @@ class Settings(TopLevel):
 
     def unread_sources(self, bindings: Bindings) -> list[str]:
         """Return an error for each source of which the model reads no channel."""
-        wanted = bindings.node_channels
         return [
             f"{self.where('source', number)}: source has {', '.join(source.channels)}, which the model does not "
-            f"read; its channels are {', '.join(wanted)}"
+            f"read; its channels are {', '.join(bindings.node_channels)}"
             for number, source in enumerate(self.sources)
-            if source.channels is not None and not set(source.channels) & set(wanted)
+            if source.channels is not None and not _fed(bindings, source)
         ]
+
+
+def _fed(bindings: Bindings, source: InputSource) -> list[Feed]:
+    """Return what a source with channels of its own feeds."""
+    return [feed for channel in source.channels or () for feed in bindings.fed_by(channel)]
 
 
 def read_settings(path: str | PathLike[str]) -> Settings:
@@ -131,6 +141,7 @@ def read_settings(path: str | PathLike[str]) -> Settings:
 def _sections(top: Section) -> dict[str, Any]:
     """Return the file's values by the names of `Settings`."""
     tables = {key: top.section(key) for key in ("broker", "streams", *_SECTIONS)}
+    nodes = read_nodes(top.section("node"))
     sources = tuple(source.read(InputSource) for source in top.sections("source"))
     found = vars(top.read(TopLevel)) | {
         key: tables[key].read(kind) for key, kind in _SECTIONS.items() if tables[key].exists
@@ -139,6 +150,7 @@ def _sections(top: Section) -> dict[str, Any]:
     found["streams"] = Streams.read(tables["streams"])
     if sources:
         found["sources"] = sources
+    found["nodes"] = nodes
     if found["drift"] is not None and not found["drift"].enabled:
         found["drift"] = None
     return found

@@ -2,16 +2,19 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 from feature_extractors.report import split_channel
 from streamfs.errors import MissingExtraError
-from streamfs.gateway.core.bindings import STANDARD, Route
 from streamfs.gateway.core.option_declaration import Option, OptionSection
+from streamfs.gateway.core.routes import REPEATS, STANDARD, Route
 from streamfs.gateway.messages.codecs import FORMATS
 from streamfs.gateway.messages.codecs.checks import TIME_UNITS, zone
 from streamfs.gateway.messages.message import MAX_SAMPLES
 from streamfs.gateway.messages.topics import Template, check_name
+
+_check_node = partial(check_name, "node")
 
 _NAMES_CHANNELS = ("senml+json", "senml+cbor", "chirpstack")  # formats whose payloads do
 
@@ -30,17 +33,45 @@ class InputSource(OptionSection):
         str,
         Option(
             "A topic such as zigbee2mqtt/{node}: `{node}` is the node's name, `{channel}` the channel's; each may "
-            "be part of a level. `+` is any level. If several sources match a topic, the first counts",
+            "be part of a level. `{node...}` is a name of one or more levels, `+` any level. If several sources "
+            "match a topic, the first counts",
             check=Template,
         ),
     ]
+    node: Annotated[str | None, Option("The node, if the topic does not name it", check=_check_node)] = None
+    ignore: Annotated[
+        tuple[str, ...], Option("Topics among these that have no readings, written likewise", check=Template)
+    ] = ()
     format: Annotated[str, Option("One of the formats below", choices=FORMATS)] = "auto"
     channel: Annotated[
         str | None, Option("The channel, if neither topic nor payload names it", check=check_channel)
     ] = None
     fields: Annotated[
-        Mapping[str, str], Option("For payloads with several values: the path of each value, and its channel")
+        Mapping[str, str],
+        Option(
+            "For payloads with several values: the path of each value, and its channel. If the topic has "
+            "`{channel}`: the names there, and their channels"
+        ),
     ] = field(default_factory=dict)
+    values: Annotated[
+        Mapping[str, Any],
+        Option(
+            'Words in place of numbers, such as `{ ON = 1, OFF = 0, unavailable = "missing" }`',
+            values=(int, float, str),
+        ),
+    ] = field(default_factory=dict)
+    units: Annotated[
+        Mapping[str, str],
+        Option('Channels in another unit than the model\'s, such as `{ temperature = "F to C" }`'),
+    ] = field(default_factory=dict)
+    repeats: Annotated[
+        str,
+        Option(
+            'What it means if a device or bridge says the same again: `"new"` readings; `"held"`, none, if all in '
+            'the message is the same; or `"ignored"`, none of each value that is the same',
+            choices=REPEATS,
+        ),
+    ] = "new"
     value: Annotated[str | None, Option("For plain JSON: the value's path, with dots")] = None
     time: Annotated[str | None, Option("For plain JSON: the time's path")] = None
     time_unit: Annotated[
@@ -63,13 +94,16 @@ class InputSource(OptionSection):
     def contradictions(self) -> Iterator[tuple[str, str]]:
         """Yield what does not go together: a key, and what is wrong with it."""
         by_topic = "{channel}" in self.topic
-        by_payload = self.format in _NAMES_CHANNELS or bool(self.fields)
+        by_payload = self.format in _NAMES_CHANNELS or (bool(self.fields) and not by_topic)
         if self.channel is not None and (by_topic or by_payload):
             yield "channel", f"is set, but the {'topic' if by_topic else 'payload'} names the channel"
         elif by_topic and by_payload:
             yield "topic", f"is {self.topic!r}, but the payload names the channels; expected + there"
         elif self.channel is None and not (by_topic or by_payload or self.format == "auto"):
             yield "channel", "is missing, and neither topic nor payload names it"
+        unknown = [name for name in self.units if self.channels is not None and name not in self.channels]
+        if unknown:
+            yield "units", f"has {unknown[0]!r}, expected channels of the source: {', '.join(self.channels or ())}"
         try:
             self.route()
         except (ValueError, MissingExtraError) as error:
@@ -84,10 +118,17 @@ class InputSource(OptionSection):
 
     def route(self, max_samples: int = MAX_SAMPLES) -> Route:
         """Return the source as a route of bindings, for messages of at most ``max_samples`` samples."""
+        rare: dict[str, Any] = {
+            "node": self.node,
+            "ignore": self.ignore,
+            "values": self.values,
+            "units": self.units,
+        }
         return Route.of(
             self.topic,
             self.format,
             self.channel,
+            repeats=self.repeats,
             fields=self.fields or None,
             value=self.value,
             time=self.time,
@@ -95,6 +136,7 @@ class InputSource(OptionSection):
             sequence=self.sequence,
             time_zone=self.time_zone,
             max_samples=max_samples,
+            **{key: value for key, value in rare.items() if value},
         )
 
 

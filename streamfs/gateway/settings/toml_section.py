@@ -70,6 +70,15 @@ class Section:
                 self.note(key, f"cannot be: {error}")
         return tables
 
+    def named_sections(self, check_name: Callable[[str], object]) -> dict[str, "Section"]:
+        """Return the tables within this one by name, after checking the names."""
+        for name in self._values:
+            try:
+                check_name(name)
+            except ValueError as error:
+                self.note(name, f"cannot be: {error}")
+        return {name: self.section(name) for name in self._values}
+
     def read(self, kind: type[S], **defaults: Any) -> S:
         """Return the table as a section of a kind; unknown keys and contradictions are noted.
 
@@ -90,7 +99,9 @@ class Section:
             if default is MISSING and key not in self._values:
                 self.note(key, f"is missing, expected {option.sentence[0].lower()}{option.sentence[1:]}")
             return kind() if default is MISSING else default
-        fault = _fault_of_container(value) or option.fault(key, tuple(value) if kind is tuple else value)
+        fault = _fault_of_container(value, option.values) or option.fault(
+            key, tuple(value) if kind is tuple else value
+        )
         if fault:
             self.note(key, fault + (nearest(value, option.choices) if option.choices else ""))
             return default
@@ -118,11 +129,12 @@ class Section:
                 self.note(key, GONE.get(key, unknown))
 
 
-def _fault_of_container(value: object) -> str:
-    """Return what is wrong with an array or a table that must hold texts; empty for all else."""
+def _fault_of_container(value: object, kinds: tuple[type, ...]) -> str:
+    """Return what is wrong with an array, which must hold texts, or a table of some kinds; empty for all else."""
     if isinstance(value, list):
         if not (value and all(isinstance(text, str) for text in value) and len(set(value)) == len(value)):
             return f"is {shown(value)}, expected an array of texts, at least one and none of them twice"
-    elif isinstance(value, dict) and not (value and all(isinstance(text, str) for text in value.values())):
-        return f"is {shown(value)}, expected a table of texts, at least one"
+    elif isinstance(value, dict) and not (value and all(type(each) in kinds for each in value.values())):
+        expected = "texts" if kinds == (str,) else "numbers and texts"
+        return f"is {shown(value)}, expected a table of {expected}, at least one"
     return ""

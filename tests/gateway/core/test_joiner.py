@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from feature_extractors.report import Policy, split_channel
 from streamfs.gateway.core._waiting import FOREVER
+from streamfs.gateway.core.feeds import KEPT, RAW
 from streamfs.gateway.core.joiner import Joiner, Timing
 from streamfs.gateway.core.options import Time
 from streamfs.gateway.core.reading_buffer import ReadingBuffer
@@ -93,7 +94,7 @@ class Follower:
 
 
 def make_joiner(lateness=0.0, channels=CHANNELS, nodes=("n1",), max_silence=None, **timing):
-    gaps = {name: timing.pop(name) for name in ("max_gap", "ahead") if name in timing}
+    gaps = {name: timing.pop(name) for name in ("max_gap", "ahead", "repeat") if name in timing}
     options = {name: timing.pop(name) for name in ("max_pending", "at_once") if name in timing}
     timing = Timing(PERIOD, Time(lateness, **{"grace": 0.0, **timing}), **gaps)
     return Follower(channels, timing, nodes, max_silence, **options)
@@ -131,6 +132,43 @@ def samples_of(ticks):
 
 def number_of(tick):
     return round(tick.time / PERIOD)
+
+
+def join_raw(values, how, max_silence, *, live):
+    """Return the ticks that come of samples that all come, and are thinned by the joiner."""
+    repeat = {} if max_silence is None else {"repeat": max_silence}
+    joiner = make_joiner(max_silence=None if max_silence is None else max_silence * PERIOD, **repeat)
+    rows = []
+    for number, tick in enumerate(np.flatnonzero(np.isfinite(values).any(axis=0))):
+        for channel, value in zip(CHANNELS, values[:, tick], strict=True):
+            reading = Reading(tick * PERIOD, value, number if how == RAW else None)
+            rows += [(*joiner.row("n1", channel, reading, len(rows)), how)] * bool(np.isfinite(value))
+    for batch in [[row] for row in rows] if live else [rows]:
+        joiner.feed(batch)
+    return joiner.flush()
+
+
+def check_seen(ticks, values, max_silence):
+    seen = seen_of(values, max_silence)
+    for tick in ticks:
+        assert_allclose(tick.samples[0], seen[number_of(tick)], rtol=0, atol=1e-12)
+
+
+@given(columns, st.one_of(st.none(), st.integers(1, 6)), st.booleans())
+def test_samples_that_all_come_are_seen_as_if_their_node_had_thinned_them(values, max_silence, live):
+    values[:, 0] = np.nan_to_num(values[:, 0])  # where a policy begins
+    ticks = join_raw(values, RAW, max_silence, live=live)
+    assert ticks
+    check_seen(ticks, values, max_silence)
+
+
+@given(columns, st.one_of(st.none(), st.integers(1, 6)), st.booleans())
+def test_what_a_device_sends_on_change_holds_and_is_then_thinned(values, max_silence, live):
+    values = np.nan_to_num(values)
+    sent = Policy.parse("delta:0.25").sent(values, max_silence)
+    check_seen(
+        join_raw(sent, RAW | KEPT, max_silence, live=live), Policy.parse("delta:0.25").seen(values), max_silence
+    )
 
 
 @given(columns, st.one_of(st.none(), st.integers(1, 6)), st.booleans())

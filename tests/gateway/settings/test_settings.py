@@ -284,7 +284,16 @@ WRONG = {
     '[[streams.group]]\nnodes = ["n1", "n2"]\nroles = ["a"]': "line 1: streams.group cannot be: roles are 'a'",
     '[[streams.group]]\nnodes = ["n1", "n2"]\nrole = 1': "line 3: streams.group.role is unknown; did you",
     "[[source]]": "line 1: source.topic is missing, expected a topic",
-    '[[source]]\ntopic = "a/#"': "line 2: source.topic is 'a/#', expected one {node}",
+    '[[source]]\ntopic = "a/#"': "line 2: source.topic is 'a/#', whose level '#'",
+    '[[source]]\ntopic = "a/b"\nchannel = "x"': "line 1: source cannot be: topic is 'a/b', expected one {node}",
+    '[[source]]\ntopic = "a/{node}"\nnode = "n1"\nchannel = "x"': "line 1: source cannot be: topic is 'a/{node}'",
+    '[[source]]\ntopic = "a/{node}"\nchannel = "x"\nvalues = { ON = "yes" }': "line 1: source cannot be: 'ON' ",
+    '[[source]]\ntopic = "a/{node}"\nchannel = "x"\nvalues = { ON = true }': "line 4: source.values is {'ON':",
+    '[[source]]\ntopic = "a/{node}"\nchannel = "x"\nunits = { x = "F to m" }': "line 1: source cannot be: unit ",
+    '[[source]]\ntopic = "a/{node}"\nchannel = "x"\nunits = { y = "F to C" }': "line 4: source.units has 'y', ",
+    '[node.a]\nalias = ["x"]\n[node.b]\nalias = ["x"]': "line 2: node.a.alias has 'x', which another node has",
+    '[node."a/b"]\nalias = ["x"]': "line 1: node.\"a/b\" cannot be: node is 'a/b'",
+    "[node.a]\nalias = []": "line 2: node.a.alias is [], expected an array of texts",
     '[[source]]\ntopic = "a/{node}"\nformat = "xml"': "line 3: source.format is 'xml', expected one of auto, json",
     '[[source]]\ntopic = "a/{node}"\nformat = "json"': "line 1: source.channel is missing, and neither topic nor",
     '[[source]]\ntopic = "{channel}/{node}"\nchannel = "x"': "line 3: source.channel is set, but the topic",
@@ -508,7 +517,7 @@ def test_pairs_from_all_places_are_streams(read, tmp_path):
     bindings = settings.bindings(channels)
     assert bindings.streams == ("desk", "sofa", "n3--n4", "n3--n5", "n4--n5")
     assert bindings.topics == ("zigbee2mqtt/+", "raw/+")
-    node, channel, codec = bindings.route("zigbee2mqtt/n6")
+    node, channel, codec, *_ = bindings.route("zigbee2mqtt/n6")
     assert (node, channel) == ("n6", None)
     payload = b'{"illuminance": 500, "last_seen": "1970-01-01T00:00:01Z", "n": 4}'
     assert codec.decode(payload, 0.0) == Several((("light@flag:300", (1.0, 500.0, 4)),))
@@ -520,7 +529,7 @@ def test_pairs_from_all_places_are_streams(read, tmp_path):
 
 def test_a_message_has_no_more_samples_than_the_limit(read):
     bindings = read(f"{LEAST}[limits]\nbatch_samples = 3\n").bindings(["x"])
-    _, _, codec = bindings.route("sensors/n1/x")
+    codec = bindings.route("sensors/n1/x").codec
     assert codec.decode(b'{"t0": 0, "dt": 1, "v": [1, 2, 3]}', 0.0)
     with pytest.raises(PayloadError, match="1 to 3"):
         codec.decode(b'{"t0": 0, "dt": 1, "v": [1, 2, 3, 4]}', 0.0)

@@ -6,7 +6,8 @@ from typing import Any
 from streamfs.errors import PayloadError
 from streamfs.gateway.messages.codecs.checks import number, seconds_of_text, sequence_number, shown
 from streamfs.gateway.messages.codecs.paths import Paths, checked_fields, load_json
-from streamfs.gateway.messages.codecs.reading import Reading, Several
+from streamfs.gateway.messages.codecs.reading import Reading, Several, several
+from streamfs.gateway.messages.codecs.words import Words
 
 _TIME, _COUNTER = "time", "fCnt"
 _SPREADING = "txInfo.modulation.lora.spreadingFactor"
@@ -21,7 +22,8 @@ class ChirpStackCodec:
     nothing. Without it, each number, true and false at the top of ``object`` is a channel of its name.
     """
 
-    def __init__(self, fields: Mapping[str, str] | None = None) -> None:
+    def __init__(self, fields: Mapping[str, str] | None = None, words: Words | None = None) -> None:
+        self._as_number = number if words is None else words.number
         self._fields = None if fields is None else checked_fields(fields)
         self._paths = None if self._fields is None else Paths(self._fields)
 
@@ -36,11 +38,13 @@ class ChirpStackCodec:
             raise PayloadError(f"object is {shown(measured)}, expected an object")
         time = None if frame.get(_TIME) is None else seconds_of_text(_TIME, frame[_TIME])
         sequence = sequence_number(_COUNTER, frame[_COUNTER]) if _COUNTER in frame else None
-        parts = tuple(
-            (channel, Reading(time, number(name, value), sequence))
-            for name, channel, value in self._values(measured)
-        )
-        return Several(parts, _spreading_factor(frame.get(_SPREADING)))
+        parts, refused = [], []
+        for name, channel, value in self._values(measured):
+            try:
+                parts.append((channel, Reading(time, self._as_number(name, value), sequence)))
+            except PayloadError as error:
+                refused.append(error)
+        return several(parts, refused, _spreading_factor(frame.get(_SPREADING)))
 
     def _values(self, measured: dict[str, Any]) -> list[tuple[str, str, Any]]:
         """Return the path, channel and value of each wanted field."""

@@ -1,6 +1,7 @@
 """Codecs by format name and by content type."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from streamfs.errors import MissingExtraError, PayloadError
 from streamfs.gateway.messages.codecs.array import ArrayCodec
@@ -9,6 +10,7 @@ from streamfs.gateway.messages.codecs.chirpstack import ChirpStackCodec
 from streamfs.gateway.messages.codecs.plain import FieldsCodec, PlainCodec
 from streamfs.gateway.messages.codecs.reading import Codec, Reported, Several
 from streamfs.gateway.messages.codecs.senml import SenmlCodec
+from streamfs.gateway.messages.codecs.words import Words
 from streamfs.gateway.messages.message import MAX_SAMPLES
 
 FORMATS = ("auto", "json", "senml+json", "senml+cbor", "array", "chirpstack")
@@ -24,6 +26,7 @@ _OF_CONTENT_TYPE = {
 }
 _KNOWN = 256  # content types that are remembered
 _TAKE_PLACES = ("auto", "json")
+_TAKE_VALUES = ("auto", "json", "chirpstack")
 _TAKE_FIELDS = ("auto", "json", "senml+json", "senml+cbor", "chirpstack")
 
 
@@ -39,6 +42,7 @@ class AutoCodec:
         sequence: str | None = None,
         max_samples: int = MAX_SAMPLES,
         time_zone: str | None = None,
+        values: Mapping[str, Any] | None = None,
     ) -> None:
         self._plain = codec_for(
             "json",
@@ -49,6 +53,7 @@ class AutoCodec:
             sequence=sequence,
             max_samples=max_samples,
             time_zone=time_zone,
+            values=values,
         )
         self._fields = fields
         self._max_samples = max_samples
@@ -95,28 +100,36 @@ def codec_for(
     sequence: str | None = None,
     max_samples: int = MAX_SAMPLES,
     time_zone: str | None = None,
+    values: Mapping[str, Any] | None = None,
 ) -> Codec:
     """Return the codec of a format, one of `FORMATS`.
 
-    `fields` maps path or name in the payload to channel, for payloads that report on several; the other options
-    but `max_samples` are for plain JSON, as in `PlainCodec`. A ValueError says that the format does not take an
-    option.
+    `fields` maps path or name in the payload to channel, for payloads that report on several; `values` are the
+    numbers of `Words`; the others but `max_samples` are for plain JSON, as in `PlainCodec`. A ValueError says that
+    the format does not take an option.
     """
-    fault = _fault(name, fields, (value, time, time_unit, sequence, time_zone))
+    fault = _fault(name, fields, (value, time, time_unit, sequence, time_zone)) or _fault_of_values(name, values)
     if fault:
         raise ValueError(fault)
+    words = Words(values) if values else None
     match name:
         case "auto":
-            return AutoCodec(fields, value, time, time_unit, sequence, max_samples, time_zone)
+            return AutoCodec(fields, value, time, time_unit, sequence, max_samples, time_zone, values)
         case "array":
             return ArrayCodec(max_samples)
         case "chirpstack":
-            return ChirpStackCodec(fields)
+            return ChirpStackCodec(fields, words)
         case "json" if fields is not None:
-            return FieldsCodec(fields, time, time_unit, sequence, max_samples, time_zone)
+            return FieldsCodec(fields, time, time_unit, sequence, max_samples, time_zone, words)
         case "json":
-            return PlainCodec(value, time, time_unit, sequence, max_samples, time_zone)
+            return PlainCodec(value, time, time_unit, sequence, max_samples, time_zone, words)
     return SenmlCodec(fields, is_binary=name == "senml+cbor", max_samples=max_samples)
+
+
+def _fault_of_values(name: str, values: Mapping[str, Any] | None) -> str:
+    if not values or name in _TAKE_VALUES:
+        return ""
+    return f"format {name!r} takes no values: its payloads have numbers"
 
 
 def _fault(

@@ -19,7 +19,8 @@ from streamfs.gateway.messages.codecs.checks import (
     zone,
 )
 from streamfs.gateway.messages.codecs.paths import Paths, checked_fields, load_json
-from streamfs.gateway.messages.codecs.reading import Reading, Series, Several
+from streamfs.gateway.messages.codecs.reading import Reading, Reported, Series, Several, several
+from streamfs.gateway.messages.codecs.words import Words
 from streamfs.gateway.messages.message import MAX_SAMPLES
 
 _VALUE = ("v", "value")
@@ -38,7 +39,7 @@ class PlainCodec:
 
     By default the number is at ``v`` or ``value``, the time at ``t``, ``ts`` or ``timestamp``, and the sequence
     number at ``seq``. `time_unit` is also the unit of ``dt``, which is in seconds if times are text (``iso``);
-    these are in a `time_zone`, or UTC, unless they have an offset.
+    these are in a `time_zone`, or UTC, unless they have an offset. `words` stand for numbers.
     """
 
     def __init__(
@@ -49,8 +50,11 @@ class PlainCodec:
         sequence: str | None = None,
         max_samples: int = MAX_SAMPLES,
         time_zone: str | None = None,
+        words: Words | None = None,
     ) -> None:
         self._zone = None if time_zone is None else zone(time_zone)
+        self.load = load_json if words is None else words.load
+        self._as_number = number if words is None else words.number
         self._values = _VALUE if value is None else (value,)
         self._times = _TIME if time is None else (time,)
         self._start = "t0" if time is None else time
@@ -64,9 +68,9 @@ class PlainCodec:
 
     def decode(self, payload: bytes, arrival: float = 0.0, _content_type: str = "") -> Reading | Series:
         """Decode a payload; see `Codec`."""
-        document = load_json(payload)
+        document = self.load(payload)
         if type(document) is not dict:
-            return Reading(None, number("payload", document), None)
+            return Reading(None, self._as_number("payload", document), None)
         fields = document if self._paths is None else self._paths.found(document)
         for name in self._values:
             if name in fields:
@@ -79,7 +83,7 @@ class PlainCodec:
         """Return what a field reports, given all fields by path; raise a PayloadError if it is invalid."""
         if type(value) is list:
             return self._series(name, value, fields, arrival)
-        value = value if type(value) is float else number(name, value)
+        value = value if type(value) is float else self._as_number(name, value)
         time = None
         for when in self._times:
             if when in fields:
@@ -111,7 +115,8 @@ class PlainCodec:
 class FieldsCodec:
     """Decode plain JSON that reports on several channels: `fields` maps the path of each number to its channel.
 
-    A missing field or null reports nothing. Times and sequence numbers are as in `PlainCodec`, and apply to all.
+    A missing field or null reports nothing, and one that is no number does not cost the others. Times and sequence
+    numbers are as in `PlainCodec`, and apply to all.
     """
 
     def __init__(
@@ -122,24 +127,29 @@ class FieldsCodec:
         sequence: str | None = None,
         max_samples: int = MAX_SAMPLES,
         time_zone: str | None = None,
+        words: Words | None = None,
     ) -> None:
         self._fields = checked_fields(fields)
-        self._codec = PlainCodec(None, time, time_unit, sequence, max_samples, time_zone)
+        self._codec = PlainCodec(None, time, time_unit, sequence, max_samples, time_zone, words)
         times = ("t0", *_TIME) if time is None else (time,)
         self._paths = Paths(dict.fromkeys((*fields, *times, "dt", sequence or _SEQUENCE)))
 
     def decode(self, payload: bytes, arrival: float = 0.0, _content_type: str = "") -> Several:
         """Decode a payload; see `Codec`."""
-        document = load_json(payload)
+        document = self._codec.load(payload)
         if type(document) is not dict:
             raise PayloadError(f"payload is {shown(payload)}, expected an object")
         found = self._paths.found(document)
-        parts = (
-            (channel, self._codec.reported(path, found[path], found, arrival))
-            for path, channel in self._fields.items()
-            if found.get(path) is not None
-        )
-        return Several(tuple(parts))
+        parts: list[tuple[str, Reported]] = []
+        refused = []
+        for path, channel in self._fields.items():
+            value = found.get(path)
+            if value is not None:
+                try:
+                    parts.append((channel, self._codec.reported(path, value, found, arrival)))
+                except PayloadError as error:
+                    refused.append(error)
+        return several(parts, refused)
 
 
 def _packed(name: str, values: list[Any]) -> bytes:

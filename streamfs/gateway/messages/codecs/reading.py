@@ -1,12 +1,13 @@
 """The contents of decoded payloads."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
+from streamfs.errors import PayloadError
 
 
 class Reading(NamedTuple):
@@ -53,6 +54,19 @@ class Several(NamedTuple):
 
     parts: tuple[tuple[str, Reported], ...]
     spreading_factor: int | None = None  # of the LoRa frame, which determines its energy
+    refused: PayloadError | None = None  # why others of its channels could not be read
+
+
+def several(
+    parts: Iterable[tuple[str, Reported]], refused: Sequence[PayloadError], spreading_factor: int | None = None
+) -> Several:
+    """Return what could be read of a message; raise the first error if that is nothing."""
+    if not refused:
+        return Several(tuple(parts), spreading_factor)
+    read = tuple(parts)
+    if not read:
+        raise refused[0]
+    return Several(read, spreading_factor, PayloadError("; ".join(map(str, refused)), refused[0].cause))
 
 
 class Codec(Protocol):

@@ -1,0 +1,57 @@
+"""What devices say again without having measured it: bridges republish the last state that they know."""
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+from streamfs.gateway.messages.codecs import Reading, Reported
+
+MAX_TOPICS = 32_768
+
+_BYTES = 8  # of a digest
+
+
+class Repeated:
+    """Remember what came last on each topic; of more than `MAX_TOPICS` the eldest are forgotten."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, Any] = {}  # a digest, or values by channel
+
+    def is_repeated(self, topic: str, payload: bytes) -> bool:
+        """Return whether a payload says all that the last one on its topic said; it is the last from now on."""
+        try:
+            said = orjson.dumps(orjson.loads(payload), option=orjson.OPT_SORT_KEYS)
+        except orjson.JSONDecodeError:
+            said = payload
+        digest = blake2b(said, digest_size=_BYTES).hexdigest()
+        is_same = self._last.get(topic) == digest
+        self._keep(topic, digest)
+        return is_same
+
+    def news(self, topic: str, parts: Iterable[tuple[str, Reported]]) -> tuple[tuple[str, Reported], ...]:
+        """Return the parts of a message whose values are not those that came last for their channel."""
+        last = dict(self._last.get(topic, {}))
+        new = []
+        for channel, part in parts:
+            value = part.value if isinstance(part, Reading) else None
+            if value is None or last.get(channel) != value:
+                new.append((channel, part))
+                last[channel] = value
+        self._keep(topic, last)
+        return tuple(new)
+
+    def to_state(self) -> dict[str, Any]:
+        """Copy the state."""
+        return dict(self._last)
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Restore what `to_state` has copied."""
+        self._last = dict(state)
+
+    def _keep(self, topic: str, said: Any) -> None:
+        self._last.pop(topic, None)
+        self._last[topic] = said
+        if len(self._last) > MAX_TOPICS:
+            del self._last[next(iter(self._last))]

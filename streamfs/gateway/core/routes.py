@@ -1,0 +1,116 @@
+"""Routes: topics, the format of their messages, and what these carry."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import orjson
+
+from streamfs.gateway.messages.codecs import Codec, codec_for
+from streamfs.gateway.messages.codecs.units import Conversion, ConvertedCodec
+from streamfs.gateway.messages.topics import Template
+
+__all__ = ["STANDARD", "Route", "Routed"]
+
+REPEATS = ("new", "held", "ignored")
+"""What it means if a device says the same again: readings; none, if all is the same; none of each such value."""
+
+
+class Routed(NamedTuple):
+    """Where messages of a topic belong: a node as it is called there, a channel unless the payload names it."""
+
+    node: str
+    channel: str | None
+    codec: Codec
+    repeats: str = "new"
+    thins: bool = True  # whether what comes is a quantity that models may want under other report policies
+
+
+class Route(NamedTuple):
+    """Topics, and the format of their messages; `channel` is None if the topic or the payload names it.
+
+    `node` is that of topics that do not name one; `names` has the channels by their names in topics; topics that
+    match `ignored` are no readings; `conversions` are by channel.
+    """
+
+    template: Template
+    codec: Codec
+    channel: str | None = None
+    described: str = ""  # the arguments of `of`, as JSON; empty if made otherwise
+    node: str = ""
+    names: Mapping[str, str] | None = None
+    ignored: tuple[Template, ...] = ()
+    repeats: str = "new"
+    conversions: Mapping[str, Conversion] = {}
+
+    @classmethod
+    def of(
+        cls,
+        topic: str,
+        name: str = "auto",
+        channel: str | None = None,
+        *,
+        node: str = "",
+        ignore: Sequence[str] = (),
+        repeats: str = "new",
+        units: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Make a route from a topic template, a format name, and options of its codec.
+
+        `fields` are names in the topic if that names the channel. `units` are conversions by channel.
+        """
+        rare = {"node": node, "ignore": list(ignore), "repeats": repeats, "units": units}
+        defaults: dict[str, Any] = {"node": "", "ignore": [], "repeats": "new", "units": None}
+        rare = {key: value for key, value in rare.items() if value != defaults[key]}
+        made_of = {"topic": topic, "name": name, "channel": channel, **rare, **options}
+        template = Template(topic)
+        if template.has_node == bool(node):
+            expected = "one {node}, or node beside it" if not node else "none with {node}: node is set"
+            raise ValueError(f"topic is {topic!r}, expected {expected}")
+        names = options.pop("fields", None) if template.has_channel else None
+        conversions = {name: Conversion.parse(text) for name, text in (units or {}).items()}
+        codec = codec_for(name, **options)
+        if conversions and not (channel or template.has_channel):
+            codec = ConvertedCodec(codec, conversions)
+        ignored = tuple(Template(text) for text in ignore)
+        described = orjson.dumps(made_of).decode()
+        return cls(template, codec, channel, described, node, names, ignored, repeats, conversions)
+
+    def find(self, topic: str) -> Routed | None:
+        """Return where the messages of a topic belong; None for others, and for channels without a name here."""
+        found = self.template.match(topic)
+        if found is None:
+            return None
+        node, named = found
+        if self.names is not None and named is not None:
+            named = self.names.get(named)
+            if named is None:
+                return None
+        channel = self.channel or named
+        codec = self.codec
+        if channel is not None and channel in self.conversions:
+            codec = ConvertedCodec(codec, {"": self.conversions[channel]})
+        return Routed(self.node or node, channel, codec, self.repeats, self.names is not None or named is None)
+
+    def ignores(self, topic: str) -> bool:
+        """Return whether a topic is known to have no readings."""
+        return any(template.match(topic) is not None for template in self.ignored)
+
+    def filters(self, channels: Sequence[str]) -> tuple[str, ...]:
+        """Return the topic filters for these channels, as nodes know them."""
+        return self.template.filters(channels if self.names is None else tuple(self.names))
+
+
+STANDARD = Route.of("sensors/{node}/{channel}")
+"""Where nodes publish by default; the content type determines the format."""
+
+
+def level_of(name: str) -> str:
+    """Return a name, which may have several levels, as one level of a topic.
+
+    Examples
+    --------
+    >>> level_of("kitchen/window")
+    'kitchen%2Fwindow'
+    """
+    return name.replace("/", "%2F")

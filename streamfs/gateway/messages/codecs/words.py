@@ -1,0 +1,61 @@
+"""Words in place of numbers: ``ON``, ``unavailable``."""
+
+from collections.abc import Mapping
+from math import isfinite, nan
+from typing import Any
+
+import orjson
+
+from streamfs.errors import PayloadError
+from streamfs.gateway.messages.codecs.checks import number, shown
+
+MISSING = "missing"
+"""What a word stands for that is no value."""
+
+
+class Words:
+    """Numbers for the words that devices send in their place; ``"missing"`` stands for no value.
+
+    A text that is a number, and no word among these, is that number; null is the word ``null``. Raise a
+    ValueError if a word stands for anything but a finite number or ``"missing"``.
+
+    >>> words = Words({"ON": 1, "unavailable": "missing"})
+    >>> words.number("state", "ON"), words.number("state", "21.5"), words.number("state", "unavailable")
+    (1.0, 21.5, nan)
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        for word, value in values.items():
+            is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+            if not (is_number or value == MISSING):
+                raise ValueError(f"{word!r} stands for {value!r}, expected a number or {MISSING!r}")
+        self._values = {word: nan if value == MISSING else float(value) for word, value in values.items()}
+
+    def number(self, name: str, value: object) -> float:
+        """Return the number of a value, NaN if it is missing; raise a PayloadError if it is none."""
+        if value is not None and not isinstance(value, str):
+            return number(name, value)
+        word = "null" if value is None else value.strip()
+        if word in self._values:
+            return self._values[word]
+        try:
+            found = float(word)
+        except ValueError:
+            found = nan
+        if not isfinite(found):
+            known = ", ".join(self._values)
+            raise PayloadError(f"{name} is {shown(value)}, expected a number, or one of {known}", "number")
+        return found
+
+    def load(self, payload: bytes) -> Any:
+        """Decode JSON, or a word that stands alone without quotes."""
+        try:
+            return orjson.loads(payload)
+        except orjson.JSONDecodeError as error:
+            try:
+                text = payload.decode().strip()
+            except UnicodeDecodeError:
+                text = ""
+            if text in self._values:
+                return text
+            raise PayloadError(f"payload is {shown(payload)}, expected JSON ({error})", "syntax") from error
