@@ -70,16 +70,16 @@ def measure(training: StreamSet, test: StreamSet, features: list[fx.Feature]) ->
                 procedure = train(
                     training, features=features, select=select, confidence=confidence, seed=SEED, progress=report
                 )
-            rows.append(row(name, procedure, test))
+            rows.append(row(name, confidence, procedure, test))
     return rows
 
 
-def row(name: str, procedure: Procedure, test: StreamSet) -> str:
+def row(name: str, asked: float, procedure: Procedure, test: StreamSet) -> str:
     (e,) = sweep(procedure, test, [procedure.confidence])
     figures = [f"{x:.3f}" for x in (e.completeness, e.accuracy)] + [
         f"{x:.4g}" for x in (e.ticks, e.cost, e.offered_cost)
     ]
-    cells = [name, f"{procedure.confidence:g}", str(len(procedure.features)), *figures]
+    cells = [name, f"{asked:g}", str(len(procedure.features)), *figures]
     return "| " + " | ".join(cells) + " |"
 
 

@@ -86,7 +86,7 @@ def reliability(procedure: Procedure, streams: StreamSet, n_bins: int = N_BINS) 
     >>> training, others = StreamSet(values, labels, ["noise"]).split(0.7, seed=0)
     >>> procedure = train(training, features=["mean(noise)"], confidence=0.8, select=None)
     >>> [(found.is_calibrated, found.is_record) for found in reliability(procedure, others)]
-    [(False, False), (False, True)]
+    [(False, False), (False, True), (True, False), (True, True)]
     """
     require_streams(streams)
     require_period(procedure, streams)

@@ -104,7 +104,8 @@ class PointFacts(_Measured):
 class HeldOutFacts(TypedDict):
     """The field ``held_out`` of a model file: decisions on held-out streams, those that end in ``_of`` by class.
 
-    Means of the confidence that was stated, of the ticks and of what was sent are of the labelled streams.
+    Means of the confidence that was stated, of the ticks and of what was sent are of the labelled streams. `asked`
+    is the confidence as the classifier states it, before its calibration, at which they were decided.
     """
 
     streams: int
@@ -113,6 +114,7 @@ class HeldOutFacts(TypedDict):
     stated: float
     ticks: float
     sent: float
+    asked: NotRequired[float]
     streams_of: dict[str, float]
     labelled_of: dict[str, float]
     right_of: dict[str, float]

@@ -120,7 +120,7 @@ def train(
         If the streams have one class only, too few streams of a class, or a column is missing.
     TrainingError
         If the tree finds no feature that separates the classes, neighbours cannot reach the confidence, or no
-        held-out stream is given a label at it.
+        held-out stream, or none at all, is given a label at it.
     ValueError
         If the confidence, a cost, the number of features or the model is out of range.
     TypeError
@@ -131,12 +131,14 @@ def train(
     On chosen channels, the classifier's confidence is calibrated: on held-out streams, at the ticks at which they
     can be decided, with the number of samples so far, and again where they are decided.
 
-    On ranked or all features, it is what the classifier states. A tree is fitted on one row per stream and tick up
-    to the time limit, weighted by 1 / ticks of its stream, so that leaves and their confidence count streams: a
-    leaf of n streams, all of one of C classes, states (n + 1) / (n + C), and 0.9 takes 44 streams of a class if
-    there are six, 8 if there are two. Neighbours store one row per stream and position, at most a thousand. The
-    number of features is the cheapest, out of fold, of those within 0.02 of the best out-of-fold accuracy and
-    completeness.
+    On ranked or all features, the threshold is one on what the classifier states. So streams are decided when the
+    papers say; but both, threshold and confidence, are then calibrated on held-out streams, so that as many labels
+    are right as is stated: the procedure's confidence is what the given one is worth. A tree is fitted on one row
+    per stream and tick up to the time limit, weighted by 1 / ticks of its stream, so that leaves and their
+    confidence count streams: a leaf of n streams, all of one of C classes, states (n + 1) / (n + C), and 0.9 takes
+    44 streams of a class if there are six, 8 if there are two. Neighbours store one row per stream and position,
+    at most a thousand. The number of features is the cheapest, out of fold, of those within 0.02 of the best
+    out-of-fold accuracy and completeness.
 
     The procedure keeps how many held-out streams were labelled, and rightly, in all and by class, in
     ``about["held_out"]``, unless a class has one stream only.

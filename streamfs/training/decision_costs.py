@@ -206,17 +206,18 @@ def _parts(truth: Integers) -> Iterator[tuple[Integers, Integers]]:
         yield np.flatnonzero(part != number), np.flatnonzero(part == number)
 
 
-def believed_share(right: npt.NDArray[np.bool_], chance: float, n_streams: int) -> float:
+def believed_share(right: npt.NDArray[np.bool_], chance: float, n_streams: int, luck: float = LUCK) -> float:
     """Return the share of right answers for streams, free of luck, and neither 0 nor 1.
 
     The share is drawn towards that of always saying the commonest class, as James and Stein (1961) do with a
-    mean: the more, the nearer that lies in standard errors. Channels and thresholds were chosen on the same
-    streams, and where nothing tells the classes apart, the luckiest choice was taken.
+    mean: the more, the nearer that lies in standard errors, of which luck explains the square root of `luck`.
+    Channels and thresholds were chosen on the same streams, and where nothing tells the classes apart, the
+    luckiest choice was taken.
     """
     n, n_right = len(right), int(right.sum())
     share, smooth = n_right / n, (n_right + 0.5) / (n + 1)
     distance = (share - chance) ** 2
-    error = LUCK * smooth * (1.0 - smooth) / n_streams
+    error = luck * smooth * (1.0 - smooth) / n_streams
     kept = 0.0 if distance <= error else 1.0 - error / distance
     return float(np.clip(chance + kept * (share - chance), 1.0 / (n + 2), (n + 1.0) / (n + 2)))
 

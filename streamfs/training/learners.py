@@ -141,6 +141,11 @@ def estimator_learner(model: Any, points: Integers) -> Learn:
     return learn
 
 
+def uncalibrated_learner(learn: Learn) -> Learn:
+    """Fit by a function, without a calibration of its own: training calibrates what is fitted."""
+    return lambda table: learn(table).uncalibrated()
+
+
 def _classes(labels: Labels) -> list[str]:
     return [str(label) for label in np.unique(labels)]
 

@@ -13,6 +13,7 @@ from streamfs.costs.pricing import Pricing
 from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
 from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import TrainingError
+from streamfs.evaluation.trajectories import Trajectories
 from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.stopping import TickThresholds
 from streamfs.relief import position_grid
@@ -31,6 +32,7 @@ from streamfs.training.learners import (
     small_leaf_learner,
 )
 from streamfs.training.models import TrainingModel
+from streamfs.training.unlabelled import require_labels
 
 MOST_SCOUTED = 500
 """Most streams on which choices of channels are compared."""
@@ -131,9 +133,13 @@ class LeastCost:
         followed = self._held_out(self.streams, table, learn, points, limit).follow(range(len(table.features)))
         chosen = choose_confidence(followed, self.costs, limit, clock_of(table.features), self.confidence)
         self._require_labels(chosen)
+        calibrated = classifier.calibrated(chosen.calibration)
+        if self.confidence is not None:
+            said = Trajectories.of(calibrated, table, limit).confidence
+            require_labels("the classifier gives no stream", self.confidence, said)
         return FittedConfidence(
             table.features,
-            classifier.calibrated(chosen.calibration),
+            calibrated,
             chosen.thresholds,
             decision_facts(followed, chosen.columns, chosen.stated, table.labels),
         )

@@ -17,6 +17,7 @@ from streamfs.training.learners import (
     forest_learner,
     river_learner,
     tree_learner,
+    uncalibrated_learner,
 )
 from streamfs.training.query_sensitive import NAMED, NeighborsLearner, named_neighbors, require_reach
 
@@ -68,7 +69,7 @@ class TrainingModel:
             return forest if model == FOREST else tree_learner(MIN_LEAF, time_limit)
         if EstimatorClassifier.is_model(model):
             return estimator_learner(model, points)
-        return model if callable(model) else river_learner(model, points)
+        return uncalibrated_learner(model) if callable(model) else river_learner(model, points)
 
 
 def training_positions(n_ticks: int, time_limit: int) -> Integers:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,10 +20,11 @@ from streamfs.selection.by_name import MakeSelector
 from streamfs.training import arguments
 from streamfs.training.description import made_with, with_card
 from streamfs.training.held_out import OutOfFold, decision_facts
-from streamfs.training.learners import fit_until_all_tested
+from streamfs.training.learners import FittedFeatures, fit_until_all_tested
 from streamfs.training.models import TrainingModel, training_positions
 from streamfs.training.subset_size import SizeValidation, choose_size
-from streamfs.training.unlabelled import leaf_reason, unlabelled
+from streamfs.training.true_threshold import TrueThreshold
+from streamfs.training.unlabelled import leaf_reason, require_labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,22 +54,21 @@ class RankedFeatures:
         validation = SizeValidation(table, costs, learn, limit, self.model.seed, self.model.is_tree)
         offered = self._offered(validation, positions, progress)
         with step(progress, "building the classifier"):
-            tested, classifier, _ = fit_until_all_tested(
-                learn, streams, [features[i] for i in offered], pricing.max_silence
-            )
+            fitted = fit_until_all_tested(learn, streams, [features[i] for i in offered], pricing.max_silence)
         with step(progress, "deciding held-out streams"):
-            held_out = self._held_out(validation, offered, offered[tested], classifier)
+            stated = self._stated(validation, offered, fitted)
+        tested = offered[fitted.chosen]
         procedure = Procedure(
-            tuple(features[i] for i in offered[tested]),
-            classifier,
+            tuple(features[i] for i in tested),
+            stated.classifier,
             streams.classes,
-            costs.take(offered[tested]),
-            self.model.confidence,
+            costs.take(tested),
+            stated.threshold,
             limit,
             streams.period,
             pricing.max_silence,
             costs.take(offered),
-            {**made_with(self.model.seed, streams, [features[i].name for i in offered]), **held_out},
+            {**made_with(self.model.seed, streams, [features[i].name for i in offered]), **stated.about},
         )
         return with_card(procedure, streams, pricing)
 
@@ -90,25 +90,33 @@ class RankedFeatures:
             return ranking[: self.n_features]
         return ranking[: choose_size(validation, ranking, self.model.confidence, progress)]
 
-    def _held_out(
-        self, validation: SizeValidation, offered: Integers, tested: Integers, classifier: Classifier
-    ) -> dict[str, Any]:
-        """Return what is decided of held-out streams; raise a TrainingError if no stream is given a label.
+    def _stated(self, validation: SizeValidation, offered: Integers, fitted: FittedFeatures) -> "_Stated":
+        """Calibrate the classifier on held-out streams; raise a TrainingError if no stream is given a label.
 
-        If a class has one stream only, none can be held out, and those that were trained on must get a label.
+        If a class has one stream only, none can be held out, and nothing is calibrated.
         """
         table, limit, confidence = validation.table, validation.time_limit, self.model.confidence
+        classifier = fitted.classifier
+        own = Trajectories.of(classifier, fitted.table, limit).confidence
         if np.unique(table.labels, return_counts=True)[1].min() < 2:
-            trajectories = Trajectories.of(classifier, table.with_features(tested.tolist()), limit)
-            if (trajectories.decide(confidence)[0] < 0).all():
-                raise unlabelled("the classifier gives no stream", confidence, trajectories.confidence)
-            return {}
+            require_labels("the classifier gives no stream", confidence, own)
+            return _Stated(classifier, confidence, {})
         spending = self.pricing.spending(self.streams, table.features, table.lengths)
         out_of_fold = OutOfFold(table, spending, validation.learn, limit, seed=validation.seed)
         followed = out_of_fold.follow(offered.tolist())
-        labels, ticks = followed.trajectories.decide(confidence)
-        columns, said = np.where(labels < 0, -1, ticks - 1), followed.trajectories.confidence
-        if (labels < 0).all():
-            reason = leaf_reason(confidence, table.labels, out_of_fold.folds) if validation.is_tree else ""
-            raise unlabelled("the classifier gives no held-out stream", confidence, said, reason)
-        return {"held_out": decision_facts(followed, columns, said[np.arange(len(said)), columns], table.labels)}
+        reason = leaf_reason(confidence, table.labels, out_of_fold.folds) if validation.is_tree else ""
+        said = followed.trajectories.confidence
+        require_labels("the classifier gives no held-out stream", confidence, said, own, reason=reason)
+        require_labels("the classifier gives no stream", confidence, own, reason=reason)
+        true = TrueThreshold.of(followed, confidence)
+        facts = decision_facts(followed, true.columns, true.stated, table.labels)
+        about = {"held_out": {**facts, "asked": confidence}}
+        return _Stated(classifier.calibrated(true.calibration), true.threshold, about)
+
+
+class _Stated(NamedTuple):
+    """A classifier that is calibrated, if it can be, its threshold, and what held-out streams showed."""
+
+    classifier: Classifier
+    threshold: float
+    about: dict[str, Any]

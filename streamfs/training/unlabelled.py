@@ -23,6 +23,16 @@ def unlabelled(what: str, confidence: float, said: Array, reason: str = "") -> T
     )
 
 
+def require_labels(what: str, confidence: float, said: Array, *others: Array, reason: str = "") -> None:
+    """Raise a TrainingError that `what` a label, if a confidence is not reached in `said`.
+
+    The confidence that it proposes is reached in `others`, too.
+    """
+    if not (said >= confidence).any():
+        reached = min((said, *others), key=lambda each: float(np.nan_to_num(each).max()))
+        raise unlabelled(what, confidence, reached, reason)
+
+
 def leaf_reason(confidence: float, labels: Labels, folds: Sequence[Fold]) -> str:
     """Return why no leaf of a tree that counts streams can state a confidence, or an empty string if one can."""
     n_classes = len(np.unique(labels))

@@ -36,5 +36,6 @@ def test_a_tree_that_is_surer_than_right_is_warned_of():
     procedure = train(streams, features=["mean(x)"], select=None)
     held_out = procedure.about["held_out"]
     (warning,) = held_out_warnings(held_out, procedure.confidence)
-    assert f"{held_out['stated']:.3f} are stated" in warning
+    assert "0.900 were asked for" in warning
+    assert held_out_text(held_out, "messages").startswith("asked       0.9 as the classifier states it")
     assert f"({held_out['stated']:.3f} stated)" in held_out_text(held_out, "messages")

@@ -1,5 +1,7 @@
 """A kind of classifier defined in this test: trained, saved, loaded, served, updated and described."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.own_classifier import Minimal, NearestMean, learn_nearest_mean
@@ -39,7 +41,7 @@ def test_it_is_trained_by_name_or_as_an_object(procedure, streams):
     given = train(streams, features=names, select=None, model=learn_nearest_mean, time_limit=9)
     assert given.digest == procedure.digest
     table = tabulate(streams, procedure.features)
-    np.testing.assert_array_equal(procedure.classifier.means, learn_nearest_mean(table).means)
+    np.testing.assert_array_equal(procedure.classifier.uncalibrated().means, learn_nearest_mean(table).means)
     with pytest.raises(ValueError, match="name is 'c45', expected one that is not taken"):
         register_learner("c45", learn_nearest_mean)
 
@@ -47,7 +49,7 @@ def test_it_is_trained_by_name_or_as_an_object(procedure, streams):
 def test_it_is_saved_and_loaded(procedure, streams, tmp_path):
     procedure.save(tmp_path / "m.streamfs")
     loaded = Procedure.load(tmp_path / "m.streamfs")
-    assert isinstance(loaded.classifier, NearestMean)
+    assert isinstance(loaded.classifier.uncalibrated(), NearestMean)
     assert loaded.digest == procedure.digest
     assert evaluate(loaded, streams).decisions == evaluate(procedure, streams).decisions
     assert evaluate(loaded, streams).completeness == 1.0
@@ -55,7 +57,7 @@ def test_it_is_saved_and_loaded(procedure, streams, tmp_path):
 
 def test_its_header_is_validated(procedure, tmp_path):
     header, arrays, sealed = container.unpack(procedure.packed, "model", 1, "it")
-    data = container.pack("model", 1, {**header, "sure": "very"}, arrays, **sealed)
+    data = container.pack("model", 1, {**header, "base": {**header["base"], "sure": "very"}}, arrays, **sealed)
     (tmp_path / "m.streamfs").write_bytes(data)
     with pytest.raises(ModelError, match="sure is 'very', expected a number"):
         Procedure.load(tmp_path / "m.streamfs")
@@ -91,16 +93,18 @@ def test_a_gateway_serves_it_trains_it_further_and_keeps_it_in_snapshots(procedu
     assert [decision.label for decision in decided] == ["calm"]
     core.take([label("a", "calm", 6.0)])
     assert core.counters["labels_learned"] == 1
-    assert procedure.classifier.counts.tolist() == [1.0, 2.0]
+    served = procedure.classifier.uncalibrated()
+    assert served.counts.tolist() == [1.0, 2.0]
     fresh = Procedure.load(tmp_path / "m.streamfs")
     again = restored(core, Models(fresh))
-    assert fresh.classifier.counts.tolist() == [1.0, 2.0]
-    np.testing.assert_array_equal(fresh.classifier.means, procedure.classifier.means)
-    procedure.classifier.n_failures = 7
+    assert fresh.classifier.uncalibrated().counts.tolist() == [1.0, 2.0]
+    np.testing.assert_array_equal(fresh.classifier.uncalibrated().means, served.means)
+    served.n_failures = 7
     assert (core.counters["classifier_failures"], again.counters["classifier_failures"]) == (7, 0)
 
 
 def test_a_person_reads_it(procedure):
-    assert procedure.text().splitlines()[-2].startswith("busy: {'mean(level)': ")
-    assert facts(procedure)["classifier"] == "the nearest of 2 class means"
-    assert "Classified by the nearest of 2 class means." in markdown(procedure)
+    plain = replace(procedure, classifier=procedure.classifier.uncalibrated())
+    assert plain.text().splitlines()[-2].startswith("busy: {'mean(level)': ")
+    assert facts(plain)["classifier"] == "the nearest of 2 class means"
+    assert "Classified by the nearest of 2 class means, with calibrated confidence." in markdown(procedure)

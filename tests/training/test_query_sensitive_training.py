@@ -134,8 +134,9 @@ def procedure(streams):
 
 
 def test_training_takes_neighbours_by_name(procedure, streams):
-    assert isinstance(procedure.classifier, LazyNeighbors)
-    assert (procedure.classifier.n_neighbors, procedure.classifier.laplace) == (3, True)
+    neighbours = procedure.classifier.uncalibrated()
+    assert isinstance(neighbours, LazyNeighbors)
+    assert (neighbours.n_neighbors, neighbours.laplace) == (3, True)
     assert procedure.classifier.features_tested() == tuple(range(len(procedure.features)))
     assert any("level" in channel for channel in procedure.channels)
     assert (
@@ -159,10 +160,11 @@ def test_neighbours_decide_and_stop_requesting_channels(streams):
 def test_training_takes_a_users_own_neighbours(streams):
     model = QuerySensitiveNeighbors(Fixed((3,)), n_neighbors=5, laplace=True, thresholds="fitted", eta=0.01)
     procedure = train(streams, features=FEATURES, select=None, model=model, confidence=0.8)
-    assert [f.name for f, kept in zip(procedure.features, procedure.classifier.subset, strict=True) if kept] == [
+    neighbours = procedure.classifier.uncalibrated()
+    assert [f.name for f, kept in zip(procedure.features, neighbours.subset, strict=True) if kept] == [
         "mean(b.level)"
     ]
-    assert (len(procedure.classifier.values), procedure.classifier.n_neighbors) == (720, 5)
+    assert (len(neighbours.values), neighbours.n_neighbors) == (720, 5)
     assert not hasattr(model, "lazy_")
 
 

@@ -12,7 +12,8 @@ def held_out_text(facts: Mapping[str, Any], unit: str) -> str:
     labelled, streams = facts["labelled"], facts["streams"]
     right_of, streams_of = facts["right_of"], facts["streams_of"]
     classes = ", ".join(f"{name} {right} of {streams_of[name]}" for name, right in right_of.items())
-    return (
+    asked = f"asked       {facts['asked']:g} as the classifier states it\n" if "asked" in facts else ""
+    return asked + (
         f"held out    {labelled} of {streams} streams labelled, {facts['right'] / labelled:.3f} of them rightly "
         f"({facts['stated']:.3f} stated)\n"
         f"            after {facts['ticks']:.1f} ticks and {facts['sent']:.3g} {unit} on average\n"
@@ -23,13 +24,13 @@ def held_out_text(facts: Mapping[str, Any], unit: str) -> str:
 def held_out_warnings(facts: Mapping[str, Any], confidence: float | None) -> list[str]:
     """Return what to know before the model is used: labels that are wrong more often than is stated or asked."""
     labelled = facts["labelled"]
-    wanted = max(facts["stated"], confidence or 0.0)
-    warnings = []
-    if facts["right"] / labelled < wanted - SHORT:
-        share = facts["right"] / labelled
+    share, warnings = facts["right"] / labelled, []
+    stated, asked = max(facts["stated"], confidence or 0.0), facts.get("asked", 0.0)
+    if share < max(stated, asked) - SHORT:
+        wanted = f"{stated:.3f} are stated" if stated >= asked else f"{asked:.3f} were asked for"
         warnings.append(
-            f"only {share:.3f} of the labels of held-out streams are right, {wanted:.3f} are stated: record "
-            "more streams, offer other features, or ask for an accuracy with --promise"
+            f"only {share:.3f} of the labels of held-out streams are right, {wanted}: record more streams, offer "
+            "other features, or ask for an accuracy with --promise"
         )
     for name, n_streams in facts["streams_of"].items():
         if facts["right_of"][name] < 0.5 * n_streams:
