@@ -127,30 +127,28 @@ def rooms() -> list[Figure]:
         figures += _elsewhere(f"{room}'s models in room {other}", broken, len(there))
         accuracies = [each.accuracy for each in own]
         figures.append(Figure(f"accuracy on {room}'s own unseen streams, least", min(accuracies)))
-    detail = f"of {n_own}, with and without labels"
+    detail = f"of {n_own}; pairs share motes and measurements, which the tests take for independent"
     return [*figures, Figure("false alarms on their own unseen streams", alarms, at_most=0, detail=detail)]
 
 
 def _elsewhere(name: str, broken: list[Noticed], n_models: int) -> list[Figure]:
     accuracies = [each.accuracy for each in broken]
     decisions, labels = ([getattr(each, what) for each in broken] for what in ("decisions", "labels"))
-    within = sum(number <= MOST_LABELS for number in labels)
+    either = [min(each.decisions, each.labels) for each in broken]
     span = f"accuracy {min(accuracies):.2f} to {max(accuracies):.2f}"
     return [
         Figure(f"{name}: promise not kept", len(broken), detail=f"of {n_models}; {span}"),
-        Figure(
-            f"{name}: unlabelled decisions until an alarm, most",
-            max(decisions),
-            at_most=MOST_DECISIONS,
-            detail=f"median {np.median(decisions):g}",
+        _share(
+            f"{name}: share with an alarm within {MOST_DECISIONS} unlabelled decisions", decisions, MOST_DECISIONS
         ),
-        Figure(
-            f"{name}: share with an alarm within {MOST_LABELS} labels",
-            within / len(broken),
-            at_least=0.9,
-            detail=f"median {np.median(labels):g}, most {max(labels):g}",
-        ),
+        _share(f"{name}: within {MOST_LABELS} decisions, all labelled", either, MOST_LABELS),
+        _share(f"{name}: by the labels alone, within {MOST_LABELS}", labels, MOST_LABELS)._replace(at_least=None),
     ]
+
+
+def _share(what: str, numbers: list[float], most: int) -> Figure:
+    within = sum(number <= most for number in numbers) / len(numbers)
+    return Figure(what, within, at_least=0.9, detail=f"median {np.median(numbers):g}, most {max(numbers):g}")
 
 
 def simulated(accuracy: float, seed: int) -> tuple[Procedure, Callable[[int], Iterator[tuple[Decision, Array]]]]:
@@ -254,7 +252,9 @@ def section() -> str:
 `benchmarks/promise_monitored.py`. Models with a promise of {PROMISE.accuracy:g}, trained and certified on a random half of the
 measurements of one room, in the first {N_DIVISIONS} of at most {MOST_DIVISIONS} divisions in which it is certified, on pairs of motes
 (`streamfs.data.datasets`): their decisions on all streams of the other room, and on those of the other half of their own, in random order. No choice in
-streamfs was made by a look at these divisions. A month is simulated: {N_CERTIFYING} streams certify, five features at the decision.
+streamfs was made by a look at these divisions. An alarm without labels says that the promise is in doubt. Where the accuracy is .74 instead
+of .8, the best test of a fixed size needs {fixed_sample(0.8, 0.74, RISK * OF_ACCURACY, POWER)} labels to find it in {POWER:g} of all cases, so that labels alone cannot say so within
+{MOST_LABELS}. A month is simulated: {N_CERTIFYING} streams certify, with five features at the decision.
 
 {table(measure(PARTS))}
 

@@ -26,6 +26,7 @@ import j48
 import numpy as np
 import papers
 import promise_kept
+import promise_monitored
 import promise_regret
 import promise_training
 import recordings
@@ -192,6 +193,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "promise_regret": promise_regret.section,
     "promise_kept": promise_kept.section,
     "promise_training": promise_training.section,
+    "promise_monitored": promise_monitored.section,
     "training": training.section,
     "early": early.section,
     "early_triggers": early.triggers,
@@ -208,6 +210,7 @@ NEED_DATA = (
     "selection_sampling",
     *papers.PARTS,
     "promise_training",
+    "promise_monitored",
     "training",
     "early",
     "early_triggers",

@@ -91,6 +91,14 @@ class PromiseFacts(_Measured):
     copies: NotRequired[int | None]
 
 
+class EarlierFacts(TypedDict):
+    """What a recertified model was before: its digest, what was changed, and what was promised of it."""
+
+    model: str
+    how: str
+    promise: NotRequired[PromiseFacts | None]
+
+
 class PointFacts(_Measured):
     """The field ``point`` of a model file: a point of a trade-off as measured, with lower bounds."""
 
@@ -175,6 +183,7 @@ class Facts(TypedDict):
     features: list[FeatureFacts]
     channels: list[ChannelFacts]
     promise: PromiseFacts | None
+    recertified: list[EarlierFacts]
     point: PointFacts | None
     held_out: HeldOutFacts | None
     unit: str | None
@@ -196,6 +205,15 @@ def read_card(card: Any) -> Card | None:
 def read_promise(promise: Any) -> PromiseFacts | None:
     """Return a model file's promise, validated, or None."""
     return None if promise is None else _read("promise", promise, PromiseFacts)
+
+
+def read_earlier(recertified: Any) -> list[EarlierFacts]:
+    """Return what a model file says of what the model was before, validated; nothing if it says nothing."""
+    if recertified is None:
+        return []
+    if not isinstance(recertified, list):
+        raise ModelError(f"the model is damaged: recertified is {recertified!r}, expected a list")
+    return [_read("recertified", earlier, EarlierFacts) for earlier in recertified]
 
 
 def certified_rule(promise: PromiseFacts) -> TickThresholds:
@@ -221,11 +239,11 @@ def _read(what: str, value: Any, expected: Any) -> Any:
         raise ModelError(f"the model is damaged: {what} is {value!r}, expected {names}")
     if StoppingFacts in kinds and value is not None:
         _read_stopping(what, value)
-    elif is_typeddict(expected):
-        for name, kind in get_type_hints(expected).items():
+    elif value is not None and is_typeddict(kinds[0]):
+        for name, kind in get_type_hints(kinds[0]).items():
             if name in value:
                 _read(f"{what}.{name}", value[name], kind)
-            elif name in expected.__required_keys__:
+            elif name in kinds[0].__required_keys__:
                 raise ModelError(f"the model is damaged: {what} has no {name}")
     elif isinstance(value, dict):
         for name, number in value.items():

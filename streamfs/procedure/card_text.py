@@ -5,6 +5,7 @@ from typing import cast
 
 from streamfs.procedure.card_schema import (
     DutyFacts,
+    EarlierFacts,
     Facts,
     HeldOutFacts,
     NodeFacts,
@@ -91,7 +92,20 @@ def _promise(facts: Facts) -> Iterable[str]:
     yield _promised(promise)
     yield table(("what", "promised", "found"), _evidence(promise))
     yield " ".join(_found_on(promise, facts["unit"]))
+    yield from map(_earlier, facts["recertified"])
     yield f"What this means:\n\n{MEANING}"
+
+
+def _earlier(earlier: EarlierFacts) -> str:
+    """Describe what a recertified model was before."""
+    before = earlier.get("promise")
+    promised = (
+        "of which nothing was promised"
+        if before is None
+        else f"which was promised an accuracy of {percent(before['accuracy'])} on other streams "
+        f"({before['right']} of {before['labelled']} labels right)"
+    )
+    return f"It was recertified with another {earlier['how']}, from model {code(earlier['model'])}, {promised}."
 
 
 def _held_out(held_out: HeldOutFacts, unit: str | None) -> Iterable[str]:
