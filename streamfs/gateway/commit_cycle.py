@@ -44,7 +44,7 @@ class CommitCycle:
         self.outbox = outbox
         self.energy_file: EnergyLog | None = None  # gets the lines of the energy log
         self.counters: Counter[str] = Counter()
-        self._core = core
+        self.core = core
         self._store = store
         self._transport = transport
         self._on_decision = on_decision
@@ -126,7 +126,7 @@ class CommitCycle:
         self._submitted_since = self._batch.oldest
         self._is_committing = True
         confirmed = self.outbox.take_concluded()
-        self._store.submit(self._batch.commit(confirmed, self._core.to_state, self._core.marks))
+        self._store.submit(self._batch.commit(confirmed, self.core.to_state, self.core.marks))
 
     def _release_done(self) -> None:
         for done in self._store.done():
@@ -139,7 +139,7 @@ class CommitCycle:
         entry = done.commit.entry
         self.outbox.add(done.numbers, entry.publications)
         if entry.snapshot is not None:
-            self._store.forget_models(self._core.models_in_use)
+            self._store.forget_models(self.core.models_in_use)
         if self.energy_file is not None:
             self._log_energy(self.energy_file, entry.energy)
         if self._on_decision is not None:

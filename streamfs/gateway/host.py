@@ -15,10 +15,11 @@ from streamfs.gateway.operations.json_log import configure
 from streamfs.gateway.operations.notify import ALIVE, READY, STOPPING, notify, watchdog_seconds
 from streamfs.gateway.service import Gateway
 from streamfs.gateway.settings.settings import Settings
+from streamfs.gateway.settings_file import SettingsFile
 from streamfs.gateway.storage.state import State
 from streamfs.gateway.transport.transport import Transport
 from streamfs.gateway.warm_up import warm_up
-from streamfs.procedure.procedure import Decision, Procedure
+from streamfs.procedure.procedure import Decision
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +51,8 @@ def hosted(
         If model, streams, broker, state or port cannot be used as set.
     """
     configure(settings.log.format, settings.log.level)
-    model_file = ModelFile(lambda: _load_bound(settings))
+    settings_file = SettingsFile(settings)
+    model_file = ModelFile(settings_file.load, settings_file.read_again)
     with ExitStack() as exits:
         state = None if settings.state is None else exits.enter_context(_open_state(settings.state, settings))
         procedure = model_file.first(state, trust=settings.trust)
@@ -99,18 +101,6 @@ def systemd_notifier(gateway: Gateway, stop: Event) -> Callable[[], None]:
             notify(ALIVE)
 
     return update
-
-
-def _load_bound(settings: Settings) -> Procedure:
-    """Load the model, and check that its streams can be bound."""
-    procedure = load_model(settings)
-    settings.bindings(procedure.channels)
-    return procedure
-
-
-def load_model(settings: Settings) -> Procedure:
-    """Load the model."""
-    return Procedure.load(settings.model, trust=settings.trust, public_key=settings.require_signature)
 
 
 def status(settings: Settings, word: str) -> Publication:

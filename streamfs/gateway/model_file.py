@@ -4,12 +4,15 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 from threading import Event
+from typing import NamedTuple
 
 import numpy as np
 
 from streamfs.base.container import DAMAGED
 from streamfs.engine.engine import Engine
 from streamfs.errors import ModelError, StreamfsError
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.options import Options
 from streamfs.gateway.core.roster import Roster
 from streamfs.gateway.recovery import last_model
 from streamfs.gateway.storage.state import State
@@ -21,13 +24,27 @@ _log = logging.getLogger(__name__)
 _INVALID = (StreamfsError, OSError, *DAMAGED)
 
 
-class ModelFile:
-    """Loads the model for new episodes; if it is invalid, the gateway keeps using the previous model."""
+class Renewed(NamedTuple):
+    """A model and, if the settings have changed, bindings and options; `accept` is called once they hold."""
 
-    def __init__(self, read: Callable[[], Procedure]) -> None:
+    procedure: Procedure
+    bindings: Bindings | None = None
+    options: Options | None = None
+    accept: Callable[[], object] | None = None
+
+
+class ModelFile:
+    """Loads the model for new episodes; if it is invalid, the gateway keeps using the previous model.
+
+    `read_again` returns a model and, if the settings have changed, bindings and options: all are taken over, or
+    none.
+    """
+
+    def __init__(self, read: Callable[[], Procedure], read_again: Callable[[], Renewed] | None = None) -> None:
         self.counters = Counter(reloads=0, reload_failures=0)
         self.refused = ""  # why the model in the file was rejected
         self._read = read
+        self._read_again: Callable[[], Renewed] = (lambda: Renewed(read())) if read_again is None else read_again
         self._requested = Event()
 
     def first(self, state: State | None, *, trust: bool = False) -> Procedure:
@@ -54,18 +71,20 @@ class ModelFile:
         self._requested.clear()
         return is_requested
 
-    def newest(self, roster: Roster, keep: Callable[[Procedure], object]) -> Procedure | None:
+    def newest(self, roster: Roster, keep: Callable[[Procedure], object]) -> Renewed | None:
         """Load the file and ``keep`` its model for replays; return None if it is rejected for these streams."""
         try:
-            procedure = self._read()
-            rehearse(procedure, roster)
-            keep(procedure)
+            renewed = self._read_again()
+            rehearse(renewed.procedure, roster, renewed.bindings)
+            keep(renewed.procedure)
         except _INVALID as error:
             self._refuse(error, roster.newest.procedure)
             return None
+        if renewed.accept is not None:
+            renewed.accept()
         self.refused = ""
         self.counters["reloads"] += 1
-        return procedure
+        return renewed
 
     def accepted(self, procedure: Procedure, roster: Roster) -> Procedure:
         """Return the model of a new run, or the last run's if it is rejected for these streams."""
@@ -92,8 +111,8 @@ def _last(state: State, error: Exception, *, trust: bool) -> Procedure | None:
         raise ModelError(f"{error}; and the last run's model: {other}") from other
 
 
-def rehearse(procedure: Procedure, roster: Roster) -> None:
-    """Try a model before any stream depends on it.
+def rehearse(procedure: Procedure, roster: Roster, bindings: Bindings | None = None) -> None:
+    """Try a model before any stream depends on it, by default with the roster's bindings.
 
     Raise a ModelError if its period is not that of the previous models, no node has a channel's role, its promise
     is damaged, or it returns no probabilities.
@@ -103,8 +122,10 @@ def rehearse(procedure: Procedure, roster: Roster) -> None:
         raise ModelError(
             f"the model has a period of {procedure.period:g} s, expected {period:g} s, that of the previous model"
         )
+    bindings = roster.bindings if bindings is None else bindings
     try:
-        roster.bindings.with_channels(procedure.channels)
+        bindings.with_channels(procedure.channels)
+        bindings.with_channels(roster.routes.channels)
     except ValueError as error:
         raise ModelError(f"the model does not fit the bindings: {error}") from error
     monitor_of(procedure)

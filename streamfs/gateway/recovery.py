@@ -13,7 +13,7 @@ from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.core import KIND, VERSION, Core, UndescribedError
 from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.core.options import Options
-from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, START, Record, start_record
+from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, SETTINGS, START, Record, start_record
 from streamfs.gateway.core.replay_configuration import described, understood
 from streamfs.gateway.storage.log_reader import read_log
 from streamfs.gateway.storage.models import check_model
@@ -74,7 +74,7 @@ def last_model(state: State, *, trust: bool = False) -> Procedure | None:
     """Return the model of new episodes as of the last stored record; None if there was no run."""
     digest, position = _last_in_snapshot(state)
     for _, record in state.log.read(position):
-        if record.kind in (START, MODEL):
+        if record.kind in (START, MODEL, SETTINGS):
             digest = record.topic
     return None if digest is None else _load(state, digest, trust=trust)
 
@@ -153,19 +153,19 @@ def _check_roles(state: State, core: Core, bindings: Bindings) -> None:
 
 
 def _configured(core: Core, record: Record, load: Load) -> Core:
-    """Return the core for a record: a start may have other bindings and options."""
-    if record.kind != START or record.payload in (b"", core.configuration):
+    """Return the core for a record: a start, or settings, may have other bindings and options."""
+    if record.kind not in (START, SETTINGS) or record.payload in (b"", core.configuration):
         return core
     bindings, options = understood(record.payload, core.procedure.channels)
     return Core.from_state(core.to_state()(), load, bindings, options)
 
 
 def _runs(records: Iterator[tuple[int, Record]], known: int) -> Iterator[tuple[int, list[Record]]]:
-    """Divide records into runs, each with its end; a run starts at each start and at the ``known`` position."""
+    """Divide records into runs, each with its end; one starts at a start or settings, and where ``known`` ends."""
     run: list[Record] = []
     position = 0
     for end, record in records:
-        if run and (record.kind == START or position == known or len(run) == _AT_ONCE):
+        if run and (record.kind in (START, SETTINGS) or position == known or len(run) == _AT_ONCE):
             yield position, run
             run = []
         run.append(record)

@@ -26,7 +26,7 @@ class Redeliveries:
 
     def __init__(self, core: Core) -> None:
         self.counters = Counter(redelivered=0)
-        self._core = core
+        self.core = core
         self._remembered: set[int] = set()
         self._older: set[int] = set()
         self._n_connections = 1  # at the first one nothing is remembered
@@ -53,7 +53,7 @@ class Redeliveries:
         return self._n_doubtful > 0
 
     def _has_come(self, record: Record, key: int) -> bool:
-        if (key in self._remembered or key in self._older) and self._core.has_come(record):
+        if (key in self._remembered or key in self._older) and self.core.has_come(record):
             self._n_doubtful = N_NEW
             self.counters["redelivered"] += 1
             return True

@@ -15,7 +15,14 @@ from streamfs.gateway.core.core import Core
 from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.core.energy_account import Spent
 from streamfs.gateway.core.options import Commits, Options
-from streamfs.gateway.core.records import MESSAGE, Record, clock_record, model_record, start_record
+from streamfs.gateway.core.records import (
+    MESSAGE,
+    Record,
+    clock_record,
+    model_record,
+    settings_record,
+    start_record,
+)
 from streamfs.gateway.dead_letters import DeadLetters
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.model_file import ModelFile
@@ -185,7 +192,7 @@ class Gateway:
         self._transport.wake()
 
     def request_reload(self) -> None:
-        """Reload the model file; may be called from any thread, and from a signal handler."""
+        """Read settings and model again; may be called from any thread, and from a signal handler."""
         self._model_file.request()
         self._transport.wake()
 
@@ -342,10 +349,23 @@ class Gateway:
         return self._transport.is_subscribed and self._cycle.outbox.counters["confirmed"] >= self._n_first
 
     def _change_model(self) -> None:
-        """Reload the model file; new episodes follow its model unless it is refused."""
-        procedure = self._model_file.newest(self._core.roster, self._keep_model)
-        if procedure is not None:
+        """Read settings and model again; new episodes follow its model unless it is refused."""
+        renewed = self._model_file.newest(self._core.roster, self._keep_model)
+        if renewed is None:
+            return
+        procedure, bindings, options, _ = renewed
+        if bindings is None or options is None:
             self._begin_with(procedure)
+        else:
+            self._reconfigure(procedure, bindings, options)
+
+    def _reconfigure(self, procedure: Procedure, bindings: Bindings, options: Options) -> None:
+        """Go on with other settings; open episodes of streams that are fed as before stay open."""
+        core = self._core.reconfigured(bindings, options)
+        self._core = self._cycle.core = self._redeliveries.core = core
+        self._take([settings_record(procedure.digest, self._clock.now(), core.configuration)], 0)
+        self._transport.subscribe((*core.topics, *self._announcer.topics))
+        _log.info("other settings hold from now on, and model %s", procedure.digest)
 
     def _heed_withdrawal(self) -> None:
         """Follow another model if the newest one's promise is withdrawn, and the options say so."""

@@ -11,9 +11,9 @@ from witness import Publisher, retained
 
 from streamfs.errors import LogError
 from streamfs.gateway.core.records import MESSAGE
-from streamfs.gateway.host import load_model
 from streamfs.gateway.recovery import recover
 from streamfs.gateway.settings.settings import read_settings
+from streamfs.gateway.settings_file import load_model
 from streamfs.gateway.storage.journal_reader import JournalReader
 from streamfs.gateway.storage.log_reader import extent, read_log
 from streamfs.gateway.storage.segment import first_position, segments

@@ -11,8 +11,8 @@ from sabotage import POINTS
 from wire import Wiretap
 from witness import Publisher, Witness
 
-from streamfs.gateway.host import load_model
 from streamfs.gateway.settings.settings import read_settings
+from streamfs.gateway.settings_file import load_model
 from streamfs.gateway.transport.transport import Transport
 
 SLOW = ("sync", 0.03)

@@ -11,9 +11,9 @@ from traffic import traffic
 from wire import PUBLISH, Wiretap
 from witness import Publisher, Witness
 
-from streamfs.gateway.host import load_model
 from streamfs.gateway.recovery import replay_log
 from streamfs.gateway.settings.settings import read_settings
+from streamfs.gateway.settings_file import load_model
 from streamfs.gateway.storage.journal_reader import JournalReader
 from streamfs.gateway.storage.state import journal_path, log_folder
 

@@ -120,7 +120,7 @@ def test_a_refusal_lasts_until_a_good_file_is_read(file):
     assert model_file.newest(core.roster, kept.append) is None
     assert "has a period of 2 s" in model_file.refused
     SECOND.save(path)
-    assert model_file.newest(core.roster, kept.append).digest == SECOND.digest
+    assert model_file.newest(core.roster, kept.append).procedure.digest == SECOND.digest
     assert [procedure.digest for procedure in kept] == [SECOND.digest]
     assert model_file.refused == ""
     assert model_file.counters == {"reloads": 1, "reload_failures": 1}
@@ -195,6 +195,38 @@ def test_a_model_that_is_not_signed_is_refused_and_the_last_one_goes_on(tmp_path
     with hosted(read_settings(path)) as gateway:
         assert "is not signed" in gateway.health().refused_model
         assert gateway.core.procedure.digest == SECOND.digest
+
+
+SETTINGS = """
+model = "model.streamfs"
+[broker]
+url = "mqtt://localhost:1"
+[[source]]
+topic = "home/{node}"
+fields = { temp = "x" }
+"""
+
+
+def test_settings_are_read_again_and_hold_all_or_not_at_all(tmp_path):
+    path = tmp_path / "gateway.toml"
+    path.write_text(SETTINGS, encoding="utf-8")
+    FIRST.save(tmp_path / "model.streamfs")
+    with hosted(read_settings(path)) as gateway:
+        for text, refused in [
+            (SETTINGS.replace("temp", "humidity").replace('"x"', '"y"'), "no source has channel x"),
+            (SETTINGS.replace("home/{node}", "home/#"), "line 6: source.topic"),
+            (SETTINGS.replace("localhost:1", "localhost:2"), "broker cannot change while the gateway runs"),
+            (SETTINGS.replace("temp", "warmth") + "[time]\nlateness = 3.0", ""),
+        ]:
+            path.write_text(text, encoding="utf-8")
+            SECOND.save(tmp_path / "model.streamfs")
+            gateway.request_reload()
+            gateway._turn()
+            assert refused in gateway.health().refused_model
+            assert bool(refused) == bool(gateway.health().refused_model)
+            assert gateway.core.procedure.digest == (FIRST if refused else SECOND).digest
+        assert gateway.core.joiner.timing.lateness == 3.0
+        assert gateway.core.roster.routes.routes[0].described.count("warmth") == 1
 
 
 def test_a_withdrawn_promise_raises_the_threshold_if_it_is_to(tmp_path):

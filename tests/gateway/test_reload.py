@@ -13,23 +13,29 @@ from helpers.records import (
     content,
     ids,
     label,
+    make_options,
     message,
     new_core,
+    raw,
     requested_channels,
     restored,
 )
 
 from streamfs.errors import ModelError
-from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.bindings import Bindings, Route
 from streamfs.gateway.core.core import Core
-from streamfs.gateway.core.records import clock_record, model_record
+from streamfs.gateway.core.records import clock_record, model_record, settings_record, start_record
+from streamfs.gateway.core.replay_configuration import described
 from streamfs.gateway.model_file import rehearse
+from streamfs.gateway.recovery import last_model, recover
+from streamfs.gateway.storage.state import State
 
 OLD = channels_procedure("x", time_limit=8)
 WIDER = channels_procedure("x", "door@flag:0.5", time_limit=4)
 OTHER = channels_procedure("y", time_limit=4)
 MODELS = Models(OLD, WIDER, OTHER)
 NODES = ("open", "decided", "unheard")
+ALONE = Bindings.single(["x"], NODES)
 
 
 def readings(node, times, value=0.0, channel="x"):
@@ -231,3 +237,52 @@ def test_a_model_that_nobody_can_load_is_refused():
     core = Core(OLD, Bindings.single(["x"]))
     with pytest.raises(ModelError, match="there is no model cafe"):
         core.take([model_record("cafe", 0.0)])
+
+
+OTHERWISE = Bindings.single(["x"], NODES, (Route.of("home/{node}", "json", fields={"temp": "x"}),))
+
+
+def reconfigured(core, bindings, procedure=OLD, **options):
+    core = core.reconfigured(bindings, make_options(lateness=0.0, grace=0.0, **options))
+    effects = core.take([settings_record(procedure.digest, 5.0, core.configuration)])
+    return core, effects
+
+
+def test_other_settings_leave_open_episodes_as_they_are():
+    core = begun()
+    core, effects = reconfigured(core, OTHERWISE, reopen_after=1.0)
+    assert effects.is_empty
+    assert core.topics[0] == "home/+"
+    (decision,) = core.take([raw("home/open", b'{"temp": 9.0, "t": 2}', 2.0), clock_record(9.0)]).decisions[:1]
+    assert (decision.stream, decision.episode, decision.label, decision.tick) == ("open", 1, "on", 3)
+
+
+def test_other_settings_may_come_with_another_model():
+    core, effects = reconfigured(begun(), Bindings.single(["y"], [*NODES, "new"]), OTHER)
+    assert streams_by_model(core) == {OLD.digest: {"open"}, OTHER.digest: {"decided", "unheard", "new"}}
+    assert requested_channels(effects.publications)["new"] == ["y"]
+
+
+def test_settings_without_nodes_for_a_model_in_use_are_refused():
+    by_role, _ = new_core(Models(channels_procedure("a.x")), Bindings.pairs(["a.x"], {"desk": {"a": "n1"}}))
+    with pytest.raises(ValueError, match="stream 'desk' has b"):
+        by_role.reconfigured(Bindings.pairs(["b.x"], {"desk": {"b": "n1"}}), make_options())
+
+
+def test_what_a_replay_makes_of_other_settings_is_what_the_gateway_made(tmp_path):
+    first = [start_record(OLD.digest, 0.0), *readings("open", [0]), *readings("decided", [0], 1.0)]
+    rest = [raw("home/open", b'{"temp": 9.0, "t": 2}', 2.0), clock_record(9.0)]
+    core = Core(OLD, ALONE, make_options(), MODELS)
+    core.take(first)
+    later = core.reconfigured(OTHERWISE, make_options(reopen_after=3.0))
+    change = settings_record(OLD.digest, 5.0, later.configuration)
+    later.take([change, *rest])
+    with State(tmp_path / "state") as state:
+        for procedure in (OLD, WIDER):
+            state.models.keep_model(procedure.packed)
+        start = start_record(OLD.digest, 0.0, described(ALONE, make_options()))
+        state.log.append([start, *first[1:], change, *rest])
+        state.log.sync()
+        found = recover(state, OLD, OTHERWISE, make_options(reopen_after=3.0))
+        assert last_model(state).digest == OLD.digest
+    assert content(found.core) == content(later)

@@ -104,12 +104,12 @@ def _summary(state: Path, reader: "JournalReader") -> dict[str, Any]:
 
 
 def _log(state: Path, last: int) -> Rows:
-    from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, START
+    from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, SETTINGS, START
     from streamfs.gateway.storage.log import read_log
     from streamfs.gateway.storage.log_reader import extent
     from streamfs.gateway.storage.state import log_folder
 
-    kinds = {MESSAGE: "message", CLOCK: "clock", MODEL: "model", START: "start"}
+    kinds = {MESSAGE: "message", CLOCK: "clock", MODEL: "model", START: "start", SETTINGS: "settings"}
     folder = log_folder(state)
     start, end, *_ = extent(folder)
     return [

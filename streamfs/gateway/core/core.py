@@ -25,7 +25,7 @@ from streamfs.gateway.core.left_out import Counts, left_out
 from streamfs.gateway.core.membership import Membership
 from streamfs.gateway.core.node_clocks import NodeClock, clocks_astray
 from streamfs.gateway.core.options import PREVIOUS, RAISE, Options
-from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, START, Mark, Record
+from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, SETTINGS, START, Mark, Record
 from streamfs.gateway.core.replay_configuration import described, understood
 from streamfs.gateway.core.roster import Roster
 from streamfs.gateway.core.unheard import Unheard, unheard
@@ -251,6 +251,17 @@ class Core:
         core._episodes.let_rest()
         return core
 
+    def reconfigured(self, bindings: Bindings, options: Options) -> "Core":
+        """Return the core that goes on with other bindings and options; take a record of kind `SETTINGS` next.
+
+        Raise a ValueError if the bindings have no node for a channel that a model in use reads.
+        """
+        bindings.with_channels(self.roster.routes.channels)
+        live = {model.procedure.digest: model.procedure for model in self.roster.models}
+        core = Core.from_state(self.to_state()(), live.__getitem__, bindings, options)
+        core._load = self._load  # noqa: SLF001 - another of this class
+        return core
+
     def _take_effects(self) -> Effects:
         self._effects.rejected, self._intake.rejected = self._intake.rejected, []
         return self._effects.take()
@@ -270,16 +281,22 @@ class Core:
         elif record.kind == START:
             self._membership.resume(record.arrival)
             self.roster.control.begin(record.arrival)
-            self._follow(record.topic)
-            released = self.roster.admit_bound()
-            self._counters["unbound_streams"] += len(released)
-            self._membership.forget_streams(name for name in released if self.roster.model_of(name) is None)
-            self._effects.publications += self.roster.update_all()
-            if not self.roster.bindings.discovers:
-                self._membership.forget_unused()
-            self._intake.forget_targets()
+            self._begin(record.topic)
+        elif record.kind == SETTINGS:
+            self._begin(record.topic)
         else:
-            raise ValueError(f"record has kind {record.kind}, expected {MESSAGE}, {CLOCK}, {MODEL} or {START}")
+            raise ValueError(f"record has kind {record.kind}, expected one from {MESSAGE} to {SETTINGS}")
+
+    def _begin(self, digest: str) -> None:
+        """Follow a model, and feed its streams as they are bound now."""
+        self._follow(digest)
+        released = self.roster.admit_bound()
+        self._counters["unbound_streams"] += len(released)
+        self._membership.forget_streams(name for name in released if self.roster.model_of(name) is None)
+        self._effects.publications += self.roster.update_all()
+        if not self.roster.bindings.discovers:
+            self._membership.forget_unused()
+        self._intake.forget_targets()
 
     def _follow(self, digest: str) -> None:
         if digest == self.procedure.digest:
