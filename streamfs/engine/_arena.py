@@ -31,8 +31,8 @@ ENDED = np.dtype([("sample", np.int64), ("label", np.int64)])
 ANSWER = np.dtype([("label", np.int64), ("confidence", np.float64)])
 """The likeliest class, and its probability."""
 
-THRESHOLD = np.dtype([("tick", np.int64), ("level", np.float64)])
-"""A confidence threshold, and the tick from which it holds."""
+THRESHOLD = np.dtype([("tick", np.int64), ("level", np.float64), ("floor", np.float64)])
+"""A confidence threshold, the tick from which it holds, and the confidence below which streams are given up."""
 
 ARRAYS: dict[str, tuple[Any, tuple[str | int, ...]]] = {
     "state": (np.float64, ("n_rows", "width")),
@@ -183,5 +183,5 @@ def _thresholds(procedure: Procedure) -> npt.NDArray[Any]:
     found = procedure.rule.thresholds()
     if found is None:
         return np.array([], dtype=THRESHOLD)
-    first = [] if found.ticks[0] == 1 else [(1, np.inf)]
-    return np.array([*first, *zip(found.ticks, found.levels, strict=True)], dtype=THRESHOLD)
+    first = [] if found.ticks[0] == 1 else [(1, np.inf, 0.0)]
+    return np.array([*first, *zip(found.ticks, found.levels, found.floors, strict=True)], dtype=THRESHOLD)

@@ -17,14 +17,18 @@ WAIT, DECIDE, GIVE_UP = map(int, Action)
 
 @inlined
 def decide_by_threshold(arena: Any, tick: int, label: int, confidence: float) -> int:
-    """Return the class that ends the episode by the tick's threshold, `NO_LABEL` at the limit, or `GOING_ON`."""
+    """Return the class that ends the episode by the tick's threshold and floor, as `decide_by_action` does."""
     thresholds = carray(pointer(arena.thresholds), arena.n_thresholds, THRESHOLD)
     place, n_left = 0, arena.n_thresholds
     while n_left > 1:  # the last threshold whose tick is not later, without branches
         half = n_left // 2
         place += half * (thresholds[place + half].tick <= tick)
         n_left -= half
-    action = DECIDE if confidence >= thresholds[place].level else WAIT
+    action = WAIT
+    if confidence >= thresholds[place].level:
+        action = DECIDE
+    elif confidence < thresholds[place].floor:
+        action = GIVE_UP
     return int(decide_by_action(arena, tick, label, action))
 
 

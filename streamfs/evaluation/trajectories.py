@@ -46,6 +46,14 @@ class Trajectories:
         """Return the same streams, of which nothing is known at ticks that may not decide, shape (n_ticks,)."""
         return replace(self, confidence=np.where(may_decide, self.confidence, 0.0))
 
+    def giving_up(self, floors: Array) -> Self:
+        """Return the same streams, each ending at the first tick that is less sure than its floor, (n_ticks,)."""
+        n_ticks = self.confidence.shape[1]
+        low = (self.confidence < floors) & (np.arange(n_ticks) < self.ticks[:, np.newaxis])
+        ends = np.where(low.any(axis=1), low.argmax(axis=1) + 1, self.ticks) if n_ticks else self.ticks
+        confidence = np.where(np.arange(n_ticks) < ends[:, np.newaxis], self.confidence, 0.0)
+        return replace(self, confidence=confidence, ticks=ends)
+
     def decide(self, rule: float | StoppingRule) -> tuple[Integers, Integers]:
         """Return each stream's class, -1 if it gets none, and the ticks spent, by a threshold or stopping rule."""
         actions = np.where(np.arange(self.confidence.shape[1]) < self.ticks[:, np.newaxis], self._actions(rule), 0)
@@ -61,7 +69,7 @@ class Trajectories:
             return np.where(self.confidence >= rule, Action.DECIDE, Action.WAIT)
         thresholds = rule.thresholds()
         if thresholds is not None:
-            return np.where(self.confidence >= thresholds.by_tick(n_ticks), Action.DECIDE, Action.WAIT)
+            return thresholds.actions_of(np.arange(1, n_ticks + 1), self.confidence)
         if self.probabilities is None:
             raise ValueError(f"rule is {rule!r}, expected thresholds: only the likeliest class is known")
         ticks = np.tile(np.arange(1, n_ticks + 1), n_streams)

@@ -80,6 +80,8 @@ class _Measured(TypedDict):
     subsets: NotRequired[float | None]
     all_features_cost: NotRequired[float | None]
     start: NotRequired[int | None]
+    patience: NotRequired[int | None]
+    floor: NotRequired[float | None]
 
 
 class PromiseFacts(_Measured):
@@ -217,8 +219,9 @@ def read_earlier(recertified: Any) -> list[EarlierFacts]:
 
 
 def certified_rule(promise: PromiseFacts) -> TickThresholds:
-    """Return the rule that a promise was certified for: a threshold from some tick on."""
-    return TickThresholds((promise.get("start") or 1,), (promise["threshold"],))
+    """Return the rule that a promise was certified for: a threshold from some tick on, and when to give up."""
+    start, floor = promise.get("start") or 1, promise.get("floor") or 0.0
+    return TickThresholds.since(start, promise["threshold"], promise.get("patience"), floor)
 
 
 def read_point(point: Any) -> PointFacts | None:

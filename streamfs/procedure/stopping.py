@@ -3,11 +3,11 @@
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import IntEnum
 from math import inf
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -113,13 +113,16 @@ class TickThresholds(StoppingRule):
     levels : tuple of float
         The threshold from each of these ticks on, in [0, 1]; at 0 the likeliest class is taken, however likely it
         is.
+    floors : tuple of float
+        The confidence, in [0, 1], below which a stream is given up from each of these ticks on; by default 0: none
+        is.
 
     Raises
     ------
     TypeError
-        If a tick is not a whole number, or ticks or levels are not sequences.
+        If a tick is not a whole number, or ticks, levels or floors are not sequences.
     ValueError
-        If ticks or levels are out of range, or of different lengths.
+        If ticks, levels or floors are out of range, or of different lengths.
 
     Notes
     -----
@@ -136,22 +139,42 @@ class TickThresholds(StoppingRule):
     '0.97 from tick 1, 0.9 from tick 12, at tick 60 in any case'
     >>> TickThresholds(ticks=(12,), levels=(0.9,)).by_tick(13)[10:]
     array([inf, 0.9, 0.9])
+    >>> giving_up = TickThresholds.since(2, 0.9, patience=12, floor=0.6)
+    >>> giving_up.actions(np.array([11, 12, 12]), np.array([[0.5, 0.5], [0.5, 0.5], [0.3, 0.7]]))
+    array([0, 2, 0])
+    >>> giving_up.text(time_limit=60)
+    '0.9 from tick 2, given up below 0.6 from tick 12'
     """
 
     word: ClassVar[str] = "thresholds"
     ticks: tuple[int, ...]
     levels: tuple[float, ...]
+    floors: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("ticks", "levels"):
+        for name in ("ticks", "levels", "floors"):
             if not isinstance(getattr(self, name), (Sequence, np.ndarray)) or isinstance(getattr(self, name), str):
                 raise TypeError(f"{name} is {getattr(self, name)!r}, expected a list of numbers")
         _check_ticks(self.ticks)
-        _check_levels(self.levels)
-        if len(self.levels) != len(self.ticks):
-            raise ValueError(f"levels has {len(self.levels)} numbers, expected {len(self.ticks)}, one per tick")
         object.__setattr__(self, "ticks", tuple(map(int, self.ticks)))  # numpy's numbers are not JSON
-        object.__setattr__(self, "levels", tuple(map(float, self.levels)))
+        floors = self.floors if len(self.floors) else (0.0,) * len(self.ticks)
+        for name, shares in (("levels", self.levels), ("floors", floors)):
+            _check_shares(name, shares)
+            if len(shares) != len(self.ticks):
+                raise ValueError(f"{name} has {len(shares)} numbers, expected {len(self.ticks)}, one per tick")
+            object.__setattr__(self, name, tuple(map(float, shares)))
+
+    @classmethod
+    def since(cls, start: int, level: float, patience: int | None = None, floor: float = 0.0) -> Self:
+        """Return one threshold from a tick on; from the later tick `patience` on give up what is below `floor`."""
+        if patience is None:
+            return cls((start,), (level,))
+        return cls((start, patience), (level, level), (0.0, floor))
+
+    @property
+    def gives_up(self) -> bool:
+        """Whether a stream may be given up."""
+        return any(self.floors)
 
     def at(self, tick: int) -> float:
         """Return the threshold at a tick; infinite before the first."""
@@ -159,28 +182,50 @@ class TickThresholds(StoppingRule):
 
     def by_tick(self, n_ticks: int) -> Array:
         """Return the thresholds of the ticks from 1 on, shape (n_ticks,)."""
-        return self._of(np.arange(1, n_ticks + 1))
+        return self._at(np.arange(1, n_ticks + 1), inf, self.levels)
+
+    def floors_by_tick(self, n_ticks: int) -> Array:
+        """Return the floors of the ticks from 1 on, shape (n_ticks,)."""
+        return self._at(np.arange(1, n_ticks + 1), 0.0, self.floors)
 
     def actions(self, ticks: Integers, probabilities: Array) -> npt.ArrayLike:
-        """Decide where the likeliest class has at least the threshold's probability."""
-        return np.where(probabilities.max(axis=1) >= self._of(ticks), Action.DECIDE, Action.WAIT)
+        """Decide where the likeliest class is as probable as the threshold; else give up below the floor."""
+        return self.actions_of(ticks, probabilities.max(axis=1))
+
+    def actions_of(self, ticks: Integers, confidence: Array) -> Integers:
+        """Return the actions for probabilities of the likeliest class at ticks, in any shapes that go together."""
+        given_up = np.where(confidence < self._at(ticks, 0.0, self.floors), Action.GIVE_UP, Action.WAIT)
+        return np.where(confidence >= self._at(ticks, inf, self.levels), Action.DECIDE, given_up)
 
     def thresholds(self) -> "TickThresholds":
         """Return itself."""
         return self
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the rule as a JSON object, with floors only if there are any."""
+        said = super().to_json()
+        return said if self.gives_up else {name: value for name, value in said.items() if name != "floors"}
+
     def text(self, time_limit: int) -> str:
         """Return the thresholds in words."""
-        return ", ".join(
+        levels = [
             f"{level:.3g} from tick {tick}"
             if level > 0
             else f"{'at' if tick == time_limit else 'from'} tick {tick} in any case"
-            for tick, level in zip(self.ticks, self.levels, strict=True)
-        )
+            for tick, level, before in zip(self.ticks, self.levels, (None, *self.levels), strict=False)
+            if level != before or not self.gives_up
+        ]
+        floors = [
+            f"given up below {floor:.3g} from tick {tick}"
+            for tick, floor, before in zip(self.ticks, self.floors, (0.0, *self.floors), strict=False)
+            if floor != before
+        ]
+        return ", ".join([*levels, *floors])
 
-    def _of(self, ticks: Integers) -> Array:
-        levels: Array = np.array([inf, *self.levels])[np.searchsorted(self.ticks, ticks, side="right")]
-        return levels
+    def _at(self, ticks: Integers, first: float, shares: tuple[float, ...]) -> Array:
+        """Return the shares that hold at ticks, and `first` before the first."""
+        found: Array = np.array([first, *shares])[np.searchsorted(self.ticks, ticks, side="right")]
+        return found
 
 
 _RULES: dict[str, type[StoppingRule]] = {TickThresholds.word: TickThresholds}
@@ -225,7 +270,9 @@ def read_rule(rule: Any, what: str = "stopping") -> StoppingRule:
         known = ", ".join(_RULES)
         raise ModelError(f"{what}.rule is {word!r}, expected {known}, or one of your own given to register_rule")
     given = {name: value for name, value in rule.items() if name != "rule"}
-    for name in sorted({f.name for f in fields(kind)} ^ given.keys()):  # type: ignore[arg-type]
+    known_fields = fields(kind)  # type: ignore[arg-type]
+    optional = {f.name for f in known_fields if f.default is not MISSING} - given.keys()
+    for name in sorted({f.name for f in known_fields} - optional ^ given.keys()):
         raise ModelError(f"{what}.{name} is {'unknown' if name in given else 'missing'}")
     try:
         return kind(**given)
@@ -256,8 +303,8 @@ def _check_ticks(ticks: Sequence[int]) -> None:
             raise ValueError(f"ticks[{place}] is {tick}, expected more than {ticks[place - 1]}")
 
 
-def _check_levels(levels: Sequence[float]) -> None:
-    """Refuse levels that are not numbers in [0, 1]."""
-    for place, level in enumerate(levels):
-        if not isinstance(level, Real) or isinstance(level, bool) or not 0 <= level <= 1:
-            raise ValueError(f"levels[{place}] is {level!r}, expected a number from 0 to 1")
+def _check_shares(name: str, shares: Sequence[float]) -> None:
+    """Refuse numbers that are not in [0, 1]."""
+    for place, share in enumerate(shares):
+        if not isinstance(share, Real) or isinstance(share, bool) or not 0 <= share <= 1:
+            raise ValueError(f"{name}[{place}] is {share!r}, expected a number from 0 to 1")

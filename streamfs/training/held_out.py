@@ -1,13 +1,14 @@
 """Streams, each classified at every tick by a classifier that was fitted to others."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from feature_extractors.base import Array
+from streamfs.classifiers.calibration import Calibration
 from streamfs.costs.spending import Spending
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers, Labels
@@ -52,6 +53,17 @@ class Followed(NamedTuple):
     def since(self, start: int) -> "Followed":
         """Return the same streams, none of which may be decided before a tick."""
         return self._replace(trajectories=self.trajectories.deciding(self.ticks >= start))
+
+    def giving_up(self, patience: int, floor: float) -> "Followed":
+        """Return the same streams, given up at the first tick from `patience` on that is below a floor."""
+        floors = np.where(self.ticks >= patience, floor, 0.0)
+        return self._replace(trajectories=self.trajectories.giving_up(floors))
+
+    def calibrated(self, calibration: Calibration, n_classes: int) -> "Followed":
+        """Return the same streams with calibrated confidence, which is 0 wherever it was."""
+        confidence = self.trajectories.confidence
+        said = np.where(confidence > 0.0, calibration.of(confidence, n_classes=n_classes), 0.0)
+        return self._replace(trajectories=replace(self.trajectories, confidence=said))
 
     def is_right(self) -> np.ndarray:
         """Return whether the likeliest class is the stream's, shape (n_streams, n_ticks)."""

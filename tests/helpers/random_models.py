@@ -87,7 +87,8 @@ def random_procedure(rng, classifier=None, **options):
 
 @st.composite
 def tick_thresholds(draw, time_limit=9):
-    """Any thresholds by tick, of which some are 0, some are never reached, and some begin after tick 1."""
+    """Any thresholds by tick, some of them 0, never reached, or from a later tick; some give streams up."""
     ticks = tuple(sorted(draw(st.sets(st.integers(1, time_limit), min_size=1, max_size=6))))
     level = st.sampled_from([0.0, 0.4, 0.5, 0.6, 0.7, 0.9, 1.0])
-    return TickThresholds(ticks, tuple(draw(st.lists(level, min_size=len(ticks), max_size=len(ticks)))))
+    levels, floors = (draw(st.lists(level, min_size=len(ticks), max_size=len(ticks))) for _ in range(2))
+    return TickThresholds(ticks, tuple(levels), tuple(floors) if draw(st.booleans()) else ())

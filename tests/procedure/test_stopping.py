@@ -33,11 +33,18 @@ def naive_level(thresholds, tick):
     return [math.inf, *(level for first, level in pairs if first <= tick)][-1]
 
 
+def naive_floor(thresholds, tick):
+    pairs = zip(thresholds.ticks, thresholds.floors, strict=True)
+    return [0.0, *(floor for first, floor in pairs if first <= tick)][-1]
+
+
 @given(tick_thresholds(), st.integers(1, 20))
 def test_the_threshold_of_a_tick_is_the_last_that_has_begun(thresholds, n_ticks):
     expected = [naive_level(thresholds, tick) for tick in range(1, n_ticks + 1)]
     assert thresholds.by_tick(n_ticks).tolist() == expected
     assert [thresholds.at(tick) for tick in range(1, n_ticks + 1)] == expected
+    floors = [naive_floor(thresholds, tick) for tick in range(1, n_ticks + 1)]
+    assert thresholds.floors_by_tick(n_ticks).tolist() == floors
 
 
 @pytest.mark.parametrize(
@@ -142,6 +149,16 @@ def test_a_file_whose_thresholds_are_wrong_is_refused_by_name(tmp_path, stopping
         Procedure.load(tmp_path / "m.streamfs")
 
 
+def test_floors_are_refused_by_name_and_left_out_of_files_without_them():
+    with pytest.raises(ValueError, match=r"floors has 1 numbers, expected 2"):
+        TickThresholds((1, 2), (0.9, 0.8), (0.5,))
+    with pytest.raises(ValueError, match=r"floors\[1\] is 1\.5, expected a number from 0 to 1"):
+        TickThresholds((1, 2), (0.9, 0.8), (0.5, 1.5))
+    assert FALLING.to_json() == {"rule": "thresholds", "ticks": [1, 4, 10], "levels": [0.97, 0.9, 0.0]}
+    assert TickThresholds.since(1, 0.9, 4, 0.6).to_json()["floors"] == [0.0, 0.6]
+    assert TickThresholds.since(3, 0.9) == TickThresholds((3,), (0.9,))
+
+
 def test_they_are_said_in_words():
     text = replace(mean_procedure(), stopping=FALLING).text()
     assert "stopping    0.97 from tick 1, 0.9 from tick 4, at tick 10 in any case\n" in text
@@ -215,14 +232,19 @@ def test_offline_is_online(make, seed, thresholds):
     trajectories = Trajectories.of(procedure.classifier, table, procedure.time_limit)
     found, ticks = trajectories.decide(thresholds)
     for index, decision in enumerate(decisions):
-        label, tick = None, trajectories.ticks[index]
+        label, tick, is_given_up = None, trajectories.ticks[index], False
         for at in range(1, trajectories.ticks[index] + 1):
-            if trajectories.confidence[index, at - 1] >= naive_level(thresholds, at):
+            confidence = trajectories.confidence[index, at - 1]
+            if confidence >= naive_level(thresholds, at):
                 label, tick = procedure.classes[trajectories.best[index, at - 1]], at
+                break
+            if confidence < naive_floor(thresholds, at):
+                tick, is_given_up = at, True
                 break
         assert (decision.label, decision.tick) == (label, tick)
         assert (None if found[index] < 0 else procedure.classes[found[index]], ticks[index]) == (label, tick)
         assert (decision.reason == "confident") == (label is not None)
+        assert (decision.reason == "given_up") == is_given_up
 
 
 @given(level=st.sampled_from([0.5, 0.7, 0.9]), seed=SEEDS, n_same=st.integers(1, 4))

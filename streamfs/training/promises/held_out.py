@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from streamfs.training.held_out import Followed, OutOfFold, Records
+from streamfs.training.held_out import Followed, OutOfFold
 from streamfs.training.promises.curve import Curve
 
 Curves = Mapping[int, Curve]
@@ -15,13 +15,9 @@ class HeldOut(OutOfFold):
     def curves(self, chosen: Sequence[int], starts: Sequence[int] = (1,)) -> Curves:
         """Follow all streams, each held out, through all thresholds from each of some ticks on."""
         followed = self.follow(chosen)
-        return {start: _curve(followed.since(start)) for start in starts}
-
-    def curve_and_records(self, chosen: Sequence[int], start: int = 1) -> tuple[Curve, Records]:
-        """Return a curve, and the ticks at which held-out streams may be decided, of the same classifiers."""
-        followed = self.follow(chosen).since(start)
-        return _curve(followed), followed.records()
+        return {start: curve_of(followed.since(start)) for start in starts}
 
 
-def _curve(followed: Followed) -> Curve:
+def curve_of(followed: Followed) -> Curve:
+    """Return the results of all thresholds on streams that were followed."""
     return Curve.of(followed.trajectories, followed.truth, followed.spent, followed.ticks)

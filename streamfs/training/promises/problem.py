@@ -19,7 +19,6 @@ from streamfs.costs.pricing import Pricing
 from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
 from streamfs.data.streams import StreamSet
 from streamfs.procedure.procedure import Procedure
-from streamfs.procedure.stopping import TickThresholds
 from streamfs.relief import position_grid
 from streamfs.selection.by_name import SELECTORS, MakeSelector
 from streamfs.training.cross_validation import Learn
@@ -156,12 +155,14 @@ class PromiseProblem:
         scorer = trainer.scorer(self.promise, settings.seconds, log, progress=progress)
         found = trainer.search(scorer, settings.strategy)
         with step(progress, "building the classifier"):
-            model = trainer.fit(found.subset, self.promise, found.start)
+            model = trainer.giving_up(trainer.fit(found.subset, self.promise, found.start), self.promise)
         certificate = trainer.certify(model, self.promise)
+        rule = model.rule(certificate.point.threshold)
         everything = scorer.scores.get(tuple(sorted(self.candidates.proposed)))
         evidence = {
             **certificate.to_json(),
             "start": model.start,
+            **({} if model.patience is None else {"patience": rule.ticks[-1], "floor": rule.floors[-1]}),
             "searched_on": len(self.split.train),
             "copies": self.split.n_copies,
             "subsets": len(scorer.scores),
@@ -184,7 +185,7 @@ class PromiseProblem:
             self.pricing.max_silence,
             self.pricing.costs(train, self.features, shared=True),
             about,
-            None if model.start == 1 else TickThresholds((model.start,), (threshold,)),
+            None if model.start == 1 and model.patience is None else model.rule(threshold),
         )
 
     def _digest(self) -> str:

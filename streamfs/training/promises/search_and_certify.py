@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, cast
 
@@ -14,12 +15,15 @@ from streamfs.costs.pricing import Pricing
 from streamfs.data.feature_table import FeatureTable, tabulate
 from streamfs.data.streams import StreamSet
 from streamfs.evaluation.trajectories import Trajectories
+from streamfs.procedure.stopping import TickThresholds
 from streamfs.training.cross_validation import Learn, class_indices
+from streamfs.training.held_out import Followed
 from streamfs.training.learners import fit_until_all_tested, since
 from streamfs.training.promises.candidates import Candidates
 from streamfs.training.promises.certificate import Certificate, certify, walk
 from streamfs.training.promises.curve import Curve
-from streamfs.training.promises.held_out import Curves, HeldOut
+from streamfs.training.promises.giving_up import Patience, cheapest_patience
+from streamfs.training.promises.held_out import Curves, HeldOut, curve_of
 from streamfs.training.promises.promise import Promise
 from streamfs.training.promises.refusal import refusal, too_dear
 from streamfs.training.promises.search_log import SearchLog
@@ -37,20 +41,34 @@ if TYPE_CHECKING:
 class FittedModel:
     """A fitted and calibrated classifier, which is not changed any more.
 
-    `held_out` is the curve of such classifiers on the training streams, held out, over calibrated thresholds.
-    Nothing is decided before the tick `start`.
+    `followed` are the training streams as such classifiers saw them, held out, with calibrated confidence. Nothing
+    is decided before the tick `start`, and streams are given up as `patience` says.
     """
 
     features: tuple[Feature, ...]
     classifier: "Tree | Forest"
     learner: str
-    held_out: Curve
+    followed: Followed
     start: int = 1
+    patience: Patience | None = None
+
+    @cached_property
+    def held_out(self) -> Curve:
+        """The curve of all thresholds on the training streams, held out."""
+        return curve_of(self.followed if self.patience is None else self.followed.giving_up(*self.patience))
+
+    def rule(self, threshold: float) -> TickThresholds:
+        """Return the rule by which streams are decided with a threshold, above which no floor has any effect."""
+        if self.patience is None:
+            return TickThresholds.since(self.start, threshold)
+        return TickThresholds.since(self.start, threshold, self.patience.tick, min(self.patience.floor, threshold))
 
     def trajectories(self, table: FeatureTable, time_limit: int) -> Trajectories:
-        """Classify every tick of a table from the start up to the time limit."""
+        """Classify every tick of a table from the start up to the time limit, or until streams are given up."""
         found = Trajectories.of(self.classifier, table, time_limit)
-        return found.deciding(np.arange(1, found.confidence.shape[1] + 1) >= self.start)
+        n_ticks = found.confidence.shape[1]
+        found = found.deciding(np.arange(1, n_ticks + 1) >= self.start)
+        return found if self.patience is None else found.giving_up(self.rule(1.0).floors_by_tick(n_ticks))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,17 +120,25 @@ class PromiseTrainer:
     def fit(self, subset: Subset, promise: Promise, start: int = 1) -> FittedModel:
         """Fit the classifier to all training streams from a tick on, and calibrate it."""
         chosen = [*self.candidates.free, *subset]
-        followed = {name: self.held_out(name, start).curve_and_records(chosen, start) for name in self.learners}
-        name = max(self.learners, key=lambda name: self._score({start: followed[name][0]}, subset, promise).score)
-        curve, records = followed[name]
+        all_followed = {name: self.held_out(name, start).follow(chosen).since(start) for name in self.learners}
+        curves = {name: curve_of(followed) for name, followed in all_followed.items()}
+        name = max(self.learners, key=lambda name: self._score({start: curves[name]}, subset, promise).score)
+        followed = all_followed[name]
+        records = followed.records()
         calibration = Calibration.fit(records.confidence, records.is_right, records.weights)
         features = [self.candidates.features[i] for i in chosen]
         tested, fitted, _ = fit_until_all_tested(
             self._learner(name, start), self.split.train, features, self.pricing.max_silence
         )
         classifier = cast("Tree | Forest", fitted.calibrated(calibration))
-        calibrated = replace(curve, thresholds=calibration.of(curve.thresholds, n_classes=classifier.n_classes))
-        return FittedModel(tuple(features[i] for i in tested), classifier, name, calibrated, start)
+        said = followed.calibrated(calibration, classifier.n_classes)
+        return FittedModel(tuple(features[i] for i in tested), classifier, name, said, start)
+
+    def giving_up(self, model: FittedModel, promise: Promise) -> FittedModel:
+        """Return a model that gives up streams if the promise is then kept at less cost, on held-out streams."""
+        n_test = len(self.split.test)
+        patience = cheapest_patience(model.followed, promise, model.start, n_test, self.max_cost)
+        return replace(model, patience=patience)
 
     def certify(self, model: FittedModel, promise: Promise) -> Certificate:
         """Test the thresholds of a model on the test streams.

@@ -104,7 +104,7 @@ class TestTheEvidence:
         assert evaluation.completeness == evidence["labelled"] / evidence["streams"] >= 0.8
         assert evaluation.accuracy == evidence["right"] / evidence["labelled"] >= 0.8
         assert evaluation.ticks == evidence["ticks"]
-        assert evaluation.confidence == evidence["threshold"]
+        assert evaluation.rule.levels[0] == evidence["threshold"]
 
     def test_is_the_messages_that_were_sent_until_then(self, streams, procedure):
         testing = TrainTestSplit.of(streams, None, 0).test
@@ -250,12 +250,13 @@ class TestTheStart:
 
     def test_is_the_first_tick_where_that_suffices(self, procedure):
         assert procedure.about["promise"]["start"] == 1
-        assert procedure.stopping is None
+        assert procedure.rule.ticks[0] == 1
 
     def test_is_in_the_model_and_what_an_engine_decides_is_what_was_certified(self, streams, late, tmp_path):
         evidence = late.about["promise"]
         assert evidence["start"] == 4
-        assert late.stopping == TickThresholds((4,), (evidence["threshold"],))
+        given_up = evidence.get("patience"), evidence.get("floor", 0.0)
+        assert late.stopping == TickThresholds.since(4, evidence["threshold"], *given_up)
         assert f"{evidence['threshold']:.3g} from tick 4" in late.text()
         late.save(tmp_path / "late.streamfs")
         found = evaluate(Procedure.load(tmp_path / "late.streamfs"), TrainTestSplit.of(streams, None, 0).test)

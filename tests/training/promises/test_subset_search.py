@@ -430,7 +430,7 @@ class TestHeldOut:
     def test_records_are_the_ticks_at_which_a_stream_may_be_decided(self):
         held_out = HeldOut(TABLE, SPENDING, forest_learner(2, 6, 0), 6, seed=4)
         trajectories, truth, *_ = held_out.follow((0, 1))
-        confidence, is_right, weights, _ = held_out.curve_and_records([0, 1])[1]
+        confidence, is_right, weights, _ = held_out.follow([0, 1]).records()
         expected = []
         for i in range(60):
             said, best = trajectories.confidence[i], trajectories.best[i]
