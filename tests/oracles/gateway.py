@@ -156,6 +156,8 @@ class NaiveGateway:
         confidence, label = self.confidence(stream)
         if confidence >= self.threshold(len(samples)):
             self.decide(stream, label, "confident")
+        elif confidence < self.floor(len(samples)):
+            self.decide(stream, None, "given_up")
         elif len(samples) == self.procedure.time_limit:
             self.decide(stream, None, "timeout")
 
@@ -165,6 +167,11 @@ class NaiveGateway:
             return self.procedure.confidence
         pairs = zip(stopping.ticks, stopping.levels, strict=True)
         return [np.inf, *(level for first, level in pairs if first <= tick)][-1]
+
+    def floor(self, tick):
+        stopping = self.procedure.stopping
+        pairs = () if stopping is None else zip(stopping.ticks, stopping.floors, strict=True)
+        return [0.0, *(floor for first, floor in pairs if first <= tick)][-1]
 
     def confidence(self, stream):
         samples = np.array([sample for _, sample in self.samples[stream]])

@@ -157,12 +157,10 @@ class PromiseProblem:
         with step(progress, "building the classifier"):
             model = trainer.giving_up(trainer.fit(found.subset, self.promise, found.start), self.promise)
         certificate = trainer.certify(model, self.promise)
-        rule = model.rule(certificate.point.threshold)
         everything = scorer.scores.get(tuple(sorted(self.candidates.proposed)))
         evidence = {
             **certificate.to_json(),
-            "start": model.start,
-            **({} if model.patience is None else {"patience": rule.ticks[-1], "floor": rule.floors[-1]}),
+            **model.evidence(certificate.point.threshold),
             "searched_on": len(self.split.train),
             "copies": self.split.n_copies,
             "subsets": len(scorer.scores),

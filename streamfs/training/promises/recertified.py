@@ -16,10 +16,10 @@ from streamfs.procedure.card_schema import read_card, read_earlier, read_promise
 from streamfs.procedure.fits import require_classes, require_columns, require_period
 from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.reference import reference_of
-from streamfs.procedure.stopping import TickThresholds
 from streamfs.training.description import made_with, with_card
 from streamfs.training.learners import LEARNERS
 from streamfs.training.promises.certificate import Certificate
+from streamfs.training.promises.giving_up import Patience
 from streamfs.training.promises.problem import PromiseProblem, SearchSettings
 from streamfs.training.promises.promise import Promise
 from streamfs.training.promises.search_and_certify import FittedModel, PromiseTrainer
@@ -161,6 +161,7 @@ class _Place:
             with step(progress, "fitting the classifier"):
                 found = trainer.search(trainer.scorer(self.promise))
                 fitted = trainer.fit(found.subset, self.promise, found.start)
+                fitted = trainer.giving_up(fitted, self.promise)
             model = max(kept, fitted, key=self._chance)
         certificate = trainer.certify(model, self.promise)
         about = self._about(certificate, model, "threshold" if model is kept else "classifier")
@@ -168,16 +169,18 @@ class _Place:
             made = made_with(seed, self.problem.streams, [feature.name for feature in self.procedure.features])
             refitted = self.problem.assembled(model, certificate.point.threshold, made | about)
             return with_card(refitted, self.problem.streams, self.problem.pricing, self.problem.split.test)
-        return self._at_threshold(certificate.point.threshold, model.start, self.procedure.about | about)
+        return self._at_threshold(certificate.point.threshold, model, self.procedure.about | about)
 
     def _kept(self, trainer: PromiseTrainer) -> FittedModel:
         """Return the model as it is, and what it does on the first part of the streams."""
         own, learner = self.procedure.rule.thresholds(), str(self.procedure.about.get("classifier", "c45"))
-        start = own.ticks[0] if own is not None and len(own.ticks) == 1 else 1
+        start, patience = 1, None
+        if own is not None and len(set(own.levels)) == 1:
+            start, patience = own.ticks[0], Patience(own.ticks[-1], own.floors[-1]) if own.gives_up else None
         classifier = cast("Any", self.procedure.classifier)
         unknown = cast("Any", None)
-        model = FittedModel(self.procedure.features, classifier, learner, unknown, start)
-        return replace(model, held_out=trainer.curve(model, self.problem.split.train))
+        model = FittedModel(self.procedure.features, classifier, learner, unknown, start, patience)
+        return replace(model, followed=trainer.follow(model, self.problem.split.train))
 
     def _chance(self, model: FittedModel) -> float:
         return evaluate_subset(model.held_out, self.promise, len(self.problem.split.test)).chance
@@ -186,7 +189,7 @@ class _Place:
         """Return the new evidence, and apart from it the old."""
         split, old = self.problem.split, self.procedure.about
         evidence = certificate.to_json() | {
-            "start": model.start,
+            **model.evidence(certificate.point.threshold),
             "searched_on": len(split.train),
             "copies": split.n_copies,
         }
@@ -194,8 +197,8 @@ class _Place:
         before = read_earlier(old.get("recertified"))
         return {"classifier": model.learner, "promise": evidence, "recertified": [*before, earlier]}
 
-    def _at_threshold(self, threshold: float, start: int, about: Mapping[str, Any]) -> Procedure:
-        stopping = None if start == 1 else TickThresholds((start,), (threshold,))
+    def _at_threshold(self, threshold: float, model: FittedModel, about: Mapping[str, Any]) -> Procedure:
+        stopping = None if model.start == 1 and model.patience is None else model.rule(threshold)
         moved = replace(self.procedure, confidence=threshold, stopping=stopping, about=dict(about))
         reference = reference_of(moved, replay_with_values(moved, self.problem.split.test))
         return replace(moved, about={**about, "reference": reference})

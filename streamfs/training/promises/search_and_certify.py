@@ -63,6 +63,12 @@ class FittedModel:
             return TickThresholds.since(self.start, threshold)
         return TickThresholds.since(self.start, threshold, self.patience.tick, min(self.patience.floor, threshold))
 
+    def evidence(self, threshold: float) -> dict[str, float]:
+        """Return from when on the model decides and gives up with a threshold, as plain JSON."""
+        if self.patience is None:
+            return {"start": self.start}
+        return {"start": self.start, "patience": self.patience.tick, "floor": self.rule(threshold).floors[-1]}
+
     def trajectories(self, table: FeatureTable, time_limit: int) -> Trajectories:
         """Classify every tick of a table from the start up to the time limit, or until streams are given up."""
         found = Trajectories.of(self.classifier, table, time_limit)
@@ -155,11 +161,16 @@ class PromiseTrainer:
 
     def curve(self, model: FittedModel, streams: StreamSet) -> Curve:
         """Follow streams that the model was not fitted to through all its thresholds."""
+        return curve_of(self.follow(model, streams))
+
+    def follow(self, model: FittedModel, streams: StreamSet) -> Followed:
+        """Follow streams that the model was not fitted to, tick by tick."""
         table = tabulate(streams, model.features, self.pricing.max_silence)
         trajectories = model.trajectories(table, self.time_limit)
         truth = class_indices(table, np.unique(self.split.train.labels))
         spent = self.pricing.spending(streams, model.features, table.lengths).until(model.features)
-        return Curve.of(trajectories, truth, spent)
+        n_ticks = trajectories.confidence.shape[1]
+        return Followed(trajectories, truth, spent[:, :n_ticks], np.arange(1, n_ticks + 1))
 
     def held_out(self, learner: str, start: int = 1) -> HeldOut:
         """Return curves of subsets at every tick, with one of the learners, fitted from a tick on."""
