@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, str] = {
     "figure2": "Repeat the StreamRelief paper's experiment (Figure 2).",
     "inspect": "Look at recorded STREAMS, and say how to train on them.",
     "journal": "Show the folder STATE of a gateway, which may be running.",
+    "labels": "List the decisions of a gateway whose true label is wanted.",
     "recertify": "Certify MODEL anew by labelled STREAMS of another place.",
     "replay": "Run MODEL on recorded STREAMS and print each decision.",
     "run": "Follow the streams of an MQTT broker until stopped (Ctrl-C).",

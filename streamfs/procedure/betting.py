@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 
-_STAKES = np.array([0.05, 0.1, 0.2, 0.4, 0.8])  # small falls need small stakes
+STAKES = np.array([0.05, 0.1, 0.2, 0.4, 0.8])  # small falls need small stakes
 _EVEN_STAKES = np.linspace(0.0, 1.0, 22)[1:-1]
 _POWERS = np.array([0.1, 0.3, 0.6])
 _SUM = 2.1098  # at least the sum of 1 / (n log(n)^2) over all n from 2 on
@@ -71,9 +71,14 @@ class ShareTest:
     def __init__(self, share: float) -> None:
         if not 0 < share < 1:
             raise ValueError(f"share is {share}, expected more than 0 and less than 1")
-        self.bets = Bets(len(_STAKES))
+        self.bets = Bets(len(STAKES))
         self.n_right = 0
-        self._gain, self._loss = _logs_of_stakes(_STAKES, 1 - share)
+        self._gain, self._loss = _logs_of_stakes(STAKES, 1 - share)
+
+    @property
+    def n(self) -> int:
+        """Number of observations."""
+        return self.bets.n
 
     def add(self, is_right: bool) -> None:
         """Take an observation."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from feature_extractors.base import Array
+from streamfs.procedure.asked_labels import AskedLabels
 from streamfs.procedure.betting import RankTest, ShareTest, share_at_least
 from streamfs.procedure.card_schema import PromiseFacts, certified_rule, read_promise
 from streamfs.procedure.procedure import Decision, Procedure
@@ -78,6 +79,9 @@ class PromiseMonitor:
         whose threshold was raised, the labels alone are tested.
     risk : float
         Of a false alarm.
+    wanted : float
+        Share of the decisions whose labels are asked for: then others do not count. By default none is asked for,
+        and all labels count, which must come without regard to what was decided.
 
     Raises
     ------
@@ -85,7 +89,7 @@ class PromiseMonitor:
         If promise or reference are damaged.
     """
 
-    def __init__(self, procedure: Procedure, risk: float = RISK) -> None:
+    def __init__(self, procedure: Procedure, risk: float = RISK, wanted: float = 0.0) -> None:
         promise = read_promise(procedure.about.get("promise"))
         if promise is None:
             raise ValueError("the procedure has no promise, expected one")
@@ -96,10 +100,17 @@ class PromiseMonitor:
         is_raised = _is_raised(procedure, promise)
         if promise["completeness"] is not None and not is_raised:
             self._promised["completeness"] = promise["completeness"]
-        self._shares = {what: ShareTest(share) for what, share in self._promised.items()}
+        self._asked = AskedLabels(promise["accuracy"], wanted) if wanted else None
+        accuracy = ShareTest(promise["accuracy"]) if self._asked is None else self._asked
+        self._shares: dict[str, ShareTest | AskedLabels] = {"accuracy": accuracy}
+        self._completeness = (
+            ShareTest(self._promised["completeness"]) if "completeness" in self._promised else None
+        )
+        if self._completeness is not None:
+            self._shares["completeness"] = self._completeness
         self._bins = {} if is_raised else read_reference(procedure.about.get("reference"))
         self._ranks = {what: RankTest(bins.counts) for what, bins in self._bins.items()}
-        self._tests: dict[str, ShareTest | RankTest] = {**self._shares, **self._ranks}
+        self._tests: dict[str, ShareTest | AskedLabels | RankTest] = {**self._shares, **self._ranks}
         self._n_decisions = 0
         self._recent: dict[str, float] = {}  # event time of the last decisions, by stream, the newest last
         self._waiting: list[_Waiting] = []
@@ -125,13 +136,25 @@ class PromiseMonitor:
     @property
     def n_labels(self) -> int:
         """Number of labels of decisions that had a label."""
-        return self._shares["accuracy"].bets.n
+        return self._shares["accuracy"].n
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """Streams whose label is wanted, the one wanted for longest first."""
+        return () if self._asked is None else self._asked.waiting
+
+    def take_news(self) -> list[tuple[str, bool]]:
+        """Return each stream whose label is wanted since the last call, or no longer is."""
+        if self._asked is None:
+            return []
+        news, self._asked.news = self._asked.news, []
+        return news
 
     @property
     def accuracy_at_least(self) -> float:
-        """Lower bound of the accuracy here, by the labels so far, valid at every look."""
+        """Lower bound of the accuracy here, by the labels, valid at every look; 0 if they were asked for."""
         test = self._shares["accuracy"]
-        return share_at_least(test.n_right, test.bets.n - test.n_right, self._risk)
+        return 0.0 if self._asked is not None else share_at_least(test.n_right, test.n - test.n_right, self._risk)
 
     def decided(self, decision: Decision, values: Array) -> None:
         """Take a decision and the feature values behind it, shape (n_features,)."""
@@ -148,6 +171,11 @@ class PromiseMonitor:
         self._take(now)
         if len(self._waiting) > MOST_WAITING:
             self._leave_out(now)
+        if self._asked is not None and decision.label is not None:
+            self._asked.wants(
+                decision.stream, decision.confidence, _chance(f"{decision.stream}/{decision.episode}/label")
+            )
+            self._look("accuracy", decision.time)
 
     def finish(self) -> None:
         """Take the decisions that still wait for others."""
@@ -174,8 +202,8 @@ class PromiseMonitor:
         """Test the decisions of all episodes that must have ended by a time."""
         while self._waiting and self._waiting[0].ended <= now:
             each = heappop(self._waiting)
-            if "completeness" in self._shares:
-                self._shares["completeness"].add(each.has_label)
+            if self._completeness is not None:
+                self._completeness.add(each.has_label)
                 self._look("completeness", each.time)
             chances = np.random.default_rng(int(each.chance * 2**48)).random(len(each.bins)).tolist()
             for what, at, chance in zip(self._ranks, each.bins, chances, strict=True):
@@ -183,21 +211,27 @@ class PromiseMonitor:
                     self._ranks[what].add(at, chance)
                     self._look(what, each.time)
 
-    def labelled(self, is_right: bool, time: float) -> None:
-        """Take whether the label of a decision was right, and its event time."""
-        self._shares["accuracy"].add(is_right)
+    def labelled(self, is_right: bool, time: float, stream: str = "") -> None:
+        """Take whether the label of a stream's last decision was right, and its event time."""
+        accuracy = self._shares["accuracy"]
+        if isinstance(accuracy, ShareTest):
+            accuracy.add(is_right)
+        elif not accuracy.answered(stream, is_right):
+            return
         self._look("accuracy", time)
 
     def to_json(self) -> dict[str, Any]:
         """Return what is known of the promise here as plain JSON."""
         accuracy = self._shares["accuracy"]
+        estimated = {} if self._asked is None else {"accuracy": self._asked.accuracy, "wanted": len(self.wanted)}
         return {
             "status": self.status,
             "model": self._procedure.digest,
             "promised": dict(self._promised),
             "decisions": self._n_decisions,
-            "labels": accuracy.bets.n,
+            "labels": accuracy.n,
             "right": accuracy.n_right,
+            **estimated,
             "accuracy_at_least": round(self.accuracy_at_least, 4),
             "findings": [finding.to_json() for finding in self.findings],
         }
@@ -209,6 +243,7 @@ class PromiseMonitor:
             "findings": [list(finding) for finding in self.findings],
             "waiting": [list(each) for each in self._waiting],
             "share": self._share,
+            "asked": None if self._asked is None else self._asked.to_state(),
             "recent": dict(self._recent),
             "right": {what: test.n_right for what, test in self._shares.items()},
             "seen": {what: test.seen.tolist() for what, test in self._ranks.items()},
@@ -221,6 +256,8 @@ class PromiseMonitor:
         self.findings = [Finding(*finding) for finding in state["findings"]]
         self._waiting = [_Waiting(*each) for each in state["waiting"]]
         self._share, self._recent = state["share"], dict(state["recent"])
+        if self._asked is not None and state["asked"] is not None:
+            self._asked.restore(state["asked"])
         for what, n_right in state["right"].items():
             self._shares[what].n_right = n_right
         for what, seen in state["seen"].items():
@@ -241,7 +278,7 @@ class PromiseMonitor:
         return self._risk * (1 - sum(_OF_SHARES.values())) / len(self._ranks)
 
 
-def monitor_of(procedure: Procedure) -> PromiseMonitor | None:
+def monitor_of(procedure: Procedure, wanted: float = 0.0) -> PromiseMonitor | None:
     """Return a monitor of a procedure's promise; None if it has none for its threshold, or a lower one.
 
     Raise a ModelError if its model file says of the promise what no training has written.
@@ -250,7 +287,7 @@ def monitor_of(procedure: Procedure) -> PromiseMonitor | None:
     if promise is None:
         return None
     is_meant = procedure.rule == certified_rule(promise) or _is_raised(procedure, promise)
-    return PromiseMonitor(procedure) if is_meant else None
+    return PromiseMonitor(procedure, wanted=wanted) if is_meant else None
 
 
 def raised(procedure: Procedure, threshold: float) -> Procedure | None:

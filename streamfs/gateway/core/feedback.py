@@ -38,6 +38,8 @@ class Feedback:
         self._promise_topic = f"{options.prefix}/promise/{options.name}"
         self._name = options.name
         self._gives_no_label = options.promise.on_withdrawal == NO_LABEL
+        self._wanted_topic = f"{options.prefix}/label-wanted/"
+        self._share_wanted = options.promise.labels_wanted
         self._delta = None if options.drift is None else options.drift.delta
         self.monitor: PromiseMonitor | None = None
         self.previous: str | None = None  # the last model, of another digest, whose promise was not withdrawn
@@ -55,11 +57,12 @@ class Feedback:
         names = [feature.name for feature in procedure.features]
         self._drift = None if self._delta is None else DriftDetectors(names, self._delta)
         before = self._promise()
-        self.monitor = monitor_of(procedure)
+        cleared = [] if self.monitor is None else [self._wanted(stream, None) for stream in self.monitor.wanted]
+        self.monitor = monitor_of(procedure, self._share_wanted)
         self._labelled: dict[str, int] = {}  # the last labelled episode of each stream
         if self.monitor is not None and self._digest in self._withdrawn:
             self.monitor.restore(self._withdrawn[self._digest])
-        return [] if before == self._promise() else [self._promise()]
+        return cleared if before == self._promise() else [*cleared, self._promise()]
 
     @property
     def is_withdrawn(self) -> bool:
@@ -78,7 +81,7 @@ class Feedback:
             return []
         alerts = [] if self._drift is None else self._published(self._drift.decided(decision, values))
         if self.monitor is not None:
-            alerts += self._monitored(partial(self.monitor.decided, decision, values))
+            alerts += self._monitored(partial(self.monitor.decided, decision, values), decision)
         return alerts
 
     def labelled(self, model: ModelStreams | None, stream: str, record: Record) -> list[Publication]:
@@ -114,7 +117,7 @@ class Feedback:
         is_new = self._labelled.get(stream, 0) < engine.episode(stream)  # a label that comes twice counts once
         if self.monitor is not None and predicted is not None and is_new:
             self._labelled[stream] = engine.episode(stream)
-            alerts += self._monitored(partial(self.monitor.labelled, predicted == label, time))
+            alerts += self._monitored(partial(self.monitor.labelled, predicted == label, time, stream))
         return alerts
 
     def to_state(self) -> dict[str, bytes]:
@@ -148,14 +151,25 @@ class Feedback:
         known = b"" if self.monitor is None else orjson.dumps({"gateway": self._name, **self.monitor.to_json()})
         return Publication(self._promise_topic, known)
 
-    def _monitored(self, take: Callable[[], None]) -> list[Publication]:
-        """Have the monitor take something; return the promise if there is a new finding, or nothing was known."""
+    def _wanted(self, stream: str, decision: Decision | None) -> Publication:
+        """Return the publication, retained, that the label of a stream's decision is wanted; empty if none is."""
+        content = b"" if decision is None else orjson.dumps({"gateway": self._name, **decision.to_json()})
+        return Publication(f"{self._wanted_topic}{stream}", content)
+
+    def _monitored(self, take: Callable[[], None], decision: Decision | None = None) -> list[Publication]:
+        """Have the monitor take something, such as a decision; return what labels are wanted, and the promise.
+
+        The latter if there is a new finding, or nothing was known.
+        """
         monitor = self.monitor
         if monitor is None:
             return []
         before = monitor.status, len(monitor.findings), monitor.is_new
         take()
-        return [] if before == (monitor.status, len(monitor.findings), monitor.is_new) else [self._promise()]
+        wanted = dict(monitor.take_news())
+        asked = [self._wanted(stream, decision if is_wanted else None) for stream, is_wanted in wanted.items()]
+        is_same = before == (monitor.status, len(monitor.findings), monitor.is_new)
+        return asked if is_same else [*asked, self._promise()]
 
     def _learn(self, learn_one: Callable[[Array, str], bool], values: Array, label: str) -> bool:
         try:

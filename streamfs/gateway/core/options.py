@@ -117,6 +117,10 @@ class AfterWithdrawal(OptionSection):
         ),
     ] = MARK
     raised_to: Annotated[float, Option('Confidence threshold that "raise" sets', above=0, most=1.0)] = 0.99
+    labels_wanted: Annotated[
+        float,
+        Option("Share of the decisions whose label is asked for; others then do not count", least=0, most=0.9),
+    ] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,6 +26,7 @@ _OPTIONS = {
     "reopen_after": "streams.reopen_after",
     "on_withdrawal": "promise.on_withdrawal",
     "raised_to": "promise.raised_to",
+    "labels_wanted": "promise.labels_wanted",
     "drift": "drift.delta",
 }
 """Options by their keys in a record."""

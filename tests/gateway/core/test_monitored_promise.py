@@ -126,6 +126,29 @@ def test_the_previous_model_is_gone_back_to_and_a_promise_stays_withdrawn():
     assert again["status"] == "withdrawn"
 
 
+def wanted(effects):
+    """Return what is published of labels that are wanted: streams, and whether they are."""
+    found = [each for each in effects.publications if each.topic.startswith("streamfs/label-wanted/")]
+    return [(each.topic.removeprefix("streamfs/label-wanted/"), bool(each.payload)) for each in found]
+
+
+def test_labels_are_asked_for_and_no_others_count():
+    core, _ = new_core(MODELS, Bindings.single(["x", "y"]), lateness=0.0, labels_wanted=0.5)
+    asked = [each for number in range(20) for each in wanted(decide(core, number))]
+    assert 0 < len(asked) < 20
+    core = restored(core, MODELS)
+    for number in range(20):
+        answered = wanted(core.take([label(f"n{number}", "off")]))
+        assert answered == ([(f"n{number}", False)] if (f"n{number}", True) in asked else [])
+    monitor = core.feedback.monitor
+    assert (monitor.n_labels, monitor.wanted) == (len(asked), ())
+    assert monitor.to_json()["accuracy"] < 0.5
+    assert core.feedback.is_withdrawn
+    request = next(each for number in range(30, 60) for each in wanted(decide(core, number)))
+    cleared = wanted(core.take([model_record(OTHER.digest, 999.0)]))
+    assert (request[0], False) in cleared
+
+
 def test_another_model_has_its_own_and_one_without_clears_it(core):
     decide(core, 0)
     (other,) = promises(core.take([model_record(OTHER.digest, 9.0)]))

@@ -1,0 +1,169 @@
+"""Labels that are asked for: of the decisions whose label would tell the most of the accuracy.
+
+Decisions are drawn with probabilities by which the test then weighs: the label of a decision that is likely wrong
+is asked for more often. A decision whose label was not asked for counts with the share of wrong ones that labels
+have shown at its confidence so far; another with what its label says beyond that, too, divided by the probability
+with which it was asked for. So each counts on average what it would if all were labelled, however wrong the shares
+are.
+
+See Z. Xu, N. Karampatziakis and P. Mineiro: Active, anytime-valid risk controlling prediction sets. NeurIPS 2024;
+and T. Zrnic and E. Candes: Active statistical inference. ICML 2024.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from streamfs.procedure.betting import STAKES, Bets
+
+MOST_WAITING = 1000
+"""Decisions that wait for a label that was asked for, and those after them; then it counts as right."""
+
+_N_BINS = 16  # of confidence
+_PRIOR = 4.0  # labels that the confidence is worth
+_LEAST, _MOST = 0.05, 0.5  # shares of wrong labels
+_FLOOR = 0.2  # of the rate, with which each is asked for at least
+
+_RIGHT, _WRONG, _ASKED, _UNASKED = range(4)
+
+
+class _Drawn(NamedTuple):
+    """A decision: whether its label was asked for, or is known, and the expected share of wrong ones."""
+
+    stream: str
+    place: int
+    wrong: float
+    probability: float
+    state: int
+
+
+class AskedLabels:
+    """Test of the hypothesis that at least a share of decisions is right, by labels of some of them.
+
+    Decisions count in their order; one whose label was asked for holds up the next until it comes. If it does not
+    come, as more than `MOST_WAITING` wait or the stream is decided again, it counts as right, which is safe.
+
+    Parameters
+    ----------
+    share : float
+        Of right labels, between 0 and 1.
+    rate : float
+        Share of the decisions whose label is asked for, about; between 0 and 1.
+
+    Examples
+    --------
+    >>> asked = AskedLabels(0.8, rate=0.5)
+    >>> for number in range(60):
+    ...     if asked.wants(f"s{number}", confidence=0.9, chance=number % 10 / 10):
+    ...         _ = asked.answered(f"s{number}", is_right=False)
+    >>> bool(asked.bets.log_wealth > np.log(1 / 0.05))
+    True
+    """
+
+    def __init__(self, share: float, rate: float) -> None:
+        for name, value in (("share", share), ("rate", rate)):
+            if not 0 < value < 1:
+                raise ValueError(f"{name} is {value}, expected more than 0 and less than 1")
+        self.bets = Bets(len(STAKES))
+        self.n = self.n_right = 0
+        self.news: list[tuple[str, bool]] = []
+        """Streams whose label is wanted now, or no longer is."""
+        self._wrong, self._rate = 1 - share, rate
+        self._most_below = _MOST * (1 / rate - 1)  # how far below 0 a decision may count
+        self._stakes = STAKES / (self._wrong + self._most_below)
+        self._queue: deque[_Drawn] = deque()
+        self._waiting: set[str] = set()
+        self._labels = np.zeros((2, _N_BINS))  # right and wrong ones by confidence
+        self._spread = [0.3, 10.0]  # mean standard deviation of what is expected, and its weight
+        self._sum, self._n_decisions = 0.0, 0
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """Streams whose label is wanted, the one wanted for longest first."""
+        return tuple(each.stream for each in self._queue if each.state == _ASKED)
+
+    @property
+    def accuracy(self) -> float | None:
+        """Estimate of the share of right decisions; None before the first."""
+        return 1 - self._sum / self._n_decisions if self._n_decisions else None
+
+    def wants(self, stream: str, confidence: float, chance: float) -> bool:
+        """Take a decision, and return whether its label is wanted; `chance` is drawn evenly from 0 to 1."""
+        self.give_up(stream)
+        place = min(int(confidence * _N_BINS), _N_BINS - 1)
+        n_right, n_wrong = self._labels[:, place].tolist()
+        prior = min(max(1 - confidence, _LEAST), _MOST)
+        wrong = min((_PRIOR * prior + n_wrong) / (_PRIOR + n_right + n_wrong), _MOST)
+        spread, (mean, weight) = sqrt(wrong * (1 - wrong)), self._spread
+        least = max(_FLOOR * self._rate, wrong / (wrong + self._most_below))
+        probability = min(max(least, self._rate * spread / mean), 1.0)
+        self._spread = [mean + (spread - mean) / (weight + 1), weight + 1]
+        is_wanted = bool(chance < probability)
+        self._queue.append(_Drawn(stream, place, wrong, probability, _ASKED if is_wanted else _UNASKED))
+        if is_wanted:
+            self._waiting.add(stream)
+            self.news.append((stream, True))
+        if len(self._queue) > MOST_WAITING:
+            self.give_up(self._queue[0].stream)
+        self._take()
+        return is_wanted
+
+    def answered(self, stream: str, is_right: bool) -> bool:
+        """Take the label of a stream's last decision; return whether it was wanted."""
+        if stream not in self._waiting:
+            return False
+        self.n, self.n_right = self.n + 1, self.n_right + is_right
+        self._settle(stream, _RIGHT if is_right else _WRONG)
+        return True
+
+    def give_up(self, stream: str) -> None:
+        """Wait no longer for the label of a stream."""
+        if stream in self._waiting:
+            self._settle(stream, _RIGHT)
+
+    def to_state(self) -> dict[str, Any]:
+        """Copy what was seen, without the bets, as plain JSON."""
+        return {
+            "n": self.n,
+            "queue": [list(each) for each in self._queue],
+            "labels": self._labels.tolist(),
+            "spread": list(self._spread),
+            "sum": self._sum,
+            "decisions": self._n_decisions,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Restore what `to_state` has copied."""
+        self.n = state["n"]
+        self._queue = deque(_Drawn(*each) for each in state["queue"])
+        self._waiting = set(self.waiting)
+        self._labels, self._spread = np.array(state["labels"]), list(state["spread"])
+        self._sum, self._n_decisions = state["sum"], state["decisions"]
+
+    def _settle(self, stream: str, state: int) -> None:
+        self._waiting.discard(stream)
+        self.news.append((stream, False))
+        place = next(i for i, each in enumerate(self._queue) if each.stream == stream and each.state == _ASKED)
+        self._queue[place] = self._queue[place]._replace(state=state)
+        self._take()
+
+    def _take(self) -> None:
+        """Bet on the decisions that wait for none before them."""
+        while self._queue and self._queue[0].state != _ASKED:
+            each = self._queue.popleft()
+            counted = each.wrong
+            if each.state != _UNASKED:
+                is_wrong = each.state == _WRONG
+                counted += (is_wrong - each.wrong) / each.probability
+                self._labels[int(is_wrong), each.place] += 1
+            self.bets.add(np.log1p(self._stakes * (counted - self._wrong)))
+            self._sum += counted
+            self._n_decisions += 1
+
+
+def waiting_in(state: Mapping[str, Any]) -> list[str]:
+    """Return the streams whose label is wanted in what `AskedLabels.to_state` has copied."""
+    return [each.stream for each in (_Drawn(*fields) for fields in state["queue"]) if each.state == _ASKED]
