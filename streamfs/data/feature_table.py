@@ -62,6 +62,11 @@ class FeatureTable:
         features = tuple(self.features[i] for i in indices) if self.features else ()
         return FeatureTable(self.values[:, :, list(indices)], self.labels, features, self.lengths, self.period)
 
+    def at(self, ticks: Integers) -> "FeatureTable":
+        """Return the table of some of the ticks, ascending and counted from 1, as if there were no others."""
+        lengths = np.searchsorted(ticks, self.lengths, side="right")
+        return FeatureTable(self.values[:, ticks - 1], self.labels, self.features, lengths, self.period)
+
     def instances(self, time_limit: int) -> tuple[Array, Labels, Integers]:
         """Return the training instances of a classifier: one row per stream and tick up to the time limit.
 

@@ -157,14 +157,13 @@ class _Rule:
         rule = cls(calibration, given, followed.ticks, time_limit, confidence is None, floor)
         if confidence is not None:
             return rule
-        said = rule.said(followed)
+        said, at_each = rule.said(followed), costs.at_each(followed, time_limit)
         if costs.is_anticipated:
-            at_each = costs.at_each(followed, time_limit)
             compared = [anticipated_levels(said, at_each, n) for n in range(1, MOST_GROUPS + 1)]
-        else:
-            compared = [np.full(len(given), level) for level in LEVELS[::-1]]
-        tried = [replace(rule, levels=levels) for levels in compared]
-        return min(tried, key=lambda each: cautious_mean(costs.of(followed, each.columns(said), time_limit)))
+            tried = [replace(rule, levels=levels) for levels in compared]
+            return min(tried, key=lambda each: cautious_mean(costs.of(followed, each.columns(said), time_limit)))
+        never = costs.of(followed, np.full(len(said), -1), time_limit)
+        return replace(rule, levels=np.full(len(given), rule.cheapest_level(said, at_each, never)))
 
     def said(self, followed: Followed) -> Array:
         """Return the calibrated confidence of each stream and tick, -1 beyond a stream's end."""
@@ -172,6 +171,16 @@ class _Rule:
         counts = None if self.calibration.clock < 0 else np.broadcast_to(followed.ticks, confidence.shape)
         inside = np.arange(confidence.shape[1]) < followed.trajectories.ticks[:, np.newaxis]
         return np.where(inside, self.calibration.of(confidence, counts=counts), -1.0)
+
+    def cheapest_level(self, said: Array, at_each: Array, never: Array) -> float:
+        """Return the highest of the cheapest levels, by the costs of streams in each column, or never."""
+        tried = LEVELS[::-1]
+        surest = np.maximum.accumulate(np.where(self.points == self.time_limit, said.clip(max=0.0) + 1.0, said), 1)
+        levels = np.where(tried <= self.floor, 0.0, tried)
+        columns = (surest < levels[:, np.newaxis, np.newaxis]).sum(axis=2)
+        costs = np.column_stack([at_each, never])[np.arange(len(said)), columns]
+        means = costs.mean(axis=1) + costs.std(axis=1) / np.sqrt(len(said))
+        return float(tried[means.argmin()])
 
     def columns(self, said: Array) -> Integers:
         """Return the column in which each stream is decided, -1 for never."""

@@ -90,8 +90,8 @@ class OutOfFold:
     """Streams in folds, each classified by a classifier that was fitted to the others.
 
     Streams of one group are never on both sides of a fold. Held-out streams are classified at the ticks
-    `points`, or at `most_ticks` at most, denser at the beginning; by default at all. The result does not
-    depend on `n_jobs`.
+    `points`, or at `most_ticks` at most, denser at the beginning; by default at all. If it `has_points_alone`, the
+    table is that of the points, as `FeatureTable.at` gives it. The result does not depend on `n_jobs`.
     """
 
     table: FeatureTable
@@ -103,6 +103,7 @@ class OutOfFold:
     n_jobs: int = 1
     most_ticks: int | None = None
     points: Integers | None = None
+    has_points_alone: bool = False
     folds: tuple[Fold, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -116,16 +117,17 @@ class OutOfFold:
     @cached_property
     def ticks(self) -> Integers:
         """The ticks at which streams are classified, counted from 1."""
-        n_ticks = min(self.table.n_ticks, self.time_limit)
         if self.points is not None:
             return self.points
+        n_ticks = min(self.table.n_ticks, self.time_limit)
         if self.most_ticks is None or n_ticks <= self.most_ticks:
             return np.arange(1, n_ticks + 1)
         return position_grid(n_ticks, self.most_ticks, "geometric")
 
     def follow(self, chosen: Sequence[int]) -> Followed:
         """Follow all streams, each while it was held out, with the chosen features."""
-        validation = CrossValidation(self.table, self.folds, self.learn, self.time_limit, self.ticks, self.n_jobs)
+        ticks = None if self.has_points_alone else self.ticks
+        validation = CrossValidation(self.table, self.folds, self.learn, self.time_limit, ticks, self.n_jobs)
         n_streams, n_ticks = len(self.table.labels), len(self.ticks)
         best, confidence = np.zeros((n_streams, n_ticks), np.int64), np.zeros((n_streams, n_ticks))
         spent, truth = np.zeros((n_streams, n_ticks)), np.full(n_streams, -1)
@@ -133,7 +135,9 @@ class OutOfFold:
             best[rows], confidence[rows], truth[rows] = trajectories.best, trajectories.confidence, classes
             features = [self.table.features[i] for i in tested]
             spent[rows] = self.spending.until(features)[np.ix_(rows, self.ticks - 1)]
-        lengths = np.searchsorted(self.ticks, self.table.lengths, side="right")
+        lengths = self.table.lengths
+        if ticks is not None:
+            lengths = np.searchsorted(ticks, lengths, side="right")
         return Followed(Trajectories(best, confidence, lengths), truth, spent, self.ticks)
 
 

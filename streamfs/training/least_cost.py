@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
+
 from feature_extractors.base import Feature
 from feature_extractors.catalogue import SHAPE_KINDS
 from streamfs.base.progress import Progress, step
@@ -121,8 +123,7 @@ class LeastCost:
     def _choice(self, streams: StreamSet, table: FeatureTable, points: Integers, limit: int) -> ChannelChoice:
         """Return the choice of channels, among those that the features of a table read."""
         forest = small_leaf_forest(table, points, self.model.seed)
-        learn = self._learn(points, limit, N_SMALL_SCOUTS)
-        held_out = self._held_out(streams, table, learn, points, limit)
+        held_out = self._held_out(streams, table, points, limit, N_SMALL_SCOUTS)
         return ChannelChoice(held_out, self.costs, forest.feature_importances_, self.confidence)
 
     def _fit(self, offered: Sequence[Feature], points: Integers, limit: int) -> FittedConfidence:
@@ -130,7 +131,8 @@ class LeastCost:
         learn = self._learn(points, limit, N_SMALL_TREES)
         clock, max_silence = clock_of(offered), self.pricing.max_silence
         _, classifier, table = fit_until_all_tested(learn, self.streams, offered, max_silence, clock)
-        followed = self._held_out(self.streams, table, learn, points, limit).follow(range(len(table.features)))
+        held_out = self._held_out(self.streams, table, points, limit, N_SMALL_TREES)
+        followed = held_out.follow(range(len(table.features)))
         chosen = choose_confidence(followed, self.costs, limit, clock_of(table.features), self.confidence)
         self._require_labels(chosen)
         calibrated = classifier.calibrated(chosen.calibration)
@@ -154,7 +156,12 @@ class LeastCost:
             )
 
     def _held_out(
-        self, streams: StreamSet, table: FeatureTable, learn: Learn, points: Integers, limit: int
+        self, streams: StreamSet, table: FeatureTable, points: Integers, limit: int, n_trees: int
     ) -> OutOfFold:
-        spending = self.pricing.spending(streams, table.features, table.lengths)
-        return OutOfFold(table, spending, learn, limit, seed=self.model.seed, points=points)
+        spending, seed = self.pricing.spending(streams, table.features, table.lengths), self.model.seed
+        if self.model.model != FOREST:
+            return OutOfFold(table, spending, self._learn(points, limit, n_trees), limit, seed=seed, points=points)
+        learn = self._learn(np.arange(1, len(points) + 1), limit, n_trees)  # all that a forest is fitted to
+        return OutOfFold(
+            table.at(points), spending, learn, limit, seed=seed, points=points, has_points_alone=True
+        )

@@ -13,9 +13,11 @@ from river.preprocessing import StandardScaler
 from sklearn import linear_model
 from sklearn.ensemble import RandomForestClassifier
 
+import feature_extractors as fx
 from feature_extractors.catalogue import SHAPE_KINDS
-from streamfs import Costs, Procedure, StreamSet, evaluate, train
+from streamfs import Costs, Procedure, StreamSet, evaluate, tabulate, train
 from streamfs.classifiers._calibration import TILT
+from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.tree import Tree
 from streamfs.errors import DataError, TrainingError
 from streamfs.evaluation.trajectories import Trajectories
@@ -23,8 +25,10 @@ from streamfs.training import least_cost
 from streamfs.training.channel_choice import TOLERANCE, ChoiceCost
 from streamfs.training.cost_aware import _many_features
 from streamfs.training.decision_costs import (
+    LEVELS,
     LUCK,
     DecisionCosts,
+    _Rule,
     believed_share,
     cautious_mean,
     choose_confidence,
@@ -231,6 +235,42 @@ def test_as_many_are_right_as_is_stated_luck_apart(seed):
     stated = np.concatenate([chosen.stated, said[rows, own]])
     believed = max(believed_share(right, chance=1.0, n_streams=60), 0.5)
     assert stated.mean() == pytest.approx(believed, abs=0.01)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 1000), st.floats(0.1, 5.0), st.integers(20, 25))
+def test_the_threshold_is_the_highest_of_the_cheapest(seed, delay, limit):
+    rng = np.random.default_rng(seed)
+    found, floor = followed(seed, n_streams=30), rng.uniform(0.2, 0.7)
+    ticks, said = rng.integers(0, 21, 30), found.trajectories.confidence
+    said[np.arange(20) >= ticks[:, np.newaxis]] = -1.0
+    cut = found._replace(trajectories=Trajectories(found.trajectories.best, said, ticks))
+    costs = DecisionCosts(1.0, delay)
+    rule = _Rule(Calibration(1.0, 0.0), np.ones(20), found.ticks, limit, is_forced=True, floor=floor)
+    at_each, never = costs.at_each(cut, limit), costs.of(cut, np.full(30, -1), limit)
+    mean_costs = []
+    for level in LEVELS:
+        paid = []
+        for stream in range(30):
+            sure = [
+                tick
+                for tick in range(ticks[stream])
+                if said[stream, tick] >= level or level <= floor or tick + 1 == limit
+            ]
+            paid.append(at_each[stream, sure[0]] if sure else never[stream])
+        mean_costs.append(np.mean(paid) + np.std(paid) / np.sqrt(30))
+    level = rule.cheapest_level(said, at_each, never)
+    highest = max(each for each, cost in zip(LEVELS, mean_costs, strict=True) if cost <= min(mean_costs) + 1e-12)
+    assert level == highest
+
+
+def test_ticks_of_a_table_count_as_if_there_were_no_others():
+    streams = labelled_streams(n_streams=10, n_ticks=9)
+    uneven = StreamSet(streams.values, streams.labels, streams.columns, lengths=np.arange(10) % 9 + 1)
+    table = tabulate(uneven, [fx.get("mean(a.level)")])
+    few = table.at(np.array([2, 5, 9]))
+    assert_array_equal(few.values, table.values[:, [1, 4, 8]])
+    assert few.lengths.tolist() == [sum(tick <= length for tick in (2, 5, 9)) for length in table.lengths]
 
 
 @given(st.integers(1, 200), st.data())
