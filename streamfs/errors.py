@@ -38,6 +38,10 @@ class ModelError(StreamfsError):
     """A model file or a snapshot that is damaged, of another version, or not trusted."""
 
 
+class TranslationError(StreamfsError):
+    """A function or a model that cannot be translated to C."""
+
+
 class TrainingError(DataError):
     """Streams from which a procedure cannot be trained."""
 

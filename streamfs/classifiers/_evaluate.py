@@ -80,7 +80,7 @@ def _descend(nodes: Nodes, node: int, X: Array, row: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _spread(
+def spread(
     nodes: Nodes, shares: Array, X: Array, row: int, stack: Indices, weights: Array, result: Array, to: int
 ) -> None:
     """Write the class probabilities of row `row` to row `to` of the result.
@@ -136,7 +136,7 @@ def likeliest(
     node = _walk(ways, depth, X, row)
     if node >= 0 and ways[node].is_leaf:
         return ways[node].likeliest, ways[node].confidence
-    _spread(nodes, shares, X, row, stack, weights, result, 0)
+    spread(nodes, shares, X, row, stack, weights, result, 0)
     best = np.argmax(result[0])
     return int(best), float(result[0, best])
 
@@ -148,5 +148,5 @@ def probabilities(nodes: Nodes, shares: Array, X: Array) -> Array:
     stack = np.empty(len(nodes), dtype=np.int64)
     weights = np.empty(len(nodes))
     for row in range(len(X)):
-        _spread(nodes, shares, X, row, stack, weights, result, row)
+        spread(nodes, shares, X, row, stack, weights, result, row)
     return result

@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, str] = {
     "collect": "Write the readings in a gateway's STATE or spool to a file.",
     "demo": "Train, then follow a fleet of simulated nodes over MQTT.",
     "evaluate": "Evaluate completeness, accuracy and cost on labelled STREAMS.",
+    "export": "Write MODEL as C, for nodes that decide by themselves.",
     "figure2": "Repeat the StreamRelief paper's experiment (Figure 2).",
     "inspect": "Look at recorded STREAMS, and say how to train on them.",
     "journal": "Show the folder STATE of a gateway, which may be running.",

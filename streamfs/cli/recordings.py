@@ -120,7 +120,9 @@ class Recordings:
         return StreamSet.read(self.paths, labelled=labelled, **fields)
 
 
-def recordings(*, period: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def recordings(
+    *, period: bool = True, required: bool = True
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the argument STREAMS and its options; it gets `streams`, some `Recordings`."""
     options = {**OPTIONS, **({"period": PERIOD} if period else {})}
 
@@ -133,7 +135,7 @@ def recordings(*, period: bool = True) -> Callable[[Callable[..., Any]], Callabl
         wrapped: Callable[..., Any] = with_recordings
         for option in reversed(options.values()):
             wrapped = option(wrapped)
-        return click.argument("streams", nargs=-1, required=True, type=click.Path(path_type=Path))(wrapped)
+        return click.argument("streams", nargs=-1, required=required, type=click.Path(path_type=Path))(wrapped)
 
     return decorate
 

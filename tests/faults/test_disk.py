@@ -82,7 +82,7 @@ def test_the_end_of_the_journal_is_torn_off(tmp_path, broker, undisturbed):
 @linux
 def test_the_disk_is_full_for_a_while(tmp_path, broker, undisturbed):
     first, second = split(traffic(), 2)
-    with watched(tmp_path, broker, broker={"keepalive": 2}) as (network, gateway, publisher, witness):
+    with watched(tmp_path, broker, broker={"keepalive": 4}) as (network, gateway, publisher, witness):
         publisher.send(first)
         await_readings(gateway, first)
         gateway.await_that(lambda: network.n_from_gateway[PUBACK] == len(first), "not all is acknowledged")
@@ -137,7 +137,7 @@ def limit_files(gateway, n_bytes):
 def test_a_disk_that_takes_longer_than_the_broker_waits_does_not_cost_the_connection(
     tmp_path, broker, undisturbed
 ):
-    messages, keepalive, seconds = traffic(), 1, 1.6
+    messages, keepalive, seconds = traffic(), 2, 3.2
     sections = {"broker": {"keepalive": keepalive, "receive_maximum": 1000}, "limits": {"queue": 1000}}
     assert seconds > 1.5 * keepalive
     with watched(tmp_path, broker, "sync", seconds, **sections) as (_, gateway, publisher, witness):

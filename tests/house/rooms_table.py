@@ -53,6 +53,7 @@ ROOMS = {
             "gateway.transport",
             "gateway.storage",
             "gateway.core",
+            "translation",
             "procedure",
             "relief",
             "classifiers",
@@ -169,6 +170,11 @@ ROOMS = {
     "engine": Room(
         "a procedure run on many streams, tick by tick: no clock, no thread, no input or output",
         ("procedure", "classifiers", "base", "feature_extractors"),
+        (*WORLD, *LEARNING),
+    ),
+    "translation": Room(
+        "steps, classifiers and stopping rules in C, for nodes that decide by themselves",
+        ("procedure", "classifiers", "feature_extractors"),
         (*WORLD, *LEARNING),
     ),
     "procedure": Room(

@@ -457,7 +457,7 @@ def test_a_connection_that_missed_something_is_lost_as_the_network_is_back(broke
 
 @mqtt
 def test_a_quiet_connection_is_kept(broker):
-    with Proxy(broker.port) as proxy, connected(proxy.url, keepalive=1) as gateway:
+    with Proxy(broker.port) as proxy, connected(proxy.url, keepalive=2) as gateway:
         n_bytes = proxy.n_bytes_to_client
         until(gateway, lambda _: proxy.n_bytes_to_client >= n_bytes + 4)  # two answers to probes
         assert gateway.counters["lost_connections"] == 0
@@ -468,7 +468,7 @@ def test_a_network_that_is_slow_is_no_obstacle(broker):
     with Proxy(broker.port) as proxy:
         proxy.delay(0.25)
         started = time.monotonic()
-        with connected(proxy.url, topics=["sensors/#"], keepalive=1) as gateway:
+        with connected(proxy.url, topics=["sensors/#"], keepalive=4) as gateway:
             assert time.monotonic() - started >= 1.0  # there and back, twice
             send(broker, [b"%d" % number for number in range(100)])
             assert numbers(receive(gateway, 100)) == list(range(100))

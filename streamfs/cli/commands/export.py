@@ -1,0 +1,115 @@
+"""Translate a model to C."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from streamfs.base.progress import step
+from streamfs.cli import parameters
+from streamfs.cli.parameters import FOLDER, JSON, MODEL, TRUST, example_text
+from streamfs.cli.recordings import Recordings, recordings
+
+if TYPE_CHECKING:
+    from streamfs.procedure.procedure import Procedure
+    from streamfs.translation.self_test import Expected
+
+PRECISIONS = ("double", "float")
+MOST_TESTS = 20
+
+
+@click.command(
+    epilog=example_text(
+        "streamfs export pairs.streamfs new.csv -o pairs_c",
+        "make -C pairs_c test",
+        "streamfs export pairs.streamfs -o pairs_c --precision float --name pairs",
+    )
+)
+@MODEL
+@recordings(period=False, required=False)
+@click.option("-o", "--out", required=True, type=FOLDER, help="Folder for the files.")
+@click.option(
+    "--name", default="model", show_default=True, help="Name of the files, and prefix of what they declare."
+)
+@click.option(
+    "--precision",
+    type=click.Choice(PRECISIONS),
+    default=PRECISIONS[0],
+    show_default=True,
+    help="Of the numbers. In double precision the decisions are those of a gateway.",
+)
+@TRUST
+@JSON
+def export(
+    model: Path, streams: Recordings, out: Path, name: str, precision: str, trust: bool, as_json: bool
+) -> None:
+    """Write MODEL as C, for nodes that decide by themselves.
+
+    Features, classifier, calibration, stopping rule and report policies become one file in C99 and its header,
+    which allocate nothing, have no state of their own, and need no library but that of mathematics. With STREAMS
+    there is a test, too: a program that takes the first of them to the model, and compares its decisions with
+    those of streamfs.
+    """
+    from streamfs.cli import console
+    from streamfs.errors import TranslationError
+    from streamfs.procedure.procedure import Procedure
+    from streamfs.translation.model import translate
+    from streamfs.translation.precision import DOUBLE, FLOAT
+    from streamfs.translation.self_test import makefile, self_test
+
+    parameters.protect_inputs({"MODEL": model, **streams.inputs}, {"--out": out / f"{name}.c"})
+    console.announce_compiling()
+    procedure = Procedure.load(model, trust=trust)
+    reals = DOUBLE if precision == "double" else FLOAT
+    try:
+        sources = translate(procedure, name, reals)
+    except TranslationError as error:
+        raise TranslationError(f"{model}: {error}") from error
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--name") from error
+    files = {f"{name}.h": sources.header, f"{name}.c": sources.body}
+    expected = _expected(procedure, streams) if streams.paths else []
+    if expected:
+        files |= {"self_test.c": self_test(sources, reals, expected), "Makefile": makefile(name)}
+    out.mkdir(parents=True, exist_ok=True)
+    for file, text in files.items():
+        (out / file).write_text(text, encoding="utf-8")
+    size = reals.dtype().itemsize
+    found = {
+        "files": [str(out / file) for file in files],
+        "precision": precision,
+        "bytes_a_stream": sources.n_reals * size + 8,
+        "n_tests": len(expected),
+    }
+    if as_json:
+        console.print_json(found)
+        return
+    console.say(f"wrote {', '.join(str(out / file) for file in files)}")
+    console.say(f"memory      {found['bytes_a_stream']} bytes a stream")
+    console.say(f"next: make -C {out} test" if expected else "with STREAMS there is a test, too")
+
+
+def _expected(procedure: "Procedure", streams: Recordings) -> "list[Expected]":
+    """Return the first of some recorded streams, and what is decided of them."""
+    from streamfs.cli import console
+    from streamfs.evaluation.evaluation import replay
+    from streamfs.procedure.fits import require_columns
+    from streamfs.translation.model import columns_of
+    from streamfs.translation.self_test import NO_LABEL, WAIT, Expected
+
+    with console.progress() as report, step(report, "reading the streams"):
+        recorded = streams.read(procedure.period, labelled=False)
+    require_columns(procedure, recorded, streams)
+    recorded = recorded.take(range(min(len(recorded), MOST_TESTS)))
+    order = [recorded.columns.index(column) for column in columns_of(procedure)]
+    decided = {decision.stream: decision for decision in replay(procedure, recorded)}
+    opened = recorded.seen_through(procedure.channels, procedure.max_silence).episodes()
+    expected = []
+    for place, name in enumerate(recorded.names):
+        decision, length = decided[name], int(recorded.lengths[place])
+        before = length - int(opened.lengths[place])  # ticks until the episode opens
+        answer = procedure.classes.index(decision.label) if decision.label is not None else NO_LABEL
+        is_over = decision.label is not None or decision.tick == procedure.time_limit
+        n_taken = before + decision.tick if is_over else length
+        expected.append(Expected(recorded.values[place, :length, order].T, answer if is_over else WAIT, n_taken))
+    return expected

@@ -1,0 +1,346 @@
+"""A procedure in C: features, classifier, calibration, stopping rule and report policies, for a node."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from feature_extractors.base import LARGEST, Feature, Step
+from feature_extractors.report import Policy, silent_ticks, split_channel
+from streamfs.classifiers import _calibration, _evaluate
+from streamfs.classifiers._evaluate import FlatTree
+from streamfs.classifiers._forest import FlatForest
+from streamfs.errors import TranslationError
+from streamfs.procedure.card_schema import certified_rule, read_promise
+from streamfs.procedure.procedure import Procedure
+from streamfs.translation import on_node
+from streamfs.translation.precision import DOUBLE, Precision
+from streamfs.translation.templates import BODY, HEADER
+from streamfs.translation.unit import Unit, wrapped
+from streamfs.translation.values import POINTER, REAL, WHOLE, Array, stored_in, struct_of
+
+WAY = np.dtype([("threshold", np.float64), ("next", np.int64), ("feature", np.int64), ("up", np.int64)])
+"""A node of a forest: how to go on from it, as `on_node.sum_shares` reads it."""
+
+TABLE = Array(REAL, 2)
+
+_NAME = re.compile(r"[A-Za-z]\w{0,30}")
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The two files of a model in C, and how much memory a stream takes.
+
+    Parameters
+    ----------
+    name : str
+        Prefix of all that they declare, and their name without suffix.
+    header, body : str
+        The files' texts.
+    n_reals : int
+        Reals that a stream keeps.
+    n_stack : int
+        Reals and whole numbers, at most, that a call keeps on the stack.
+    """
+
+    name: str
+    header: str
+    body: str
+    n_reals: int
+    n_stack: int
+
+
+def translate(procedure: Procedure, name: str = "model", precision: Precision = DOUBLE) -> Sources:
+    """Translate a procedure to C99.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        Of features that are no Python functions, a tree or a forest, and a stopping rule with thresholds.
+    name : str
+        Prefix of what the files declare: a name in C of at most 31 characters.
+    precision : Precision
+        Of its reals. In double precision the decisions are those of `streamfs.engine.Engine`.
+
+    Returns
+    -------
+    Sources
+        A header and a file, which need the standard headers math.h and stdint.h alone, allocate nothing and have
+        no state of their own.
+
+    Raises
+    ------
+    TranslationError
+        If a part of the procedure has no translation.
+    ValueError
+        If the name is not one in C.
+    """
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"name is {name!r}, expected a letter, and up to 30 letters, digits and underscores")
+    return _Model(procedure, name, precision).sources()
+
+
+def columns_of(procedure: Procedure) -> tuple[str, ...]:
+    """Return the columns of which a translated procedure takes readings, in their order."""
+    return tuple(dict.fromkeys(split_channel(channel)[0] for channel in procedure.channels))
+
+
+class _Model:
+    """The parts of a model in C."""
+
+    def __init__(self, procedure: Procedure, name: str, precision: Precision) -> None:
+        self._procedure = procedure
+        self._name = name
+        self._precision = precision
+        self._unit = Unit(precision)
+        self._channels = [split_channel(channel) for channel in procedure.channels]
+        self._columns = columns_of(procedure)
+        rule = procedure.rule.thresholds()
+        if rule is None:
+            raise TranslationError(f"the stopping rule is {procedure.rule.word}, expected one with thresholds")
+        self._rule = rule
+        self._tables: list[str] = []
+        self._n_reports = 0
+        self._n_stack = 0
+
+    def sources(self) -> Sources:
+        """Return the files."""
+        procedure = self._procedure
+        seen = [self._seen(*channel) for channel in self._channels]
+        n_values = len(procedure.features)
+        places = n_values + np.cumsum([0, *(feature.state_size for feature in procedure.features)])
+        steps = [self._step(k, feature, int(places[k])) for k, feature in enumerate(procedure.features)]
+        ask = self._ask()
+        n_state = int(places[-1])
+        n_reports = self._n_reports
+        n_reals = n_state + n_reports * on_node.REPORT_SIZE
+        body = BODY.format(
+            about=self._about(),
+            name=self._name,
+            upper=self._name.upper(),
+            functions=self._unit.text(),
+            tables="".join(self._tables),
+            largest=self._literal(self._precision.constants.get("LARGEST", LARGEST)),
+            columns=len(self._columns),
+            channels=len(self._channels),
+            width=max(1, *(len(feature.columns) for feature in procedure.features)),
+            values=n_values,
+            reports=n_reports,
+            report_size=on_node.REPORT_SIZE,
+            state=n_reports * on_node.REPORT_SIZE,
+            n_reals=n_reals,
+            seen="".join(seen),
+            steps="".join(steps),
+            ask=ask,
+            period=self._literal(procedure.period),
+            limit=procedure.time_limit,
+            classes=len(procedure.classes),
+            class_names=_texts(procedure.classes),
+            column_names=_texts(self._columns),
+            **self._thresholds(),
+        )
+        header = HEADER.format(
+            about=self._about(),
+            name=self._name,
+            upper=self._name.upper(),
+            real=self._precision.text,
+            n_columns=len(self._columns),
+            n_classes=len(procedure.classes),
+            limit=procedure.time_limit,
+            n_reals=n_reals,
+            columns=_listed(self._columns),
+            classes=_listed(procedure.classes),
+            period=f"{procedure.period:g}",
+        )
+        return Sources(self._name, header, body, n_reals, self._n_stack)
+
+    def _literal(self, value: float) -> str:
+        return self._precision.literal(value)
+
+    def _about(self) -> str:
+        promise = read_promise(self._procedure.about.get("promise"))
+        if promise is None or self._procedure.rule != certified_rule(promise):
+            return f"model {self._procedure.digest}, by streamfs"
+        completeness = promise["completeness"] or 0.0
+        return (
+            f"model {self._procedure.digest}, by streamfs\n"
+            f"   certified: accuracy at least {promise['accuracy']:g}, completeness at least {completeness:g}"
+        )
+
+    # Report policies
+
+    def _seen(self, column: str, policy: Policy) -> str:
+        """Return the statement that writes what the model sees of a channel."""
+        place = [split_channel(each) for each in self._procedure.channels].index((column, policy))
+        reading = f"readings[{self._columns.index(column)}]"
+        if not policy.holds:
+            return f"  sample[{place}] = finite({reading});\n"
+        function = self._unit.entry(on_node.POLICIES[policy.kind], (POINTER, REAL, REAL, REAL))
+        silence = silent_ticks(self._procedure.max_silence, self._procedure.period)
+        most = inf if silence is None else float(silence)
+        if policy.kind in ("every", "mean"):
+            most = max(most, policy.value)
+        report = f"reports + {self._n_reports * on_node.REPORT_SIZE}"
+        self._n_reports += 1
+        arguments = f"{report}, finite({reading}), {self._literal(policy.value)}, {self._literal(most)}"
+        return f"  sample[{place}] = {function.name}({arguments});\n"
+
+    # Features
+
+    def _step(self, place: int, feature: Feature, start: int) -> str:
+        """Return the statements that update a feature."""
+        if not isinstance(feature.kind.step, Step):
+            raise TranslationError(f"{feature.name} is a Python function, which has no translation")
+        function = self._unit.entry(feature.kind.step.function, (POINTER, POINTER, POINTER, REAL))
+        inputs = [self._procedure.channels.index(channel) for channel in feature.columns]
+        params = ", ".join(self._literal(value) for value in feature.params.values()) or self._literal(0.0)
+        given = "".join(f"    inputs[{k}] = sample[{channel}];\n" for k, channel in enumerate(inputs))
+        known = " && ".join(f"is_reading(inputs[{k}])" for k in range(len(inputs)))
+        call = f"values[{place}] = {function.name}(values + {start}, inputs, params, seconds);"
+        guarded = f"    if ({known}) {{\n      {call}\n    }}\n" if known else f"    {call}\n"
+        name = _commented(feature.name)
+        return f"  {{ /* {name} */\n    static const real params[] = {{{params}}};\n{given}{guarded}  }}\n"
+
+    # Classifier
+
+    def _ask(self) -> str:
+        classifier = self._procedure.classifier
+        forest, tree = classifier.flat_forest(), classifier.flat_tree()
+        if forest is not None:
+            return self._ask_forest(forest)
+        if tree is not None:
+            return self._ask_tree(tree)
+        raise TranslationError(f"the classifier is {classifier.describe()}, expected a tree or a forest")
+
+    def _ask_tree(self, tree: FlatTree) -> str:
+        record = struct_of("tree_node", tree.nodes)
+        nodes, whole, reals = Array(record, 1), Array(WHOLE, 1), Array(REAL, 1)
+        spread = self._unit.entry(
+            _evaluate.spread.py_func, (nodes, TABLE, TABLE, WHOLE, whole, reals, TABLE, WHOLE)
+        )
+        likeliest = self._unit.entry(_calibration.likeliest_class.py_func, (TABLE, WHOLE))
+        n_nodes, n_classes = tree.shares.shape
+        n_pending = _most_pending(tree)
+        self._add_records("tree_nodes", "tree_node", tree.nodes)
+        self._add_shares(tree.shares)
+        self._n_stack = 2 * n_pending + n_classes
+        return (
+            f"  int32_t stack[{n_pending}];\n  real weights[{n_pending}];\n  real result[{n_classes}] = {{0}};\n"
+            f"  int32_t best;\n"
+            f"  {spread.name}(tree_nodes, {n_nodes}, shares, {n_nodes}, {n_classes}, values, 1, N_VALUES, 0,\n"
+            f"      stack, {n_pending}, weights, {n_pending}, result, 1, {n_classes}, 0);\n"
+            f"  best = {likeliest.name}(result, 1, {n_classes}, 0);\n"
+        )
+
+    def _ask_forest(self, forest: FlatForest) -> str:
+        ways, shares = _packed(forest)
+        record = struct_of("way", ways)
+        roots, n_classes = forest.roots, shares.shape[1]
+        row = (Array(record, 1), TABLE, Array(WHOLE, 1), TABLE, TABLE)
+        total = self._unit.entry(on_node.sum_shares, row)
+        divide = self._unit.entry(on_node.divide, (TABLE, REAL))
+        likeliest = self._unit.entry(_calibration.likeliest_class.py_func, (TABLE, WHOLE))
+        self._add_records("ways", "way", ways)
+        self._add_shares(shares)
+        self._tables.append(f"static const int32_t roots[] = {{{wrapped(map(str, roots.tolist()))}}};\n")
+        self._n_stack = 2 * n_classes
+        text = (
+            f"  real sums[{n_classes}] = {{0}};\n  real result[{n_classes}] = {{0}};\n  int32_t best, c;\n"
+            f"  {total.name}(ways, {len(ways)}, shares, {len(shares)}, {n_classes}, roots, {len(roots)},\n"
+            f"      values, 1, N_VALUES, sums, 1, {n_classes});\n"
+            f"  {divide.name}(sums, 1, {n_classes}, {self._literal(float(len(roots)))});\n"
+        )
+        text += self._calibrate(forest, n_classes)
+        return text + f"  best = {likeliest.name}(result, 1, {n_classes}, 0);\n"
+
+    def _calibrate(self, forest: FlatForest, n_classes: int) -> str:
+        found = forest.calibration[0]
+        if not found["is_given"]:
+            return f"  for (c = 0; c < {n_classes}; c++) {{\n    result[c] = sums[c];\n  }}\n"
+        apply = self._unit.entry(_calibration.apply_to_row.py_func, (REAL, REAL, REAL, REAL, TABLE, WHOLE, TABLE))
+        count = f"values[{found['clock']}]" if found["clock"] >= 0 else self._literal(1.0)
+        numbers = ", ".join(self._literal(float(found[name])) for name in ("slope", "intercept", "growth"))
+        return (
+            f"  (void)c;\n  {apply.name}({numbers}, {count}, sums, 1, {n_classes}, 0, result, 1, {n_classes});\n"
+        )
+
+    def _add_records(self, name: str, record: str, records: npt.NDArray[Any]) -> None:
+        rows = [self._row(row) for row in records]
+        self._tables.append(f"static const {record} {name}[] = {{{wrapped(rows)}}};\n")
+
+    def _row(self, record: Any) -> str:
+        """Return a record in C."""
+        numbers = [
+            self._precision.threshold(record[name])
+            if name == "threshold"
+            else self._literal(float(record[name]))
+            if record.dtype[name].kind == "f"
+            else str(int(record[name]))
+            for name in record.dtype.names
+        ]
+        return f"{{{', '.join(numbers)}}}"
+
+    def _add_shares(self, shares: npt.NDArray[np.float64]) -> None:
+        numbers = wrapped(map(self._literal, shares.ravel().tolist()))
+        self._tables.append(f"static const real shares[] = {{{numbers}}};\n")
+
+    # Stopping
+
+    def _thresholds(self) -> dict[str, Any]:
+        ticks = np.array(self._rule.ticks, dtype=np.int64)
+        return {
+            "n_thresholds": len(ticks),
+            "tick_type": stored_in(ticks),
+            "ticks": ", ".join(map(str, self._rule.ticks)),
+            "levels": ", ".join(map(self._literal, self._rule.levels)),
+        }
+
+
+def _packed(forest: FlatForest) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+    """Return a forest's nodes as nodes read them, and the class probabilities of its leaves."""
+    flat = forest.ways.astype([("threshold", np.float64), ("feature", np.int64), ("next", np.int64)])
+    is_leaf = flat["next"] == np.arange(len(flat))
+    ways = np.zeros(len(flat), dtype=WAY)
+    ways["threshold"] = np.where(is_leaf, 0.0, flat["threshold"])
+    ways["next"] = np.where(is_leaf, np.cumsum(is_leaf) - 1, flat["next"])
+    ways["feature"] = np.where(is_leaf, on_node.LEAF, flat["feature"] // 2)
+    ways["up"] = np.where(is_leaf, 0, flat["feature"] % 2)
+    return ways, forest.shares[is_leaf]
+
+
+def _most_pending(tree: FlatTree) -> int:
+    """Return the length that the stack of pending nodes reaches, when every value is missing."""
+    most, pending = 1, [0]
+    while pending:
+        node = tree.nodes[pending.pop()]
+        if node["feature"] >= 0:
+            first = int(node["first_child"])
+            children = range(first, first + int(node["n_children"]))
+            pending += [child for child in reversed(children) if tree.nodes[child]["share"] > 0.0]
+        most = max(most, len(pending))
+    return most
+
+
+def _texts(texts: Sequence[str]) -> str:
+    return ", ".join(f'"{_escaped(text)}"' for text in texts)
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return "".join(f"   {place}: {_commented(text)}\n" for place, text in enumerate(texts))
+
+
+def _commented(text: str) -> str:
+    """Return a text as it can stand in a comment."""
+    return _escaped(text).replace("*/", "* /").replace("/*", "/ *")
+
+
+def _escaped(text: str) -> str:
+    """Return a text as a literal in C has it: other characters than ASCII's as bytes, and no trigraphs."""
+    plain = [
+        chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}" for byte in text.encode()
+    ]
+    return "".join(plain)

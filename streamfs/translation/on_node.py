@@ -1,0 +1,106 @@
+"""What a node does besides features and calibration: report policies, and the walk through a forest.
+
+It is restricted Python. A policy's state is `REPORT_SIZE` reals, NaN and zeros at first; it returns what the
+model sees at a tick, as `feature_extractors.report.Policy.seen` does for whole streams.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+HELD, TICK, LAST, TOTAL, N = range(5)
+REPORT_SIZE = 5
+"""The value that holds; the number of ticks; the tick at which it was sent; a block's sum and its number."""
+
+LEAF = -1
+"""In place of a node's feature; `next` is then the number of the leaf."""
+
+
+def _held(report: Any, tick: float, max_silence: float) -> float:
+    return report[HELD] if tick - report[LAST] <= max_silence else math.nan
+
+
+def _hold(report: Any, tick: float, x: float) -> None:
+    report[HELD] = x
+    report[LAST] = tick
+
+
+def _see_change(report: Any, message: float, step: float, max_silence: float) -> float:
+    """See each message that differs from the last one by more than a step."""
+    tick = report[TICK]
+    report[TICK] += 1.0
+    if not math.isnan(message):
+        if not math.fabs(message - report[HELD]) <= step:
+            _hold(report, tick, message)
+        if tick - report[LAST] >= max_silence:
+            report[LAST] = tick
+    return _held(report, tick, max_silence)
+
+
+def delta(report: Any, x: float, value: float, max_silence: float) -> float:
+    """See each value that differs from the last one seen by more than `value`."""
+    return _see_change(report, x, value, max_silence)
+
+
+def flag(report: Any, x: float, value: float, max_silence: float) -> float:
+    """See whether values are above `value`, as 1 or 0."""
+    if math.isnan(x):
+        return _see_change(report, x, 0.0, max_silence)
+    return _see_change(report, 1.0 if x > value else 0.0, 0.0, max_silence)
+
+
+def quantised(report: Any, x: float, value: float, max_silence: float) -> float:
+    """See values rounded to multiples of `value`."""
+    return _see_change(report, np.rint(x / value) * value + 0.0, 0.0, max_silence)
+
+
+def every(report: Any, x: float, value: float, max_silence: float) -> float:
+    """See the value of each `value`-th tick."""
+    tick = report[TICK]
+    report[TICK] += 1.0
+    if tick % value == 0.0 and not math.isnan(x):
+        _hold(report, tick, x)
+    return _held(report, tick, max_silence)
+
+
+def mean(report: Any, x: float, value: float, max_silence: float) -> float:
+    """See the mean of each block of `value` ticks, at its end."""
+    tick = report[TICK]
+    report[TICK] += 1.0
+    if not math.isnan(x):
+        report[TOTAL] += x
+        report[N] += 1.0
+    if tick % value == value - 1.0:
+        if report[N] > 0.0:
+            _hold(report, tick, report[TOTAL] / report[N])
+        report[TOTAL] = 0.0
+        report[N] = 0.0
+    return _held(report, tick, max_silence)
+
+
+POLICIES = {"delta": delta, "flag": flag, "quantised": quantised, "every": every, "mean": mean}
+"""The policies that hold a value, by their kinds."""
+
+
+def sum_shares(ways: Any, shares: Any, roots: Any, values: Any, sums: Any) -> None:
+    """Sum the class probabilities of the leaves that values reach, tree by tree.
+
+    A missing value is less than all thresholds where `up` is 0, and more than all where it is 1.
+    """
+    for c in range(shares.shape[1]):
+        sums[0, c] = 0.0
+    for root in roots:
+        node = root
+        while ways[node].feature != LEAF:
+            value = values[0, ways[node].feature]
+            above = ways[node].up if math.isnan(value) else value > ways[node].threshold
+            node = ways[node].next + int(above)
+        for c in range(shares.shape[1]):
+            sums[0, c] += shares[ways[node].next, c]
+
+
+def divide(sums: Any, n: float) -> None:
+    """Divide a row by a number."""
+    for c in range(sums.shape[1]):
+        sums[0, c] /= n

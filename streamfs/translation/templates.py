@@ -1,0 +1,152 @@
+"""The texts of a model's files in C, with places for what differs."""
+
+HEADER = """\
+/* {about}
+
+   Columns, in the order of readings:
+{columns}   Classes:
+{classes}*/
+#ifndef {upper}_H
+#define {upper}_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+typedef {real} {name}_real;
+
+enum {{
+  {upper}_N_COLUMNS = {n_columns},
+  {upper}_N_CLASSES = {n_classes},
+  {upper}_WAIT = -1,    /* not yet decided: go on */
+  {upper}_NO_LABEL = -2 /* the time is up, after {limit} ticks */
+}};
+
+typedef struct {{
+  {name}_real values[{n_reals}];
+  int32_t tick;
+  int32_t answer;
+}} {name}_stream;
+
+extern const char *const {name}_columns[{upper}_N_COLUMNS];
+extern const char *const {name}_classes[{upper}_N_CLASSES];
+
+/* Begin an episode. */
+void {name}_begin({name}_stream *stream);
+
+/* Take the readings of a tick; NAN is one that is missing. Ticks are {period} s apart. Return the number of the
+   class once the stream is decided, {upper}_NO_LABEL when its time is up, else {upper}_WAIT; after the end, the
+   same again. The episode opens with the first tick at which every column has a value. The probability of the
+   likeliest class is written to confidence, if that is not null, while the episode is open. */
+int32_t {name}_take({name}_stream *stream, const {name}_real *readings, {name}_real *confidence);
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+BODY = """\
+/* {about} */
+#include "{name}.h"
+
+#include <math.h>
+
+typedef {name}_real real;
+
+enum {{
+  N_COLUMNS = {columns},
+  N_CHANNELS = {channels},
+  N_INPUTS = {width},
+  N_VALUES = {values},
+  N_REPORTED = {state},
+  N_REALS = {n_reals}
+}};
+
+{functions}
+{tables}
+static const {tick_type} threshold_ticks[] = {{{ticks}}};
+static const real threshold_levels[] = {{{levels}}};
+
+const char *const {name}_columns[N_COLUMNS] = {{{column_names}}};
+const char *const {name}_classes[{classes}] = {{{class_names}}};
+
+/* Return whether a value counts as a reading. */
+static int is_reading(real x) {{
+  return fabs(x) <= {largest};
+}}
+
+/* Return a reading, or that it is missing. */
+static real finite(real x) {{
+  return isfinite(x) ? x : NAN;
+}}
+
+/* Write what the model sees of the readings. */
+static void see(real *reports, const real *readings, real *sample) {{
+  (void)reports;
+{seen}}}
+
+/* Update the features. */
+static void advance(real *values, const real *sample, real seconds) {{
+  real inputs[N_INPUTS];
+{steps}}}
+
+/* Return the likeliest class, and write its probability. */
+static int32_t ask(const real *values, real *confidence) {{
+{ask}  *confidence = result[best];
+  return best;
+}}
+
+/* Return the probability that decides at a tick. */
+static real threshold_at(int32_t tick) {{
+  real level = INFINITY;
+  int32_t k;
+  for (k = 0; k < {n_thresholds} && threshold_ticks[k] <= tick; k++) {{
+    level = threshold_levels[k];
+  }}
+  return level;
+}}
+
+void {name}_begin({name}_stream *stream) {{
+  real *reports = stream->values + (N_REALS - N_REPORTED);
+  int32_t k;
+  for (k = 0; k < N_REALS; k++) {{
+    stream->values[k] = k < N_VALUES ? NAN : 0;
+  }}
+  for (k = 0; k < N_REPORTED; k += {report_size}) {{
+    reports[k] = NAN;
+  }}
+  stream->tick = 0;
+  stream->answer = {upper}_WAIT;
+}}
+
+int32_t {name}_take({name}_stream *stream, const real *readings, real *confidence) {{
+  real *reports = stream->values + (N_REALS - N_REPORTED);
+  real sample[N_CHANNELS], likelihood;
+  int32_t k, best;
+  if (stream->answer != {upper}_WAIT) {{
+    return stream->answer;
+  }}
+  see(reports, readings, sample);
+  for (k = 0; stream->tick == 0 && k < N_CHANNELS; k++) {{
+    if (!is_reading(sample[k])) {{
+      return {upper}_WAIT;
+    }}
+  }}
+  stream->tick++;
+  advance(stream->values, sample, (real)(stream->tick - 1) * {period});
+  best = ask(stream->values, &likelihood);
+  if (confidence != 0) {{
+    *confidence = likelihood;
+  }}
+  if (likelihood >= threshold_at(stream->tick)) {{
+    stream->answer = best;
+  }} else if (stream->tick == {limit}) {{
+    stream->answer = {upper}_NO_LABEL;
+  }}
+  return stream->answer;
+}}
+"""

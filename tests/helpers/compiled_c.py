@@ -1,0 +1,43 @@
+"""C that tests compile and call."""
+
+import ctypes
+import subprocess
+
+import numpy as np
+
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-ffp-contract=off")
+
+
+def compiled(folder, text, name="library", **files):
+    """Compile a text, beside which lie other files, without a warning; return the library."""
+    for file, content in files.items():
+        (folder / file.replace("_", ".")).write_text(content, encoding="utf-8")
+    source, library = folder / f"{name}.c", folder / f"{name}.so"
+    source.write_text(text, encoding="utf-8")
+    subprocess.run(["gcc", *STRICT, "-fPIC", "-shared", source, "-o", library, "-lm"], check=True)  # noqa: S607
+    return ctypes.CDLL(str(library))
+
+
+def address(array):
+    """Return an array as an argument."""
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+class Model:
+    """A translated model that was compiled."""
+
+    def __init__(self, folder, sources, precision):
+        self._library = compiled(folder, sources.body, sources.name, model_h=sources.header)
+        self._dtype = precision.dtype
+        self._stream = np.zeros(sources.n_reals * np.dtype(precision.dtype).itemsize + 16, np.uint8)
+
+    def decide(self, readings):
+        """Return the answer, the number of ticks taken, and the last confidence, of a stream's readings."""
+        rows = np.ascontiguousarray(readings, dtype=self._dtype)
+        confidence = np.full(1, np.nan, self._dtype)
+        self._library.model_begin(address(self._stream))
+        answer, n_taken = -1, 0
+        while answer == -1 and n_taken < len(rows):
+            answer = self._library.model_take(address(self._stream), address(rows[n_taken]), address(confidence))
+            n_taken += 1
+        return answer, n_taken, float(confidence[0])

@@ -1,0 +1,121 @@
+"""Models in C: decisions, ticks and confidence are those of an engine, to the bit."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from helpers.compiled_c import Model, compiled
+from helpers.own_classifier import Opaque
+from helpers.own_stopping import Leads
+from helpers.random_models import any_classifier, any_forest, random_procedure, random_tree, tick_thresholds
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import feature_extractors as fx
+from feature_extractors.report import Policy
+from streamfs import Costs, Procedure, StreamSet
+from streamfs.errors import TranslationError
+from streamfs.evaluation.evaluation import replay
+from streamfs.translation.model import columns_of, translate
+from streamfs.translation.on_node import POLICIES
+from streamfs.translation.precision import DOUBLE, FLOAT
+
+N_TICKS = 14
+
+
+def recordings(rng, columns, n=30):
+    """Return streams with gaps, late beginnings and values on a coarse grid."""
+    values = np.round(rng.normal(1, 1, (n, N_TICKS, len(columns))), 1)
+    values[rng.random(values.shape) < 0.15] = np.nan
+    values[:5, :4, 0] = np.nan
+    return StreamSet(values, ["t"] * n, columns, 0.5, lengths=rng.integers(6, N_TICKS + 1, n))
+
+
+def decisions(procedure, streams):
+    """Return the answer, its tick and the confidence of each stream, by the engine."""
+    found = {decision.stream: decision for decision in replay(procedure, streams)}
+    return [(found[name].label, found[name].tick, found[name].confidence) for name in streams.names]
+
+
+def decisions_in_c(folder, procedure, streams, precision=DOUBLE):
+    model = Model(folder, translate(procedure, precision=precision), precision)
+    order = [streams.columns.index(column) for column in columns_of(procedure)]
+    opened = streams.seen_through(procedure.channels, procedure.max_silence).episodes()
+    found = []
+    for stream, length, n_open in zip(streams.values, streams.lengths, opened.lengths, strict=True):
+        answer, n_taken, confidence = model.decide(stream[:length][:, order])
+        tick = max(n_taken - int(length - n_open), 0)
+        found.append((procedure.classes[answer] if answer >= 0 else None, tick, confidence))
+    return found
+
+
+def assert_equal(folder, procedure, streams):
+    got, wanted = decisions_in_c(folder, procedure, streams), decisions(procedure, streams)
+    for one, other in zip(got, wanted, strict=True):
+        assert one[:2] == other[:2]
+        if other[0] is not None:
+            assert one[2] == other[2]
+
+
+@settings(max_examples=12)
+@given(seed=st.integers(0, 10**6), thresholds=st.none() | tick_thresholds())
+def test_any_model_decides_as_an_engine_does(tmp_path_factory, seed, thresholds):
+    rng = np.random.default_rng(seed)
+    procedure = random_procedure(rng, any_classifier(rng, 5), stopping=thresholds)
+    assert_equal(tmp_path_factory.mktemp("model"), procedure, recordings(rng, ("a", "b")))
+
+
+@pytest.mark.parametrize("max_silence", [None, 1.5])
+def test_policies_are_part_of_the_model(tmp_path, max_silence):
+    rng = np.random.default_rng(5)
+    channels = ("a", "a@delta:0.5", "b@flag:1", "b@every:3", "c@quantised:0.3", "c@mean:4")
+    features = tuple(fx.get(f"mean({channel})") for channel in channels)
+    tree = random_tree(rng, len(features))
+    procedure = Procedure(
+        features, tree, tuple("tuv"), Costs(np.ones(len(features))), 0.6, 9, 0.5, max_silence=max_silence
+    )
+    streams = recordings(rng, ("c", "b", "a"), 60)
+    seen = streams.seen_through(procedure.channels, max_silence).episodes()
+    assert (seen.lengths > 2).any()
+    assert_equal(tmp_path, procedure, streams)
+
+
+def test_every_policy_that_holds_is_translated():
+    for kind in ("every", "mean", "flag", "delta", "quantised"):
+        assert Policy(kind, 2.0).holds
+        assert kind in POLICIES
+
+
+def test_single_precision_decides_alike(tmp_path):
+    rng = np.random.default_rng(2)
+    procedure = random_procedure(rng, any_forest(rng, 5))
+    streams = recordings(rng, ("a", "b"), 100)
+    got, wanted = decisions_in_c(tmp_path, procedure, streams, FLOAT), decisions(procedure, streams)
+    assert sum(one[:2] == other[:2] for one, other in zip(got, wanted, strict=True)) >= 99
+
+
+def test_the_same_model_has_the_same_text():
+    procedure = random_procedure(np.random.default_rng(1))
+    assert translate(procedure) == translate(procedure)
+
+
+def test_names_of_classes_cannot_break_out(tmp_path):
+    procedure = random_procedure(np.random.default_rng(1))
+    procedure = replace(procedure, classes=('"; */ int x;', "ü ??/", "\\n"))
+    sources = translate(procedure)
+    compiled(tmp_path, sources.body, model_h=sources.header)
+
+
+def test_what_has_no_translation_is_named():
+    procedure = random_procedure(np.random.default_rng(1))
+    with pytest.raises(ValueError, match="name is '1x', expected a letter"):
+        translate(procedure, "1x")
+    opaque = replace(procedure, classifier=Opaque(procedure.classifier))
+    with pytest.raises(TranslationError, match="the classifier is a minimal classifier, expected a tree"):
+        translate(opaque)
+    leading = replace(procedure, stopping=Leads(0.2, 4))
+    with pytest.raises(TranslationError, match="the stopping rule is leading, expected one with thresholds"):
+        translate(leading)
+    own = fx.python_feature(lambda values, _times: values.mean(), ["a"], "own")
+    with pytest.raises(TranslationError, match=r"own.* is a Python function, which has no translation"):
+        translate(replace(procedure, features=(own, *procedure.features[1:])))
