@@ -162,6 +162,4 @@ class LeastCost:
         if self.model.model != FOREST:
             return OutOfFold(table, spending, self._learn(points, limit, n_trees), limit, seed=seed, points=points)
         learn = self._learn(np.arange(1, len(points) + 1), limit, n_trees)  # all that a forest is fitted to
-        return OutOfFold(
-            table.at(points), spending, learn, limit, seed=seed, points=points, has_points_alone=True
-        )
+        return OutOfFold(table.at(points), spending, learn, limit, seed=seed, points=points, has_points_alone=True)
