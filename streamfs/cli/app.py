@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, str] = {
     "check": "Check the SETTINGS of a gateway, and show what it would do.",
     "collect": "Write the readings in a gateway's STATE or spool to a file.",
     "demo": "Train, then follow a fleet of simulated nodes over MQTT.",
+    "devices": "List device profiles, or explain and try one.",
     "evaluate": "Evaluate completeness, accuracy and cost on labelled STREAMS.",
     "export": "Write MODEL as C, for nodes that decide by themselves.",
     "figure2": "Repeat the StreamRelief paper's experiment (Figure 2).",

@@ -17,11 +17,14 @@ _SHOWN = 5  # streams
     epilog=example_text(
         "streamfs check gateway.toml",
         "streamfs check /etc/streamfs/gateway.toml --json",
+        "streamfs check gateway.toml --topic tele/plug/SENSOR --payload plug.json",
     )
 )
 @click.argument("settings", type=OLD_FILE)
+@click.option("--topic", help="Show how a message on this topic is read.")
+@click.option("--payload", type=OLD_FILE, help="File with the payload of that message.")
 @JSON
-def check(settings: Path, as_json: bool) -> None:
+def check(settings: Path, topic: str | None, payload: Path | None, as_json: bool) -> None:
     """Check the SETTINGS of a gateway, and show what it would do.
 
     SETTINGS is a TOML file; all errors in it are reported together.
@@ -33,7 +36,12 @@ def check(settings: Path, as_json: bool) -> None:
     from streamfs.gateway.settings.preview import preview_gateway
     from streamfs.gateway.settings.settings import read_settings
 
+    if (topic is None) != (payload is None):
+        raise click.UsageError("--topic and --payload need each other: a message has both.")
     plan = preview_gateway(read_settings(settings))
+    if topic is not None and payload is not None:
+        _show_message(plan, topic, payload.read_bytes(), as_json=as_json)
+        return
     if as_json:
         console.print_json(plan.to_json())
         return
@@ -72,3 +80,21 @@ def _summary(plan: "GatewayPreview") -> dict[str, str]:
         "streams": "every node that sends" if plan.bindings.discovers else f"{len(streams)}: {named}",
         "state": "not kept" if settings.state is None else str(settings.state),
     }
+
+
+def _show_message(plan: "GatewayPreview", topic: str, payload: bytes, *, as_json: bool) -> None:
+    """Show how a message is read."""
+    from time import time
+
+    from streamfs.cli import console
+    from streamfs.gateway.settings.message_preview import preview_message
+
+    found = preview_message(plan.bindings, topic, payload, time())
+    if as_json:
+        console.print_json(found)
+        return
+    console.say(f"node {found['node'] or '-'}")
+    if found["values"]:
+        console.print_table(found["values"])
+    if found["refused"]:
+        console.say(f"left out: {found['refused']}")

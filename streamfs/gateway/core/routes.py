@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Self
 
 import orjson
 
+from feature_extractors.report import split_channel
 from streamfs.gateway.messages.codecs import Codec, codec_for
 from streamfs.gateway.messages.codecs.units import Conversion, ConvertedCodec
 from streamfs.gateway.messages.topics import Template
@@ -41,6 +42,7 @@ class Route(NamedTuple):
     ignored: tuple[Template, ...] = ()
     repeats: str = "new"
     conversions: Mapping[str, Conversion] = {}
+    quantities: bool = False  # whether the names of channels in topics are those of quantities
 
     @classmethod
     def of(
@@ -53,14 +55,16 @@ class Route(NamedTuple):
         ignore: Sequence[str] = (),
         repeats: str = "new",
         units: Mapping[str, str] | None = None,
+        quantities: bool = False,
         **options: Any,
     ) -> Self:
         """Make a route from a topic template, a format name, and options of its codec.
 
         `fields` are names in the topic if that names the channel. `units` are conversions by channel.
         """
-        rare = {"node": node, "ignore": list(ignore), "repeats": repeats, "units": units}
-        defaults: dict[str, Any] = {"node": "", "ignore": [], "repeats": "new", "units": None}
+        rare: dict[str, Any] = {"node": node, "ignore": list(ignore), "repeats": repeats, "units": units}
+        rare["quantities"] = quantities
+        defaults: dict[str, Any] = {"node": "", "ignore": [], "repeats": "new", "units": None, "quantities": False}
         rare = {key: value for key, value in rare.items() if value != defaults[key]}
         made_of = {"topic": topic, "name": name, "channel": channel, **rare, **options}
         template = Template(topic)
@@ -74,7 +78,7 @@ class Route(NamedTuple):
             codec = ConvertedCodec(codec, conversions)
         ignored = tuple(Template(text) for text in ignore)
         described = orjson.dumps(made_of).decode()
-        return cls(template, codec, channel, described, node, names, ignored, repeats, conversions)
+        return cls(template, codec, channel, described, node, names, ignored, repeats, conversions, quantities)
 
     def find(self, topic: str) -> Routed | None:
         """Return where the messages of a topic belong; None for others, and for channels without a name here."""
@@ -90,7 +94,13 @@ class Route(NamedTuple):
         codec = self.codec
         if channel is not None and channel in self.conversions:
             codec = ConvertedCodec(codec, {"": self.conversions[channel]})
-        return Routed(self.node or node, channel, codec, self.repeats, self.names is not None or named is None)
+        return Routed(
+            self.node or node,
+            channel,
+            codec,
+            self.repeats,
+            self.quantities or self.names is not None or named is None,
+        )
 
     def ignores(self, topic: str) -> bool:
         """Return whether a topic is known to have no readings."""
@@ -98,7 +108,10 @@ class Route(NamedTuple):
 
     def filters(self, channels: Sequence[str]) -> tuple[str, ...]:
         """Return the topic filters for these channels, as nodes know them."""
-        return self.template.filters(channels if self.names is None else tuple(self.names))
+        if self.names is not None:
+            return self.template.filters(tuple(self.names))
+        columns = dict.fromkeys(split_channel(channel)[0] for channel in channels)
+        return self.template.filters(tuple(columns) if self.quantities else channels)
 
 
 STANDARD = Route.of("sensors/{node}/{channel}")

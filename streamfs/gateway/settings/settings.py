@@ -13,7 +13,9 @@ from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.feeds import Feed
 from streamfs.gateway.core.options import AfterWithdrawal, Commits, Drift, Limits, Time
 from streamfs.gateway.settings.broker import Broker
+from streamfs.gateway.settings.device_sources import read_source
 from streamfs.gateway.settings.nodes import NodeSettings, aliases_of, read_nodes
+from streamfs.gateway.settings.profiles import FOLDER
 from streamfs.gateway.settings.sections import HomeAssistant, Http, Logging, TopLevel
 from streamfs.gateway.settings.sources import STANDARD_SOURCE, InputSource
 from streamfs.gateway.settings.streams import Streams
@@ -91,11 +93,15 @@ class Settings(TopLevel):
 
     def unread_sources(self, bindings: Bindings) -> list[str]:
         """Return an error for each source of which the model reads no channel."""
+        fed = {source.number for source in self.sources if source.channels is None or _fed(bindings, source)}
+        unread: dict[int, list[str]] = {}
+        for source in self.sources:
+            if source.number not in fed:
+                unread.setdefault(source.number, []).extend(source.channels or ())
         return [
-            f"{self.where('source', number)}: source has {', '.join(source.channels)}, which the model does not "
-            f"read; its channels are {', '.join(bindings.node_channels)}"
-            for number, source in enumerate(self.sources)
-            if source.channels is not None and not _fed(bindings, source)
+            f"{self.where('source', number)}: source has {', '.join(dict.fromkeys(channels))}, which the model "
+            f"does not read; its channels are {', '.join(bindings.node_channels)}"
+            for number, channels in unread.items()
         ]
 
 
@@ -133,16 +139,20 @@ def read_settings(path: str | PathLike[str]) -> Settings:
         raise SettingsError(_with_line(file, error)) from error
     lines = lines_of(text)
     problems = Problems(file, lines)
-    found = _sections(Section(values, (), problems))
+    found = _sections(Section(values, (), problems), file.parent / FOLDER)
     problems.report()
     return Settings(file=file, lines=lines, **found)
 
 
-def _sections(top: Section) -> dict[str, Any]:
+def _sections(top: Section, folder: Path) -> dict[str, Any]:
     """Return the file's values by the names of `Settings`."""
     tables = {key: top.section(key) for key in ("broker", "streams", *_SECTIONS)}
     nodes = read_nodes(top.section("node"))
-    sources = tuple(source.read(InputSource) for source in top.sections("source"))
+    sources = tuple(
+        source
+        for number, section in enumerate(top.sections("source"))
+        for source in read_source(section, number, folder)
+    )
     found = vars(top.read(TopLevel)) | {
         key: tables[key].read(kind) for key, kind in _SECTIONS.items() if tables[key].exists
     }

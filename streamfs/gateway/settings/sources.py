@@ -16,7 +16,7 @@ from streamfs.gateway.messages.topics import Template, check_name
 
 _check_node = partial(check_name, "node")
 
-_NAMES_CHANNELS = ("senml+json", "senml+cbor", "chirpstack")  # formats whose payloads do
+_NAMES_CHANNELS = ("senml+json", "senml+cbor", "chirpstack", "thethings")  # formats whose payloads do
 
 
 def check_channel(channel: str) -> None:
@@ -77,8 +77,8 @@ class InputSource(OptionSection):
     time_unit: Annotated[
         str,
         Option(
-            'For plain JSON: `"s"`, `"ms"`, `"us"`, `"ns"`, or `"iso"` for text such as `2025-01-31T12:00:00Z`, '
-            "in UTC unless it has an offset",
+            'For plain JSON: `"s"`, `"ms"`, `"us"`, `"ns"`, `"iso"` for text such as `2025-01-31T12:00:00Z`, in '
+            'UTC unless it has an offset, or `"any"` for text, seconds or milliseconds',
             choices=TIME_UNITS,
         ),
     ] = "s"
@@ -90,6 +90,12 @@ class InputSource(OptionSection):
         ),
     ] = None
     sequence: Annotated[str | None, Option("For plain JSON: the sequence number's path")] = None
+    device: Annotated[
+        str | None,
+        Option("A device profile, which has topics and formats; other keys here come before its own"),
+    ] = None
+    parameters: Annotated[Mapping[str, str], Option("Of the device profile")] = field(default_factory=dict)
+    number: int = 0  # of the section, among those of the file
 
     def contradictions(self) -> Iterator[tuple[str, str]]:
         """Yield what does not go together: a key, and what is wrong with it."""
@@ -124,6 +130,8 @@ class InputSource(OptionSection):
             "values": self.values,
             "units": self.units,
         }
+        if self.device is not None and self.device != "streamfs":
+            rare["quantities"] = "{channel}" in self.topic and not self.fields
         return Route.of(
             self.topic,
             self.format,

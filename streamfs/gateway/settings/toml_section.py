@@ -41,6 +41,14 @@ class Section:
     def __contains__(self, key: str) -> bool:
         return key in self._values
 
+    def get(self, key: str) -> Any:
+        """Return a value as it is; None if it is missing."""
+        return self._values.get(key)
+
+    def over(self, values: Mapping[str, Any]) -> "Section":
+        """Return a section at the same place, with further values."""
+        return Section({**values, **self._values}, self._place, self._problems)
+
     def note(self, key: str, text: str) -> None:
         """Note a fault of a key, or of the whole table if the key is empty."""
         self._is_sound = False

@@ -179,6 +179,7 @@ CODECS = {
     "array": codec_for("array"),
     "chirpstack": codec_for("chirpstack"),
     "chirpstack, fields": codec_for("chirpstack", fields={"a.b": "x", "v": "y"}),
+    "thethings": codec_for("thethings"),
     "auto": codec_for("auto"),
 }
 VALUES = st.recursive(

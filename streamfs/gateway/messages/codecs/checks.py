@@ -16,8 +16,8 @@ LATEST = 1e11
 UNITS = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
 """Units of time, and their number in a second."""
 
-TIME_UNITS = (*UNITS, "iso")
-"""Formats of times: a number in one of the units, or ISO 8601 text."""
+TIME_UNITS = (*UNITS, "iso", "any")
+"""Formats of times: a number in one of the units, ISO 8601 text, or text, seconds or milliseconds."""
 
 _SEQUENCES = 2**63  # the bound of integers in a database
 _SHOWN = 40  # characters of an offending payload or value
@@ -58,7 +58,8 @@ def clock(unit: str) -> Callable[[str, object], float]:
         raise ValueError(f"time unit is {unit!r}, expected one of {', '.join(TIME_UNITS)}")
     if unit == "s":
         return seconds
-    return seconds_of_text if unit == "iso" else partial(_seconds_of_units, unit)
+    texts = {"iso": seconds_of_text, "any": _seconds_of_any}
+    return texts[unit] if unit in texts else partial(_seconds_of_units, unit)
 
 
 def seconds(name: str, value: object) -> float:
@@ -102,6 +103,14 @@ def local_seconds(place: ZoneInfo, name: str, value: object, arrival: float) -> 
         return moment.timestamp()
     times = [moment.replace(tzinfo=place, fold=fold).timestamp() for fold in (0, 1)]
     return min(times, key=lambda time: abs(time - arrival))
+
+
+def _seconds_of_any(name: str, value: object) -> float:
+    """Return a time in ISO 8601, seconds or milliseconds, which are beyond `LATEST` in seconds."""
+    if isinstance(value, str):
+        return seconds_of_text(name, value)
+    is_seconds = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LATEST
+    return seconds(name, value) if is_seconds else _seconds_of_units("ms", name, value)
 
 
 def _seconds_of_units(unit: str, name: str, value: object) -> float:

@@ -1,4 +1,4 @@
-"""Uplinks of LoRaWAN devices, as ChirpStack publishes them."""
+"""Uplinks of LoRaWAN devices, as ChirpStack and The Things Stack publish them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,10 +9,6 @@ from streamfs.gateway.messages.codecs.paths import Paths, checked_fields, load_j
 from streamfs.gateway.messages.codecs.reading import Reading, Several, several
 from streamfs.gateway.messages.codecs.words import Words
 
-_TIME, _COUNTER = "time", "fCnt"
-_SPREADING = "txInfo.modulation.lora.spreadingFactor"
-_FRAME = Paths([_TIME, _COUNTER, "object", _SPREADING])
-
 
 class ChirpStackCodec:
     """Decode uplink events of ChirpStack 4: the ``object`` that a device's decoder has produced.
@@ -22,29 +18,36 @@ class ChirpStackCodec:
     nothing. Without it, each number, true and false at the top of ``object`` is a channel of its name.
     """
 
+    time, counter, measured = "time", "fCnt", "object"
+    spreading = "txInfo.modulation.lora.spreadingFactor"
+    first: int | None = None
+    """The frame counter of an event that has none."""
+
     def __init__(self, fields: Mapping[str, str] | None = None, words: Words | None = None) -> None:
         self._as_number = number if words is None else words.number
         self._fields = None if fields is None else checked_fields(fields)
         self._paths = None if self._fields is None else Paths(self._fields)
+        self._frame = Paths([self.time, self.counter, self.measured, self.spreading])
 
     def decode(self, payload: bytes, arrival: float = 0.0, content_type: str = "") -> Several:  # noqa: ARG002
         """Decode a payload; see `Codec`."""
         document = load_json(payload)
         if type(document) is not dict:
             raise PayloadError(f"payload is {shown(payload)}, expected an uplink event")
-        frame = _FRAME.found(document)
-        measured = frame.get("object") or {}
+        frame = self._frame.found(document)
+        measured = frame.get(self.measured) or {}
         if type(measured) is not dict:
-            raise PayloadError(f"object is {shown(measured)}, expected an object")
-        time = None if frame.get(_TIME) is None else seconds_of_text(_TIME, frame[_TIME])
-        sequence = sequence_number(_COUNTER, frame[_COUNTER]) if _COUNTER in frame else None
+            raise PayloadError(f"{self.measured} is {shown(measured)}, expected an object")
+        time = None if frame.get(self.time) is None else seconds_of_text(self.time, frame[self.time])
+        counter = frame.get(self.counter, self.first)
+        sequence = None if counter is None else sequence_number(self.counter, counter)
         parts, refused = [], []
         for name, channel, value in self._values(measured):
             try:
                 parts.append((channel, Reading(time, self._as_number(name, value), sequence)))
             except PayloadError as error:
                 refused.append(error)
-        return several(parts, refused, _spreading_factor(frame.get(_SPREADING)))
+        return several(parts, refused, _spreading_factor(self.spreading, frame.get(self.spreading)))
 
     def _values(self, measured: dict[str, Any]) -> list[tuple[str, str, Any]]:
         """Return the path, channel and value of each wanted field."""
@@ -56,9 +59,17 @@ class ChirpStackCodec:
         ]
 
 
-def _spreading_factor(value: object) -> int | None:
+class TheThingsCodec(ChirpStackCodec):
+    """Decode uplinks of The Things Stack 3: ``decoded_payload``; a counter of 0 is left out there."""
+
+    time, counter, measured = "received_at", "uplink_message.f_cnt", "uplink_message.decoded_payload"
+    spreading = "uplink_message.settings.data_rate.lora.spreading_factor"
+    first = 0
+
+
+def _spreading_factor(name: str, value: object) -> int | None:
     if value is None:
         return None
     if type(value) is not int or not 6 <= value <= 12:
-        raise PayloadError(f"{_SPREADING} is {shown(value)}, expected 6 to 12")
+        raise PayloadError(f"{name} is {shown(value)}, expected 6 to 12")
     return value

@@ -6,14 +6,14 @@ from typing import Any
 from streamfs.errors import MissingExtraError, PayloadError
 from streamfs.gateway.messages.codecs.array import ArrayCodec
 from streamfs.gateway.messages.codecs.checks import shown
-from streamfs.gateway.messages.codecs.chirpstack import ChirpStackCodec
+from streamfs.gateway.messages.codecs.chirpstack import ChirpStackCodec, TheThingsCodec
 from streamfs.gateway.messages.codecs.plain import FieldsCodec, PlainCodec
 from streamfs.gateway.messages.codecs.reading import Codec, Reported, Several
 from streamfs.gateway.messages.codecs.senml import SenmlCodec
 from streamfs.gateway.messages.codecs.words import Words
 from streamfs.gateway.messages.message import MAX_SAMPLES
 
-FORMATS = ("auto", "json", "senml+json", "senml+cbor", "array", "chirpstack")
+FORMATS = ("auto", "json", "senml+json", "senml+cbor", "array", "chirpstack", "thethings")
 """Names of the formats that are read."""
 
 _OF_CONTENT_TYPE = {
@@ -24,10 +24,11 @@ _OF_CONTENT_TYPE = {
     "application/senml+cbor": "senml+cbor",
     "application/octet-stream": "array",
 }
+_UPLINKS = {"chirpstack": ChirpStackCodec, "thethings": TheThingsCodec}
 _KNOWN = 256  # content types that are remembered
 _TAKE_PLACES = ("auto", "json")
-_TAKE_VALUES = ("auto", "json", "chirpstack")
-_TAKE_FIELDS = ("auto", "json", "senml+json", "senml+cbor", "chirpstack")
+_TAKE_VALUES = ("auto", "json", "chirpstack", "thethings")
+_TAKE_FIELDS = ("auto", "json", "senml+json", "senml+cbor", "chirpstack", "thethings")
 
 
 class AutoCodec:
@@ -117,8 +118,8 @@ def codec_for(
             return AutoCodec(fields, value, time, time_unit, sequence, max_samples, time_zone, values)
         case "array":
             return ArrayCodec(max_samples)
-        case "chirpstack":
-            return ChirpStackCodec(fields, words)
+        case "chirpstack" | "thethings":
+            return _UPLINKS[name](fields, words)
         case "json" if fields is not None:
             return FieldsCodec(fields, time, time_unit, sequence, max_samples, time_zone, words)
         case "json":
@@ -149,6 +150,6 @@ def _fault(
         "fields and value exclude each other: fields say where the values are": fields is not None
         and value is not None,
         f"time_zone is {time_zone!r}, but only times in text (iso) can be in one": time_zone is not None
-        and time_unit != "iso",
+        and time_unit not in ("iso", "any"),
     }
     return next((fault for fault, holds in faults.items() if holds), "")

@@ -20,7 +20,7 @@ def load_json(payload: bytes) -> Any:
 
 
 class Paths:
-    """Dotted paths into nested objects."""
+    """Dotted paths into nested objects; ``*`` is the first name from which the path leads on."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._parts = tuple((text, tuple(text.split("."))) for text in texts)
@@ -33,15 +33,32 @@ class Paths:
         values = {}
         for text, parts in self._parts:
             value: Any = document
-            for part in parts:
+            for place, part in enumerate(parts):
                 if type(value) is not dict:
                     raise PayloadError(f"{text} leads through {shown(value)}, expected an object")
+                if part == "*":
+                    value = _somewhere(value, parts[place + 1 :])
+                    break
                 if part not in value:
+                    value = _NOWHERE
                     break
                 value = value[part]
-            else:
+            if value is not _NOWHERE:
                 values[text] = value
         return values
+
+
+_NOWHERE = object()
+
+
+def _somewhere(document: dict[str, Any], parts: tuple[str, ...]) -> Any:
+    """Return the value at a path within the first of an object's objects that has it."""
+    for value in document.values():
+        for part in parts:
+            value = value.get(part, _NOWHERE) if type(value) is dict else _NOWHERE  # noqa: PLW2901 - leads on
+        if value is not _NOWHERE:
+            return value
+    return _NOWHERE
 
 
 def checked_fields(fields: Mapping[str, str]) -> dict[str, str]:

@@ -60,7 +60,7 @@ class PlainCodec:
         self._start = "t0" if time is None else time
         self._sequence = _SEQUENCE if sequence is None else sequence
         self._seconds = clock(time_unit)
-        self._step = clock("s" if time_unit == "iso" else time_unit)
+        self._step = clock("s" if time_unit in ("iso", "any") else time_unit)
         self._max_samples = max_samples
         is_nested = any("." in path for path in (value, time, sequence) if path is not None)
         wanted = (*self._values, *self._times, self._start, "dt", self._sequence)
@@ -92,7 +92,7 @@ class PlainCodec:
         return Reading(time, value, self._number(fields))
 
     def _time(self, name: str, value: object, arrival: float) -> float:
-        if self._zone is None:
+        if self._zone is None or not isinstance(value, str):
             return self._seconds(name, value)
         return local_seconds(self._zone, name, value, arrival)
 

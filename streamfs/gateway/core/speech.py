@@ -1,0 +1,128 @@
+"""What a device is asked, and the message that asks it."""
+
+import re
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from math import floor
+from typing import Any, NamedTuple
+
+import orjson
+
+from feature_extractors.report import Policy
+from streamfs.gateway.core.device_profile import DeviceProfile
+from streamfs.gateway.messages.publication import Publication
+
+_ONE = re.compile(r"\{(\w+)\}")
+_NUMBER_OF_BYTES = re.compile(r"\{seconds:(-?)([1-8])\}")
+
+
+class Asked(NamedTuple):
+    """Seconds between two reports, at least and at most, and the change of the value that is reported between."""
+
+    least: float
+    most: float
+    delta: float
+
+
+def asked_for(
+    profile: DeviceProfile, policies: Mapping[str, Sequence[Policy]], period: float, max_silence: float | None
+) -> dict[str, Asked]:
+    """Return what a device is to be asked, by quantity, or under "" if it has one interval for all.
+
+    `policies` are those under which models want each quantity; of one without any it rests. It is never asked for
+    less than they need, unless it cannot do more.
+
+    Examples
+    --------
+    >>> from streamfs.gateway.settings.profiles import load_profile
+    >>> wanted = {"temperature": [Policy.parse("delta:0.33")], "humidity": []}
+    >>> asked_for(load_profile("zigbee2mqtt"), wanted, 30.0, 600.0)["temperature"]
+    Asked(least=30.0, most=600.0, delta=0.33)
+    >>> asked_for(load_profile("tasmota"), wanted, 30.0, 600.0)
+    {'': Asked(least=30.0, most=30.0, delta=0.0)}
+    """
+    asked = {
+        quantity: _asked(profile, quantity, wanted, period, max_silence)
+        for quantity, wanted in policies.items()
+        if profile.can_be_asked(quantity)
+    }
+    if profile.reach.per == "quantity" or not asked:
+        return asked
+    return {"": Asked(*(min(column) for column in zip(*asked.values(), strict=True)))}
+
+
+def _asked(
+    profile: DeviceProfile, quantity: str, wanted: Sequence[Policy], period: float, max_silence: float | None
+) -> Asked:
+    reach = profile.reach
+    if not wanted:
+        return Asked(reach.rest, reach.rest, reach.most_delta)
+    if "delta" in reach.can and all(policy.kind == "delta" for policy in wanted):
+        scale = float(profile.quantities.get(quantity, {}).get("scale", 1))
+        steps = max(1, floor(min(policy.value for policy in wanted) * scale + 1e-9))
+        delta = min(max(steps / scale, reach.least_delta), reach.most_delta)
+        return Asked(_within(profile, period), _within(profile, max_silence or reach.max), delta)
+    if "every" not in reach.can:
+        return Asked(reach.min, reach.max, reach.least_delta)
+    seconds = _within(profile, period * min(policy.value if policy.kind == "every" else 1.0 for policy in wanted))
+    return Asked(seconds, seconds, reach.least_delta)
+
+
+def _within(profile: DeviceProfile, seconds: float) -> float:
+    return min(max(seconds, profile.reach.min), profile.reach.max)
+
+
+def message(profile: DeviceProfile, device: str, quantity: str, asked: Asked, number: int) -> Publication:
+    """Return the message that asks a device; its number comes back if it answers."""
+    report = profile.report
+    if report is None:
+        raise ValueError(f"devices of {profile.name} cannot be asked")
+    own = profile.quantities.get(quantity, {})
+    scale = float(own.get("scale", 1))
+    values: dict[str, Any] = {
+        **own,
+        "device": device,
+        "quantity": quantity,
+        "seconds": max(1, floor(asked.most)),
+        "min": max(1, floor(asked.least)),
+        "max": max(1, floor(asked.most)),
+        "delta": _plain(min(asked.delta * scale, 32_767.0)),
+        "id": number,
+    }
+    if report.bytes:
+        values["bytes"] = b64encode(_bytes(str(report.bytes.get("hex", "")), values["seconds"])).decode()
+    topic = _filled_text(report.topic, values)
+    if report.text is not None:
+        return Publication(topic, str(_filled_text(report.text, values)).encode(), report.retain)
+    said = _filled(dict(report.payload), values)
+    return Publication(topic, orjson.dumps([said] if report.array else said), report.retain)
+
+
+def _filled(template: Any, values: Mapping[str, Any]) -> Any:
+    """Return a template with values for its placeholders; a text that is only one becomes a value of its type."""
+    if isinstance(template, dict):
+        return {_filled_text(key, values): _filled(each, values) for key, each in template.items()}
+    if isinstance(template, list):
+        return [_filled(each, values) for each in template]
+    if not isinstance(template, str):
+        return template
+    alone = _ONE.fullmatch(template)
+    return values.get(alone[1], template) if alone else _filled_text(template, values)
+
+
+def _filled_text(template: str, values: Mapping[str, Any]) -> str:
+    return _ONE.sub(lambda found: str(values.get(found[1], found[0])), template)
+
+
+def _bytes(template: str, seconds: int) -> bytes:
+    """Return hexadecimal bytes; ``{seconds:3}`` are three bytes, the largest first, with a minus the smallest."""
+
+    def number(found: re.Match[str]) -> str:
+        return seconds.to_bytes(int(found[2]), "little" if found[1] else "big").hex()
+
+    return bytes.fromhex(_NUMBER_OF_BYTES.sub(number, template))
+
+
+def _plain(number: float) -> float | int:
+    rounded = round(number, 9)
+    return int(rounded) if rounded == int(rounded) else rounded
