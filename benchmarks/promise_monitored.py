@@ -3,14 +3,15 @@
 STREAMFS_DATA=... python benchmarks/promise_monitored.py [PART ...]
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
-from math import inf
+from math import inf, log
 from typing import Any, NamedTuple
 
 import numpy as np
-from figures import Figure, Parts, main, measure, processor, table
+from figures import Figure, Parts, main, measure, processor, table, versus
 from joblib import Parallel, delayed
 from scipy.stats import binom
 
@@ -19,10 +20,18 @@ from feature_extractors.base import Array
 from streamfs import C45Classifier, Costs, Procedure, Promise, PromiseError, StreamSet, train_promised
 from streamfs.cli.console import say
 from streamfs.data.datasets import load
-from streamfs.evaluation.evaluation import replay_with_values
+from streamfs.errors import TrainingError
+from streamfs.evaluation.evaluation import evaluate, replay_with_values
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.core import Core
+from streamfs.gateway.core.records import MESSAGE, Record, start_record
+from streamfs.procedure.asked_labels import AskedLabels
+from streamfs.procedure.betting import ShareTest
 from streamfs.procedure.procedure import Decision
 from streamfs.procedure.promise_monitor import KEPT, RISK, PromiseMonitor
 from streamfs.procedure.reference import reference_of
+from streamfs.procedure.stopping import TickThresholds
+from streamfs.training.promises import recertify
 
 PROMISE = Promise(0.8)
 ROOMS = {"A": "room_climate", "B": "room_B"}
@@ -35,6 +44,9 @@ N_CERTIFYING = 150  # streams
 N_FALLS = 1000
 OF_ACCURACY = 0.5  # part of the risk
 POWER = 0.8
+N_ASKED, SHARE_ASKED = 200, 0.2
+N_LABELLED = 100
+MESSAGES = 60  # of a decision
 
 
 class Trained(NamedTuple):
@@ -241,7 +253,104 @@ def falls() -> list[Figure]:
     return figures
 
 
-PARTS: Parts = {"rooms": rooms, "months": months, "falls": falls}
+def asked_until(beta: tuple[float, float], seed: int) -> tuple[float, float]:
+    """Return how many labels that are asked for, and how many random ones, find that 5 points are missing."""
+    rng = np.random.default_rng(seed)
+    wrong = rng.beta(*beta, 30_000)
+    right = rng.random(len(wrong)) >= wrong
+    limit = log(1 / (RISK * OF_ACCURACY))
+    plain, asked = ShareTest(0.8), AskedLabels(0.8, SHARE_ASKED)
+    for is_right in right:
+        plain.add(bool(is_right))
+        if plain.bets.log_wealth >= limit:
+            break
+    for number, (each, is_right) in enumerate(zip(wrong.tolist(), right.tolist(), strict=True)):
+        if asked.wants(f"s{number}", 1 - each / 2, rng.random()):  # ranks what is wrong, and is far too sure
+            asked.answered(f"s{number}", is_right)
+        if asked.bets.log_wealth >= limit:
+            break
+    return asked.n, plain.n
+
+
+def asked() -> list[Figure]:
+    """Compare labels that are asked for with random ones."""
+    figures = []
+    for name, beta, at_most in (
+        ("well", (0.3, 0.9), 0.6),
+        ("half as well", (0.6, 1.8), None),
+        ("badly", (2, 6), None),
+    ):
+        runs = Parallel(n_jobs=2)(delayed(asked_until)(beta, seed) for seed in range(N_ASKED))
+        ours, random = np.mean(runs, axis=0)
+        detail = f"{ours:.0f} : {random:.0f}; probabilities of being wrong drawn from Beta{beta}"
+        what = f"5 points less, confidence tells {name} what is wrong: labels asked for over random ones"
+        figures.append(Figure(what, ours / random, at_most=at_most, detail=detail))
+    return figures
+
+
+def recertified() -> list[Figure]:
+    """Certify room A's models anew by some labelled streams of room B, and evaluate them on the others."""
+    outcomes = []
+    for each in trained("A"):
+        streams = both_halves("B", each.division)
+        order = np.random.default_rng(each.division).permutation(len(streams))
+        labelled, others = streams.take(order[:N_LABELLED]), streams.take(order[N_LABELLED:])
+        try:
+            new = recertify(each.procedure, labelled, seed=each.division, n_jobs=1)
+        except TrainingError:
+            outcomes.append(("refused", inf))
+            continue
+        outcomes.append((new.about["recertified"][-1]["how"], evaluate(new, others).accuracy))
+    how = Counter(what for what, _ in outcomes)
+    kept = sum(accuracy >= PROMISE.accuracy for _, accuracy in outcomes)
+    found = [accuracy for _, accuracy in outcomes if accuracy < inf]
+    detail = f"{', '.join(f'{what}: {n}' for what, n in sorted(how.items()))} of {len(outcomes)}"
+    least = f"; least accuracy {min(found):.3f}" if found else ""
+    what = f"A's models after {N_LABELLED} labels in room B: share that keeps the promise, or is refused"
+    return [
+        Figure(what, kept / len(outcomes), at_least=0.9, detail=detail + least),
+        Figure("of these certified", len(found), detail=f"accuracies {', '.join(f'{a:.2f}' for a in found)}"),
+    ]
+
+
+def cost() -> list[Figure]:
+    """Compare what a monitor takes for a decision with what the core takes for its messages."""
+    procedure, draw = simulated(0.8, 0)
+    decided = list(draw(2000))
+    messages = [
+        Record(MESSAGE, float(tick), f"sensors/n{node}/{channel}", b'{"t": %d, "v": 0.5}' % tick)
+        for tick in range(MESSAGES // 5)
+        for node in range(200)
+        for channel in "uvwxy"
+    ]
+
+    def monitor() -> None:
+        promise = PromiseMonitor(procedure)
+        for decision, values in decided:
+            promise.decided(decision, values)
+
+    def core() -> None:
+        waiting = replace(procedure, stopping=TickThresholds((60,), (1.0,)), about={})
+        Core(waiting, Bindings.single(list("uvwxy"))).take([start_record(waiting.digest, 0.0), *messages])
+
+    both = versus(monitor, core)
+    of_decision, of_message = 1e6 * both.ours / len(decided), 1e6 * both.peer / len(messages)
+    detail = f"{of_decision:.0f} us a decision with five features; core {of_message:.1f} us a message, {MESSAGES} a decision"
+    return [
+        Figure(
+            "CPU of the monitor over that of the core", of_decision / (MESSAGES * of_message), 0.02, None, detail
+        )
+    ]
+
+
+PARTS: Parts = {
+    "rooms": rooms,
+    "recertified": recertified,
+    "months": months,
+    "falls": falls,
+    "asked": asked,
+    "cost": cost,
+}
 
 
 def section() -> str:
@@ -254,7 +363,8 @@ measurements of one room, in the first {N_DIVISIONS} of at most {MOST_DIVISIONS}
 (`streamfs.data.datasets`): their decisions on all streams of the other room, and on those of the other half of their own, in random order. No choice in
 streamfs was made by a look at these divisions. An alarm without labels says that the promise is in doubt. Where the accuracy is .74 instead
 of .8, the best test of a fixed size needs {fixed_sample(0.8, 0.74, RISK * OF_ACCURACY, POWER)} labels to find it in {POWER:g} of all cases, so that labels alone cannot say so within
-{MOST_LABELS}. A month is simulated: {N_CERTIFYING} streams certify, with five features at the decision.
+{MOST_LABELS}. For the recertification, {N_LABELLED} streams of the other room are drawn with their labels, and the model is evaluated on the
+others, which share motes and measurements with them. Labels are asked for of a share of {SHARE_ASKED:g} of the decisions. A month is simulated: {N_CERTIFYING} streams certify, with five features at the decision.
 
 {table(measure(PARTS))}
 

@@ -9,20 +9,18 @@ Statistical Society B 86, 2024; and V. Vovk, A. Gammerman and G. Shafer: Algorit
 Springer, 2022, chapter 8, on tests by ranks.
 """
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import log
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from feature_extractors.base import Array
+from streamfs.procedure._rank_bets import N_WAYS, SUM, Counts, bet_on_ranks
 
 STAKES = np.array([0.05, 0.1, 0.2, 0.4, 0.8])  # small falls need small stakes
 _EVEN_STAKES = np.linspace(0.0, 1.0, 22)[1:-1]
-_POWERS = np.array([0.1, 0.3, 0.6])
-_SUM = 2.1098  # at least the sum of 1 / (n log(n)^2) over all n from 2 on
-
-Counts = npt.NDArray[np.int64]
 
 
 class Bets:
@@ -46,7 +44,7 @@ class Bets:
     def add(self, log_factors: Array) -> None:
         """Take the logarithms of the factors by which each way, shape (n_ways,), multiplies what is bet on it."""
         n = self.n + 1
-        part = 0.5 if n == 1 else 0.5 / (_SUM * n * log(n) ** 2)  # of the wealth, bet from now on
+        part = 0.5 if n == 1 else 0.5 / (SUM * n * log(n) ** 2)  # of the wealth, bet from now on
         self.log_wealths = np.logaddexp(self.log_wealths, log(part / len(log_factors))) + log_factors
         self.n = n
 
@@ -109,37 +107,61 @@ def share_at_least(n_right: int, n_wrong: int, risk: float) -> float:
     return low
 
 
-class RankTest:
-    """Test of the hypothesis that values are drawn as those of a reference were: in any order, all alike.
+class RankTests:
+    """Tests of the hypothesis that values are drawn as those of a reference were: in any order, all alike.
 
-    Values are known by their bin; ties are broken at random. The rank of each value among the reference and all
-    values before it is uniform from 0 to 1 if the hypothesis is true (a conformal p-value); the gambler bets on
-    low ranks, on high ones, on both and on neither.
+    One test a quantity. Values are known by their bin; ties are broken at random. The rank of each value among the
+    reference and all values before it is uniform from 0 to 1 if the hypothesis is true (a conformal p-value); the
+    gambler bets on low ranks, on high ones, on both and on neither.
 
     Parameters
     ----------
-    reference : array_like of int, shape (n_bins,)
-        Number of values of the reference in each bin.
+    references : sequence of sequence of int
+        Number of values of the reference in each bin, by quantity.
 
     Examples
     --------
-    >>> test = RankTest([40, 40, 40, 40])
-    >>> for i in range(12):
-    ...     test.add(3, i / 12)
-    >>> bool(test.bets.log_wealth > np.log(1 / 0.05))
-    True
+    >>> tests = RankTests([[40, 40, 40, 40], [100, 100]])
+    >>> for i in range(20):
+    ...     _ = tests.add([3, i % 2], seed=i)
+    >>> (tests.log_wealths() > np.log(1 / 0.05)).tolist()
+    [True, False]
     """
 
-    def __init__(self, reference: npt.ArrayLike) -> None:
-        self._reference: Counts = np.asarray(reference, dtype=np.int64)
-        self.seen: Counts = np.zeros_like(self._reference)
-        self.bets = Bets(4 * len(_POWERS))
+    def __init__(self, references: Sequence[Sequence[int]]) -> None:
+        self._sizes = [len(counts) for counts in references]
+        self._reference: Counts = np.zeros((len(references), max(self._sizes, default=0)), dtype=np.int64)
+        for row, counts in zip(self._reference, references, strict=True):
+            row[: len(counts)] = counts
+        self._seen = np.zeros_like(self._reference)
+        self.n: Counts = np.zeros(len(references), dtype=np.int64)
+        self._log_wealths = np.full((len(references), N_WAYS), -np.inf)
+        self._generator = np.zeros(1, dtype=np.uint64)
 
-    def add(self, at: int, chance: float) -> None:
-        """Take a value in a bin; `chance`, drawn evenly from 0 to 1, breaks the tie."""
-        self.seen[at] += 1
-        known = self._reference + self.seen
-        rank = (known[at + 1 :].sum() + chance * known[at]) / known.sum()
-        extreme = 2 * min(rank, 1 - rank)
-        ranks = np.clip([rank, 1 - rank, extreme, 1 - extreme], 1e-9, 1.0)
-        self.bets.add((np.log(_POWERS) + np.log(ranks)[:, np.newaxis] * (_POWERS - 1)).ravel())
+    def add(self, at: Sequence[int], seed: int) -> float:
+        """Take a value of each quantity in a bin, -1 for none; the seed breaks ties.
+
+        Return a number that no logarithm of a wealth exceeds that has grown.
+        """
+        self._generator[0] = seed
+        places: Counts = np.array(at, dtype=np.int64)
+        held = self._reference, self._seen, self.n, self._log_wealths
+        return float(bet_on_ranks(*held, places, self._generator)) + log(N_WAYS)
+
+    def log_wealths(self) -> Array:
+        """Logarithm of the wealth of each quantity, shape (n_quantities,)."""
+        return np.where(self.n > 0, np.logaddexp.reduce(self._log_wealths, axis=1), 0.0)
+
+    def to_state(self) -> dict[str, Any]:
+        """Copy what was seen as plain JSON."""
+        seen = [row[:size].tolist() for row, size in zip(self._seen, self._sizes, strict=True)]
+        bets = [row.tolist() if n else [] for row, n in zip(self._log_wealths, self.n.tolist(), strict=True)]
+        return {"seen": seen, "n": self.n.tolist(), "bets": bets}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Restore what `to_state` has copied."""
+        self.n[:] = state["n"]
+        for row, counts in zip(self._seen, state["seen"], strict=True):
+            row[: len(counts)] = counts
+        for row, log_wealths in zip(self._log_wealths, state["bets"], strict=True):
+            row[:] = log_wealths or -np.inf

@@ -12,7 +12,7 @@ import numpy as np
 
 from feature_extractors.base import Array
 from streamfs.procedure.asked_labels import AskedLabels
-from streamfs.procedure.betting import RankTest, ShareTest, share_at_least
+from streamfs.procedure.betting import RankTests, ShareTest, share_at_least
 from streamfs.procedure.card_schema import PromiseFacts, certified_rule, read_promise
 from streamfs.procedure.procedure import Decision, Procedure
 from streamfs.procedure.reference import ENDED_BY_THEMSELVES, quantities, read_reference
@@ -109,8 +109,8 @@ class PromiseMonitor:
         if self._completeness is not None:
             self._shares["completeness"] = self._completeness
         self._bins = {} if is_raised else read_reference(procedure.about.get("reference"))
-        self._ranks = {what: RankTest(bins.counts) for what, bins in self._bins.items()}
-        self._tests: dict[str, ShareTest | AskedLabels | RankTest] = {**self._shares, **self._ranks}
+        self._ranks = RankTests([bins.counts for bins in self._bins.values()])
+        self._limit_of_ranks = log(max(len(self._bins), 1) / (risk * (1 - sum(_OF_SHARES.values()))))
         self._n_decisions = 0
         self._recent: dict[str, float] = {}  # event time of the last decisions, by stream, the newest last
         self._waiting: list[_Waiting] = []
@@ -163,7 +163,7 @@ class PromiseMonitor:
         self._n_decisions += 1
         now = self._note(decision)
         found = dict(quantities(self._procedure, decision, values))
-        bins = [self._bins[what].bin(found[what]) if what in found else NONE for what in self._ranks]
+        bins = [self._bins[what].bin(found[what]) if what in found else NONE for what in self._bins]
         ended = decision.time - (decision.tick - self._procedure.time_limit) * self._procedure.period
         chance = _chance(f"{decision.stream}/{decision.episode}")
         if chance < self._share:
@@ -205,11 +205,10 @@ class PromiseMonitor:
             if self._completeness is not None:
                 self._completeness.add(each.has_label)
                 self._look("completeness", each.time)
-            chances = np.random.default_rng(int(each.chance * 2**48)).random(len(each.bins)).tolist()
-            for what, at, chance in zip(self._ranks, each.bins, chances, strict=True):
-                if at != NONE:
-                    self._ranks[what].add(at, chance)
-                    self._look(what, each.time)
+            if each.bins:
+                highest = self._ranks.add(each.bins, int(each.chance * 2**48))
+                if highest >= self._limit_of_ranks:
+                    self._look_at_ranks(each.time)
 
     def labelled(self, is_right: bool, time: float, stream: str = "") -> None:
         """Take whether the label of a stream's last decision was right, and its event time."""
@@ -246,8 +245,8 @@ class PromiseMonitor:
             "asked": None if self._asked is None else self._asked.to_state(),
             "recent": dict(self._recent),
             "right": {what: test.n_right for what, test in self._shares.items()},
-            "seen": {what: test.seen.tolist() for what, test in self._ranks.items()},
-            "bets": {what: [test.bets.n, test.bets.log_wealths.tolist()] for what, test in self._tests.items()},
+            "ranks": self._ranks.to_state(),
+            "bets": {what: [test.bets.n, test.bets.log_wealths.tolist()] for what, test in self._shares.items()},
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -260,22 +259,27 @@ class PromiseMonitor:
             self._asked.restore(state["asked"])
         for what, n_right in state["right"].items():
             self._shares[what].n_right = n_right
-        for what, seen in state["seen"].items():
-            self._ranks[what].seen[:] = seen
+        self._ranks.restore(state["ranks"])
         for what, (n, log_wealths) in state["bets"].items():
             if n:
-                self._tests[what].bets.n, self._tests[what].bets.log_wealths = n, np.array(log_wealths)
+                self._shares[what].bets.n, self._shares[what].bets.log_wealths = n, np.array(log_wealths)
 
     def _look(self, what: str, time: float) -> None:
-        """Note once that a test has rejected its hypothesis."""
-        bets = self._tests[what].bets
-        if bets.log_wealth >= log(1 / self._risk_of(what)) and all(each.what != what for each in self.findings):
-            self.findings.append(Finding(what, bets.n, time))
+        """Note once that the test of a share has rejected its hypothesis."""
+        bets = self._shares[what].bets
+        if bets.log_wealth >= log(1 / (self._risk * _OF_SHARES[what])):
+            self._note_finding(what, bets.n, time)
 
-    def _risk_of(self, what: str) -> float:
-        if what in self._shares:
-            return self._risk * _OF_SHARES[what]
-        return self._risk * (1 - sum(_OF_SHARES.values())) / len(self._ranks)
+    def _look_at_ranks(self, time: float) -> None:
+        """Note of each quantity once that its test has rejected its hypothesis."""
+        rejected = self._ranks.log_wealths() >= self._limit_of_ranks
+        for what, is_rejected, n in zip(self._bins, rejected, self._ranks.n.tolist(), strict=True):
+            if is_rejected:
+                self._note_finding(what, n, time)
+
+    def _note_finding(self, what: str, number: int, time: float) -> None:
+        if all(each.what != what for each in self.findings):
+            self.findings.append(Finding(what, number, time))
 
 
 def monitor_of(procedure: Procedure, wanted: float = 0.0) -> PromiseMonitor | None:

@@ -1,5 +1,6 @@
 """What decisions looked like on the streams by which a promise was certified."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -44,7 +45,7 @@ class Bins:
 
     def bin(self, value: float) -> int:
         """Return the number of a value's bin."""
-        return len(self.edges) + 1 if isnan(value) else int(np.searchsorted(self.edges, value))
+        return len(self.edges) + 1 if isnan(value) else bisect_left(self.edges, value)
 
 
 def quantities(procedure: Procedure, decision: Decision, values: Array) -> Iterator[tuple[str, float]]:

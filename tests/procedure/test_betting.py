@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import betting as slow
 
-from streamfs.procedure.betting import RankTest, ShareTest, share_at_least
+from streamfs.classifiers._splitmix import uniform
+from streamfs.procedure.betting import RankTests, ShareTest, share_at_least
 
 RISK = 0.1
 SHARES = st.floats(0.05, 0.95)
@@ -26,13 +27,13 @@ def test_shares_are_bet_on_as_by_the_slow_twin(outcomes, share):
 @given(reference=BINS, values=st.lists(st.integers(0, 4), max_size=70), seed=st.integers(0, 99))
 @settings(max_examples=50)
 def test_ranks_are_bet_on_as_by_the_slow_twin(reference, values, seed):
-    chances = np.random.default_rng(seed).random(len(values)).tolist()
-    counts = np.bincount(reference, minlength=5)
-    test = RankTest(counts)
-    for value, chance in zip(values, chances, strict=True):
-        test.add(value, chance)
+    chances = [uniform(np.array([seed + i], dtype=np.uint64)) for i in range(len(values))]
+    tests = RankTests([np.bincount(reference, minlength=5).tolist(), [3, 4]])
+    for i, value in enumerate(values):
+        tests.add([value, -1], seed + i)
     expected = slow.rank_wealth(reference, values, chances) if values else 1.0
-    assert np.exp(test.bets.log_wealth) == pytest.approx(expected, rel=1e-9)
+    assert np.exp(tests.log_wealths()) == pytest.approx([expected, 1.0], rel=1e-9)
+    assert tests.n.tolist() == [len(values), 0]
 
 
 @given(n_right=st.integers(0, 200), n_wrong=st.integers(0, 200))
@@ -54,12 +55,15 @@ def test_a_share_that_is_kept_is_rarely_rejected_whenever_one_looks(share):
 def test_values_as_those_of_the_reference_are_rarely_rejected_whenever_one_looks(draw):
     rng = np.random.default_rng(2)
     n_rejected = 0
-    for _ in range(100):
+    for number in range(100):
         reference, values = draw(rng, 60), draw(rng, 300)
         edges = np.quantile(reference, [0.25, 0.5, 0.75])
-        test = RankTest(np.bincount(np.searchsorted(edges, reference), minlength=4))
-        bins = np.searchsorted(edges, values).tolist()
-        n_rejected += _rejects(test, bins, rng.random(300).tolist())
+        tests = RankTests([np.bincount(np.searchsorted(edges, reference), minlength=4).tolist()])
+        most = 0.0
+        for i, place in enumerate(np.searchsorted(edges, values).tolist()):
+            tests.add([place], 300 * number + i)
+            most = max(most, float(tests.log_wealths()[0]))
+        n_rejected += most >= np.log(1 / RISK)
     assert n_rejected <= 100 * RISK + 3 * np.sqrt(100 * RISK)
 
 
