@@ -29,6 +29,7 @@ from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.operations.announcer import Announcer
 from streamfs.gateway.operations.clock_warnings import clock_warnings
 from streamfs.gateway.operations.data_warnings import DataWarnings
+from streamfs.gateway.operations.device_warnings import device_warnings
 from streamfs.gateway.operations.health import Health, Statistics
 from streamfs.gateway.operations.left_out_notes import LeftOutNotes
 from streamfs.gateway.operations.log_notes import LogNotes
@@ -166,6 +167,7 @@ class Gateway:
         self._of_data = DataWarnings()
         self._data_warnings: list[str] = []
         self._promise_warnings: list[str] = []
+        self._device_warnings: list[str] = []
         is_new = state is None or state.log.end == 0  # then the start has all control messages published
         self._take([start_record(procedure.digest, self._clock.now(), self._core.configuration)], 0)
         if not is_new:
@@ -211,7 +213,7 @@ class Gateway:
             refused_model=self._model_file.refused,
             refused_publications=self._cycle.outbox.refused,
             clocks=self._clock_warnings,
-            data=[*self._promise_warnings, *self._data_warnings, *self._left_out.warnings],
+            data=[*self._promise_warnings, *self._device_warnings, *self._data_warnings, *self._left_out.warnings],
             outbox_fullness=self._cycle.outbox.fullness,
         )
 
@@ -342,7 +344,7 @@ class Gateway:
 
     def _publish_control(self) -> None:
         """Publish what each node is to send: the broker may have lost it, perhaps under an earlier run."""
-        self._cycle.add([], 0, Effects(publications=self._core.roster.control_states()))
+        self._cycle.add([], 0, Effects(publications=self._core.control_states()))
 
     def _has_begun(self) -> bool:
         """Whether the broker has the subscriptions and the first publications."""
@@ -418,6 +420,7 @@ class Gateway:
         )
         labels = f"{self._options.prefix}/label/{{stream}}"
         self._promise_warnings = promise_warnings(self._statistics.promise, labels)
+        self._device_warnings = device_warnings(self._core.conduct.devices.values())
         self._notes.update(counters)
         self._statistics_due = self.turned + _STATISTICS
         self._cycle.outbox.add_passing(self._announcer.news(self._core.roster.streams))

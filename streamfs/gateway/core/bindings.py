@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import NamedTuple, Self
 
 from feature_extractors.report import split_channel
+from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.feeds import Feed, feeds_of
 from streamfs.gateway.core.pairs import MAX_PAIRS, group_pairs
 from streamfs.gateway.core.routes import STANDARD, Route, Routed, level_of
@@ -52,7 +53,8 @@ class Bindings:
 
     The channel ``a.light@flag:300`` is ``light@flag:300`` of the node in role ``a``; the only node of a stream has
     the role "". With `discovers`, any other node on a wanted topic is a stream too. The first route that fits
-    counts. `aliases` are names of nodes by the names under which they are heard.
+    counts. `aliases` are names of nodes by the names under which they are heard, `devices` the
+    profiles that routes name.
 
     >>> bindings = Bindings.pairs(["a.light@flag:300", "b.light@flag:300"], {"desk": {"a": "n1", "b": "n2"}})
     >>> bindings.topics, bindings.sources("desk")[1]
@@ -64,6 +66,7 @@ class Bindings:
     discovers: bool = False
     routes: tuple[Route, ...] = (STANDARD,)
     aliases: Mapping[str, str] = field(default_factory=dict)
+    devices: Mapping[str, DeviceProfile] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.channels:

@@ -15,6 +15,7 @@ from streamfs.costs.energy_meter import Account
 from streamfs.errors import ModelError, PayloadError
 from streamfs.gateway.core._waiting import NONE
 from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.core.conduct import Conduct
 from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.core.energy_account import EnergyAccount, Spent
 from streamfs.gateway.core.episodes import Episodes
@@ -29,10 +30,11 @@ from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, SETTINGS, START
 from streamfs.gateway.core.replay_configuration import described, understood
 from streamfs.gateway.core.roster import Roster
 from streamfs.gateway.core.unheard import Unheard, unheard
+from streamfs.gateway.messages.publication import Publication
 from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.promise_monitor import raised
 
-KIND, VERSION = "gateway", 6
+KIND, VERSION = "gateway", 7
 
 COUNTERS = ("evicted", "expired", "reopened", "models", "commands", "unknown_commands", "unbound_streams")
 
@@ -71,6 +73,8 @@ class Core:
         parts = self.roster, self.joiner, self._energy
         self._episodes = Episodes(*parts, self.feedback, options, self._effects, counters)
         self._membership = Membership(*parts, self._episodes, self._intake, options, self._effects, counters)
+        self.conduct = Conduct(bindings.devices, timing.period, procedure.max_silence)
+        self._control = f"{options.prefix}/control/"
         self._labels = f"{options.prefix}/label/"
         self._commands = f"{options.prefix}/command/{options.name}"
 
@@ -87,7 +91,7 @@ class Core:
     @property
     def topics(self) -> tuple[str, ...]:
         """Topics to subscribe to."""
-        return (*self.roster.routes.topics, f"{self._labels}+", self._commands)
+        return (*self.roster.routes.topics, *self.conduct.topics, f"{self._labels}+", self._commands)
 
     @property
     def unit(self) -> str:
@@ -113,7 +117,13 @@ class Core:
     def counters(self) -> Counter[str]:
         """The counters of all parts."""
         counters = Counter(self._counters)
-        parts = (self._intake.counters, self.joiner.counters, self.feedback.counters, self.roster.retired)
+        parts = (
+            self._intake.counters,
+            self.conduct.counters,
+            self.joiner.counters,
+            self.feedback.counters,
+            self.roster.retired,
+        )
         for part in (*parts, *(model.counters for model in self.roster.models)):
             counters.update(part)
         classifiers = (model.procedure.classifier for model in self.roster.models)
@@ -158,6 +168,11 @@ class Core:
         """Return the nodes that have never sent a channel that undecided streams use."""
         return unheard(self.joiner, self.roster.control.is_used, self.roster.name)
 
+    def control_states(self) -> list[Publication]:
+        """Return the control message of every node, but not of devices, which know none."""
+        devices = {f"{self._control}{device.node}" for device in self.conduct.devices.values()}
+        return [message for message in self.roster.control_states() if message.topic not in devices]
+
     def marks(self) -> list[Mark]:
         """Return the highest sequence number of each channel of each node that numbers its messages."""
         return [
@@ -181,8 +196,14 @@ class Core:
             elif record.topic.startswith(self._labels) or record.topic == self._commands:
                 self._feed()
                 self._take_feedback(record)
+            elif self.conduct.listens(record.topic):
+                self._feed()
+                self._note_wanted()
+                self.conduct.receive(record.topic, record.payload)
             else:
                 self._intake.add(record)
+                if self._intake.heard:
+                    self._attend(record.arrival)
                 if self._intake.n_samples >= FED_AT_ONCE:
                     self._feed()
         self._feed()
@@ -201,6 +222,7 @@ class Core:
             "counters": dict(self._counters),
             "intake": dict(self._intake.counters),
             "repeated": self._intake.repeated.to_state(),
+            "conduct": self.conduct.to_state(),
             "feedback": [dict(self.feedback.counters), dict(self.feedback.alerts)],
             "decided": [[*what, n] for what, n in self.decided.items()],
             "expired_at": self._membership.checked_at,
@@ -241,6 +263,7 @@ class Core:
         core._counters.update(header["counters"])
         core._intake.counters = Counter(header["intake"])
         core._intake.repeated.restore(header["repeated"])
+        core.conduct.restore(header["conduct"])
         core.feedback.counters, core.feedback.alerts = (Counter(part) for part in header["feedback"])
         core.feedback.restore(sealed)
         core.decided.update({(reason, label): n for reason, label, n in header["decided"]})
@@ -262,7 +285,37 @@ class Core:
         core._load = self._load  # noqa: SLF001 - another of this class
         return core
 
+    def _attend(self, now: float) -> None:
+        """Ask the devices that were heard for what models want of them."""
+        self._feed()
+        self._note_wanted()
+        heard, self._intake.heard = self._intake.heard, []
+        for node, name, profile in heard:
+            if self.conduct.meet(node, name, profile, now):
+                self._want(node)
+            self._effects.publications += self.conduct.hear(name, profile, now)
+
+    def _note_wanted(self) -> None:
+        """Let control messages to devices that know none be what they are asked."""
+        if not (self.conduct.devices and self._effects.publications):
+            return
+        nodes = {f"{self._control}{device.node}": device.node for device in self.conduct.devices.values()}
+        others = []
+        for publication in self._effects.publications:
+            node = nodes.get(publication.topic)
+            if node is None:
+                others.append(publication)
+            elif publication.payload:
+                self._want(node)
+            else:
+                self.conduct.forget(node)
+        self._effects.publications = others
+
+    def _want(self, node: str) -> None:
+        self.conduct.want(node, self.roster.requested(node), self.roster.routes.channels_of(node))
+
     def _take_effects(self) -> Effects:
+        self._note_wanted()
         self._effects.rejected, self._intake.rejected = self._intake.rejected, []
         return self._effects.take()
 
@@ -276,6 +329,8 @@ class Core:
             self._episodes.advance(self.joiner.let_time_pass(record.arrival))
             self._effects.publications += self.roster.renew(record.arrival)
             self._membership.expire(record.arrival)
+            self._note_wanted()
+            self._effects.publications += self.conduct.let_time_pass(record.arrival)
         elif record.kind == MODEL:
             self._follow(record.topic)
         elif record.kind == START:
@@ -306,6 +361,7 @@ class Core:
         procedure = self._load(digest)
         self._effects.publications += self.roster.follow(procedure)
         self._effects.publications += self.feedback.begin(procedure)
+        self.conduct.follow(procedure.period, procedure.max_silence)
         self._intake.forget_targets()
         self._intake.orphans.clear()
         self._counters["models"] += 1

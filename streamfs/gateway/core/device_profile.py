@@ -1,7 +1,7 @@
 """Device profiles: what devices of a kind can be asked, in which messages, and how they answer."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any
 
 from streamfs.gateway.core.option_declaration import Option, OptionSection
@@ -112,3 +112,17 @@ class DeviceProfile:
     def can_be_asked(self, quantity: str) -> bool:
         """Return whether a device can be asked for a quantity."""
         return self.report is not None and (not self.quantities or quantity in self.quantities)
+
+
+def profile_to_json(profile: DeviceProfile) -> dict[str, Any]:
+    """Return a profile for JSON, without what it reads: that is in routes."""
+    return {**asdict(profile), "readings": ()}
+
+
+def profile_from_json(content: Mapping[str, Any]) -> DeviceProfile:
+    """Return the profile that `profile_to_json` has written."""
+    kinds: dict[str, type[OptionSection]] = {"report": Report, "answer": Answer, "birth": Birth, "reach": Reach}
+    parts: dict[str, Any] = {}
+    for key, kind in kinds.items():
+        parts[key] = None if content[key] is None else kind(**content[key])
+    return DeviceProfile(**{**content, **parts, "readings": ()})

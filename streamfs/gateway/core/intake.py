@@ -34,13 +34,15 @@ class _Target(NamedTuple):
     codec: Codec
     repeats: str
     thins: bool
+    heard: tuple[str, str, str] | None  # node, device and its profile, if the device can be asked
 
 
 class Intake:
     """Turn messages into readings; `node_of` returns a node's number, given its name and the time, or NONE.
 
     `rejected` has topic, cause, error, size and beginning of each message rejected since this was last emptied.
-    `orphans` counts messages that feed no stream by their topics, of which it knows `MAX_ORPHANS`.
+    `heard` are devices that can be asked, and have sent a message: node, own name, profile. `orphans` counts
+    messages that feed no stream by their topics, of which it knows `MAX_ORPHANS`.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Intake:
         self.counters = Counter(dict.fromkeys(COUNTERS, 0))
         self.rejected: list[dict[str, Any]] = []
         self.orphans: Counter[str] = Counter()
+        self.heard: list[tuple[str, str, str]] = []
         self._roster = roster
         self._joiner = joiner
         self._energy = energy
@@ -73,7 +76,7 @@ class Intake:
         target = self._targets.get(topic) or self._find(record)
         if target is None:
             return
-        node, slot, channel, codec, repeats, _ = target
+        node, slot, channel, codec, repeats, _, heard = target
         size = len(payload)
         try:
             if size > self._max_payload:
@@ -82,6 +85,8 @@ class Intake:
             if repeats == "held" and self.repeated.is_repeated(topic, payload):
                 self._leave_out_repeated(record, node)
                 return
+            if heard is not None:
+                self.heard.append(heard)
             decoded = codec.decode(payload, arrival, content_type)
             if slot == NONE or isinstance(decoded, Several):
                 self._add_parts(record, target, _named(channel, decoded))
@@ -179,7 +184,8 @@ class Intake:
         slots = [] if routed.channel is None else self._slots(node, routed.channel, thins=routed.thins)
         is_plain = len(slots) == 1 and slots[0][1] == AS_SENT
         slot = slots[0][0] if is_plain else NONE
-        return _Target(node, slot, routed.channel, routed.codec, routed.repeats, routed.thins)
+        heard = (routed.node, routed.called, routed.device) if routed.device else None
+        return _Target(node, slot, routed.channel, routed.codec, routed.repeats, routed.thins, heard)
 
     def _slots(self, node: int, name: str, *, thins: bool) -> list[tuple[int, int]]:
         """Return the slots of a node that a channel or quantity feeds, and how."""

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from streamfs.gateway.core.bindings import Bindings, Route
+from streamfs.gateway.core.device_profile import profile_from_json, profile_to_json
 from streamfs.gateway.core.options import AfterWithdrawal, Drift, Limits, Options, StreamTimes, Time
 
 _OPTIONS = {
@@ -48,6 +49,8 @@ def described(bindings: Bindings, options: Options) -> bytes:
         "routes": [route.described for route in bindings.routes],
         "options": _flattened(options),
     }
+    if bindings.devices:
+        content["devices"] = {key: profile_to_json(profile) for key, profile in bindings.devices.items()}
     if bindings.aliases:
         content["aliases"] = bindings.aliases
     return orjson.dumps(content)
@@ -57,7 +60,10 @@ def understood(content: bytes, channels: Sequence[str]) -> tuple[Bindings, Optio
     """Decode what `described` has encoded, which is not empty, for these channels."""
     said = orjson.loads(content)
     routes = tuple(Route.of(**orjson.loads(route)) for route in said["routes"])
-    bindings = Bindings(tuple(channels), said["nodes_of"], said["discovers"], routes, said.get("aliases", {}))
+    devices = {key: profile_from_json(profile) for key, profile in said.get("devices", {}).items()}
+    bindings = Bindings(
+        tuple(channels), said["nodes_of"], said["discovers"], routes, said.get("aliases", {}), devices
+    )
     return bindings, _options(said["options"])
 
 

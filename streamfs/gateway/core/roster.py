@@ -139,6 +139,13 @@ class Roster:
                     self._joiner.hide(number, column, tick)
         self.control.use(slots)
 
+    def requested(self, name: str) -> list[str]:
+        """Return the channels that undecided streams request of a node."""
+        node, used = self.nodes.get(name), self.control.is_used
+        if node is None or node >= len(used):
+            return []
+        return [channel for channel, is_used in zip(self._joiner.channels, used[node], strict=True) if is_used]
+
     def unused(self) -> list[str]:
         """Return the names of the nodes that feed no stream, after others were bound."""
         slots = np.concatenate([model.all_slots() for model in self.models])

@@ -23,14 +23,16 @@ class Routed(NamedTuple):
     channel: str | None
     codec: Codec
     repeats: str = "new"
+    device: str = ""  # the key of its device's profile, if the device can be asked
+    called: str = ""  # the node, as the device is called there
     thins: bool = True  # whether what comes is a quantity that models may want under other report policies
 
 
 class Route(NamedTuple):
     """Topics, and the format of their messages; `channel` is None if the topic or the payload names it.
 
-    `node` is that of topics that do not name one; `names` has the channels by their names in topics; topics that
-    match `ignored` are no readings; `conversions` are by channel.
+    `device` is the key of a profile; `node` is that of topics that do not name one; `names` has the channels by
+    their names in topics; topics that match `ignored` are no readings; `conversions` are by channel.
     """
 
     template: Template
@@ -42,6 +44,7 @@ class Route(NamedTuple):
     ignored: tuple[Template, ...] = ()
     repeats: str = "new"
     conversions: Mapping[str, Conversion] = {}
+    device: str = ""
     quantities: bool = False  # whether the names of channels in topics are those of quantities
 
     @classmethod
@@ -56,6 +59,7 @@ class Route(NamedTuple):
         repeats: str = "new",
         units: Mapping[str, str] | None = None,
         quantities: bool = False,
+        device: str = "",
         **options: Any,
     ) -> Self:
         """Make a route from a topic template, a format name, and options of its codec.
@@ -63,8 +67,9 @@ class Route(NamedTuple):
         `fields` are names in the topic if that names the channel. `units` are conversions by channel.
         """
         rare: dict[str, Any] = {"node": node, "ignore": list(ignore), "repeats": repeats, "units": units}
-        rare["quantities"] = quantities
+        rare |= {"quantities": quantities, "device": device}
         defaults: dict[str, Any] = {"node": "", "ignore": [], "repeats": "new", "units": None, "quantities": False}
+        defaults["device"] = ""
         rare = {key: value for key, value in rare.items() if value != defaults[key]}
         made_of = {"topic": topic, "name": name, "channel": channel, **rare, **options}
         template = Template(topic)
@@ -78,7 +83,9 @@ class Route(NamedTuple):
             codec = ConvertedCodec(codec, conversions)
         ignored = tuple(Template(text) for text in ignore)
         described = orjson.dumps(made_of).decode()
-        return cls(template, codec, channel, described, node, names, ignored, repeats, conversions, quantities)
+        return cls(
+            template, codec, channel, described, node, names, ignored, repeats, conversions, device, quantities
+        )
 
     def find(self, topic: str) -> Routed | None:
         """Return where the messages of a topic belong; None for others, and for channels without a name here."""
@@ -94,13 +101,9 @@ class Route(NamedTuple):
         codec = self.codec
         if channel is not None and channel in self.conversions:
             codec = ConvertedCodec(codec, {"": self.conversions[channel]})
-        return Routed(
-            self.node or node,
-            channel,
-            codec,
-            self.repeats,
-            self.quantities or self.names is not None or named is None,
-        )
+        thins = self.quantities or self.names is not None or named is None
+        called = self.node or node
+        return Routed(called, channel, codec, self.repeats, self.device, called, thins)
 
     def ignores(self, topic: str) -> bool:
         """Return whether a topic is known to have no readings."""

@@ -12,7 +12,7 @@ _HERE = ("localhost", "127.0.0.1", "::1")
 
 def cautions(settings: Settings, address: BrokerAddress) -> list[str]:
     """Return warnings, each with its remedy: of the broker, and of files and folders that are open to others."""
-    return [*_of_broker(settings, address), *_of_protocol(settings), *_of_files(settings)]
+    return [*_of_broker(settings, address), *_of_protocol(settings), *_of_devices(settings), *_of_files(settings)]
 
 
 def _of_broker(settings: Settings, address: BrokerAddress) -> Iterator[str]:
@@ -30,6 +30,24 @@ def _of_protocol(settings: Settings) -> Iterator[str]:
         yield (
             "with MQTT 3.1.1 the broker does not say what it refuses, so that refused publications are lost, and "
             "decides itself how long it keeps the session; control messages do not expire"
+        )
+
+
+def _of_devices(settings: Settings) -> Iterator[str]:
+    profiles = {source.number: source.profile for source in settings.sources if source.key}
+    reopen_after = settings.streams.reopen_after
+    for profile in profiles.values():
+        if profile is None:
+            continue
+        rest = profile.reach.rest
+        if reopen_after is not None and rest > reopen_after:
+            yield (
+                f"devices of {profile.name} rest with a report every {rest:g} s, and are up to that late when an "
+                f"episode is reopened: reopen_after is {reopen_after:g} s; set rest in a profile of your own"
+            )
+        yield (
+            f"devices of {profile.name} keep the interval that they were asked for last if the gateway stops: "
+            f"{rest:g} s at most"
         )
 
 

@@ -27,10 +27,8 @@ def read_source(section: Section, number: int, folder: Path) -> list[InputSource
     except SettingsError as error:
         section.note("device", f"cannot be: {error}")
         return []
-    return [
-        replace(section.over(_own(reading, section)).read(InputSource), number=number)
-        for reading in profile.readings
-    ]
+    sources = [section.over(_own(reading, section)).read(InputSource) for reading in profile.readings]
+    return [replace(source, number=number, profile=profile) for source in sources]
 
 
 def sources_of(profile: DeviceProfile) -> list[InputSource]:

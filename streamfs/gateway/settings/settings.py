@@ -78,7 +78,8 @@ class Settings(TopLevel):
         routes = tuple(source.route(self.limits.batch_samples) for source in self.sources)
         try:
             bindings = self.streams.bindings(channels, routes, self.limits.streams)
-            bindings = replace(bindings, aliases=aliases_of(self.nodes)) if self.nodes else bindings
+            devices = {source.key: source.profile for source in self.sources if source.profile and source.key}
+            bindings = replace(bindings, aliases=aliases_of(self.nodes), devices=devices)
         except StreamfsError:
             raise
         except ValueError as error:

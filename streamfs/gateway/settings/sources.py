@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from feature_extractors.report import split_channel
 from streamfs.errors import MissingExtraError
+from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.option_declaration import Option, OptionSection
 from streamfs.gateway.core.routes import REPEATS, STANDARD, Route
 from streamfs.gateway.messages.codecs import FORMATS
@@ -95,7 +96,17 @@ class InputSource(OptionSection):
         Option("A device profile, which has topics and formats; other keys here come before its own"),
     ] = None
     parameters: Annotated[Mapping[str, str], Option("Of the device profile")] = field(default_factory=dict)
+    control: Annotated[
+        bool, Option("With a device profile: whether devices are asked for what models want, or only listened to")
+    ] = True
     number: int = 0  # of the section, among those of the file
+    profile: DeviceProfile | None = None
+
+    @property
+    def key(self) -> str:
+        """The key of the device profile among the bindings; empty if devices are not asked."""
+        is_asked = self.control and self.profile is not None and self.profile.report is not None
+        return f"{self.device}:{self.number}" if is_asked else ""
 
     def contradictions(self) -> Iterator[tuple[str, str]]:
         """Yield what does not go together: a key, and what is wrong with it."""
@@ -130,6 +141,8 @@ class InputSource(OptionSection):
             "values": self.values,
             "units": self.units,
         }
+        if self.key:
+            rare["device"] = self.key
         if self.device is not None and self.device != "streamfs":
             rare["quantities"] = "{channel}" in self.topic and not self.fields
         return Route.of(

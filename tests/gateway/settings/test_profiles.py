@@ -12,6 +12,7 @@ from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.speech import Asked, asked_for, message
 from streamfs.gateway.messages.codecs import Several
+from streamfs.gateway.settings.cautions import cautions
 from streamfs.gateway.settings.device_sources import sources_of
 from streamfs.gateway.settings.message_preview import preview_by_profile, preview_message
 from streamfs.gateway.settings.profiles import load_profile, profile_files, read_profile
@@ -258,3 +259,21 @@ def test_a_profile_is_tried_on_a_message():
     assert found == [{"node": "s1", "quantity": "humidity", "value": 44.0, "time": None}]
     with pytest.raises(StreamfsError, match="topic is 's1/online', expected one of"):
         preview_by_profile(load_profile("shelly"), "s1/online", b"true", NOON)
+
+
+def test_what_rest_means_for_reopening_is_a_caution(tmp_path):
+    lines = [
+        'model = "m"',
+        "[broker]",
+        'url = "mqtt://localhost"',
+        "[streams]",
+        "reopen_after = 600.0",
+        "[[source]]",
+    ]
+    for last, warned in [('device = "tasmota"', True), ('device = "tasmota"\ncontrol = false', False)]:
+        (tmp_path / "gateway.toml").write_text("\n".join([*lines, last]), encoding="utf-8")
+        settings = read_settings(tmp_path / "gateway.toml")
+        found = [each for each in cautions(settings, settings.broker.address()) if "tasmota" in each]
+        assert [each.partition(" ")[0] for each in found] == ["devices"] * 2 * warned
+        assert bool(settings.bindings(["temperature@delta:0.5"]).devices) == warned
+        assert any("reopen_after is 600 s" in each for each in found) == warned

@@ -1,0 +1,119 @@
+"""What devices say of what they were asked: answers, and that they have started."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from streamfs.errors import PayloadError
+from streamfs.gateway.core.device_profile import Answer, Birth, DeviceProfile
+from streamfs.gateway.messages.codecs.paths import Paths
+from streamfs.gateway.messages.topics import Template
+
+MAX_TOPICS = 32_768
+"""Topics of which it is remembered whether they have answers."""
+
+
+class Said(NamedTuple):
+    """A device's birth, or its answer: to a message, by its number, or with the interval that it has taken."""
+
+    profile: str
+    device: str
+    is_birth: bool = False
+    number: int | None = None
+    seconds: float | None = None
+    refusal: str = ""
+
+
+class Ear:
+    """Understand the answers and births of devices of some profiles."""
+
+    def __init__(self, profiles: Mapping[str, DeviceProfile]) -> None:
+        self._known: dict[str, bool] = {}
+        self._answers = [
+            (key, Template(profile.answer.topic), profile.answer)
+            for key, profile in profiles.items()
+            if profile.answer is not None
+        ]
+        self._births = [
+            (key, Template(profile.birth.topic), profile.birth)
+            for key, profile in profiles.items()
+            if profile.birth is not None
+        ]
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Topic filters."""
+        templates = [template for _, template, _ in (*self._answers, *self._births)]
+        return tuple(dict.fromkeys(text for template in templates for text in template.filters(())))
+
+    def listens(self, topic: str) -> bool:
+        """Return whether a topic has answers or births."""
+        known = self._known.get(topic)
+        if known is None:
+            if len(self._known) >= MAX_TOPICS:
+                self._known.clear()
+            templates = [template for _, template, _ in (*self._answers, *self._births)]
+            known = self._known[topic] = any(template.match(topic) is not None for template in templates)
+        return known
+
+    def read(self, topic: str, payload: bytes) -> list[Said]:
+        """Return what a message says; nothing if it is of another kind."""
+        found = []
+        for key, template, answer in self._answers:
+            match = template.match(topic)
+            said = None if match is None else _answer(key, match[0], answer, payload)
+            found += [] if said is None else [said]
+        for key, template, birth in self._births:
+            match = template.match(topic)
+            device = None if match is None else _born(match[0], birth, payload)
+            found += [] if device is None else [Said(key, device, is_birth=True)]
+        return found
+
+
+def _answer(profile: str, node: str, answer: Answer, payload: bytes) -> Said | None:
+    document = _document(payload)
+    if answer.id is None:
+        seconds = document if answer.path is None else _at(document, answer.path)
+        is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        return Said(profile, node, seconds=float(seconds)) if is_number else None
+    number = _number(_at(document, answer.id))
+    if number is None:
+        return None
+    taken = None if answer.ok_path is None else _at(document, answer.ok_path)
+    is_taken = answer.ok_path is None or (taken is not None and answer.ok in (None, taken))
+    reason = "" if answer.reason is None else str(_at(document, answer.reason) or "no reason given")
+    return Said(profile, node, number=number, refusal="" if is_taken else reason or "no reason given")
+
+
+def _born(node: str, birth: Birth, payload: bytes) -> str | None:
+    """Return the name of the device that has started; None if none has."""
+    if birth.text is not None:
+        return node if payload.decode("utf-8", errors="replace").strip() == birth.text else None
+    document = _document(payload)
+    if birth.path is not None and _at(document, birth.path) != birth.word:
+        return None
+    name = node if birth.device is None else _at(document, birth.device)
+    return name if isinstance(name, str) else None
+
+
+def _document(payload: bytes) -> Any:
+    try:
+        return orjson.loads(payload)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _at(document: Any, path: str) -> Any:
+    if not isinstance(document, dict):
+        return None
+    try:
+        return Paths([path]).found(document).get(path)
+    except PayloadError:
+        return None
+
+
+def _number(text: Any) -> int | None:
+    """Return the number of a message, which may stand after a word and a colon."""
+    last = str(text).rpartition(":")[2]
+    return int(last) if last.isdigit() and len(last) < 19 else None

@@ -1,0 +1,182 @@
+"""Devices that are asked: what for, when, how often, and what is known of whether they do it."""
+
+import orjson
+import pytest
+from helpers.procedures import channels_procedure
+from helpers.records import Models, content, new_core, raw, restored, take_divided
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamfs.gateway.core.bindings import Bindings, Route
+from streamfs.gateway.core.conduct import DAY
+from streamfs.gateway.core.records import clock_record
+from streamfs.gateway.settings.profiles import load_profile
+
+PERIOD = 60.0
+MODELS = Models(
+    channels_procedure("temperature@delta:0.5", threshold=0.5, time_limit=30, period=PERIOD, max_silence=600.0)
+)
+Z, ASK = "zigbee2mqtt", "zigbee2mqtt/bridge/request/device/reporting/configure"
+ANSWER = "zigbee2mqtt/bridge/response/device/reporting/configure"
+
+
+def begun(profile, parameters=None, **options):
+    """Return a core whose nodes are devices of a profile."""
+    found = load_profile(profile, parameters=parameters)
+    routes = tuple(
+        Route.of(
+            reading["topic"],
+            reading.get("format", "auto"),
+            fields=reading.get("fields"),
+            device=profile,
+            quantities="{channel}" in reading["topic"],
+            ignore=reading.get("ignore", ()),
+            values=reading.get("values"),
+        )
+        for reading in found.readings
+    )
+    bindings = Bindings(MODELS.first.channels, {}, discovers=True, routes=routes, devices={profile: found})
+    return new_core(MODELS, bindings, grace=0.0, lateness=0.0, **options)[0]
+
+
+def report(at, value, device="kitchen/floor"):
+    return raw(f"{Z}/{device}", orjson.dumps({"temperature": value, "n": at}), at)
+
+
+def said(effects, topic=ASK):
+    return [orjson.loads(each.payload) for each in effects.publications if each.topic == topic]
+
+
+def answer(number, at, status="ok"):
+    document = {"status": status, "transaction": number, "error": "UNSUPPORTED_ATTRIBUTE"}
+    return raw(ANSWER, orjson.dumps(document), at)
+
+
+def only(core):
+    (device,) = core.conduct.devices.values()
+    return device
+
+
+def test_a_sleeper_is_asked_as_it_reports_and_rests_when_it_is_decided():
+    core = begun(Z)
+    first = core.take([report(0.0, 0.0)])
+    (asked,) = said(first)
+    assert asked["id"] == "kitchen/floor"
+    assert (asked["minimum_report_interval"], asked["maximum_report_interval"]) == (60, 600)
+    assert asked["reportable_change"] == 50
+    assert not any(each.topic.startswith("streamfs/control/") for each in first.publications)
+    core.take([answer(asked["transaction"], 1.0)])
+    assert only(core).state == "acknowledged"
+    assert not said(core.take([clock_record(30.0)]))
+    decided = core.take([report(60.0, 9.0), report(120.0, 9.0)])
+    assert [decision.label for decision in decided.decisions] == ["on"]
+    (rest,) = said(decided)
+    assert (rest["minimum_report_interval"], rest["maximum_report_interval"]) == (3600, 3600)
+    core.take([answer(rest["transaction"], 121.0)])
+    core.take([report(120.0 + 3600.0 * i, 9.0) for i in range(1, 6)])
+    assert only(core).state == "observed"
+    assert {name: n for name, n in core.conduct.counters.items() if n} == {
+        "devices_asked": 2,
+        "devices_acknowledged": 2,
+        "devices_obeyed": 1,
+    }
+
+
+def test_a_device_that_always_hears_is_asked_again_until_it_answers():
+    core = begun("tasmota")
+    topic = "cmnd/plug/TelePeriod"
+    sensor = raw("tele/plug/SENSOR", b'{"DHT11":{"Temperature":0.1}}', 0.0)
+    publications = core.take([sensor, *(clock_record(float(at)) for at in range(0, 400, 20))]).publications
+    assert [each.payload for each in publications if each.topic == topic] == [b"60"] * 3
+    core = begun("tasmota")
+    core.take([sensor, raw("stat/plug/RESULT", b'{"POWER":"ON"}'), raw("stat/plug/RESULT", b'{"TelePeriod":60}')])
+    later = core.take([clock_record(float(at)) for at in range(0, 400, 20)])
+    assert not [each for each in later.publications if each.topic == topic]
+    assert only(core).state == "acknowledged"
+
+
+def test_a_device_that_does_not_obey_is_named_and_not_waited_for():
+    core = begun("tasmota", reopen_after=86_400.0)
+    records = [
+        raw("tele/plug/SENSOR", orjson.dumps({"DHT11": {"Temperature": 9.0}}), at)
+        for at in (10.0 * i for i in range(100))
+    ]
+    effects = core.take(records)
+    assert [decision.label for decision in effects.decisions] == ["on"]
+    assert only(core).state == "disobeys"
+    assert core.conduct.counters["devices_disobeyed"] == 1
+    n_asked = sum(each.topic == "cmnd/plug/TelePeriod" for each in effects.publications)
+    assert n_asked <= 2 * load_profile("tasmota").reach.tries
+
+
+def test_a_device_that_refuses_is_not_asked_again_until_it_starts_anew():
+    core = begun(Z)
+    (asked,) = said(core.take([report(0.0, 0.0)]))
+    core.take([answer(asked["transaction"], 1.0, "error")])
+    assert (only(core).state, only(core).settings["temperature"].refusal) == ("refused", "UNSUPPORTED_ATTRIBUTE")
+    assert not said(core.take([report(60.0 * i, 0.0) for i in range(1, 5)]))
+    birth = {"type": "device_announce", "data": {"friendly_name": "kitchen/floor"}}
+    core.take([raw(f"{Z}/bridge/event", orjson.dumps(birth), 300.0)])
+    assert said(core.take([report(301.0, 0.0)]))
+
+
+def test_no_more_messages_are_sent_than_the_budget_of_the_day():
+    core = begun("chirpstack", reopen_after=60.0)
+    topic = "application/1/device/01/command/down"
+
+    def uplink(at, value):
+        return raw("application/7/device/01/event/up", orjson.dumps({"object": {"temperature": value}}), at)
+
+    records = [uplink(60.0 * i, 9.0 if i % 4 else 0.0) for i in range(480)]
+    sent = [each for each in core.take(records).publications if each.topic == topic]
+    assert 2 <= len(sent) <= 10 + 10 * 480 * 60 / 86_400
+    assert core.conduct.counters["devices_deferred"] > 0
+
+
+def test_names_of_devices_may_differ_from_those_of_nodes():
+    core = begun(Z)
+    core.take([report(0.0, 0.0, "attic"), report(1.0, 0.0, "attic/2")])
+    assert {device.node for device in core.conduct.devices.values()} == {"attic", "attic%2F2"}
+
+
+@pytest.mark.parametrize("sizes", [[1], [2, 5]])
+def test_how_records_are_divided_makes_no_difference_to_what_devices_are_asked(sizes):
+    records = [report(0.0, 0.0), answer(1, 2.0)]
+    for i in range(1, 40):
+        records += [report(60.0 * i, 9.0 * (i % 7 > 2)), clock_record(60.0 * i + 30.0)]
+        records += [answer(i, 60.0 * i + 31.0)] * (i % 3 == 0)
+    whole, effects = take_divided(begun(Z, reopen_after=300.0), records, [len(records)], MODELS)
+    parted, same = take_divided(begun(Z, reopen_after=300.0), records, sizes, MODELS, restoring=True)
+    assert effects == same
+    assert content(whole) == content(parted)
+
+
+class Sensor:
+    """A device that hears for a moment after each report, and does what it is asked, unless it misses it."""
+
+    def __init__(self):
+        self.interval = 10.0
+
+    def hear(self, effects):
+        for message in said(effects):
+            self.interval = float(message["maximum_report_interval"])
+
+
+@settings(max_examples=25)
+@given(st.lists(st.sampled_from(["heard", "heard", "missed", "restarts", "killed"]), min_size=60, max_size=60))
+def test_in_the_end_a_device_does_what_it_is_asked_whatever_happens_on_the_way(fates):
+    core, sensor, at = begun(Z), Sensor(), 0.0
+    for i, fate in enumerate([*fates, *["heard"] * 40]):
+        at += sensor.interval + DAY * (i == len(fates) + 10)  # when one that does not obey is asked again
+        effects = core.take([report(at, 9.0)])
+        if fate == "killed":
+            core = restored(core, MODELS)
+        if fate == "restarts":
+            sensor.interval = 10.0
+            event = {"type": "device_announce", "data": {"friendly_name": "kitchen/floor"}}
+            core.take([raw(f"{Z}/bridge/event", orjson.dumps(event), at)])
+        elif fate != "missed":
+            sensor.hear(effects)
+            core.take([answer(message["transaction"], at) for message in said(effects)])
+    assert sensor.interval == 3600.0
+    assert only(core).state == "observed"
