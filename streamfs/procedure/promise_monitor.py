@@ -1,6 +1,6 @@
 """Whether a promise is kept where a procedure serves: monitored from its first decision on."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import blake2b
 from heapq import heapify, heappop, heappush
@@ -32,7 +32,12 @@ N_RECENT = 15
 NONE = -1
 """Number of the bin of a quantity that a decision does not have."""
 
+MOST_GROUPS = 10_000
+"""Groups of streams whose labels are tested apart; those of further groups count for all alone."""
+
 _OF_SHARES = {"accuracy": 0.5, "completeness": 0.1}  # parts of the risk; the rest is for the other quantities
+_OF_GROUPS = 0.5  # of the accuracy's part, if there are groups; the k-th that is met has 1 / (k (k + 1)) of it
+_OF_A_GROUP = "accuracy of "
 
 
 class Finding(NamedTuple):
@@ -82,6 +87,10 @@ class PromiseMonitor:
     wanted : float
         Share of the decisions whose labels are asked for: then others do not count. By default none is asked for,
         and all labels count, which must come without regard to what was decided.
+    group_of : callable, optional
+        The group of a stream, such as a room, by its name; None for none. The labels of each group are tested
+        too, at half of the accuracy's part of the risk for all groups that will ever come. A group whose accuracy
+        is rejected has its promise withdrawn; that of all is then in doubt.
 
     Raises
     ------
@@ -89,13 +98,22 @@ class PromiseMonitor:
         If promise or reference are damaged.
     """
 
-    def __init__(self, procedure: Procedure, risk: float = RISK, wanted: float = 0.0) -> None:
+    def __init__(
+        self,
+        procedure: Procedure,
+        risk: float = RISK,
+        wanted: float = 0.0,
+        group_of: Callable[[str], str | None] | None = None,
+    ) -> None:
         promise = read_promise(procedure.about.get("promise"))
         if promise is None:
             raise ValueError("the procedure has no promise, expected one")
         self.findings: list[Finding] = []
         self._procedure = procedure
         self._risk = risk
+        self._group_of = group_of
+        self._groups: dict[str, tuple[ShareTest, float]] = {}  # with the log wealth that rejects
+        self._withdrawn_groups: set[str] = set()
         self._promised: dict[str, float] = {"accuracy": promise["accuracy"]}
         is_raised = _is_raised(procedure, promise)
         if promise["completeness"] is not None and not is_raised:
@@ -121,12 +139,19 @@ class PromiseMonitor:
         """``kept so far``, ``in doubt`` or ``withdrawn``."""
         if self.is_withdrawn:
             return WITHDRAWN
+        if self._withdrawn_groups:
+            return IN_DOUBT
         return IN_DOUBT if self.findings and self.accuracy_at_least < self._promised["accuracy"] else KEPT
 
     @property
     def is_withdrawn(self) -> bool:
         """Whether accuracy or completeness was rejected."""
         return any(finding.what in self._shares for finding in self.findings)
+
+    def is_withdrawn_for(self, stream: str) -> bool:
+        """Whether the promise is withdrawn for a stream: for all, or for its group."""
+        in_group = bool(self._withdrawn_groups) and self._group(stream) in self._withdrawn_groups
+        return self.is_withdrawn or in_group
 
     @property
     def is_new(self) -> bool:
@@ -218,6 +243,30 @@ class PromiseMonitor:
         elif not accuracy.answered(stream, is_right):
             return
         self._look("accuracy", time)
+        group = self._group(stream)
+        if group is not None:
+            self._labelled_in(group, is_right, time)
+
+    def _group(self, stream: str) -> str | None:
+        return None if self._group_of is None else self._group_of(stream)
+
+    def _labelled_in(self, group: str, is_right: bool, time: float) -> None:
+        """Test the labels of a group."""
+        if group not in self._groups:
+            if len(self._groups) == MOST_GROUPS:
+                return
+            self._groups[group] = self._new_group()
+        test, limit = self._groups[group]
+        test.add(is_right)
+        if group not in self._withdrawn_groups and test.bets.log_wealth >= limit:
+            self._withdrawn_groups.add(group)
+            self._note_finding(f"{_OF_A_GROUP}{group}", test.n, time)
+
+    def _new_group(self) -> tuple[ShareTest, float]:
+        """Return the test of the next group, and the logarithm of the wealth at which it rejects."""
+        place = len(self._groups) + 1
+        risk = self._risk * _OF_SHARES["accuracy"] * _OF_GROUPS / (place * (place + 1))
+        return ShareTest(self._promised["accuracy"]), log(1 / risk)
 
     def to_json(self) -> dict[str, Any]:
         """Return what is known of the promise here as plain JSON."""
@@ -231,6 +280,7 @@ class PromiseMonitor:
             "labels": accuracy.n,
             "right": accuracy.n_right,
             **estimated,
+            **({} if self._group_of is None else {"groups": len(self._groups)}),
             "accuracy_at_least": round(self.accuracy_at_least, 4),
             "findings": [finding.to_json() for finding in self.findings],
         }
@@ -246,6 +296,11 @@ class PromiseMonitor:
             "recent": dict(self._recent),
             "right": {what: test.n_right for what, test in self._shares.items()},
             "ranks": self._ranks.to_state(),
+            "groups": {
+                group: [test.n_right, test.bets.n, test.bets.log_wealths.tolist()]
+                for group, (test, _) in self._groups.items()
+            },
+            "withdrawn_groups": sorted(self._withdrawn_groups),
             "bets": {what: [test.bets.n, test.bets.log_wealths.tolist()] for what, test in self._shares.items()},
         }
 
@@ -260,6 +315,11 @@ class PromiseMonitor:
         for what, n_right in state["right"].items():
             self._shares[what].n_right = n_right
         self._ranks.restore(state["ranks"])
+        for group, (n_right, n, log_wealths) in state["groups"].items():
+            self._groups[group] = self._new_group()
+            test, _ = self._groups[group]
+            test.n_right, test.bets.n, test.bets.log_wealths = n_right, n, np.array(log_wealths)
+        self._withdrawn_groups = set(state["withdrawn_groups"])
         for what, (n, log_wealths) in state["bets"].items():
             if n:
                 self._shares[what].bets.n, self._shares[what].bets.log_wealths = n, np.array(log_wealths)
@@ -267,7 +327,8 @@ class PromiseMonitor:
     def _look(self, what: str, time: float) -> None:
         """Note once that the test of a share has rejected its hypothesis."""
         bets = self._shares[what].bets
-        if bets.log_wealth >= log(1 / (self._risk * _OF_SHARES[what])):
+        of_all = 1 - _OF_GROUPS if what == "accuracy" and self._group_of is not None else 1.0
+        if bets.log_wealth >= log(1 / (self._risk * _OF_SHARES[what] * of_all)):
             self._note_finding(what, bets.n, time)
 
     def _look_at_ranks(self, time: float) -> None:
@@ -282,7 +343,9 @@ class PromiseMonitor:
             self.findings.append(Finding(what, number, time))
 
 
-def monitor_of(procedure: Procedure, wanted: float = 0.0) -> PromiseMonitor | None:
+def monitor_of(
+    procedure: Procedure, wanted: float = 0.0, group_of: Callable[[str], str | None] | None = None
+) -> PromiseMonitor | None:
     """Return a monitor of a procedure's promise; None if it has none for its threshold, or a lower one.
 
     Raise a ModelError if its model file says of the promise what no training has written.
@@ -291,7 +354,7 @@ def monitor_of(procedure: Procedure, wanted: float = 0.0) -> PromiseMonitor | No
     if promise is None:
         return None
     is_meant = procedure.rule == certified_rule(promise) or _is_raised(procedure, promise)
-    return PromiseMonitor(procedure, wanted=wanted) if is_meant else None
+    return PromiseMonitor(procedure, wanted=wanted, group_of=group_of) if is_meant else None
 
 
 def raised(procedure: Procedure, threshold: float) -> Procedure | None:

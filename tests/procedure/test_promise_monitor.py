@@ -97,6 +97,35 @@ def test_decisions_that_the_procedure_did_not_make_do_not_count():
     assert monitor.is_new
 
 
+def test_a_group_has_its_promise_withdrawn_alone():
+    monitor, rng = PromiseMonitor(promised(), group_of=lambda stream: stream[:1]), np.random.default_rng(3)
+    for number in range(120):
+        for group in "abc":
+            monitor.labelled(group != "b" and rng.random() < 0.9, float(number), f"{group}{number}")
+        if monitor.findings:
+            break
+    assert [finding.what for finding in monitor.findings] == ["accuracy of b"]
+    assert (monitor.status, monitor.to_json()["groups"]) == (IN_DOUBT, 3)
+    other = PromiseMonitor(promised(), group_of=lambda stream: stream[:1])
+    other.restore(monitor.to_state())
+    assert other.to_state() == monitor.to_state()
+    assert [other.is_withdrawn_for(stream) for stream in ("a1", "b1", "z")] == [False, True, False]
+
+
+def test_where_all_groups_keep_it_none_is_withdrawn():
+    """Whatever the order in which they are met."""
+    n_found = 0
+    for seed in range(40):
+        monitor, rng = (
+            PromiseMonitor(promised(), risk=0.2, group_of=lambda stream: stream),
+            np.random.default_rng(seed),
+        )
+        for _ in range(300):
+            monitor.labelled(rng.random() < 0.8, 0.0, str(rng.integers(10)))
+        n_found += bool(monitor.findings)
+    assert n_found <= 40 * 0.1 + 3 * np.sqrt(40 * 0.1)
+
+
 @given(n=st.integers(0, 40), seed=st.integers(0, 9))
 @settings(max_examples=20, deadline=None)
 def test_it_goes_on_from_its_state(n, seed):

@@ -40,6 +40,7 @@ class Feedback:
         self._gives_no_label = options.promise.on_withdrawal == NO_LABEL
         self._wanted_topic = f"{options.prefix}/label-wanted/"
         self._share_wanted = options.promise.labels_wanted
+        self._group_of = None if options.promise.groups is None else options.promise.group_of
         self._delta = None if options.drift is None else options.drift.delta
         self.monitor: PromiseMonitor | None = None
         self.previous: str | None = None  # the last model, of another digest, whose promise was not withdrawn
@@ -58,7 +59,7 @@ class Feedback:
         self._drift = None if self._delta is None else DriftDetectors(names, self._delta)
         before = self._promise()
         cleared = [] if self.monitor is None else [self._wanted(stream, None) for stream in self.monitor.wanted]
-        self.monitor = monitor_of(procedure, self._share_wanted)
+        self.monitor = monitor_of(procedure, self._share_wanted, self._group_of)
         self._labelled: dict[str, int] = {}  # the last labelled episode of each stream
         if self.monitor is not None and self._digest in self._withdrawn:
             self.monitor.restore(self._withdrawn[self._digest])
@@ -71,7 +72,9 @@ class Feedback:
 
     def shown(self, procedure: Procedure, decision: Decision) -> tuple[Decision, str]:
         """Return a decision as it is to be published, and its mark, if its promise is withdrawn."""
-        if not self.is_withdrawn or procedure.digest != self._digest or decision.label is None:
+        if self.monitor is None or procedure.digest != self._digest or decision.label is None:
+            return decision, ""
+        if not self.monitor.is_withdrawn_for(decision.stream):
             return decision, ""
         return replace(decision, label=None, reason=WITHDRAWN) if self._gives_no_label else decision, WITHDRAWN
 

@@ -1,5 +1,6 @@
 """Options that more than the settings need: event time, bounds, episodes, commits and drift."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -102,6 +103,13 @@ class Drift(OptionSection):
     delta: Annotated[float, Option("Probability of a false alarm", above=0, most=0.5)] = 0.002
 
 
+def _check_groups(text: str) -> None:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"is {text!r}, expected a regular expression ({error})") from error
+
+
 ON_WITHDRAWAL = MARK, NO_LABEL, RAISE, PREVIOUS = "mark", "no_label", "raise", "previous"
 """What happens once a promise is withdrawn, besides that decisions are marked."""
 
@@ -121,6 +129,24 @@ class AfterWithdrawal(OptionSection):
         float,
         Option("Share of the decisions whose label is asked for; others then do not count", least=0, most=0.9),
     ] = 0.0
+    groups: Annotated[
+        str | None,
+        Option(
+            "Regular expression that finds a stream's room, or other group, in its name; none by default",
+            check=_check_groups,
+            example="^room[0-9]+",
+        ),
+    ] = None
+
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """Yield what does not go together: a key, and what is wrong with it."""
+        if self.groups is not None and self.labels_wanted:
+            yield "groups", f"is set with labels_wanted, {self.labels_wanted}, which are not drawn alike in each"
+
+    def group_of(self, stream: str) -> str | None:
+        """Return the group of a stream; None for none."""
+        found = None if self.groups is None else re.search(self.groups, stream)
+        return None if found is None else found[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,5 +196,5 @@ class Options(OptionSection):
         require_valid(self.promise, AfterWithdrawal)
         if self.drift is not None:
             require_valid(self.drift, Drift)
-        for key, text in StreamTimes.contradictions(self.streams):
+        for key, text in (*StreamTimes.contradictions(self.streams), *self.promise.contradictions()):
             raise ValueError(f"{key} {text}")

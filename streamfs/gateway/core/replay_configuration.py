@@ -28,6 +28,7 @@ _OPTIONS = {
     "on_withdrawal": "promise.on_withdrawal",
     "raised_to": "promise.raised_to",
     "labels_wanted": "promise.labels_wanted",
+    "groups": "promise.groups",
     "drift": "drift.delta",
 }
 """Options by their keys in a record."""

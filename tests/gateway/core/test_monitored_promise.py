@@ -149,6 +149,19 @@ def test_labels_are_asked_for_and_no_others_count():
     assert (request[0], False) in cleared
 
 
+def test_a_room_has_its_promise_withdrawn_alone():
+    core, _ = new_core(MODELS, Bindings.single(["x", "y"]), lateness=0.0, groups="^n[0-9]")
+    for number in range(20):
+        for stream, is_on in ((100 + number, False), *((200 + 4 * number + i, True) for i in range(4))):
+            decide(core, stream)
+            core.take([label(f"n{stream}", "on" if is_on else "off")])
+        core = restored(core, MODELS)
+    effects = [each for number in (150, 350) for each in decide(core, number).publications]
+    made = [orjson.loads(each.payload) for each in effects if "/decision/" in each.topic]
+    assert [each.get("promise") for each in made] == ["withdrawn", None]
+    assert not core.feedback.is_withdrawn
+
+
 def test_another_model_has_its_own_and_one_without_clears_it(core):
     decide(core, 0)
     (other,) = promises(core.take([model_record(OTHER.digest, 9.0)]))
