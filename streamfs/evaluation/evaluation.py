@@ -67,6 +67,29 @@ class Evaluation:
         """Mean number of ticks."""
         return _mean([d.tick for d in self.decisions])
 
+    def by_class(self) -> list[dict[str, Any]]:
+        """Return figures of each class: its streams, those labelled so, those rightly, and both shares.
+
+        `accuracy` is the share of the labels of a class that are right (precision), `found` the share of its
+        streams that get its label (recall); NaN of none.
+        """
+        labels = np.array([d.label for d in self.decisions], dtype=object)
+        rows = []
+        for label in np.unique(self.labels).tolist():
+            is_so, is_said = self.labels == label, labels == label
+            right, said, streams = (int(np.sum(which)) for which in (is_so & is_said, is_said, is_so))
+            rows.append(
+                {
+                    "class": label,
+                    "streams": streams,
+                    "labelled": said,
+                    "right": right,
+                    "accuracy": right / said if said else nan,
+                    "found": right / streams,
+                }
+            )
+        return rows
+
     def summary(self) -> dict[str, Any]:
         """Return the figures by name."""
         return {

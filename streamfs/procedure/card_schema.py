@@ -82,6 +82,9 @@ class _Measured(TypedDict):
     start: NotRequired[int | None]
     patience: NotRequired[int | None]
     floor: NotRequired[float | None]
+    labelled_as: NotRequired[dict[str, float]]
+    right_of: NotRequired[dict[str, float]]
+    streams_of: NotRequired[dict[str, float]]
 
 
 class PromiseFacts(_Measured):
@@ -89,6 +92,7 @@ class PromiseFacts(_Measured):
 
     accuracy: float
     completeness: float | None
+    per_class: NotRequired[str | None]
     searched_on: NotRequired[float | None]
     copies: NotRequired[int | None]
 

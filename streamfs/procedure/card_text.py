@@ -23,11 +23,12 @@ NO_PROMISE = (
     "No promise was asked for: accuracy was not certified. The confidence threshold is no accuracy: it is crossed "
     "at the luckiest of many ticks, so that fewer of the labels are right."
 )
-MEANING = """\
+TOGETHER = "- It speaks of all streams together, not of each class."
+MEANING = f"""\
 - It holds for streams like those that it was certified on: the same nodes and places, drawn independently.
 - **It is no guarantee elsewhere**: in other rooms, at other sites, with other sensors, in another season.
 - **It is no guarantee for pairs that share nodes**, since such pairs are not independent.
-- It speaks of all streams together, not of each class."""
+{TOGETHER}"""
 ONE_POINT = "- It is no guarantee for the best of many points that were measured on the same streams."
 
 
@@ -92,8 +93,12 @@ def _promise(facts: Facts) -> Iterable[str]:
     yield _promised(promise)
     yield table(("what", "promised", "found"), _evidence(promise))
     yield " ".join(_found_on(promise, facts["unit"]))
+    if "streams_of" in promise:
+        head = ("class", "streams", "labelled so", "rightly", "share of its labels", "share of its streams")
+        yield table(head, _classes(promise))
     yield from map(_earlier, facts["recertified"])
-    yield f"What this means:\n\n{MEANING}"
+    meaning = MEANING.removesuffix(f"\n{TOGETHER}") if promise.get("per_class") else MEANING
+    yield f"What this means:\n\n{meaning}"
 
 
 def _earlier(earlier: EarlierFacts) -> str:
@@ -157,7 +162,9 @@ def _point(point: PointFacts, facts: Facts) -> Iterable[str]:
 
 def _promised(promise: PromiseFacts) -> str:
     risk = f"with a probability of at least {percent(1 - promise['risk'])}"
-    accuracy = f"At least {percent(promise['accuracy'])} of the labels are right"
+    each = {"labelled": ", of each label", "found": ", and as many of the streams of each class get its label"}
+    per_class = each.get(promise.get("per_class") or "", "")
+    accuracy = f"At least {percent(promise['accuracy'])} of the labels are right{per_class}"
     if promise["completeness"] is None:
         return f"{accuracy}. This holds {risk}; how many streams get a label was not certified."
     completeness = f"at least {percent(promise['completeness'])} of the streams get a label"
@@ -171,6 +178,14 @@ def _evidence(promise: PromiseFacts) -> Iterable[Sequence[str]]:
     yield "accuracy", f"at least {promise['accuracy']:.4g}", f"{_share(right, labelled)}: {accuracy}"
     promised = "nothing" if asked is None else f"at least {asked:.4g}"
     yield "completeness", promised, f"{_share(labelled, streams)}: {completeness}"
+
+
+def _classes(promise: PromiseFacts) -> Iterable[Sequence[str]]:
+    """Return how many streams of each class were labelled, and rightly."""
+    for label, streams in promise["streams_of"].items():
+        labelled, right = promise["labelled_as"][label], promise["right_of"][label]
+        shares = (f"{right / n:.3f}" if n else "-" for n in (labelled, streams))
+        yield (code(label), f"{streams:g}", f"{labelled:g}", f"{right:g}", *shares)
 
 
 def _found_on(promise: PromiseFacts, unit: str | None) -> Iterable[str]:

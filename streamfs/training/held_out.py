@@ -36,13 +36,15 @@ class Followed(NamedTuple):
     """What was said of streams at the ticks of a grid, and spent on them until then.
 
     `truth` is the index of each stream's class, -1 if unknown to its classifier, `spent` has shape (n_streams,
-    n_ticks), and `ticks`, counted from 1, are those of the columns of the trajectories.
+    n_ticks), and `ticks`, counted from 1, are those of the columns of the trajectories. There are
+    `n_classes` in all, 0 if they are not counted.
     """
 
     trajectories: Trajectories
     truth: Integers
     spent: Array
     ticks: Integers
+    n_classes: int = 0
 
     def take(self, rows: Integers) -> "Followed":
         """Return some of the streams."""
@@ -138,7 +140,8 @@ class OutOfFold:
         lengths = self.table.lengths
         if ticks is not None:
             lengths = np.searchsorted(ticks, lengths, side="right")
-        return Followed(Trajectories(best, confidence, lengths), truth, spent, self.ticks)
+        n_classes = len(np.unique(self.table.labels))
+        return Followed(Trajectories(best, confidence, lengths), truth, spent, self.ticks, n_classes)
 
 
 def decision_facts(followed: Followed, columns: Integers, stated: Array, labels: Labels) -> dict[str, Any]:

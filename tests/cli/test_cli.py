@@ -155,7 +155,9 @@ def test_train_prints_json(first_steps):
 
 def test_evaluate_prints_a_table(first_steps):
     _, results = first_steps
-    *header, line, figures = (line.split() for line in results["evaluate"].out.splitlines() if line.strip())
+    text, _, classes = results["evaluate"].out.partition("\nclass ")
+    *header, line, figures = (line.split() for line in text.splitlines() if line.strip())
+    assert [line.split()[0] for line in classes.splitlines()[-2:]] == ["different", "same"]
     names = ["confidence", "streams", "completeness", "accuracy", "ticks", "cost", "sent", "paid"]
     assert sorted(word for words in header for word in words) == sorted(names)
     assert set("".join(line)) == {"─"}

@@ -140,6 +140,27 @@ def curve(
     return Curve(len(lengths), *counts, np.array(all_cost, dtype=np.float64))
 
 
+def by_class(
+    confidence: Array,
+    best: Integers,
+    lengths: Sequence[int],
+    truth: Sequence[int],
+    threshold: float,
+    n_classes: int,
+) -> list[tuple[int, int, int]]:
+    """Count, for each class, the streams labelled so, those rightly, and those that are so."""
+    labels, _ = decide(confidence, best, lengths, threshold)
+    counts = []
+    for c in range(n_classes):
+        labelled = right = streams = 0
+        for label, true in zip(labels.tolist(), truth, strict=True):
+            labelled += label == c
+            right += label == c == true
+            streams += true == c
+        counts.append((labelled, right, streams))
+    return counts
+
+
 # Certified thresholds (Learn then Test; Bauer 1991)
 
 

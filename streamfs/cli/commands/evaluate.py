@@ -58,7 +58,9 @@ def evaluate(
     Cost is the paper's (equation 1), by the mean rates of the channels; --json and --csv also have the offered
     cost, that of all features that MODEL could choose from.
     A confidence that is not known is a threshold that depends on the tick, or another rule; --sweep tries others.
-    Of a promise it says whether it is kept here, and in what decisions differ from where it was certified.
+    A table by class has the streams labelled so and the share of them that is right, and the share of the streams
+    that are so that was found. Of a promise it says whether it is kept here, and in what decisions differ from
+    where it was certified.
     """
     parameters.protect_inputs({"MODEL": model, **streams.inputs}, {"--csv": csv_path, "--png": png_path})
     from streamfs.cli import console
@@ -88,9 +90,12 @@ def evaluate(
                 plots.save(plots.sweep_figure(evaluations, [row["sent"] for row in measured]), png_path)
     if as_json:
         promise = {} if monitor is None or sweep else {"promise": monitor.to_json()}
-        console.print_json(rows if sweep else rows[0] | promise)
+        classes = {} if sweep else {"classes": evaluations[0].by_class()}
+        console.print_json(rows if sweep else rows[0] | classes | promise)
     else:
         console.print_table([{name: row[name] for name in row if name not in NOT_IN_TABLE} for row in rows])
+        if not sweep:
+            console.print_table(evaluations[0].by_class())
         console.say(f"Paid is in {rows[0]['unit']}.")
         if monitor is not None:
             console.say(_kept(monitor))

@@ -23,6 +23,11 @@ OPTIONS = (
     click.option(
         "--completeness", type=SHARE, help="With --promise: also promise this share of the streams a label."
     ),
+    click.option(
+        "--per-class",
+        type=click.Choice(["labelled", "found"]),
+        help="With --promise: also promise the accuracy of each class, of streams labelled so or that are so.",
+    ),
     click.option("--risk", type=SHARE, help="Probability that a promise or a bound fails; by default 0.05."),
     click.option(
         "--groups",
@@ -67,7 +72,7 @@ OPTIONS = (
     ),
 )
 
-OF_PROMISE = {"completeness", "max_cost", "search", "resume"}
+OF_PROMISE = {"completeness", "per_class", "max_cost", "search", "resume"}
 """Options that need --promise."""
 
 OF_EITHER = {"risk", "groups", "as_offered", "seconds", "png"}
@@ -86,6 +91,7 @@ class PromiseOptions:
 
     promise: float | None
     completeness: float | None
+    per_class: str | None
     risk: float | None
     groups: Path | None
     search: str | None
@@ -144,7 +150,7 @@ class PromiseOptions:
         from streamfs.training.promises import Promise, SearchSettings
 
         return {
-            "promise": Promise(self.promise or 0.0, self.completeness, self.failure_probability),
+            "promise": Promise(self.promise or 0.0, self.completeness, self.failure_probability, self.per_class),
             "groups": self.group_of(recorded),
             "search": SearchSettings(
                 self.search or "floating", not self.as_offered, self.seconds, self.resume, self.max_cost

@@ -25,6 +25,8 @@ MEASURED = (
     "that share nodes, nor for the best of many points that were measured."
 )
 
+_OF_WHICH = {"labelled": "labelled so", "found": "that are so"}
+
 MOST_NAMED = 4  # features of a point to name; if there are more, their channels are named
 
 OPTIMISTIC = (
@@ -85,8 +87,13 @@ def promised(evidence: Mapping[str, Any], unit: str) -> str:
     asked = f"accuracy {evidence['accuracy']:g}"
     if evidence["completeness"] is not None:
         asked += f", completeness {evidence['completeness']:g}"
+    if evidence.get("per_class"):
+        asked += f", accuracy of each class of the streams {_OF_WHICH[evidence['per_class']]}"
     found = _shares(evidence)
-    return f"promised    {asked}, at a risk of {evidence['risk']:g}\nevidence    {found}\n{_spent(evidence, unit)}"
+    return (
+        f"promised    {asked}, at a risk of {evidence['risk']:g}\nevidence    {found}\n"
+        f"{_by_class(evidence)}{_spent(evidence, unit)}"
+    )
 
 
 def measured(evidence: Mapping[str, Any], unit: str) -> str:
@@ -155,6 +162,16 @@ def _shares(evidence: Mapping[str, Any]) -> str:
         f"{labelled} of {streams} test streams got a label ({labelled / streams:.3f}), and {right} of these are "
         f"correct ({right / labelled:.3f})"
     )
+
+
+def _by_class(evidence: Mapping[str, Any]) -> str:
+    """Return a line for each class: how many of its labels are right, and its streams."""
+    lines: list[str] = []
+    for label, right in evidence.get("right_of", {}).items():
+        streams, labelled = evidence["streams_of"][label], evidence["labelled_as"][label]
+        beginning = " " * 8 if lines else "by class"
+        lines.append(f"{beginning}    {label}: {right} of {labelled} labels right, of {streams} streams\n")
+    return "".join(lines)
 
 
 def _spent(evidence: Mapping[str, Any], unit: str) -> str:

@@ -1,12 +1,13 @@
 """Test the thresholds of a classifier on streams that were not used in training."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from feature_extractors.base import Array
-from streamfs.training.promises.curve import Curve, Point
+from streamfs.training.promises.curve import ByClass, Curve, Point
 from streamfs.training.promises.promise import Promise
 
 DOUBT = 2.0
@@ -31,6 +32,7 @@ class Certificate:
     n_right: int
     p_accuracy: float
     p_completeness: float | None
+    by_class: ByClass
 
     @property
     def cost(self) -> float:
@@ -38,9 +40,11 @@ class Certificate:
         per_label = self.promise.completeness is None
         return self.point.cost * self.n_streams / self.n_labelled if per_label else self.point.cost
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the evidence as plain JSON."""
-        return {
+    def to_json(self, classes: Sequence[str] = ()) -> dict[str, Any]:
+        """Return the evidence as plain JSON; counts of the named classes, too."""
+        counts = (dict(zip(classes, each.reshape(-1).tolist(), strict=False)) for each in self.by_class)
+        by_class = dict(zip(ByClass._fields, counts, strict=True)) if classes else {}
+        return by_class | {
             **asdict(self.promise),
             "accuracy_risk": self.promise.accuracy_risk,
             "completeness_risk": self.promise.completeness_risk,
@@ -55,6 +59,25 @@ class Certificate:
         }
 
 
+def chances(curve: Curve, promise: Promise, n_streams: int, errors: float) -> Array:
+    """Return the probability of each threshold that its accuracy passes, of each class, too, if so promised.
+
+    The shares of the curve are taken to be less by some standard errors.
+    """
+    passed = promise.accuracy_chances(*curve.doubted(errors), n_streams)
+    if promise.per_class is None:
+        return passed
+    return np.minimum(passed, promise.class_chances(curve.by_class, errors, curve.n_streams, n_streams))
+
+
+def p_values(curve: Curve, promise: Promise, thresholds: Array) -> Array:
+    """Return the p-value of each threshold's accuracy: the largest of all classes, if it is promised of each."""
+    found = promise.accuracy_p_values(*curve.at(thresholds))
+    if promise.per_class is None:
+        return found
+    return np.maximum(found, promise.class_p_values(curve.by_class_at(thresholds)))
+
+
 def walk(curve: Curve, promise: Promise, n_streams: int) -> Curve:
     """Return the thresholds to test, falling, of the curve of held-out training streams.
 
@@ -63,7 +86,7 @@ def walk(curve: Curve, promise: Promise, n_streams: int) -> Curve:
     among them is a failure. The guarantee holds for any thresholds in any order that does not depend on the test
     streams.
     """
-    first, last = int(promise.accuracy_chances(*curve.doubted(DOUBT), n_streams).argmax()), len(curve) - 1
+    first, last = int(chances(curve, promise, n_streams, DOUBT).argmax()), len(curve) - 1
     return curve.take(np.unique(np.linspace(first, last, min(N_THRESHOLDS, last - first + 1)).round().astype(int)))
 
 
@@ -82,7 +105,8 @@ def certify(curve: Curve, promise: Promise, thresholds: Array) -> Certificate | 
     in choosing thresholds.
     """
     labelled, right = curve.at(thresholds)
-    last = _passed(promise.accuracy_p_values(labelled, right), promise.accuracy_risk) - 1
+    p_accuracy = p_values(curve, promise, thresholds)
+    last = _passed(p_accuracy, promise.accuracy_risk) - 1
     if last < 0:
         return None
     p_completeness = None
@@ -98,8 +122,9 @@ def certify(curve: Curve, promise: Promise, thresholds: Array) -> Certificate | 
         curve.n_streams,
         n_labelled,
         n_right,
-        float(promise.accuracy_p_values(n_labelled, n_right)),
+        float(p_accuracy[last]),
         p_completeness,
+        curve.by_class_at(thresholds[last : last + 1]),
     )
 
 

@@ -1,13 +1,40 @@
 """Results of all confidence thresholds on some streams at once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.data.streams import Integers
 from streamfs.evaluation.trajectories import Trajectories, is_record
+
+
+class ByClass(NamedTuple):
+    """Counts of streams by class, for thresholds: labelled as it, and rightly; and how many streams are of it.
+
+    The first two have shape (n_thresholds, n_classes), the last (n_classes,).
+    """
+
+    labelled_as: Integers
+    right_of: Integers
+    streams_of: Integers
+
+    def take(self, places: Any) -> "ByClass":
+        """Return some of the thresholds."""
+        return self._replace(labelled_as=self.labelled_as[places], right_of=self.right_of[places])
+
+    def before_the_first(self) -> "ByClass":
+        """Return the same with a threshold before, at which no stream is labelled."""
+        none = np.zeros((1, len(self.streams_of)), np.int64)
+        return self._replace(
+            labelled_as=np.concatenate([none, self.labelled_as]), right_of=np.concatenate([none, self.right_of])
+        )
+
+
+def _of_no_class() -> ByClass:
+    return ByClass(np.zeros((0, 0), np.int64), np.zeros((0, 0), np.int64), np.zeros(0, np.int64))
 
 
 class Point(NamedTuple):
@@ -25,7 +52,7 @@ class Curve:
     """Results on some streams of each confidence threshold that makes a difference.
 
     Thresholds fall; at the first, at least one stream gets a label. Counts, cost and ticks are sums over all
-    streams.
+    streams; `by_class` has the counts of each class.
     """
 
     thresholds: Array
@@ -34,14 +61,23 @@ class Curve:
     cost: Array
     ticks: Array
     n_streams: int
+    by_class: ByClass = field(default_factory=_of_no_class)
 
     @classmethod
-    def of(cls, trajectories: Trajectories, truth: Integers, spent: Array, at: Integers | None = None) -> Self:
+    def of(
+        cls,
+        trajectories: Trajectories,
+        truth: Integers,
+        spent: Array,
+        at: Integers | None = None,
+        n_classes: int = 0,
+    ) -> Self:
         """Follow streams down all thresholds.
 
         `truth` is the index of each stream's class, -1 if unknown to the classifier; `spent`, of shape
         (n_streams, n_ticks), is what is paid up to and including each tick; `at` gives the ticks of the columns,
-        counted from 1, by default all. A stream whose episode never opens pays what its first column says.
+        counted from 1, by default all; `n_classes` are counted one by one, by default none. A stream whose episode
+        never opens pays what its first column says.
 
         A stream is decided at the first tick that is sure enough, so only ticks matter at which it is surer than
         ever before. As the threshold falls past the confidence of such a tick, the stream's decision moves to it
@@ -51,7 +87,8 @@ class Curve:
         ticks = np.concatenate([[0], np.arange(1, n_ticks + 1) if at is None else at])
         stream, tick = np.nonzero(is_record(confidence))
         is_last = np.append(stream[1:] != stream[:-1], True)[: len(stream)]
-        right = (trajectories.best[stream, tick] == truth[stream]).astype(np.int64)
+        said = trajectories.best[stream, tick]
+        right = (said == truth[stream]).astype(np.int64)
         last_tick = np.clip(trajectories.ticks - 1, 0, max(n_ticks - 1, 0))
         undecided = _at(spent, last_tick)
         costs, ended = spent[stream, tick], ticks[trajectories.ticks]
@@ -60,9 +97,14 @@ class Curve:
         ends = np.append(falling[1:] != falling[:-1], True)[: len(falling)]
 
         def moved(here: Any, at_the_end: Any, start: float) -> Any:
-            after = np.where(is_last, at_the_end, np.roll(here, -1))
-            return (start + np.cumsum((here - after)[order]))[ends]
+            is_end = is_last if here.ndim == 1 else is_last[:, np.newaxis]
+            after = np.where(is_end, at_the_end, np.roll(here, -1, axis=0))
+            return (start + np.cumsum((here - after)[order], axis=0))[ends]
 
+        classes = np.arange(n_classes)
+        said_of = (said[:, np.newaxis] == classes).astype(np.int64)
+        streams_of = (truth[:, np.newaxis] == classes).sum(axis=0)
+        by_class = ByClass(moved(said_of, 0, 0), moved(said_of * right[:, np.newaxis], 0, 0), streams_of)
         return cls(
             falling[ends],
             np.cumsum(is_last[order])[ends],
@@ -70,6 +112,7 @@ class Curve:
             moved(costs, undecided[stream], float(undecided.sum())),
             moved(ticks[tick + 1], ended[stream], float(ended.sum())),
             len(confidence),
+            by_class,
         )
 
     def __len__(self) -> int:
@@ -87,12 +130,8 @@ class Curve:
 
     def doubted(self, errors: float) -> tuple[Array, Array]:
         """Return completeness and accuracy reduced by a number of standard errors, within 0 and 1."""
-        shares = ((self.completeness, np.full(len(self), self.n_streams)), (self.accuracy, self.n_labelled))
-        completeness, accuracy = (
-            np.clip(share - errors * np.sqrt((share * (1.0 - share) + 1.0 / n) / n), 0.0, 1.0)
-            for share, n in shares
-        )
-        return completeness, accuracy
+        completeness = reduced(self.completeness, np.full(len(self), self.n_streams), errors)
+        return completeness, reduced(self.accuracy, self.n_labelled, errors)
 
     def point(self, index: int) -> Point:
         """Return the results of one of the thresholds."""
@@ -113,9 +152,19 @@ class Curve:
 
     def at(self, thresholds: Array) -> tuple[Integers, Integers]:
         """Return labelled and rightly labelled streams at any thresholds."""
-        place = np.searchsorted(-self.thresholds, -np.asarray(thresholds), side="right")
+        place = self._places(thresholds)
         labelled, right = (np.append(0, counts)[place] for counts in (self.n_labelled, self.n_right))
         return labelled, right
+
+    def by_class_at(self, thresholds: Array) -> ByClass:
+        """Return the counts of each class at any thresholds."""
+        if not len(self.by_class.streams_of):
+            return self.by_class
+        return self.by_class.before_the_first().take(self._places(thresholds))
+
+    def _places(self, thresholds: Array) -> Integers:
+        """Return how many thresholds are not below each of some others."""
+        return np.searchsorted(-self.thresholds, -np.asarray(thresholds), side="right")
 
     def thinned(self, most: int = 1000) -> "Curve":
         """Return at most `most` of the thresholds, evenly spread."""
@@ -123,18 +172,25 @@ class Curve:
 
     def take(self, places: Integers) -> "Curve":
         """Return some of the thresholds."""
-        return Curve(
-            self.thresholds[places],
-            self.n_labelled[places],
-            self.n_right[places],
-            self.cost[places],
-            self.ticks[places],
-            self.n_streams,
+        return replace(
+            self,
+            thresholds=self.thresholds[places],
+            n_labelled=self.n_labelled[places],
+            n_right=self.n_right[places],
+            cost=self.cost[places],
+            ticks=self.ticks[places],
+            by_class=self.by_class.take(places) if len(self.by_class.streams_of) else self.by_class,
         )
 
     def points(self) -> list[Point]:
         """Return the results of each threshold."""
         return [self.point(index) for index in range(len(self))]
+
+
+def reduced(share: Array, n: npt.ArrayLike, errors: float) -> Array:
+    """Return shares of n streams less some standard errors, within 0 and 1."""
+    sizes = np.maximum(n, 1)
+    return np.asarray(np.clip(share - errors * np.sqrt((share * (1.0 - share) + 1.0 / sizes) / sizes), 0.0, 1.0))
 
 
 def _at(values: Array, ticks: Integers) -> Array:

@@ -20,4 +20,4 @@ class HeldOut(OutOfFold):
 
 def curve_of(followed: Followed) -> Curve:
     """Return the results of all thresholds on streams that were followed."""
-    return Curve.of(followed.trajectories, followed.truth, followed.spent, followed.ticks)
+    return Curve.of(followed.trajectories, followed.truth, followed.spent, followed.ticks, followed.n_classes)

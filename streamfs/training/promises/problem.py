@@ -159,7 +159,7 @@ class PromiseProblem:
         certificate = trainer.certify(model, self.promise)
         everything = scorer.scores.get(tuple(sorted(self.candidates.proposed)))
         evidence = {
-            **certificate.to_json(),
+            **certificate.to_json(self.streams.classes),
             **model.evidence(certificate.point.threshold),
             "searched_on": len(self.split.train),
             "copies": self.split.n_copies,

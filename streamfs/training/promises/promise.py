@@ -9,9 +9,14 @@ import numpy.typing as npt
 from scipy.special import bdtr, bdtrik
 
 from feature_extractors.base import Array
+from streamfs.data.streams import Integers
+from streamfs.training.promises.curve import ByClass, reduced
 
 ACCURACY_PART = 0.8
 """Share of the risk for the accuracy if completeness is promised, too: accuracy decides the cost."""
+
+PER_CLASS = ("labelled", "found")
+"""What may be promised of each class: the right share of streams labelled so, or of those that are so."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +32,15 @@ class Promise:
     risk : float
         Probability, over the draw of the streams for the test, that a procedure is certified that does not keep
         the promise.
+    per_class : {"labelled", "found"}, optional
+        The accuracy is promised of each class, too: "labelled", of the streams labelled so, at least that share is
+        so; "found", of the streams that are so, at least that share is labelled so. The more classes, the more
+        streams are needed, of the rarest above all.
 
     Raises
     ------
     ValueError
-        If one of them does not lie between 0 and 1.
+        If one of them does not lie between 0 and 1, or `per_class` is something else.
     TypeError
         If one is not a number.
 
@@ -47,8 +56,11 @@ class Promise:
     accuracy: float = 0.9
     completeness: float | None = None
     risk: float = 0.05
+    per_class: str | None = None
 
     def __post_init__(self) -> None:
+        if self.per_class not in (None, *PER_CLASS):
+            raise ValueError(f"per_class is {self.per_class!r}, expected {' or '.join(PER_CLASS)}")
         for name in ("accuracy", "completeness", "risk"):
             value = getattr(self, name)
             if value is None and name == "completeness":
@@ -86,6 +98,44 @@ class Promise:
         labelled = np.asarray(n_labelled, dtype=np.int64)
         wrong = np.subtract(labelled, n_right, dtype=np.float64)
         return np.where(labelled > 0, bdtr(wrong, labelled, 1.0 - self.accuracy), 1.0)
+
+    def class_p_values(self, by_class: ByClass) -> Array:
+        """Probability of no more wrong labels of a class, if its share were just not kept, of the worst class.
+
+        The shape is (n_thresholds,). That some class is not kept is the union of as many hypotheses, of which the
+        one with the largest p-value is tested at the whole risk (R. L. Berger, Multiparameter hypothesis testing
+        and acceptance sampling, Technometrics 24, 1982): all classes are kept unless that risk comes true.
+
+        Raises
+        ------
+        ValueError
+            If nothing is promised of each class.
+        """
+        if self.per_class is None:
+            raise ValueError("per_class is None, expected labelled or found: nothing is promised of each class")
+        found = self.accuracy_p_values(self._of_which(by_class), by_class.right_of)
+        return np.asarray(found.max(axis=1, initial=0.0))
+
+    def least_share(self, by_class: ByClass) -> Array:
+        """Return the share that is promised of each class, of that where it is the least, for thresholds."""
+        shares = by_class.right_of / np.maximum(self._of_which(by_class), 1)
+        return np.asarray(shares.min(axis=1, initial=1.0))
+
+    def class_chances(self, by_class: ByClass, errors: float, n_of: int, n_streams: int) -> Array:
+        """Probability that each class passes, for thresholds, if shares are less by some standard errors.
+
+        `by_class` counts among `n_of` streams; `n_streams` others are tested.
+        """
+        of_which = self._of_which(by_class)
+        share = reduced(by_class.right_of / np.maximum(of_which, 1), of_which, errors)
+        tested = np.round(of_which * (n_streams / max(n_of, 1))).astype(np.int64)
+        each = _chances_of_passing(tested, 1.0 - share, 1.0 - self.accuracy, self.accuracy_risk)
+        return np.asarray(each.prod(axis=1))
+
+    def _of_which(self, by_class: ByClass) -> Integers:
+        if self.per_class == "labelled":
+            return by_class.labelled_as
+        return np.broadcast_to(by_class.streams_of, by_class.right_of.shape)
 
     def completeness_p_values(self, n_labelled: npt.ArrayLike, n_streams: int) -> Array:
         """Probability of as many labelled streams, or more, if the completeness were just not kept.

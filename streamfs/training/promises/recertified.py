@@ -188,7 +188,7 @@ class _Place:
     def _about(self, certificate: Certificate, model: FittedModel, how: str) -> dict[str, Any]:
         """Return the new evidence, and apart from it the old."""
         split, old = self.problem.split, self.procedure.about
-        evidence = certificate.to_json() | {
+        evidence = certificate.to_json(self.procedure.classes) | {
             **model.evidence(certificate.point.threshold),
             "searched_on": len(split.train),
             "copies": split.n_copies,

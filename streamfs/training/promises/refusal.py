@@ -1,5 +1,6 @@
 """The refusal of a promise that cannot be kept."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from feature_extractors.base import Array
 from streamfs.errors import TrainingError
-from streamfs.training.promises.certificate import Certificate, walk
+from streamfs.training.promises.certificate import Certificate, chances, p_values, walk
 from streamfs.training.promises.curve import Curve, Point
 from streamfs.training.promises.promise import Promise
 from streamfs.training.promises.subset_score import evaluate_subset
@@ -63,10 +64,12 @@ class PromiseError(TrainingError):
         return type(self), (str(self), *facts)
 
 
-def refusal(curve: Curve, promise: Promise, n_streams: int, held_out: Curve) -> PromiseError:
+def refusal(
+    curve: Curve, promise: Promise, n_streams: int, held_out: Curve, classes: Sequence[str] = ()
+) -> PromiseError:
     """Return an error that says how close a classifier is to a promise, and what failed.
 
-    `n_streams` counts all streams, and `held_out` is the curve of the training streams.
+    `n_streams` counts all streams, `held_out` is the curve of the training streams, and `classes` are named.
     """
     if not len(curve):
         return PromiseError(
@@ -75,14 +78,14 @@ def refusal(curve: Curve, promise: Promise, n_streams: int, held_out: Curve) -> 
     margin = curve.accuracy - promise.accuracy
     if promise.completeness is not None:
         margin = np.minimum(margin, curve.completeness - promise.completeness)
+    if promise.per_class is not None:
+        margin = np.minimum(margin, promise.least_share(curve.by_class) - promise.accuracy)
     enough = curve.n_labelled >= min(promise.fewest_labelled, int(curve.n_labelled.max()))
     place = int(np.where(enough, margin, -np.inf).argmax())
     best, test = curve.point(place), curve.n_streams
-    needed, least, most = (
-        _streams_needed(promise, float(complete[place]), float(accurate[place]), test, n_streams)
-        for complete, accurate in (curve.doubted(errors) for errors in (0.0, -1.0, 1.0))
-    )
-    failed, why = _failure(curve, promise, walk(held_out, promise, test).thresholds)
+    there = curve.take(np.array([place]))
+    needed, least, most = (_streams_needed(there, promise, errors, n_streams) for errors in (0.0, -1.0, 1.0))
+    failed, why = _failure(curve, promise, walk(held_out, promise, test).thresholds, classes)
     supported = _supported(held_out, promise, test)
     labels = f"labels {best.completeness:.3f} of {test} streams of the test, {best.accuracy:.3f} of them rightly"
     message = (
@@ -116,10 +119,10 @@ def _support(supported: float | None, promise: Promise) -> str:
     return f"held-out streams support an accuracy of {supported:.2f}"
 
 
-def _failure(curve: Curve, promise: Promise, thresholds: Array) -> tuple[str | None, str]:
+def _failure(curve: Curve, promise: Promise, thresholds: Array, classes: Sequence[str]) -> tuple[str | None, str]:
     """Return what a test of falling thresholds failed by, as a word and in words."""
     labelled, right = curve.at(thresholds)
-    accurate = promise.accuracy_p_values(labelled, right) <= promise.accuracy_risk
+    accurate = p_values(curve, promise, thresholds) <= promise.accuracy_risk
     complete = np.ones(len(thresholds), dtype=bool)
     if promise.completeness is not None:
         complete = promise.completeness_p_values(labelled, curve.n_streams) <= promise.completeness_risk
@@ -129,11 +132,22 @@ def _failure(curve: Curve, promise: Promise, thresholds: Array) -> tuple[str | N
         which = float(thresholds[accurate & complete][0])
         return "order", f"{which:.3g} would have passed, but the test, in its order, ended before"
     if not accurate[0]:
-        found = f"{right[0]} of {labelled[0]} labels are right"
+        found = f"{right[0]} of {labelled[0]} labels are right{_by_class(curve, promise, thresholds, classes)}"
         return "accuracy", f"the accuracy failed at the first threshold tested, {thresholds[0]:.3g}, where {found}"
     last = int(np.append(accurate, False).argmin()) - 1
     found = f"{labelled[last]} of {curve.n_streams} streams have a label"
     return "completeness", f"the accuracy passed down to {thresholds[last]:.3g}, but there only {found}"
+
+
+def _by_class(curve: Curve, promise: Promise, thresholds: Array, classes: Sequence[str]) -> str:
+    """Say how many labels of each class are right at the first threshold, if that was promised."""
+    if promise.per_class is None:
+        return ""
+    counts = curve.by_class_at(thresholds[:1])
+    of_which = counts.labelled_as[0] if promise.per_class == "labelled" else counts.streams_of
+    found = zip(classes, counts.right_of[0], of_which, strict=True)
+    listed = ", ".join(f"{right} of {n} {label}" for label, right, n in found)
+    return f", of the {'labels' if promise.per_class == 'labelled' else 'streams'} of each class {listed}"
 
 
 def _supported(held_out: Curve, promise: Promise, n_streams: int) -> float | None:
@@ -158,20 +172,26 @@ def too_dear(curve: Curve, certificate: Certificate, max_cost: float) -> Promise
 
 def _asked(promise: Promise) -> str:
     complete = "" if promise.completeness is None else f" at completeness {promise.completeness:g}"
-    return f"accuracy {promise.accuracy:g}{complete} (risk {promise.risk:g})"
+    each = {None: "", "labelled": " of each label", "found": " of each class"}[promise.per_class]
+    return f"accuracy {promise.accuracy:g}{each}{complete} (risk {promise.risk:g})"
 
 
 def _rows(curve: Curve) -> list[dict[str, Any]]:
     return [point._asdict() for point in curve.thinned(12).points()]
 
 
-def _streams_needed(
-    promise: Promise, completeness: float, accuracy: float, n_test: int, n_streams: int
-) -> int | None:
-    """Return of how many streams in all the test of a part probably passes; None if no number does."""
-    n = n_test
+def _streams_needed(there: Curve, promise: Promise, errors: float, n_streams: int) -> int | None:
+    """Return of how many streams in all the test of a part probably passes; None if no number does.
+
+    The shares are those of the curve's only threshold, less some standard errors.
+    """
+    n = n_test = there.n_streams
+    completeness, _ = there.doubted(errors)
     while n <= MOST_STREAMS:
-        if promise.chances(completeness, accuracy, n) >= PROBABLE:
+        if (
+            float((chances(there, promise, n, errors) * promise.completeness_chances(completeness, n))[0])
+            >= PROBABLE
+        ):
             return max(n_streams + 1, round(n_streams * n / n_test))
         n = n * 11 // 10 + 1
     return None

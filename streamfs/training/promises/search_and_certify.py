@@ -154,7 +154,8 @@ class PromiseTrainer:
         curve = self.curve(model, self.split.test)
         certificate = certify(curve, promise, walk(model.held_out, promise, curve.n_streams).thresholds)
         if certificate is None:
-            raise refusal(curve, promise, len(self.split.train) + curve.n_streams, model.held_out)
+            classes = np.unique(self.split.train.labels).tolist()
+            raise refusal(curve, promise, len(self.split.train) + curve.n_streams, model.held_out, classes)
         if certificate.cost > self.max_cost:
             raise too_dear(curve, certificate, self.max_cost)
         return certificate
@@ -167,10 +168,11 @@ class PromiseTrainer:
         """Follow streams that the model was not fitted to, tick by tick."""
         table = tabulate(streams, model.features, self.pricing.max_silence)
         trajectories = model.trajectories(table, self.time_limit)
-        truth = class_indices(table, np.unique(self.split.train.labels))
+        classes = np.unique(self.split.train.labels)
+        truth = class_indices(table, classes)
         spent = self.pricing.spending(streams, model.features, table.lengths).until(model.features)
         n_ticks = trajectories.confidence.shape[1]
-        return Followed(trajectories, truth, spent[:, :n_ticks], np.arange(1, n_ticks + 1))
+        return Followed(trajectories, truth, spent[:, :n_ticks], np.arange(1, n_ticks + 1), len(classes))
 
     def held_out(self, learner: str, start: int = 1) -> HeldOut:
         """Return curves of subsets at every tick, with one of the learners, fitted from a tick on."""

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from feature_extractors.base import Array
-from streamfs.training.promises.certificate import walk
+from streamfs.training.promises.certificate import chances, walk
 from streamfs.training.promises.curve import Curve
 from streamfs.training.promises.held_out import Curves
 from streamfs.training.promises.promise import Promise
@@ -113,7 +113,7 @@ def _chances_of_the_last(tested: Curve, promise: Promise, n_streams: int, errors
 
     The accuracy of stricter thresholds has passed, that of the next fails, and the completeness passes.
     """
-    completeness, accuracy = tested.doubted(errors)
-    passed = np.minimum.accumulate(promise.accuracy_chances(completeness, accuracy, n_streams))
+    completeness, _ = tested.doubted(errors)
+    passed = np.minimum.accumulate(chances(tested, promise, n_streams, errors))
     ended: Array = passed - np.append(passed[1:], 0.0)
     return ended * promise.completeness_chances(completeness, n_streams)

@@ -15,8 +15,8 @@ from scipy.stats import binom
 from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.training.promises import Promise, PromiseError
-from streamfs.training.promises.certificate import DOUBT, N_THRESHOLDS, certify, walk
-from streamfs.training.promises.curve import Curve
+from streamfs.training.promises.certificate import DOUBT, N_THRESHOLDS, certify, chances, walk
+from streamfs.training.promises.curve import ByClass, Curve
 from streamfs.training.promises.refusal import MOST_STREAMS, PROBABLE, _failure, _supported, refusal
 from streamfs.training.promises.subset_score import evaluate_subset
 
@@ -120,6 +120,7 @@ class TestCertify:
             "accuracy": 0.9,
             "completeness": None,
             "risk": 0.05,
+            "per_class": None,
             "accuracy_risk": 0.05,
             "completeness_risk": 0.0,
             "threshold": 0.5,
@@ -289,7 +290,7 @@ class TestRefusal:
     def test_says_what_failed(self, labelled, right, completeness, failed, why):
         promise, held_out = Promise(0.9, completeness), of(100, labelled, labelled)
         assert certify(of(100, labelled, right), promise, held_out.thresholds) is None
-        found, text = _failure(of(100, labelled, right), promise, held_out.thresholds)
+        found, text = _failure(of(100, labelled, right), promise, held_out.thresholds, ())
         assert found == failed
         assert why in text
 
@@ -301,3 +302,70 @@ class TestRefusal:
         found = _supported(held_out, promise, n)
         higher = [k / 100 for k in range(50, 100) if k / 100 < promise.accuracy] + [promise.accuracy]
         assert found == max((each for each in higher if passes(each)), default=None)
+
+
+def two_classes(rng, n, recalls, sure=0.9):
+    """Confidence, best class and truth of streams of one tick, of which a share of each class is told apart."""
+    truth = rng.integers(0, 2, n)
+    right = rng.random(n) < np.where(truth == 0, *recalls)
+    best = np.where(right, truth, 1 - truth)[:, np.newaxis]
+    return Trajectories(best, np.full((n, 1), sure), np.ones(n, int)), truth
+
+
+class TestPerClass:
+    """The accuracy is promised of each class."""
+
+    @pytest.mark.parametrize("per_class", ["labelled", "found"])
+    def test_a_threshold_is_certified_only_if_each_class_passes(self, per_class):
+        rng, outcomes = np.random.default_rng(0), []
+        promise = Promise(0.8, risk=0.1, per_class=per_class)
+        for recalls in ((0.95, 0.95), (0.97, 0.7), (0.7, 0.97)):
+            trajectories, truth = two_classes(rng, 300, recalls)
+            curve = Curve.of(trajectories, truth, np.ones((300, 1)), n_classes=2)
+            certificate = certify(curve, promise, curve.thresholds)
+            counts = naive_promises.by_class(
+                trajectories.confidence, trajectories.best, trajectories.ticks, truth.tolist(), 0.9, 2
+            )
+            of = [(labelled if per_class == "labelled" else n, right) for labelled, right, n in counts]
+            passes = all(binom.cdf(n - right, n, 0.2) <= 0.1 for n, right in of)
+            assert (certificate is not None) == passes
+            outcomes.append(passes)
+        assert outcomes == [True, False, False]
+
+    def test_a_class_without_a_label_cannot_pass(self):
+        trajectories = Trajectories(np.zeros((99, 1), int), np.full((99, 1), 0.9), np.ones(99, int))
+        curve = Curve.of(trajectories, np.zeros(99, int), np.ones((99, 1)), n_classes=2)
+        assert certify(curve, Promise(0.8), curve.thresholds) is not None
+        for per_class in ("labelled", "found"):
+            assert certify(curve, Promise(0.8, per_class=per_class), curve.thresholds) is None
+
+    @pytest.mark.parametrize("per_class", ["labelled", "found"])
+    def test_the_risk_is_that_of_any_class(self, per_class):
+        """One class is just not kept, the others are: certified in no more than the risk of all draws."""
+        rng, n_certified = np.random.default_rng(1), 0
+        for _ in range(300):
+            trajectories, truth = two_classes(rng, 200, (1.0, 0.799) if per_class == "found" else (0.745, 1.0))
+            curve = Curve.of(trajectories, truth, np.ones((200, 1)), n_classes=2)
+            promise = Promise(0.8, risk=0.1, per_class=per_class)
+            n_certified += certify(curve, promise, curve.thresholds) is not None
+        assert n_certified <= binom.ppf(0.999, 300, 0.1)
+        assert n_certified > 0
+
+    def test_the_chance_is_that_of_passing(self):
+        rng, promise = np.random.default_rng(2), Promise(0.8, risk=0.1, per_class="found")
+        trajectories, truth = two_classes(rng, 20_000, (0.9, 0.87))
+        said = float(
+            chances(Curve.of(trajectories, truth, np.ones((20_000, 1)), n_classes=2), promise, 200, 0.0)[0]
+        )
+        passed = 0
+        for _ in range(300):
+            trajectories, truth = two_classes(rng, 200, (0.9, 0.87))
+            curve = Curve.of(trajectories, truth, np.ones((200, 1)), n_classes=2)
+            passed += certify(curve, promise, curve.thresholds) is not None
+        assert abs(passed / 300 - said) < 0.1
+
+    def test_something_else_is_refused(self):
+        with pytest.raises(ValueError, match="per_class is 'recall', expected labelled or found"):
+            Promise(per_class="recall")
+        with pytest.raises(ValueError, match="per_class is None, expected labelled or found"):
+            Promise().class_p_values(ByClass(*np.ones((3, 1, 1), int)))

@@ -63,6 +63,17 @@ class TestAllThresholds:
         assert_array_equal(curve.ticks, expected.ticks)
         assert_allclose(curve.cost, expected.cost, rtol=0, atol=1e-12)
 
+    @given(replays(fewest_ticks=1), st.sampled_from(BETWEEN), st.integers(1, 3))
+    def test_count_each_class_as_replays_do(self, replay, threshold, n_classes):
+        trajectories, truth, spent = replay
+        curve = Curve.of(trajectories, truth, spent, n_classes=n_classes)
+        found = curve.by_class_at(np.array([threshold]))
+        decided = trajectories.confidence, trajectories.best, trajectories.ticks, truth.tolist()
+        expected = naive_promises.by_class(*decided, threshold, n_classes)
+        assert list(zip(found.labelled_as[0], found.right_of[0], found.streams_of, strict=True)) == expected
+        thinned = curve.thinned(3)
+        assert thinned.by_class.right_of.shape == (len(thinned), n_classes)
+
     @given(replays())
     def test_are_confidences_that_fall(self, replay):
         thresholds = Curve.of(*replay).thresholds

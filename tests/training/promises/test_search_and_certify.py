@@ -8,6 +8,7 @@ from helpers.procedures import labelled_streams
 from helpers.training_options import grouped
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import promises as naive_promises
+from scipy.stats import binom
 
 import feature_extractors as fx
 from streamfs import Costs, Procedure, SearchSettings, StreamSet, evaluate, tabulate, train_promised
@@ -104,6 +105,12 @@ class TestTheEvidence:
         assert evaluation.completeness == evidence["labelled"] / evidence["streams"] >= 0.8
         assert evaluation.accuracy == evidence["right"] / evidence["labelled"] >= 0.8
         assert evaluation.ticks == evidence["ticks"]
+        by_class = {row["class"]: row for row in evaluation.by_class()}
+        for ours, theirs in (("streams_of", "streams"), ("labelled_as", "labelled"), ("right_of", "right")):
+            assert evidence[ours] == {label: row[theirs] for label, row in by_class.items()}
+        assert {row["accuracy"] for row in by_class.values()} == {
+            evidence["right_of"][label] / evidence["labelled_as"][label] for label in by_class
+        }
         assert evaluation.rule.levels[0] == evidence["threshold"]
 
     def test_is_the_messages_that_were_sent_until_then(self, streams, procedure):
@@ -192,6 +199,22 @@ class TestTheProcedure:
         found = kept(three)
         assert found.classes == ("aaa", "busy", "calm")
         assert evaluate(found, three).accuracy > 0.8
+
+    def test_may_be_of_each_class(self, streams):
+        with pytest.raises(
+            PromiseError, match=r"accuracy 0\.9[0-9]* of each class .* of the streams of each class "
+        ):
+            kept(streams, promise=Promise(0.95, risk=0.1, per_class="found"))
+        found = kept(streams, promise=Promise(0.75, risk=0.1, per_class="found"))
+        evidence = found.about["promise"]
+        for label, n in evidence["streams_of"].items():
+            assert binom.cdf(n - evidence["right_of"][label], n, 0.25) <= 0.1
+        card = markdown(found)
+        assert (
+            "At least 75 % of the labels are right, and as many of the streams of each class get its label" in card
+        )
+        assert "not of each class" not in card
+        assert "not of each class" in markdown(kept(streams))
 
     def test_takes_numbers_of_numpy(self, streams, tmp_path):
         found = kept(streams, promise=Promise(np.float64(0.8), np.float32(0.75), np.float64(0.1)))

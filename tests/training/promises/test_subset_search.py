@@ -402,7 +402,7 @@ class TestHeldOut:
             return learn(table)
 
         held_out = HeldOut(TABLE, SPENDING, spy, 6, groups, seed=3)
-        trajectories, truth, spent, _ = held_out.follow((0, 1, 3))
+        trajectories, truth, spent, *_ = held_out.follow((0, 1, 3))
         assert sorted(np.concatenate([fold.test for fold in held_out.folds]).tolist()) == list(range(60))
         assert_array_equal(truth, [STREAMS.classes.index(label) for label in STREAMS.labels])
         for fold, table in zip(held_out.folds, fitted_to, strict=True):
