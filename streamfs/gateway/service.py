@@ -37,6 +37,7 @@ from streamfs.gateway.operations.promise_warnings import promise_warnings
 from streamfs.gateway.outbox import Outbox
 from streamfs.gateway.recovery import recover
 from streamfs.gateway.redeliveries import Redeliveries
+from streamfs.gateway.settings.proposals import suggestion
 from streamfs.gateway.storage.energy_log import EnergyLog
 from streamfs.gateway.storage.state import State
 from streamfs.gateway.storage.store import Disk, Nowhere, Store
@@ -164,7 +165,7 @@ class Gateway:
         self._statistics = self._new_statistics()
         self._statistics_due = 0.0
         self._clock_warnings: list[str] = []
-        self._of_data = DataWarnings()
+        self._of_data = DataWarnings(self._suggest)
         self._data_warnings: list[str] = []
         self._promise_warnings: list[str] = []
         self._device_warnings: list[str] = []
@@ -425,6 +426,13 @@ class Gateway:
         self._statistics_due = self.turned + _STATISTICS
         self._cycle.outbox.add_passing(self._announcer.news(self._core.roster.streams))
         self._cycle.commit_concluded()
+
+    def _suggest(self, topic: str) -> str:
+        """Return what could be done about a topic that feeds no stream."""
+        if any(route.find(topic) is not None for route in self._core.roster.routes.routes):
+            return ""
+        name = suggestion(topic)
+        return f'a source with device = "{name}" may read it' if name else "no source has such a topic"
 
     def _all_counters(self) -> Counter[str]:
         counters = self._core.counters

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from streamfs.cli.parameters import JSON, OLD_FILE, example_text
+from streamfs.cli.parameters import JSON, OLD_FILE, POSITIVE, example_text
 
 if TYPE_CHECKING:
     from streamfs.gateway.settings.preview import GatewayPreview
@@ -17,14 +17,21 @@ _SHOWN = 5  # streams
     epilog=example_text(
         "streamfs check gateway.toml",
         "streamfs check /etc/streamfs/gateway.toml --json",
+        "streamfs check gateway.toml --listen 60",
         "streamfs check gateway.toml --topic tele/plug/SENSOR --payload plug.json",
     )
 )
 @click.argument("settings", type=OLD_FILE)
 @click.option("--topic", help="Show how a message on this topic is read.")
 @click.option("--payload", type=OLD_FILE, help="File with the payload of that message.")
+@click.option(
+    "--listen",
+    type=POSITIVE,
+    metavar="SECONDS",
+    help="Listen to the broker for this long, publish nothing, and propose sources that read what was heard.",
+)
 @JSON
-def check(settings: Path, topic: str | None, payload: Path | None, as_json: bool) -> None:
+def check(settings: Path, topic: str | None, payload: Path | None, listen: float | None, as_json: bool) -> None:
     """Check the SETTINGS of a gateway, and show what it would do.
 
     SETTINGS is a TOML file; all errors in it are reported together.
@@ -38,6 +45,9 @@ def check(settings: Path, topic: str | None, payload: Path | None, as_json: bool
 
     if (topic is None) != (payload is None):
         raise click.UsageError("--topic and --payload need each other: a message has both.")
+    if listen is not None:
+        _propose(settings, listen)
+        return
     plan = preview_gateway(read_settings(settings))
     if topic is not None and payload is not None:
         _show_message(plan, topic, payload.read_bytes(), as_json=as_json)
@@ -98,3 +108,31 @@ def _show_message(plan: "GatewayPreview", topic: str, payload: bytes, *, as_json
         console.print_table(found["values"])
     if found["refused"]:
         console.say(f"left out: {found['refused']}")
+
+
+def _propose(path: Path, seconds: float) -> None:
+    """Listen to the broker of some settings, and propose sources."""
+    from contextlib import closing
+    from time import monotonic
+
+    from streamfs.cli import console
+    from streamfs.gateway.settings.profiles import FOLDER
+    from streamfs.gateway.settings.proposals import proposal
+    from streamfs.gateway.settings.settings import read_settings
+    from streamfs.gateway.settings_file import load_model
+    from streamfs.gateway.transport.transport import Transport
+
+    settings = read_settings(path)
+    channels = load_model(settings).channels
+    heard = []
+    with closing(Transport(settings.broker.address(), qos=0)) as transport:
+        transport.connect()
+        transport.subscribe(["#"])
+        console.say(f"listening to {settings.broker.address()} for {seconds:g} s")
+        until = monotonic() + seconds
+        while (left := until - monotonic()) > 0:
+            heard += transport.poll(min(left, 1.0))
+    own = f"{settings.prefix}/"
+    messages = [message for message in heard if not message.topic.startswith(own)]
+    console.say(f"{len(messages)} messages on {len({message.topic for message in messages})} topics")
+    click.echo(proposal(messages, channels, path.parent / FOLDER), nl=False)

@@ -1,13 +1,19 @@
 """What to do about messages and streams that are left out."""
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from math import inf
 from typing import NamedTuple
 
 from streamfs.gateway.core.unheard import Unheard
 
+_log = logging.getLogger(__name__)
+
 MOST_NAMED = 10
 """Topics that warnings name."""
+
+MOST_LOGGED = 100
+"""Topics that the log names."""
 
 RECENT = 600.0
 """Seconds for which there is a warning after what it warns of has happened."""
@@ -28,9 +34,14 @@ class LastRejected(NamedTuple):
 
 
 class DataWarnings:
-    """Warns of messages that were rejected or feed no stream, and of streams that were refused or evicted."""
+    """Warns of messages that were rejected or feed no stream, and of streams that were refused or evicted.
 
-    def __init__(self) -> None:
+    `suggest` returns what could be done about a topic, or nothing. The log names each topic once.
+    """
+
+    def __init__(self, suggest: Callable[[str], str] = lambda _: "") -> None:
+        self._suggest = suggest
+        self._named: set[str] = set()  # topics that the log has named
         self._begun = inf  # monotonic time of the first update
         self._seen: dict[str, tuple[float, float]] = {}  # of each counter, and the monotonic time of its last rise
 
@@ -56,7 +67,15 @@ class DataWarnings:
             if now - rose_at < RECENT:
                 found.append(f"{text} ({name}: {number:.0f})")
         is_early = now < self._begun + RECENT
+        self._name_once(orphans)
         return [*found, *_of_orphans(orphans), *_of_channels(unheard), *([] if is_early else _of_nodes(unheard))]
+
+    def _name_once(self, orphans: Mapping[str, int]) -> None:
+        for topic in orphans:
+            if topic not in self._named and len(self._named) < MOST_LOGGED:
+                self._named.add(topic)
+                why = self._suggest(topic) or "its node is not bound, or no model reads its channel"
+                _log.warning("messages on %s feed no stream: %s (further ones are only counted)", topic, why)
 
 
 def _of_orphans(orphans: Mapping[str, int]) -> list[str]:

@@ -83,3 +83,13 @@ def test_of_many_nodes_that_do_not_send_all_the_first_are_named():
     of_n1, others = DataWarnings().update(0.0, {}, {}, {}, of_channels)
     assert of_n1.startswith("n1 has sent 20 readings, but never x, y,")
     assert others.startswith("2 further nodes")
+
+
+def test_the_log_names_each_topic_once_with_a_suggestion(caplog):
+    warnings = DataWarnings(lambda topic: "try this" if topic == "a" else "")
+    for orphans in ({"a": 1}, {"a": 2, "b": 1}, {"b": 7}):
+        warnings.update(0.0, {}, {}, orphans, ALL_HEARD)
+    assert [record.args[:2] for record in caplog.records] == [
+        ("a", "try this"),
+        ("b", "its node is not bound, or no model reads its channel"),
+    ]

@@ -1,5 +1,6 @@
 """Device profiles: what devices send is read, or refused by name, and they are asked as they read it."""
 
+import tomllib
 from math import isnan
 from pathlib import Path
 
@@ -12,10 +13,12 @@ from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.speech import Asked, asked_for, message
 from streamfs.gateway.messages.codecs import Several
+from streamfs.gateway.messages.message import Message
 from streamfs.gateway.settings.cautions import cautions
 from streamfs.gateway.settings.device_sources import sources_of
 from streamfs.gateway.settings.message_preview import preview_by_profile, preview_message
 from streamfs.gateway.settings.profiles import load_profile, profile_files, read_profile
+from streamfs.gateway.settings.proposals import proposal
 from streamfs.gateway.settings.settings import read_settings
 
 NOON = 1_795_365_000.0  # seconds: 2026-11-22T16:30:00Z
@@ -277,3 +280,26 @@ def test_what_rest_means_for_reopening_is_a_caution(tmp_path):
         assert [each.partition(" ")[0] for each in found] == ["devices"] * 2 * warned
         assert bool(settings.bindings(["temperature@delta:0.5"]).devices) == warned
         assert any("reopen_after is 600 s" in each for each in found) == warned
+
+
+def test_messages_on_a_broker_are_proposed_as_sources():
+    local = b'{"Time":"2026-11-22T17:30:00","SCD40":{"CarbonDioxide":650,"Temperature":21.1}}'
+    messages = [
+        Message("zigbee2mqtt/kitchen/floor", b'{"temperature":21,"battery":9}', False, NOON),
+        Message("zigbee2mqtt/attic", b'{"temperature":21,"humidity":40}', False, NOON),
+        Message("zigbee2mqtt/bridge/state", b"online", True, NOON),
+        Message("tele/plug/SENSOR", local, False, NOON),
+        Message("odd/topic", b"?", False, NOON),
+    ]
+    text = proposal(messages, ["temperature@delta:0.5", "sound"])
+    assert [source["device"] for source in tomllib.loads(text)["source"]] == ["zigbee2mqtt", "tasmota"]
+    for line in (
+        "# 2 devices: attic, kitchen/floor",
+        "# which also send humidity, which the model does not read",
+        '# alias = ["kitchen/floor"]',
+        "# plug: stamps are 3600 s ahead: set time_zone",
+        "# nobody was heard to send sound, which the model reads",
+        "# no profile reads 1 further topics: odd/topic",
+    ):
+        assert line in text
+    assert proposal([], []) == "# nothing was heard\n"

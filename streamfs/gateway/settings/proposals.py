@@ -1,0 +1,132 @@
+"""Proposals: which sources would read what was heard on a broker."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from statistics import median
+
+from feature_extractors.report import quantity_of, split_channel
+from streamfs.errors import PayloadError
+from streamfs.gateway.core.device_profile import DeviceProfile
+from streamfs.gateway.core.routes import Route
+from streamfs.gateway.messages.codecs import Reading, Several
+from streamfs.gateway.messages.message import Message
+from streamfs.gateway.settings.device_sources import sources_of
+from streamfs.gateway.settings.profiles import load_profile, profile_files
+
+_OFF = 60.0  # seconds by which a clock is off, to be named
+_QUARTER = 900.0  # seconds: time zones differ by multiples
+_MOST_NAMED = 8
+
+
+class HeardDevices:
+    """What was heard of the devices of a profile: readings by node, and quantity by the name it has there."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, int] = defaultdict(int)
+        self.quantities: dict[str, str] = {}  # by path or name
+        self.offsets: dict[str, list[float]] = defaultdict(list)  # arrival less stamp, seconds, by node
+
+
+@cache
+def _routes(folder: Path | None) -> tuple[tuple[DeviceProfile, tuple[Route, ...]], ...]:
+    profiles = [load_profile(name, folder) for name in profile_files(folder)]
+    return tuple((profile, tuple(source.route() for source in sources_of(profile))) for profile in profiles)
+
+
+def suggestion(topic: str, folder: Path | None = None) -> str:
+    """Return the name of the device profile that has topics like one; empty if none has.
+
+    Examples
+    --------
+    >>> suggestion("zigbee2mqtt/kitchen/window"), suggestion("tele/plug/SENSOR"), suggestion("a/b")
+    ('zigbee2mqtt', 'tasmota', '')
+    """
+    for profile, routes in _routes(folder):
+        if any(not route.ignores(topic) and route.find(topic) is not None for route in routes):
+            return profile.name
+    return ""
+
+
+def proposal(messages: Iterable[Message], channels: Sequence[str], folder: Path | None = None) -> str:
+    """Return sections of a ``gateway.toml`` that would read messages, as far as profiles know them, with remarks.
+
+    Parameters
+    ----------
+    messages : iterable of Message
+        What was heard.
+    channels : sequence of str
+        Channels of the model.
+    folder : path, optional
+        Device profiles of one's own.
+    """
+    wanted = list(dict.fromkeys(quantity_of(split_channel(channel)[0]) for channel in channels))
+    heard, others = _heard(messages, folder)
+    found = {quantity for devices in heard.values() for quantity in devices.quantities.values()}
+    parts = [_section(name, devices, wanted) for name, devices in heard.items()]
+    missing = [quantity for quantity in wanted if quantity not in found]
+    if missing:
+        parts.append(f"# nobody was heard to send {', '.join(missing)}, which the model reads\n")
+    if others:
+        named = ", ".join(others[:_MOST_NAMED]) + (", ..." if len(others) > _MOST_NAMED else "")
+        parts.append(f"# no profile reads {len(others)} further topics: {named}\n")
+    return "\n".join(parts) or "# nothing was heard\n"
+
+
+def _heard(messages: Iterable[Message], folder: Path | None) -> tuple[dict[str, HeardDevices], list[str]]:
+    """Return what was heard by profile, and the topics that none reads."""
+    heard: dict[str, HeardDevices] = defaultdict(HeardDevices)
+    others: dict[str, None] = {}
+    for message in messages:
+        is_known = False
+        for profile, routes in _routes(folder):
+            is_known = is_known or any(route.ignores(message.topic) for route in routes)
+            if any(_take(route, message, profile, heard) for route in routes):
+                is_known = True
+                break
+        if not is_known:
+            others[message.topic] = None
+    return dict(heard), list(others)
+
+
+def _take(route: Route, message: Message, profile: DeviceProfile, heard: dict[str, HeardDevices]) -> bool:
+    """Note what a route reads in a message, and return whether it reads any."""
+    routed = None if route.ignores(message.topic) else route.find(message.topic)
+    if routed is None:
+        return False
+    try:
+        decoded = routed.codec.decode(message.payload, message.arrival, message.content_type)
+    except PayloadError:
+        return False
+    parts = decoded.parts if isinstance(decoded, Several) else ((routed.channel or "", decoded),)
+    if not parts:
+        return False
+    devices = heard[profile.name]
+    devices.nodes[routed.called] += 1
+    for quantity, part in parts:
+        devices.quantities.setdefault(quantity, split_channel(quantity)[0])
+        if isinstance(part, Reading) and part.time is not None and not message.retained:
+            devices.offsets[routed.called].append(message.arrival - part.time)
+    return True
+
+
+def _section(name: str, devices: HeardDevices, wanted: Sequence[str]) -> str:
+    nodes = sorted(devices.nodes)
+    named = ", ".join(nodes[:_MOST_NAMED]) + (", ..." if len(nodes) > _MOST_NAMED else "")
+    lines = ["[[source]]", f'device = "{name}"', f"# {len(nodes)} devices: {named}"]
+    unread = sorted(set(devices.quantities.values()) - set(wanted))
+    if unread:
+        lines.append(f"# which also send {', '.join(unread)}, which the model does not read")
+    lines += [
+        f"# {node}: stamps are {abs(offset):.0f} s {'behind' if offset > 0 else 'ahead'}{_zone(offset)}"
+        for node, offset in ((node, median(found)) for node, found in sorted(devices.offsets.items()))
+        if abs(offset) > _OFF
+    ]
+    lines += [f'# [node.NAME]\n# alias = ["{node}"]  # a name of one level' for node in nodes if "/" in node]
+    return "\n".join(lines) + "\n"
+
+
+def _zone(offset: float) -> str:
+    is_near = abs(offset - _QUARTER * round(offset / _QUARTER)) < _OFF
+    return ": set time_zone" if is_near and round(offset / _QUARTER) else ": its clock is wrong"
