@@ -41,6 +41,7 @@ ONLY_HERE = {
     "river": {
         "streamfs.classifiers.online",
         "streamfs.gateway.core.drift",
+        "streamfs.procedure.drift_detectors",
         "streamfs.training.cost_aware",
         "streamfs.training.models",
         "streamfs.training.learners",
