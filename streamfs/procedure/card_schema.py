@@ -65,6 +65,15 @@ class Card(TypedDict):
     traffic: TrafficFacts
 
 
+class GroupFacts(TypedDict):
+    """A group of test streams, how many of them were labelled, and how many of these rightly."""
+
+    group: str
+    streams: int
+    labelled: int
+    right: int
+
+
 class _Measured(TypedDict):
     risk: float
     threshold: float
@@ -93,6 +102,7 @@ class PromiseFacts(_Measured):
     accuracy: float
     completeness: float | None
     per_class: NotRequired[str | None]
+    worst_group: NotRequired[GroupFacts]
     searched_on: NotRequired[float | None]
     copies: NotRequired[int | None]
 

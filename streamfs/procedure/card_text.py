@@ -206,6 +206,12 @@ def _found_on(promise: PromiseFacts, unit: str | None) -> Iterable[str]:
             f"Of all streams {promise['copies']} are equal, or nearly equal, to others. None of these was on both "
             "sides, but they count as if each had been recorded on its own."
         )
+    if "worst_group" in promise:
+        worst = promise["worst_group"]
+        yield (
+            f"Of its groups {code(worst['group'])} fared worst: {worst['right']} of {worst['labelled']} labels "
+            f"are right, of {worst['streams']} streams."
+        )
     subsets, others = promise.get("subsets"), promise.get("searched_on")
     if subsets is not None and others is not None:
         yield f"The search tried {subsets} subsets of features on {others} other streams."

@@ -16,7 +16,6 @@ from streamfs.procedure.betting import RankTests, ShareTest, share_at_least
 from streamfs.procedure.card_schema import PromiseFacts, certified_rule, read_promise
 from streamfs.procedure.procedure import Decision, Procedure
 from streamfs.procedure.reference import ENDED_BY_THEMSELVES, quantities, read_reference
-from streamfs.procedure.stopping import TickThresholds
 
 KEPT, IN_DOUBT, WITHDRAWN = "kept so far", "in doubt", "withdrawn"
 
@@ -360,19 +359,21 @@ def monitor_of(
 def raised(procedure: Procedure, threshold: float) -> Procedure | None:
     """Return a procedure with a promise at a higher threshold than its own; None if it is not higher.
 
-    It decides from the same tick on.
+    It decides from the same tick on, and gives up as before.
     """
     own = procedure.rule.thresholds()
-    if own is None or len(own.levels) != 1 or threshold <= own.levels[0]:
+    if own is None or len(set(own.levels)) != 1 or threshold <= own.levels[0]:
         return None
-    stopping = None if own.ticks == (1,) else TickThresholds(own.ticks, (threshold,))
+    stopping = None if own.ticks == (1,) else replace(own, levels=(threshold,) * len(own.ticks))
     return replace(procedure, confidence=threshold, stopping=stopping)
 
 
 def _is_raised(procedure: Procedure, promise: PromiseFacts) -> bool:
     """Return whether a procedure decides by a higher threshold than the certified one, from the same tick on."""
     own, certified = procedure.rule.thresholds(), certified_rule(promise)
-    return own is not None and own.ticks == certified.ticks and own.levels > certified.levels
+    if own is None or (own.ticks, own.floors) != (certified.ticks, certified.floors):
+        return False
+    return own.levels > certified.levels
 
 
 def _chance(text: str) -> float:

@@ -18,6 +18,9 @@ from streamfs.relief import position_grid
 from streamfs.selection.folds import Fold, make_folds
 from streamfs.training.cross_validation import N_FOLDS, CrossValidation, Learn
 
+MOST_LEFT_OUT = 12
+"""Most groups that are held out one by one."""
+
 
 class Records(NamedTuple):
     """The ticks at which streams are surer than ever before, at which alone they may be decided.
@@ -93,7 +96,8 @@ class OutOfFold:
 
     Streams of one group are never on both sides of a fold. Held-out streams are classified at the ticks
     `points`, or at `most_ticks` at most, denser at the beginning; by default at all. If it `has_points_alone`, the
-    table is that of the points, as `FeatureTable.at` gives it. The result does not depend on `n_jobs`.
+    table is that of the points, as `FeatureTable.at` gives it. If it `leaves_groups_out`, each fold holds one
+    group out, or there are `MOST_LEFT_OUT` folds if there are more groups. The result does not depend on `n_jobs`.
     """
 
     table: FeatureTable
@@ -106,15 +110,25 @@ class OutOfFold:
     most_ticks: int | None = None
     points: Integers | None = None
     has_points_alone: bool = False
+    leaves_groups_out: bool = False
     folds: tuple[Fold, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         labels = self.table.labels
         if self.groups is None:
             _require_streams(labels)
-        n_folds = N_FOLDS if self.groups is None else min(N_FOLDS, len(np.unique(self.groups)))
-        folds = make_folds(np.zeros((len(labels), 1)), labels, self.groups, n_folds, self.seed)
+        folds = make_folds(np.zeros((len(labels), 1)), labels, self.groups, self._divisions(), self.seed)
         object.__setattr__(self, "folds", folds)
+
+    def _divisions(self) -> int | list[tuple[Integers, Integers]]:
+        """Return the number of folds, or the rows to train on and to hold out of each."""
+        if self.groups is None:
+            return N_FOLDS
+        units = np.unique(self.groups)
+        most = MOST_LEFT_OUT if self.leaves_groups_out else N_FOLDS
+        if not self.leaves_groups_out or len(units) > most:
+            return min(most, len(units))
+        return [(np.flatnonzero(self.groups != unit), np.flatnonzero(self.groups == unit)) for unit in units]
 
     @cached_property
     def ticks(self) -> Integers:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from streamfs.errors import ModelError
 from streamfs.gateway.operations.promise_warnings import STATUSES
 from streamfs.procedure import promise_monitor
-from streamfs.procedure.promise_monitor import IN_DOUBT, KEPT, WITHDRAWN, PromiseMonitor, monitor_of
+from streamfs.procedure.promise_monitor import IN_DOUBT, KEPT, WITHDRAWN, PromiseMonitor, monitor_of, raised
 from streamfs.procedure.reference import Bins, read_reference
 from streamfs.procedure.stopping import TickThresholds
 
@@ -194,3 +194,13 @@ def test_every_value_has_a_bin(values):
 
 def test_operators_see_the_same_words():
     assert STATUSES == (KEPT, IN_DOUBT, WITHDRAWN)
+
+
+def test_a_promise_that_gives_streams_up_is_raised_and_monitored_too():
+    rule = TickThresholds.since(1, 0.9, 5, 0.6)
+    giving_up = promised({**PROMISE, "start": 1, "patience": 5, "floor": 0.6}).with_stopping(rule)
+    assert monitor_of(giving_up) is not None
+    higher = raised(giving_up, 0.95)
+    assert higher.stopping == TickThresholds.since(1, 0.95, 5, 0.6)
+    assert monitor_of(higher) is not None
+    assert monitor_of(giving_up.with_stopping(TickThresholds.since(1, 0.95, 5, 0.5))) is None

@@ -92,7 +92,7 @@ def promised(evidence: Mapping[str, Any], unit: str) -> str:
     found = _shares(evidence)
     return (
         f"promised    {asked}, at a risk of {evidence['risk']:g}\nevidence    {found}\n"
-        f"{_by_class(evidence)}{_spent(evidence, unit)}"
+        f"{_by_class(evidence)}{_worst(evidence)}{_spent(evidence, unit)}"
     )
 
 
@@ -162,6 +162,14 @@ def _shares(evidence: Mapping[str, Any]) -> str:
         f"{labelled} of {streams} test streams got a label ({labelled / streams:.3f}), and {right} of these are "
         f"correct ({right / labelled:.3f})"
     )
+
+
+def _worst(evidence: Mapping[str, Any]) -> str:
+    """Return a line about the group that fared worst, if there are groups."""
+    worst = evidence.get("worst_group")
+    if worst is None:
+        return ""
+    return f"worst group {worst['group']}: {worst['right']} of {worst['labelled']} labels right\n"
 
 
 def _by_class(evidence: Mapping[str, Any]) -> str:

@@ -1,8 +1,12 @@
 """The group of each stream: the room or site, which future streams may not share."""
 
 from pathlib import Path
+from typing import Any
 
-from streamfs.data.streams import StreamSet
+import numpy as np
+import numpy.typing as npt
+
+from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import DataError
 from streamfs.training.promises.csv_rows import read_rows
 
@@ -23,3 +27,28 @@ def read_groups(path: str | Path, streams: StreamSet) -> list[str]:
         if name not in groups:
             raise DataError(f"{path} has no group for stream {name!r}")
     return [groups[name] for name in names]
+
+
+def worst_group(labels: Integers, truth: Integers, groups: npt.NDArray[Any]) -> dict[str, Any]:
+    """Return the group whose labels are right least often, with counts; of equal ones the first.
+
+    Parameters
+    ----------
+    labels, truth : ndarray of int, shape (n_streams,)
+        The class that each stream was given, -1 for none, and its class.
+    groups : ndarray of shape (n_streams,)
+        The group of each stream. Groups without a label are left out, unless no group has one.
+
+    Examples
+    --------
+    >>> worst_group(np.array([0, 1, 1, 0]), np.array([0, 1, 0, 0]), np.array(["hall", "hall", "lab", "lab"]))
+    {'group': 'lab', 'streams': 2, 'labelled': 2, 'right': 1}
+    """
+    found = []
+    for group in np.unique(groups):
+        inside = groups == group
+        labelled = inside & (labels >= 0)
+        right = int((labelled & (labels == truth)).sum())
+        counts = {"streams": int(inside.sum()), "labelled": int(labelled.sum()), "right": right}
+        found.append({"group": str(group), **counts})
+    return min(found, key=lambda each: each["right"] / each["labelled"] if each["labelled"] else 1.0)

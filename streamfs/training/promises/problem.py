@@ -24,7 +24,9 @@ from streamfs.selection.by_name import SELECTORS, MakeSelector
 from streamfs.training.cross_validation import Learn
 from streamfs.training.learners import FOREST, N_TREES, forest_learner, tree_learner
 from streamfs.training.promises.candidates import Candidates, Propose
+from streamfs.training.promises.certificate import Certificate
 from streamfs.training.promises.channel_groups import FEW
+from streamfs.training.promises.groups import worst_group
 from streamfs.training.promises.held_out import HeldOut
 from streamfs.training.promises.promise import Promise
 from streamfs.training.promises.proposals import propose
@@ -34,7 +36,7 @@ from streamfs.training.promises.split import TrainTestSplit
 
 STRATEGIES = ("floating", "exhaustive")
 
-SCORES_VERSION = 6
+SCORES_VERSION = 7
 """Raised with every change of the scores, so that those of a previous version are not taken for new ones."""
 
 N_SCOUTS = 30
@@ -133,7 +135,17 @@ class PromiseProblem:
             spending = self.pricing.spending(split.train, candidates.features, table.lengths)
         require_episodes(table, split.train)
         scout, limit = self._learner(self.learners[0], N_SCOUTS), self.time_limit
-        scouted = HeldOut(table, spending, scout, limit, split.groups, self.seed, self.n_jobs, SCOUTED_TICKS)
+        scouted = HeldOut(
+            table,
+            spending,
+            scout,
+            limit,
+            split.groups,
+            self.seed,
+            self.n_jobs,
+            SCOUTED_TICKS,
+            leaves_groups_out=self.groups is not None,
+        )
         learners = {name: self._learner(name, N_TREES) for name in self.learners}
         max_cost = inf if self.search.max_cost is None else self.search.max_cost
         starts = starts_of(table, limit)
@@ -161,6 +173,7 @@ class PromiseProblem:
         evidence = {
             **certificate.to_json(self.streams.classes),
             **model.evidence(certificate.point.threshold),
+            **self._worst_group(trainer, model, certificate),
             "searched_on": len(self.split.train),
             "copies": self.split.n_copies,
             "subsets": len(scorer.scores),
@@ -168,6 +181,16 @@ class PromiseProblem:
         }
         about = {**about, "classifier": model.learner, "promise": evidence}
         return self.assembled(model, certificate.point.threshold, about)
+
+    def _worst_group(
+        self, trainer: PromiseTrainer, model: FittedModel, certificate: Certificate
+    ) -> dict[str, dict[str, Any]]:
+        """Return the group of test streams whose labels are right least often; nothing without groups."""
+        if self.split.test_groups is None:
+            return {}
+        followed = trainer.follow(model, self.split.test)
+        labels, _ = followed.trajectories.decide(certificate.point.threshold)
+        return {"worst_group": worst_group(labels, followed.truth, self.split.test_groups)}
 
     def assembled(self, model: FittedModel, threshold: float, about: dict[str, Any]) -> Procedure:
         """Put a model and a threshold together."""

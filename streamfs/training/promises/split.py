@@ -20,13 +20,15 @@ N_TEST_PARTS = 2
 class TrainTestSplit(NamedTuple):
     """Training and test streams without a common group; `groups` are those of the training streams.
 
-    Streams that are copies of others share a group; `n_copies` counts them.
+    Streams that are copies of others share a group; `n_copies` counts them. `test_groups` are those of the test
+    streams as they were given, None if none were.
     """
 
     train: StreamSet
     test: StreamSet
     groups: npt.NDArray[Any] | None
     n_copies: int = 0
+    test_groups: npt.NDArray[Any] | None = None
 
     @classmethod
     def of(cls, streams: StreamSet, groups: npt.ArrayLike | None, seed: int) -> Self:
@@ -40,7 +42,8 @@ class TrainTestSplit(NamedTuple):
         train, test = np.flatnonzero(~is_tested), np.flatnonzero(is_tested)
         _require_learnable(labels, sites, train)
         left = None if sites is None else sites[train]
-        return cls(streams.take(train), streams.take(test), left, n_copies)
+        tested_groups = None if known is None else known[test]
+        return cls(streams.take(train), streams.take(test), left, n_copies, tested_groups)
 
     def require_enough(self, promise: Promise) -> None:
         """Refuse a test that could not be passed even if every label were right."""

@@ -200,6 +200,21 @@ class TestTheProcedure:
         assert found.classes == ("aaa", "busy", "calm")
         assert evaluate(found, three).accuracy > 0.8
 
+    def test_names_the_group_that_fares_worst(self, streams):
+        rooms = np.array([f"room{i % 16}" for i in range(len(streams))])
+        found = kept(streams, groups=rooms)
+        worst = found.about["promise"]["worst_group"]
+        testing = TrainTestSplit.of(streams, rooms, 0)
+        decisions = evaluate(found, testing.test).decisions
+        right = {room: [] for room in testing.test_groups}
+        for decision, label, room in zip(decisions, testing.test.labels, testing.test_groups, strict=True):
+            if decision.label is not None:
+                right[room].append(decision.label == label)
+        assert worst["right"] / worst["labelled"] == min(np.mean(each) for each in right.values() if each)
+        assert (worst["labelled"], worst["right"]) == (len(right[worst["group"]]), sum(right[worst["group"]]))
+        assert f"Of its groups `{worst['group']}` fared worst" in markdown(found)
+        assert "fared worst" not in markdown(kept(streams))
+
     def test_may_be_of_each_class(self, streams):
         with pytest.raises(
             PromiseError, match=r"accuracy 0\.9[0-9]* of each class .* of the streams of each class "

@@ -438,6 +438,18 @@ class TestHeldOut:
             expected += [(said[t], best[t] == truth[i], 1 / len(records)) for t in records]
         assert list(zip(confidence.tolist(), is_right.tolist(), weights.tolist(), strict=True)) == expected
 
+    @pytest.mark.parametrize("n_groups", [7, 12, 15])
+    def test_groups_are_left_out_one_by_one_unless_they_are_many(self, n_groups):
+        groups = np.arange(60) % n_groups
+        held_out = HeldOut(TABLE, SPENDING, tree_learner(2, 6), 6, groups, seed=3, leaves_groups_out=True)
+        tested = [fold.test for fold in held_out.folds]
+        assert sorted(np.concatenate(tested).tolist()) == list(range(60))
+        sizes = [len(np.unique(groups[rows])) for rows in tested]
+        assert len(sizes) == min(n_groups, 12)
+        assert max(sizes) == 1 or n_groups > 12
+        for fold in held_out.folds:
+            assert not set(groups[fold.test]) & set(groups[fold.training])
+
     def test_streams_of_a_class_without_training_streams_are_wrong(self):
         labels = np.array(["aside", "aside", *STREAMS.labels[2:]])
         lengths = np.where(labels == "aside", 0, TABLE.lengths)
