@@ -6,10 +6,15 @@ INSTALL ?= $(BIN)/python -m pip install --quiet
 QUICK := classifiers costs data engine evaluation feature_extractors gateway/core gateway/messages gateway/settings \
 	oracles procedure relief selection sensors_sim
 
-.PHONY: demo test quick check kernels mutants fuzz simulate docs lock release-check bench soak clean
+.PHONY: demo demo-devices test quick check kernels mutants fuzz simulate docs lock release-check bench soak clean
 
 demo: $(VENV)/demo
 	$(BIN)/streamfs demo
+
+# Simulated devices of all profiles and a gateway on a real broker, for some seconds.
+demo-devices: $(VENV)/dev
+	@sh tests/install_broker.sh
+	PYTHONPATH=.:tests $(BIN)/python tests/helpers/demo_devices.py
 
 test: $(VENV)/dev
 	@sh tests/install_broker.sh

@@ -255,7 +255,8 @@ class Conduct:
     def _observe(self, device: Device, gap: float) -> None:
         """Compare the time since a device's last message with what it was asked."""
         settings = [setting for setting in device.settings.values() if setting.tries]
-        if not settings or device.is_observed:
+        profile = self._profiles[device.profile]
+        if not settings or device.is_observed or "every" not in profile.reach.can:
             return
         if device.n_skipped < _SKIPPED:
             device.n_skipped += 1
@@ -269,11 +270,11 @@ class Conduct:
             device.is_observed = True
             device.disobeys = False
             self.counters["devices_obeyed"] += 1
-        elif device.n_unfit >= _TOO_MANY and not device.disobeys:
-            profile = self._profiles[device.profile]
-            if all(setting.tries >= profile.reach.tries for setting in settings):
-                device.disobeys = True
-                self.counters["devices_disobeyed"] += 1
+            return
+        is_asked_out = all(setting.tries >= profile.reach.tries for setting in settings)
+        if device.n_unfit >= _TOO_MANY and is_asked_out and not device.disobeys:
+            device.disobeys = True
+            self.counters["devices_disobeyed"] += 1
 
     def _answered(self, device: Device, quantity: str, number: int, refusal: str) -> None:
         setting = device.settings.get(quantity)

@@ -1,0 +1,126 @@
+"""Simulated devices of each profile and the core: asked, obeying or not, through losses, restarts and deaths."""
+
+import numpy as np
+import pytest
+from helpers import demo_devices
+from helpers.procedures import channels_procedure
+from helpers.records import Models, new_core, raw, restored
+
+from sensors_sim.devices import KINDS, Manners
+from streamfs.gateway.core.records import clock_record
+from streamfs.gateway.settings.settings import read_settings
+
+PERIOD = 60.0
+N_TICKS = 4000
+MODELS = Models(
+    channels_procedure(
+        "temperature@delta:0.5", threshold=20.0, time_limit=20, period=PERIOD, max_silence=4 * 3600.0
+    )
+)
+
+
+def begun(tmp_path, kind, **streams):
+    lines = ['model = "m"', "[broker]", 'url = "mqtt://b"', "[time]", "lateness = 0.0", "grace = 0.0", "[streams]"]
+    lines += [f"{key} = {value}" for key, value in streams.items()]
+    path = tmp_path / "gateway.toml"
+    path.write_text("\n".join([*lines, "[[source]]", f'device = "{kind}"']), encoding="utf-8")
+    settings = read_settings(path)
+    core, _ = new_core(MODELS, settings.bindings(MODELS.first.channels), **streams, lateness=0.0, grace=0.0)
+    return core
+
+
+class Yard:
+    """A device, its broker and a gateway, second by second."""
+
+    def __init__(self, core, device, seed=0):
+        self.core, self.device, self.now = core, device, 0.0
+        self.rng = np.random.default_rng(seed)
+        self.decisions = []
+
+    def deliver(self, messages):
+        """Let the gateway take messages, and the device what it says to them, until nobody says more."""
+        while messages:
+            effects = self.core.take([raw(topic, payload, self.now) for topic, payload in messages])
+            messages = self.to_device(effects)
+
+    def to_device(self, effects):
+        self.decisions += effects.decisions
+        said = [each for each in effects.publications if each.topic in self.device.topics]
+        return [answer for each in said for answer in self.device.hear(each.topic, each.payload, self.now)]
+
+    def run(self, seconds, *, kills=0.0, restarts=0.0, step=10.0):
+        end = self.now + seconds
+        while self.now < end:
+            self.now += step
+            if self.rng.random() < kills:
+                self.core = restored(self.core, MODELS)
+            if self.rng.random() < restarts:
+                self.deliver(self.device.restart())
+            self.deliver(self.device.turn(self.now))
+            self.deliver(self.to_device(self.core.take([clock_record(self.now)])))
+
+    @property
+    def conduct(self):
+        (device,) = self.core.conduct.devices.values()
+        return device
+
+
+def temperatures(level):
+    """Values that wander a little around a level."""
+    rng = np.random.default_rng(7)
+    return np.round(level + 0.1 * rng.normal(0, 1, N_TICKS).cumsum().clip(-5, 5), 2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_device_that_obeys_rests_once_its_stream_is_decided(tmp_path, kind):
+    device = KINDS[kind]("d1", temperatures(25.0), PERIOD, Manners(interval=60.0))
+    yard = Yard(begun(tmp_path, kind), device)
+    yard.run(8 * 3600.0, step=20.0)
+    assert [decision.label for decision in yard.decisions] == ["on"]
+    if kind == "shelly":  # it has thresholds alone, which show in no interval
+        assert (device.delta, yard.conduct.state) == (5.0, "acknowledged")
+        return
+    assert device.most >= 3600.0
+    assert yard.conduct.state == "observed"
+    assert device.n_sent < 40
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "shelly"])
+@pytest.mark.parametrize("seed", [0])
+def test_through_losses_restarts_and_deaths_a_device_ends_as_it_is_wanted(tmp_path, kind, seed):
+    device = KINDS[kind]("d1", temperatures(25.0), PERIOD, Manners(interval=60.0, misses=0.2), seed)
+    yard = Yard(begun(tmp_path, kind), device, seed)
+    yard.run(4 * 3600.0, kills=0.02, restarts=0.004, step=20.0)
+    yard.run(30 * 3600.0, step=120.0)
+    assert device.most >= 3600.0
+    assert yard.conduct.state == "observed"
+
+
+@pytest.mark.parametrize("kind", ["tasmota", "zigbee2mqtt", "chirpstack"])
+@pytest.mark.parametrize("manners", [Manners(is_deaf=True), Manners(lies=True)], ids=["deaf", "lying"])
+def test_a_device_that_disobeys_is_counted_and_decided_all_the_same(tmp_path, kind, manners):
+    device = KINDS[kind]("d1", temperatures(25.0), PERIOD, manners)
+    yard = Yard(begun(tmp_path, kind), device)
+    yard.run(4 * 3600.0, step=20.0)
+    assert [decision.label for decision in yard.decisions] == ["on"]
+    assert yard.conduct.state == "disobeys"
+    assert yard.core.conduct.counters["devices_disobeyed"] == 1
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "shelly"])
+def test_a_device_that_rests_is_woken_by_its_heartbeat(tmp_path, kind):
+    values = np.concatenate([temperatures(25.0)[:600], temperatures(10.0)])
+    device = KINDS[kind]("d1", values, PERIOD, Manners(interval=60.0))
+    yard = Yard(begun(tmp_path, kind, reopen_after=4 * 3600.0), device)
+    yard.run(16 * 3600.0, step=30.0)
+    labels = [decision.label for decision in yard.decisions]
+    assert labels.count("on") >= 2
+    assert device.most >= 3600.0
+
+
+@pytest.mark.mqtt
+def test_devices_of_all_profiles_are_decided_and_asked_over_a_real_broker():
+    devices, decisions, states = demo_devices.run(6.0)
+    assert decisions == {f"{kind}-1": "on" for kind in KINDS}
+    assert all(device.n_heard for device in devices.values())
+    assert set(states.values()) <= {"wanted", "sent", "acknowledged", "observed"}
