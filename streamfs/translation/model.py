@@ -301,15 +301,16 @@ class _Model:
 
 
 def _packed(forest: FlatForest) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
-    """Return a forest's nodes as nodes read them, and the class probabilities of its leaves."""
+    """Return a forest's nodes as `on_node.sum_shares` reads them, and the leaves' distinct class probabilities."""
     flat = forest.ways.astype([("threshold", np.float64), ("feature", np.int64), ("next", np.int64)])
     is_leaf = flat["next"] == np.arange(len(flat))
     ways = np.zeros(len(flat), dtype=WAY)
     ways["threshold"] = np.where(is_leaf, 0.0, flat["threshold"])
-    ways["next"] = np.where(is_leaf, np.cumsum(is_leaf) - 1, flat["next"])
+    ways["next"] = flat["next"]
+    rows, ways["next"][is_leaf] = np.unique(forest.shares[is_leaf], axis=0, return_inverse=True)
     ways["feature"] = np.where(is_leaf, on_node.LEAF, flat["feature"] // 2)
     ways["up"] = np.where(is_leaf, 0, flat["feature"] % 2)
-    return ways, forest.shares[is_leaf]
+    return ways, rows
 
 
 def _most_pending(tree: FlatTree) -> int:

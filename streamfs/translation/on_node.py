@@ -14,7 +14,7 @@ REPORT_SIZE = 5
 """The value that holds; the number of ticks; the tick at which it was sent; a block's sum and its number."""
 
 LEAF = -1
-"""In place of a node's feature; `next` is then the number of the leaf."""
+"""In place of a node's feature; `next` is then the row of its class probabilities."""
 
 
 def _held(report: Any, tick: float, max_silence: float) -> float:
