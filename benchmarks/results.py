@@ -20,6 +20,7 @@ import default_training
 import early
 import engine
 import engine_forest
+import export
 import figure2
 import gateway
 import j48
@@ -181,6 +182,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "engine": engine.section,
     "engine_forest": engine_forest.section,
     "recordings": recordings.section,
+    "export": export.section,
     "tables": tables.section,
     "startup": startup.section,
     "gateway": gateway.section,

@@ -49,7 +49,7 @@ class Function(Expressions):
         for name in self._arguments:
             kind = self._kinds[name]
             if isinstance(kind, Array):
-                parameters.append(f"{'' if name in self._written else 'const '}{kind.item.text} *{name}")
+                parameters.append(f"{'' if name in self._written else 'const '}{kind.text} *{name}")
                 parameters += [f"int32_t {extent}" for extent in extents(name, kind)]
             elif kind != NONE:
                 parameters.append(f"{kind.text} {name}")

@@ -23,9 +23,6 @@ from streamfs.translation.templates import BODY, HEADER
 from streamfs.translation.unit import Unit, wrapped
 from streamfs.translation.values import POINTER, REAL, WHOLE, Array, stored_in, struct_of
 
-WAY = np.dtype([("threshold", np.float64), ("next", np.int64), ("feature", np.int64), ("up", np.int64)])
-"""A node of a forest: how to go on from it, as `on_node.sum_shares` reads it."""
-
 TABLE = Array(REAL, 2)
 
 _NAME = re.compile(r"[A-Za-z]\w{0,30}")
@@ -178,7 +175,7 @@ class _Model:
         place = [split_channel(each) for each in self._procedure.channels].index((column, policy))
         reading = f"readings[{self._columns.index(column)}]"
         if not policy.holds:
-            return f"  sample[{place}] = finite({reading});\n"
+            return f"  sample[{place}] = reading_of({reading});\n"
         function = self._unit.entry(on_node.POLICIES[policy.kind], (POINTER, REAL, REAL, REAL))
         silence = silent_ticks(self._procedure.max_silence, self._procedure.period)
         most = inf if silence is None else float(silence)
@@ -186,7 +183,7 @@ class _Model:
             most = max(most, policy.value)
         report = f"reports + {self._n_reports * on_node.REPORT_SIZE}"
         self._n_reports += 1
-        arguments = f"{report}, finite({reading}), {self._literal(policy.value)}, {self._literal(most)}"
+        arguments = f"{report}, reading_of({reading}), {self._literal(policy.value)}, {self._literal(most)}"
         return f"  sample[{place}] = {function.name}({arguments});\n"
 
     # Features
@@ -237,22 +234,26 @@ class _Model:
         )
 
     def _ask_forest(self, forest: FlatForest) -> str:
-        ways, shares = _packed(forest)
-        record = struct_of("way", ways)
-        roots, n_classes = forest.roots, shares.shape[1]
-        row = (Array(record, 1), TABLE, Array(WHOLE, 1), TABLE, TABLE)
-        total = self._unit.entry(on_node.sum_shares, row)
+        tables, shares = _packed(forest)
+        n_nodes, (n_rows, n_classes), n_roots = len(tables["features"]), shares.shape, len(forest.roots)
+        stored = {name: Array(WHOLE, 1, stored_in(table)) for name, table in tables.items()}
+        nodes = Array(REAL, 1), stored["features"], stored["below"], stored["above"]
+        total = self._unit.entry(on_node.sum_shares, (*nodes, TABLE, stored["roots"], TABLE, TABLE))
         divide = self._unit.entry(on_node.divide, (TABLE, REAL))
         likeliest = self._unit.entry(_calibration.likeliest_class.py_func, (TABLE, WHOLE))
-        self._add_records("ways", "way", ways)
+        thresholds = forest.ways["threshold"][_are_tests(forest)].tolist() or [0.0]
+        thresholds = wrapped(map(self._precision.threshold, thresholds))
+        self._tables.append(f"static const real thresholds[] = {{{thresholds}}};\n")
+        for name, table in tables.items():
+            numbers = wrapped(map(str, table.tolist() or [0]))
+            self._tables.append(f"static const {stored_in(table)} {name}[] = {{{numbers}}};\n")
         self._add_shares(shares)
-        self._tables.append(f"static const int32_t roots[] = {{{wrapped(map(str, roots.tolist()))}}};\n")
         self._n_stack = 2 * n_classes
         text = (
             f"  real sums[{n_classes}] = {{0}};\n  real result[{n_classes}] = {{0}};\n  int32_t best, c;\n"
-            f"  {total.name}(ways, {len(ways)}, shares, {len(shares)}, {n_classes}, roots, {len(roots)},\n"
-            f"      values, 1, N_VALUES, sums, 1, {n_classes});\n"
-            f"  {divide.name}(sums, 1, {n_classes}, {self._literal(float(len(roots)))});\n"
+            f"  {total.name}(thresholds, {n_nodes}, features, {n_nodes}, below, {n_nodes}, above, {n_nodes},\n"
+            f"      shares, {n_rows}, {n_classes}, roots, {n_roots}, values, 1, N_VALUES, sums, 1, {n_classes});\n"
+            f"  {divide.name}(sums, 1, {n_classes}, {self._literal(float(n_roots))});\n"
         )
         text += self._calibrate(forest, n_classes)
         return text + f"  best = {likeliest.name}(result, 1, {n_classes}, 0);\n"
@@ -297,33 +298,40 @@ class _Model:
             "tick_type": stored_in(ticks),
             "ticks": ", ".join(map(str, self._rule.ticks)),
             "levels": ", ".join(map(self._literal, self._rule.levels)),
+            "floors": ", ".join(map(self._literal, self._rule.floors)),
         }
 
 
-def _packed(forest: FlatForest) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
-    """Return a forest's nodes as `on_node.sum_shares` reads them, and the leaves' distinct class probabilities."""
-    flat = forest.ways.astype([("threshold", np.float64), ("feature", np.int64), ("next", np.int64)])
-    is_leaf = flat["next"] == np.arange(len(flat))
-    ways = np.zeros(len(flat), dtype=WAY)
-    ways["threshold"] = np.where(is_leaf, 0.0, flat["threshold"])
-    ways["next"] = flat["next"]
-    rows, ways["next"][is_leaf] = np.unique(forest.shares[is_leaf], axis=0, return_inverse=True)
-    ways["feature"] = np.where(is_leaf, on_node.LEAF, flat["feature"] // 2)
-    ways["up"] = np.where(is_leaf, 0, flat["feature"] % 2)
-    return ways, rows
+def _are_tests(forest: FlatForest) -> npt.NDArray[np.bool_]:
+    """Return which nodes are tests; a leaf leads to itself."""
+    are_tests: npt.NDArray[np.bool_] = forest.ways["next"] != np.arange(len(forest.ways))
+    return are_tests
+
+
+def _packed(forest: FlatForest) -> tuple[dict[str, npt.NDArray[np.int64]], npt.NDArray[np.float64]]:
+    """Return a forest as `on_node.sum_shares` reads it: tables of its tests and roots, and the distinct shares."""
+    are_tests = _are_tests(forest)
+    shares, rows = np.unique(forest.shares[~are_tests], axis=0, return_inverse=True)
+    numbers = np.empty(len(are_tests), dtype=np.int64)
+    numbers[are_tests] = np.arange(are_tests.sum())
+    numbers[~are_tests] = -1 - rows.ravel()
+    first = forest.ways["next"][are_tests].astype(np.int64)
+    features = forest.ways["feature"][are_tests].astype(np.int64)
+    tables = {"features": features, "below": numbers[first], "above": numbers[first + 1]}
+    return {**tables, "roots": numbers[forest.roots.astype(np.int64)]}, shares
 
 
 def _most_pending(tree: FlatTree) -> int:
-    """Return the length that the stack of pending nodes reaches, when every value is missing."""
-    most, pending = 1, [0]
-    while pending:
-        node = tree.nodes[pending.pop()]
-        if node["feature"] >= 0:
-            first = int(node["first_child"])
-            children = range(first, first + int(node["n_children"]))
-            pending += [child for child in reversed(children) if tree.nodes[child]["share"] > 0.0]
-        most = max(most, len(pending))
-    return most
+    """Return the greatest length of the stack of pending nodes, for any values."""
+    nodes, most = tree.nodes, np.ones(len(tree.nodes), dtype=np.int64)
+    for node in reversed(range(len(nodes))):  # children stand behind their parents
+        first = int(nodes["first_child"][node])
+        children = range(first, first + int(nodes["n_children"][node]))
+        spread = [child for child in children if nodes["share"][child] > 0.0]
+        known = [int(most[child]) for child in children]
+        missing = [int(most[child]) + len(spread) - 1 - place for place, child in enumerate(spread)]
+        most[node] = max([1, *known, *missing])
+    return int(most[0])
 
 
 def _texts(texts: Sequence[str]) -> str:

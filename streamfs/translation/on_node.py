@@ -13,9 +13,6 @@ HELD, TICK, LAST, TOTAL, N = range(5)
 REPORT_SIZE = 5
 """The value that holds; the number of ticks; the tick at which it was sent; a block's sum and its number."""
 
-LEAF = -1
-"""In place of a node's feature; `next` is then the row of its class probabilities."""
-
 
 def _held(report: Any, tick: float, max_silence: float) -> float:
     return report[HELD] if tick - report[LAST] <= max_silence else math.nan
@@ -83,21 +80,24 @@ POLICIES = {"delta": delta, "flag": flag, "quantised": quantised, "every": every
 """The policies that hold a value, by their kinds."""
 
 
-def sum_shares(ways: Any, shares: Any, roots: Any, values: Any, sums: Any) -> None:
+def sum_shares(
+    thresholds: Any, features: Any, below: Any, above: Any, shares: Any, roots: Any, values: Any, sums: Any
+) -> None:
     """Sum the class probabilities of the leaves that values reach, tree by tree.
 
-    A missing value is less than all thresholds where `up` is 0, and more than all where it is 1.
+    Nodes from 0 on are tests, and -1 - k is a leaf whose class probabilities are row k of the shares. Of a test's
+    feature the number is doubled, and 1 is added if a missing value is above all thresholds and not below.
     """
     for c in range(shares.shape[1]):
         sums[0, c] = 0.0
     for root in roots:
         node = root
-        while ways[node].feature != LEAF:
-            value = values[0, ways[node].feature]
-            above = ways[node].up if math.isnan(value) else value > ways[node].threshold
-            node = ways[node].next + int(above)
+        while node >= 0:
+            value = values[0, features[node] // 2]
+            is_above = features[node] % 2 if math.isnan(value) else value > thresholds[node]
+            node = above[node] if is_above else below[node]
         for c in range(shares.shape[1]):
-            sums[0, c] += shares[ways[node].next, c]
+            sums[0, c] += shares[-1 - node, c]
 
 
 def divide(sums: Any, n: float) -> None:

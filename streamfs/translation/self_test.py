@@ -8,7 +8,8 @@ from streamfs.translation.model import Sources
 from streamfs.translation.precision import Precision
 from streamfs.translation.unit import wrapped
 
-WAIT, NO_LABEL = -1, -2
+UNLABELLED = {"closed": -1, "timeout": -2, "given_up": -3}
+"""The answers of a model in C by the reason of a decision without a label; one that is closed still waits."""
 
 
 class Expected(NamedTuple):
@@ -19,7 +20,7 @@ class Expected(NamedTuple):
     readings : ndarray
         NaN is a missing reading.
     answer : int
-        The number of the class, `NO_LABEL`, or `WAIT` if the stream ends before.
+        The number of the class, or one of `UNLABELLED`.
     n_taken : int
         Ticks until then.
     """

@@ -20,8 +20,9 @@ typedef {real} {name}_real;
 enum {{
   {upper}_N_COLUMNS = {n_columns},
   {upper}_N_CLASSES = {n_classes},
-  {upper}_WAIT = -1,    /* not yet decided: go on */
-  {upper}_NO_LABEL = -2 /* the time is up, after {limit} ticks */
+  {upper}_WAIT = -1, /* not yet decided: go on */
+  {upper}_NO_LABEL = -2, /* the time is up, after {limit} ticks */
+  {upper}_GIVEN_UP = -3 /* will not become sure */
 }};
 
 typedef struct {{
@@ -37,9 +38,9 @@ extern const char *const {name}_classes[{upper}_N_CLASSES];
 void {name}_begin({name}_stream *stream);
 
 /* Take the readings of a tick; NAN is one that is missing. Ticks are {period} s apart. Return the number of the
-   class once the stream is decided, {upper}_NO_LABEL when its time is up, else {upper}_WAIT; after the end, the
-   same again. The episode opens with the first tick at which every column has a value. The probability of the
-   likeliest class is written to confidence, if that is not null, while the episode is open. */
+   class once the stream is decided, or why it ends without one, else {upper}_WAIT; after the end, the same again.
+   The episode opens with the first tick at which every column has a value. The probability of the likeliest class
+   is written to confidence, if that is not null, while the episode is open. */
 int32_t {name}_take({name}_stream *stream, const {name}_real *readings, {name}_real *confidence);
 
 #ifdef __cplusplus
@@ -70,6 +71,7 @@ enum {{
 {tables}
 static const {tick_type} threshold_ticks[] = {{{ticks}}};
 static const real threshold_levels[] = {{{levels}}};
+static const real threshold_floors[] = {{{floors}}};
 
 const char *const {name}_columns[N_COLUMNS] = {{{column_names}}};
 const char *const {name}_classes[{classes}] = {{{class_names}}};
@@ -80,7 +82,7 @@ static int is_reading(real x) {{
 }}
 
 /* Return a reading, or that it is missing. */
-static real finite(real x) {{
+static real reading_of(real x) {{
   return isfinite(x) ? x : NAN;
 }}
 
@@ -100,14 +102,19 @@ static int32_t ask(const real *values, real *confidence) {{
   return best;
 }}
 
-/* Return the probability that decides at a tick. */
-static real threshold_at(int32_t tick) {{
-  real level = INFINITY;
-  int32_t k;
-  for (k = 0; k < {n_thresholds} && threshold_ticks[k] <= tick; k++) {{
-    level = threshold_levels[k];
+/* Return what ends a stream at a tick: a class, or its end without one; else to wait. */
+static int32_t stop(int32_t tick, int32_t best, real confidence) {{
+  int32_t k = -1;
+  while (k + 1 < {n_thresholds} && threshold_ticks[k + 1] <= tick) {{
+    k++;
   }}
-  return level;
+  if (k >= 0 && confidence >= threshold_levels[k]) {{
+    return best;
+  }}
+  if (k >= 0 && confidence < threshold_floors[k]) {{
+    return {upper}_GIVEN_UP;
+  }}
+  return tick == {limit} ? {upper}_NO_LABEL : {upper}_WAIT;
 }}
 
 void {name}_begin({name}_stream *stream) {{
@@ -142,11 +149,7 @@ int32_t {name}_take({name}_stream *stream, const real *readings, real *confidenc
   if (confidence != 0) {{
     *confidence = likelihood;
   }}
-  if (likelihood >= threshold_at(stream->tick)) {{
-    stream->answer = best;
-  }} else if (stream->tick == {limit}) {{
-    stream->answer = {upper}_NO_LABEL;
-  }}
+  stream->answer = stop(stream->tick, best, likelihood);
   return stream->answer;
 }}
 """

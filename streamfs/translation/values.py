@@ -56,10 +56,19 @@ class Struct:
 
 @dataclass(frozen=True)
 class Array:
-    """An array of numbers or records of one or two dimensions, or a pointer to numbers, which has none."""
+    """An array of numbers or records of one or two dimensions, or a pointer to numbers, which has none.
+
+    Whole numbers may be stored in fewer bytes than they are computed with.
+    """
 
     item: Scalar | Struct
     n_dimensions: int = 0
+    stored: str = ""
+
+    @property
+    def text(self) -> str:
+        """The type of an item as it is stored."""
+        return self.stored or self.item.text
 
 
 Value = Scalar | Results | Struct | Array

@@ -35,7 +35,8 @@ def test_the_test_of_an_exported_model_passes(tmp_path, model, recorded, precisi
     found = json.loads(capsys.readouterr().out)
     assert {path.name for path in out.iterdir()} == {"rooms.h", "rooms.c", "self_test.c", "Makefile"}
     assert found["n_tests"] == 20
-    flags = "CFLAGS=-std=c99 -O1 -Wall -Wextra -Werror -pedantic"
+    strict = "-std=c99 -O1 -Wall -Wextra -Werror -pedantic"
+    flags = f"CFLAGS={strict} -fsanitize=address,undefined -fno-sanitize-recover=all"
     made = subprocess.run(["make", "-C", out, flags, "test"], capture_output=True, text=True, check=False)  # noqa: S607
     assert "20 of 20 streams are decided as expected" in made.stdout, made.stderr
 

@@ -16,9 +16,11 @@ from feature_extractors.report import Policy
 from streamfs import Costs, Procedure, StreamSet
 from streamfs.errors import TranslationError
 from streamfs.evaluation.evaluation import replay
+from streamfs.procedure import TickThresholds
 from streamfs.translation.model import columns_of, translate
 from streamfs.translation.on_node import POLICIES
 from streamfs.translation.precision import DOUBLE, FLOAT
+from streamfs.translation.self_test import UNLABELLED
 
 N_TICKS = 14
 
@@ -34,7 +36,13 @@ def recordings(rng, columns, n=30):
 def decisions(procedure, streams):
     """Return the answer, its tick and the confidence of each stream, by the engine."""
     found = {decision.stream: decision for decision in replay(procedure, streams)}
-    return [(found[name].label, found[name].tick, found[name].confidence) for name in streams.names]
+    return [
+        (answer_of(found[name], procedure), found[name].tick, found[name].confidence) for name in streams.names
+    ]
+
+
+def answer_of(decision, procedure):
+    return UNLABELLED[decision.reason] if decision.label is None else procedure.classes.index(decision.label)
 
 
 def decisions_in_c(folder, procedure, streams, precision=DOUBLE):
@@ -45,15 +53,17 @@ def decisions_in_c(folder, procedure, streams, precision=DOUBLE):
     for stream, length, n_open in zip(streams.values, streams.lengths, opened.lengths, strict=True):
         answer, n_taken, confidence = model.decide(stream[:length][:, order])
         tick = max(n_taken - int(length - n_open), 0)
-        found.append((procedure.classes[answer] if answer >= 0 else None, tick, confidence))
+        found.append((answer, tick, confidence))
     return found
 
 
 def assert_equal(folder, procedure, streams):
     got, wanted = decisions_in_c(folder, procedure, streams), decisions(procedure, streams)
     for one, other in zip(got, wanted, strict=True):
-        assert one[:2] == other[:2]
-        if other[0] is not None:
+        assert one[0] == other[0]
+        if one[0] != UNLABELLED["closed"]:
+            assert one[1] == other[1]
+        if one[0] >= 0:
             assert one[2] == other[2]
 
 
@@ -63,6 +73,14 @@ def test_any_model_decides_as_an_engine_does(tmp_path_factory, seed, thresholds)
     rng = np.random.default_rng(seed)
     procedure = random_procedure(rng, any_classifier(rng, 5), stopping=thresholds)
     assert_equal(tmp_path_factory.mktemp("model"), procedure, recordings(rng, ("a", "b")))
+
+
+def test_streams_are_given_up(tmp_path):
+    rng = np.random.default_rng(4)
+    procedure = random_procedure(rng, stopping=TickThresholds.since(2, 0.9, patience=4, floor=0.6))
+    streams = recordings(rng, ("a", "b"))
+    assert "given_up" in {decision.reason for decision in replay(procedure, streams)}
+    assert_equal(tmp_path, procedure, streams)
 
 
 @pytest.mark.parametrize("max_silence", [None, 1.5])

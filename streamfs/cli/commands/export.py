@@ -95,7 +95,7 @@ def _expected(procedure: "Procedure", streams: Recordings) -> "list[Expected]":
     from streamfs.evaluation.evaluation import replay
     from streamfs.procedure.fits import require_columns
     from streamfs.translation.model import columns_of
-    from streamfs.translation.self_test import NO_LABEL, WAIT, Expected
+    from streamfs.translation.self_test import UNLABELLED, Expected
 
     with console.progress() as report, step(report, "reading the streams"):
         recorded = streams.read(procedure.period, labelled=False)
@@ -108,8 +108,7 @@ def _expected(procedure: "Procedure", streams: Recordings) -> "list[Expected]":
     for place, name in enumerate(recorded.names):
         decision, length = decided[name], int(recorded.lengths[place])
         before = length - int(opened.lengths[place])  # ticks until the episode opens
-        answer = procedure.classes.index(decision.label) if decision.label is not None else NO_LABEL
-        is_over = decision.label is not None or decision.tick == procedure.time_limit
-        n_taken = before + decision.tick if is_over else length
-        expected.append(Expected(recorded.values[place, :length, order].T, answer if is_over else WAIT, n_taken))
+        answer = UNLABELLED[decision.reason] if decision.label is None else procedure.classes.index(decision.label)
+        n_taken = length if answer == UNLABELLED["closed"] else before + decision.tick
+        expected.append(Expected(recorded.values[place, :length, order].T, answer, n_taken))
     return expected
