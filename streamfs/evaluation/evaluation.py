@@ -190,6 +190,7 @@ def monitored(procedure: Procedure, streams: StreamSet) -> PromiseMonitor | None
         labels = dict(zip(streams.names, streams.labels, strict=True))
         for decision, values in replay_with_values(procedure, streams):
             monitor.decided(decision, values)
+            monitor.found(decision.label, str(labels[decision.stream]), decision.time)
             if decision.label is not None:
                 monitor.labelled(decision.label == labels[decision.stream], decision.time)
         monitor.finish()

@@ -83,6 +83,15 @@ class ShareTest:
         self.bets.add(self._loss if is_right else self._gain)
         self.n_right += is_right
 
+    def to_state(self) -> list[Any]:
+        """Copy what was seen as plain JSON."""
+        return [self.n_right, self.bets.n, self.bets.log_wealths.tolist() if self.bets.n else []]
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Restore what `to_state` has copied."""
+        self.n_right, self.bets.n, log_wealths = state
+        self.bets.log_wealths[:] = log_wealths or -np.inf
+
 
 def _logs_of_stakes(stakes: Array, share: float) -> tuple[Array, Array]:
     """Return logarithms of factors of stakes on an event whose share is at most this: if it happens, and else."""

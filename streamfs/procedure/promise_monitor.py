@@ -35,8 +35,7 @@ MOST_GROUPS = 10_000
 """Groups of streams whose labels are tested apart; those of further groups count for all alone."""
 
 _OF_SHARES = {"accuracy": 0.5, "completeness": 0.1}  # parts of the risk; the rest is for the other quantities
-_OF_GROUPS = 0.5  # of the accuracy's part, if there are groups; the k-th that is met has 1 / (k (k + 1)) of it
-_OF_A_GROUP = "accuracy of "
+_OF_A_PART = "accuracy of "  # a class or a group
 
 
 class Finding(NamedTuple):
@@ -70,6 +69,9 @@ class PromiseMonitor:
     nothing has changed is at most the `risk`. A promise whose accuracy or completeness is rejected is withdrawn,
     and in doubt if only the decisions look different, unless labels show that it is kept.
 
+    If the accuracy is promised of each class, that of each is tested, too, by all labels; one that is rejected
+    withdraws the promise. All labels, the classes and the groups, if there are any, have equal parts of the risk.
+
     Of episodes that begin together the easy ones are decided first. So decisions are tested in the order in which
     their episodes began, once all that began then must have ended: one time limit later. The event time now is the
     median of the last decisions of `N_RECENT` streams, which a few nodes far ahead do not move. If more than
@@ -88,7 +90,7 @@ class PromiseMonitor:
         and all labels count, which must come without regard to what was decided.
     group_of : callable, optional
         The group of a stream, such as a room, by its name; None for none. The labels of each group are tested
-        too, at half of the accuracy's part of the risk for all groups that will ever come. A group whose accuracy
+        too; of the risk for all groups that will ever come, the k-th has 1 / (k (k + 1)). A group whose accuracy
         is rejected has its promise withdrawn; that of all is then in doubt.
 
     Raises
@@ -113,6 +115,11 @@ class PromiseMonitor:
         self._group_of = group_of
         self._groups: dict[str, tuple[ShareTest, float]] = {}  # with the log wealth that rejects
         self._withdrawn_groups: set[str] = set()
+        self._per_class = None if wanted else promise.get("per_class")
+        of_classes = procedure.classes if self._per_class else ()
+        self._classes = {label: ShareTest(promise["accuracy"]) for label in of_classes}
+        n_parts = 1 + bool(of_classes) + (group_of is not None)
+        self._risk_of_part = risk * _OF_SHARES["accuracy"] / n_parts
         self._promised: dict[str, float] = {"accuracy": promise["accuracy"]}
         is_raised = _is_raised(procedure, promise)
         if promise["completeness"] is not None and not is_raised:
@@ -145,7 +152,8 @@ class PromiseMonitor:
     @property
     def is_withdrawn(self) -> bool:
         """Whether accuracy or completeness was rejected."""
-        return any(finding.what in self._shares for finding in self.findings)
+        parts = {*self._shares, *(_OF_A_PART + label for label in self._classes)}
+        return any(finding.what in parts for finding in self.findings)
 
     def is_withdrawn_for(self, stream: str) -> bool:
         """Whether the promise is withdrawn for a stream: for all, or for its group."""
@@ -246,6 +254,15 @@ class PromiseMonitor:
         if group is not None:
             self._labelled_in(group, is_right, time)
 
+    def found(self, label: str | None, truth: str, time: float) -> None:
+        """Take the label that a stream got, None for none, and its true one: for what is promised of classes."""
+        of = label if self._per_class == "labelled" else truth
+        test = None if of is None else self._classes.get(of)
+        if test is not None:
+            test.add(label == truth)
+            if test.bets.log_wealth >= log(len(self._classes) / self._risk_of_part):
+                self._note_finding(f"{_OF_A_PART}{of}", test.n, time)
+
     def _group(self, stream: str) -> str | None:
         return None if self._group_of is None else self._group_of(stream)
 
@@ -259,13 +276,12 @@ class PromiseMonitor:
         test.add(is_right)
         if group not in self._withdrawn_groups and test.bets.log_wealth >= limit:
             self._withdrawn_groups.add(group)
-            self._note_finding(f"{_OF_A_GROUP}{group}", test.n, time)
+            self._note_finding(f"{_OF_A_PART}{group}", test.n, time)
 
     def _new_group(self) -> tuple[ShareTest, float]:
         """Return the test of the next group, and the logarithm of the wealth at which it rejects."""
         place = len(self._groups) + 1
-        risk = self._risk * _OF_SHARES["accuracy"] * _OF_GROUPS / (place * (place + 1))
-        return ShareTest(self._promised["accuracy"]), log(1 / risk)
+        return ShareTest(self._promised["accuracy"]), log(place * (place + 1) / self._risk_of_part)
 
     def to_json(self) -> dict[str, Any]:
         """Return what is known of the promise here as plain JSON."""
@@ -295,10 +311,8 @@ class PromiseMonitor:
             "recent": dict(self._recent),
             "right": {what: test.n_right for what, test in self._shares.items()},
             "ranks": self._ranks.to_state(),
-            "groups": {
-                group: [test.n_right, test.bets.n, test.bets.log_wealths.tolist()]
-                for group, (test, _) in self._groups.items()
-            },
+            "groups": {group: test.to_state() for group, (test, _) in self._groups.items()},
+            "classes": {label: test.to_state() for label, test in self._classes.items()},
             "withdrawn_groups": sorted(self._withdrawn_groups),
             "bets": {what: [test.bets.n, test.bets.log_wealths.tolist()] for what, test in self._shares.items()},
         }
@@ -314,10 +328,11 @@ class PromiseMonitor:
         for what, n_right in state["right"].items():
             self._shares[what].n_right = n_right
         self._ranks.restore(state["ranks"])
-        for group, (n_right, n, log_wealths) in state["groups"].items():
+        for group, kept in state["groups"].items():
             self._groups[group] = self._new_group()
-            test, _ = self._groups[group]
-            test.n_right, test.bets.n, test.bets.log_wealths = n_right, n, np.array(log_wealths)
+            self._groups[group][0].restore(kept)
+        for label, test in self._classes.items():
+            test.restore(state["classes"][label])
         self._withdrawn_groups = set(state["withdrawn_groups"])
         for what, (n, log_wealths) in state["bets"].items():
             if n:
@@ -326,8 +341,8 @@ class PromiseMonitor:
     def _look(self, what: str, time: float) -> None:
         """Note once that the test of a share has rejected its hypothesis."""
         bets = self._shares[what].bets
-        of_all = 1 - _OF_GROUPS if what == "accuracy" and self._group_of is not None else 1.0
-        if bets.log_wealth >= log(1 / (self._risk * _OF_SHARES[what] * of_all)):
+        risk = self._risk_of_part if what == "accuracy" else self._risk * _OF_SHARES[what]
+        if bets.log_wealth >= log(1 / risk):
             self._note_finding(what, bets.n, time)
 
     def _look_at_ranks(self, time: float) -> None:

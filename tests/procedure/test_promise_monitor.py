@@ -112,6 +112,21 @@ def test_a_group_has_its_promise_withdrawn_alone():
     assert [other.is_withdrawn_for(stream) for stream in ("a1", "b1", "z")] == [False, True, False]
 
 
+@pytest.mark.parametrize(("per_class", "withdrawn"), [(None, False), ("labelled", False), ("found", True)])
+def test_a_class_that_is_not_found_withdraws_a_promise_of_each(per_class, withdrawn):
+    monitor = PromiseMonitor(promised({**PROMISE, "per_class": per_class}))
+    for number in range(400):
+        truth, label = ("off", None) if number % 20 == 0 else ("on", "on")
+        monitor.found(label, truth, float(number))
+        if label is not None:
+            monitor.labelled(True, float(number))
+    assert monitor.is_withdrawn == withdrawn
+    assert [finding.what for finding in monitor.findings] == ["accuracy of off"] * withdrawn
+    other = PromiseMonitor(promised({**PROMISE, "per_class": per_class}))
+    other.restore(monitor.to_state())
+    assert other.to_state() == monitor.to_state()
+
+
 def test_where_all_groups_keep_it_none_is_withdrawn():
     """Whatever the order in which they are met."""
     n_found = 0

@@ -118,9 +118,11 @@ class Feedback:
         time = record.arrival if time is None else time
         alerts = [] if self._drift is None else self._published(self._drift.labelled(predicted, label, time))
         is_new = self._labelled.get(stream, 0) < engine.episode(stream)  # a label that comes twice counts once
-        if self.monitor is not None and predicted is not None and is_new:
+        if self.monitor is not None and is_new:
             self._labelled[stream] = engine.episode(stream)
-            alerts += self._monitored(partial(self.monitor.labelled, predicted == label, time, stream))
+            alerts += self._monitored(partial(self.monitor.found, predicted, label, time))
+            if predicted is not None:
+                alerts += self._monitored(partial(self.monitor.labelled, predicted == label, time, stream))
         return alerts
 
     def to_state(self) -> dict[str, bytes]:

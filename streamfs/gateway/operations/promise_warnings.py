@@ -29,9 +29,13 @@ def promise_warnings(promise: Mapping[str, Any] | None, labels: str) -> list[str
         )
         differ = "decisions differ from those that it was certified on, in"
         return [f"the promise is in doubt: {differ} {named}; {advice}"]
-    broken = next(each for each in promise["findings"] if each["what"] in promise["promised"])
+    promised = promise["promised"]
+    of_all = [each for each in promise["findings"] if each["what"] in promised]
+    of_classes = [each for each in promise["findings"] if each["what"].startswith("accuracy of ")]
+    broken = (of_all or of_classes)[0]
     what, number = broken["what"], broken["number"]
     right = f"{promise['right']} of {promise['labels']} labels are right"
-    shown = right if what == "accuracy" else f"shown by {number} decisions"
-    broken = f"the promise is withdrawn: {what} is less than {promise['promised'][what]:g} here"
+    shown = right if what == "accuracy" else f"shown by {number} {'decisions' if of_all else 'labels'}"
+    least = promised.get(what, promised["accuracy"])
+    broken = f"the promise is withdrawn: {what} is less than {least:g} here"
     return [f"{broken} ({shown}); train again with streams of this place"]

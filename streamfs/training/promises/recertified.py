@@ -67,7 +67,7 @@ def promise_of(procedure: Procedure) -> Promise:
     old = read_promise(procedure.about.get("promise"))
     if old is None:
         raise ValueError("promise is None, expected one: nothing was promised of the model so far")
-    return Promise(old["accuracy"], old["completeness"], old["risk"])
+    return Promise(old["accuracy"], old["completeness"], old["risk"], old.get("per_class"))
 
 
 def recertify(
