@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, str] = {
     "replay": "Run MODEL on recorded STREAMS and print each decision.",
     "run": "Follow the streams of an MQTT broker until stopped (Ctrl-C).",
     "sample-plan": "Plan which streams get an expensive sensor next.",
+    "savings": "Say what devices would have saved on recorded STREAMS.",
     "sign": "Sign MODEL, for gateways that require a signature.",
     "simulate": "Record simulated pairs of nodes that sense one source or two.",
     "train": "Select features worth their cost, and train a classifier.",

@@ -7,7 +7,11 @@ from helpers.procedures import channels_procedure
 from helpers.records import Models, new_core, raw, restored
 
 from sensors_sim.devices import KINDS, Manners
+from streamfs import StreamSet
+from streamfs.cli.device_savings import savings
+from streamfs.evaluation.evaluation import replay
 from streamfs.gateway.core.records import clock_record
+from streamfs.gateway.settings.profiles import load_profile
 from streamfs.gateway.settings.settings import read_settings
 
 PERIOD = 60.0
@@ -116,6 +120,17 @@ def test_a_device_that_rests_is_woken_by_its_heartbeat(tmp_path, kind):
     labels = [decision.label for decision in yard.decisions]
     assert labels.count("on") >= 2
     assert device.most >= 3600.0
+
+
+@pytest.mark.parametrize("kind", ["tasmota", "senml"])
+def test_what_a_history_promises_to_save_is_what_a_simulated_device_saves(tmp_path, kind):
+    values, n_ticks = temperatures(25.0), 48 * 60
+    streams = StreamSet(values[None, :n_ticks, None], [""], ["temperature"], PERIOD)
+    (row, _) = savings(MODELS.first, streams, replay(MODELS.first, streams), load_profile(kind))
+    device = KINDS[kind]("d1", values, PERIOD, Manners(interval=60.0))
+    Yard(begun(tmp_path, kind), device).run(n_ticks * PERIOD, step=60.0)
+    assert row.before == n_ticks
+    assert row.after == pytest.approx(device.n_sent, rel=0.1)
 
 
 @pytest.mark.mqtt
