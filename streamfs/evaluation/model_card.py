@@ -5,6 +5,8 @@ from typing import cast
 
 import numpy as np
 
+from feature_extractors.base import Feature
+from feature_extractors.catalogue import DIFFERENCES, SHAPE_KINDS
 from feature_extractors.report import split_channel
 from streamfs.costs.batteries import Duty, life
 from streamfs.costs.costs import MESSAGE_BYTES, price_of
@@ -106,7 +108,7 @@ def facts(procedure: Procedure, radio: Profile | None = None, duty: Duty | None 
         "period": procedure.period,
         "max_silence": procedure.max_silence,
         "features": [
-            {"feature": feature.name, "each_cost": cost}
+            {"feature": feature.name, "each_cost": cost, "reads": _reads(feature)}
             for feature, cost in zip(procedure.features, procedure.costs.each.tolist(), strict=True)
         ],
         "channels": [_channel(channel, traffic, known, prices) for channel in procedure.channels],
@@ -141,6 +143,14 @@ def markdown(procedure: Procedure, radio: Profile | None = None, duty: Duty | No
 
 def _stopping(procedure: Procedure) -> StoppingFacts | None:
     return None if procedure.stopping is None else cast("StoppingFacts", procedure.stopping.to_json())
+
+
+def _reads(feature: Feature) -> str:
+    """Return what of its columns a feature reads: their shape, their difference, or their level."""
+    is_flag = any("@flag" in column for column in feature.columns)
+    if feature.kind in SHAPE_KINDS and not is_flag:
+        return "shape"
+    return "difference" if feature.kind in DIFFERENCES and not is_flag else "level"
 
 
 def _data(streams: StreamSet) -> DataFacts:

@@ -171,10 +171,11 @@ class ChannelFacts(TypedDict):
 
 
 class FeatureFacts(TypedDict):
-    """A feature and its each-time cost."""
+    """A feature, its each-time cost, and what it reads: ``shape``, ``difference`` or ``level``."""
 
     feature: str
     each_cost: float
+    reads: str
 
 
 class DutyFacts(TypedDict):

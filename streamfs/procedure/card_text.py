@@ -333,9 +333,22 @@ def _features(facts: Facts) -> Iterable[str]:
     yield "## Features and classifier"
     rows = [(code(each["feature"]), f"{each['each_cost']:.3g}") for each in facts["features"]]
     yield table(("feature", "cost a tick"), rows)
+    yield _leans_on(facts)
     yield (
         "The costs are those that it was trained with; features that read the same channel share its messages. "
         f"Classified by {facts['classifier']}."
+    )
+
+
+def _leans_on(facts: Facts) -> str:
+    """Say what kinds of features there are, and what becomes of them elsewhere."""
+    reads = [each["reads"] for each in facts["features"]]
+    n_level, n_difference, n_shape = (reads.count(kind) for kind in ("level", "difference", "shape"))
+    return (
+        f"Of these, {n_level} read levels, which differ from place to place, so that they seldom travel; "
+        f"{n_difference} read differences of two nodes, which travel to nodes that agree as these do; {n_shape} "
+        "read shapes, which neither level nor scale changes. Evaluate the model on labelled streams of another "
+        "place before it serves there."
     )
 
 

@@ -14,7 +14,7 @@ from river.naive_bayes import GaussianNB
 
 import feature_extractors as fx
 from feature_extractors.report import channel_name
-from streamfs import Procedure, StreamSet, train
+from streamfs import C45Classifier, Costs, Procedure, StreamSet, train
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.forest import Forest
 from streamfs.cli.commands.card import card as card_command
@@ -122,6 +122,27 @@ def test_channels_have_messages_and_costs(procedure):
 def test_features_have_costs(procedure):
     found = rows(sections(markdown(procedure))["Features and classifier"])
     assert found == [["`mean(a.level@delta:1.5)`", "1"], ["`mean(b.level)`", "2"]]
+
+
+def test_a_card_says_what_kinds_of_features_there_are(procedure):
+    assert "Of these, 2 read levels" in sections(markdown(procedure))["Features and classifier"]
+    names = (
+        "mean(a.x@flag:2)",
+        "mean_absolute_difference(a.x, b.x)",
+        "mean_absolute_difference(a.x@flag:2, b.x@flag:2)",
+        "correlation(a.x, b.x)",
+        "max(a.x)",
+    )
+    features = tuple(fx.get(name) for name in names)
+    tree = C45Classifier().fit([[0.0] * 5, [1.0] * 5], ["off", "on"]).tree_
+    other = Procedure(features, tree, ("off", "on"), Costs([1.0] * 5), 0.9, time_limit=5)
+    assert [each["reads"] for each in facts(other)["features"]] == [
+        "level",
+        "difference",
+        "level",
+        "shape",
+        "level",
+    ]
 
 
 def test_each_nodes_battery_life_is_compared_with_sending_everything(procedure):
