@@ -14,8 +14,9 @@ from streamfs.training.promises import Promise, PromiseError
 from streamfs.training.promises.curve import Curve
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-settings, world, regret, kept = map(
-    import_module, ("promise_settings", "promise_world", "promise_regret", "promise_kept")
+settings, world, regret, kept, monitored = map(
+    import_module,
+    ("promise_settings", "promise_world", "promise_regret", "promise_kept", "promise_monitored"),
 )
 
 
@@ -151,3 +152,21 @@ def test_unseen_streams_are_followed_as_training_follows_its_own():
     found, expected = world.Unseen(trainer, streams).curve(model), trainer.curve(model, streams)
     for name in ("thresholds", "n_labelled", "n_right", "cost", "ticks"):
         assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+def test_a_test_of_a_fixed_size_has_the_least_size_with_its_risk_and_power():
+    rng = np.random.default_rng(0)
+    n = monitored.fixed_sample(0.8, 0.6, 0.05, 0.8)
+    kept_, fallen = (rng.binomial(n, share, 100_000) for share in (0.8, 0.6))
+    most = max(right for right in range(n) if (kept_ <= right).mean() <= 0.05)
+    assert (fallen <= most).mean() == pytest.approx(0.8, abs=0.05)
+    assert monitored.fixed_sample(0.8, 0.6, 0.05, 0.7) < n < monitored.fixed_sample(0.8, 0.7, 0.05, 0.8)
+
+
+def test_simulated_decisions_are_those_of_the_reference():
+    procedure, draw = monitored.simulated(0.8, 0)
+    monitor = monitored.PromiseMonitor(procedure)
+    for decision, values in draw(200):
+        monitor.decided(decision, values)
+    monitor.finish()
+    assert (monitor.status, monitor.to_json()["decisions"]) == ("kept so far", 200)
