@@ -46,6 +46,7 @@ ONLY_HERE = {
         "streamfs.training.models",
         "streamfs.training.learners",
     },
+    "google": {"streamfs.gateway.messages.codecs.sparkplug"},
     "cbor2": {"streamfs.gateway.messages.codecs.cbor"},
     "prometheus_client": {"streamfs.gateway.operations.metrics"},
     "cryptography": {"streamfs.procedure.signature"},

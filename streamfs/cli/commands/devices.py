@@ -35,8 +35,7 @@ def devices(profile: str | None, topic: str | None, payload: Path | None, as_jso
     if (topic is None) != (payload is None) or (topic is not None and profile is None):
         raise click.UsageError("--topic and --payload need each other, and PROFILE.")
     if profile is None:
-        rows = [load_profile(name) for name in profile_files()]
-        table = [{"profile": each.name, "hears": each.reach.hears, "about": each.about} for each in rows]
+        table = [_listed(name) for name in profile_files()]
         console.print_json(table) if as_json else console.print_table(table)
         return
     found = read_profile(Path(profile)) if profile.endswith(".toml") else load_profile(profile)
@@ -46,6 +45,17 @@ def devices(profile: str | None, topic: str | None, payload: Path | None, as_jso
         return
     rows_of_profile = _explained(found)
     console.print_json(rows_of_profile) if as_json else console.print_table(rows_of_profile)
+
+
+def _listed(name: str) -> dict[str, str]:
+    from streamfs.errors import SettingsError
+    from streamfs.gateway.settings.profiles import load_profile
+
+    try:
+        profile = load_profile(name)
+    except SettingsError as error:
+        return {"profile": name, "hears": "-", "about": f"cannot be used: {error}"}
+    return {"profile": name, "hears": profile.reach.hears, "about": " ".join(profile.about.split())}
 
 
 def _explained(profile: Any) -> list[dict[str, Any]]:

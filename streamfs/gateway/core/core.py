@@ -34,7 +34,7 @@ from streamfs.gateway.messages.publication import Publication
 from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.promise_monitor import raised
 
-KIND, VERSION = "gateway", 7
+KIND, VERSION = "gateway", 8
 
 COUNTERS = ("evicted", "expired", "reopened", "models", "commands", "unknown_commands", "unbound_streams")
 
@@ -223,6 +223,7 @@ class Core:
             "intake": dict(self._intake.counters),
             "repeated": self._intake.repeated.to_state(),
             "conduct": self.conduct.to_state(),
+            "aliases": [[name, [*of.items()]] for name, of in self._intake.aliases.items()],
             "feedback": [dict(self.feedback.counters), dict(self.feedback.alerts)],
             "decided": [[*what, n] for what, n in self.decided.items()],
             "expired_at": self._membership.checked_at,
@@ -264,6 +265,7 @@ class Core:
         core._intake.counters = Counter(header["intake"])
         core._intake.repeated.restore(header["repeated"])
         core.conduct.restore(header["conduct"])
+        core._intake.aliases = {name: dict(of) for name, of in header["aliases"]}
         core.feedback.counters, core.feedback.alerts = (Counter(part) for part in header["feedback"])
         core.feedback.restore(sealed)
         core.decided.update({(reason, label): n for reason, label, n in header["decided"]})

@@ -16,6 +16,8 @@ from streamfs.gateway.core.repeated import Repeated
 from streamfs.gateway.core.roster import Roster
 from streamfs.gateway.core.routes import Routed
 from streamfs.gateway.messages.codecs import Codec, Reading, Reported, Several
+from streamfs.gateway.messages.codecs.sparkplug import Aliases, NamedCodec, SparkplugCodec
+from streamfs.gateway.messages.codecs.units import ConvertedCodec
 
 MAX_ROUTES = 32_768
 MAX_ORPHANS = 1000
@@ -56,6 +58,7 @@ class Intake:
         self.counters = Counter(dict.fromkeys(COUNTERS, 0))
         self.rejected: list[dict[str, Any]] = []
         self.orphans: Counter[str] = Counter()
+        self.aliases: dict[str, Aliases] = {}  # of metrics, by device
         self.heard: list[tuple[str, str, str]] = []
         self._roster = roster
         self._joiner = joiner
@@ -185,7 +188,16 @@ class Intake:
         is_plain = len(slots) == 1 and slots[0][1] == AS_SENT
         slot = slots[0][0] if is_plain else NONE
         heard = (routed.node, routed.called, routed.device) if routed.device else None
-        return _Target(node, slot, routed.channel, routed.codec, routed.repeats, routed.thins, heard)
+        codec = self._with_aliases(routed.codec, routed.called)
+        return _Target(node, slot, routed.channel, codec, routed.repeats, routed.thins, heard)
+
+    def _with_aliases(self, codec: Codec, device: str) -> Codec:
+        """Return a codec that knows the aliases of a device, if it is one that reads them."""
+        if isinstance(codec, ConvertedCodec):
+            return ConvertedCodec(self._with_aliases(codec.codec, device), codec.conversions)
+        if isinstance(codec, SparkplugCodec):
+            return NamedCodec(codec, self.aliases.setdefault(device, {}))
+        return codec
 
     def _slots(self, node: int, name: str, *, thins: bool) -> list[tuple[int, int]]:
         """Return the slots of a node that a channel or quantity feeds, and how."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 
 from feature_extractors.report import quantity_of, split_channel
-from streamfs.errors import PayloadError
+from streamfs.errors import PayloadError, SettingsError
 from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.routes import Route
 from streamfs.gateway.messages.codecs import Reading, Several
@@ -31,8 +31,14 @@ class HeardDevices:
 
 @cache
 def _routes(folder: Path | None) -> tuple[tuple[DeviceProfile, tuple[Route, ...]], ...]:
-    profiles = [load_profile(name, folder) for name in profile_files(folder)]
-    return tuple((profile, tuple(source.route() for source in sources_of(profile))) for profile in profiles)
+    found = []
+    for name in profile_files(folder):
+        try:
+            profile = load_profile(name, folder)
+        except SettingsError:  # such as for a missing extra; whoever names it is told
+            continue
+        found.append((profile, tuple(source.route() for source in sources_of(profile))))
+    return tuple(found)
 
 
 def suggestion(topic: str, folder: Path | None = None) -> str:

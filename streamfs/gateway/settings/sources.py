@@ -17,7 +17,7 @@ from streamfs.gateway.messages.topics import Template, check_name
 
 _check_node = partial(check_name, "node")
 
-_NAMES_CHANNELS = ("senml+json", "senml+cbor", "chirpstack", "thethings")  # formats whose payloads do
+_NAMES_CHANNELS = ("senml+json", "senml+cbor", "chirpstack", "thethings", "sparkplug")  # formats whose payloads do
 
 
 def check_channel(channel: str) -> None:

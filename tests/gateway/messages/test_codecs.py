@@ -180,6 +180,7 @@ CODECS = {
     "chirpstack": codec_for("chirpstack"),
     "chirpstack, fields": codec_for("chirpstack", fields={"a.b": "x", "v": "y"}),
     "thethings": codec_for("thethings"),
+    "sparkplug": codec_for("sparkplug"),
     "auto": codec_for("auto"),
 }
 VALUES = st.recursive(

@@ -1,6 +1,6 @@
 """Codecs by format name and by content type."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from streamfs.errors import MissingExtraError, PayloadError
@@ -10,10 +10,11 @@ from streamfs.gateway.messages.codecs.chirpstack import ChirpStackCodec, TheThin
 from streamfs.gateway.messages.codecs.plain import FieldsCodec, PlainCodec
 from streamfs.gateway.messages.codecs.reading import Codec, Reported, Several
 from streamfs.gateway.messages.codecs.senml import SenmlCodec
+from streamfs.gateway.messages.codecs.sparkplug import SparkplugCodec
 from streamfs.gateway.messages.codecs.words import Words
 from streamfs.gateway.messages.message import MAX_SAMPLES
 
-FORMATS = ("auto", "json", "senml+json", "senml+cbor", "array", "chirpstack", "thethings")
+FORMATS = ("auto", "json", "senml+json", "senml+cbor", "array", "chirpstack", "thethings", "sparkplug")
 """Names of the formats that are read."""
 
 _OF_CONTENT_TYPE = {
@@ -24,11 +25,15 @@ _OF_CONTENT_TYPE = {
     "application/senml+cbor": "senml+cbor",
     "application/octet-stream": "array",
 }
-_UPLINKS = {"chirpstack": ChirpStackCodec, "thethings": TheThingsCodec}
+_OF_FIELDS: Mapping[str, Callable[[Mapping[str, str] | None, Words | None], Codec]] = {
+    "chirpstack": ChirpStackCodec,
+    "thethings": TheThingsCodec,
+    "sparkplug": SparkplugCodec,
+}
 _KNOWN = 256  # content types that are remembered
 _TAKE_PLACES = ("auto", "json")
-_TAKE_VALUES = ("auto", "json", "chirpstack", "thethings")
-_TAKE_FIELDS = ("auto", "json", "senml+json", "senml+cbor", "chirpstack", "thethings")
+_TAKE_VALUES = ("auto", "json", "chirpstack", "thethings", "sparkplug")
+_TAKE_FIELDS = ("auto", "json", "senml+json", "senml+cbor", "chirpstack", "thethings", "sparkplug")
 
 
 class AutoCodec:
@@ -118,8 +123,8 @@ def codec_for(
             return AutoCodec(fields, value, time, time_unit, sequence, max_samples, time_zone, values)
         case "array":
             return ArrayCodec(max_samples)
-        case "chirpstack" | "thethings":
-            return _UPLINKS[name](fields, words)
+        case "chirpstack" | "thethings" | "sparkplug":
+            return _OF_FIELDS[name](fields, words)
         case "json" if fields is not None:
             return FieldsCodec(fields, time, time_unit, sequence, max_samples, time_zone, words)
         case "json":

@@ -70,19 +70,19 @@ class ConvertedCodec:
     """Decode as another codec does, and convert the values of some channels; "" stands for that of the topic."""
 
     def __init__(self, codec: Codec, conversions: Mapping[str, Conversion]) -> None:
-        self._codec = codec
-        self._conversions = conversions
+        self.codec = codec
+        self.conversions = conversions
 
     def decode(self, payload: bytes, arrival: float, content_type: str = "") -> Reported | Several:
         """Decode a payload; see `Codec`."""
-        decoded = self._codec.decode(payload, arrival, content_type)
+        decoded = self.codec.decode(payload, arrival, content_type)
         if not isinstance(decoded, Several):
             return self._converted("", decoded)
         parts = tuple((channel, self._converted(channel, part)) for channel, part in decoded.parts)
         return decoded._replace(parts=parts)
 
     def _converted(self, channel: str, part: Reported) -> Reported:
-        conversion = self._conversions.get(channel)
+        conversion = self.conversions.get(channel)
         if conversion is None:
             return part
         if isinstance(part, Reading):

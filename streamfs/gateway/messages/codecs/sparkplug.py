@@ -1,0 +1,128 @@
+"""Sparkplug B payloads: metrics by name, or by the alias that a birth has given them."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from streamfs.errors import MissingExtraError, PayloadError
+from streamfs.gateway.messages.codecs.checks import LATEST, number, shown
+from streamfs.gateway.messages.codecs.paths import checked_fields
+from streamfs.gateway.messages.codecs.reading import Reading, Several, several
+from streamfs.gateway.messages.codecs.words import Words
+
+Aliases = dict[int, str]
+"""Names of a device's metrics by their aliases."""
+
+_SIGNED = {1: 32, 2: 32, 3: 32, 4: 64}  # bits of the field in which whole numbers of these types are written
+_VALUES = ("int_value", "long_value", "float_value", "double_value", "boolean_value", "string_value")
+_FIELDS = (
+    ("name", 1, "STRING"),
+    ("alias", 2, "UINT64"),
+    ("timestamp", 3, "UINT64"),
+    ("datatype", 4, "UINT32"),
+    ("is_null", 7, "BOOL"),
+    ("int_value", 10, "UINT32"),
+    ("long_value", 11, "UINT64"),
+    ("float_value", 12, "FLOAT"),
+    ("double_value", 13, "DOUBLE"),
+    ("boolean_value", 14, "BOOL"),
+    ("string_value", 15, "STRING"),
+)
+
+
+class SparkplugCodec:
+    """Decode payloads of Sparkplug B (3.0, chapter 6): numbers, true and false of metrics.
+
+    `fields` has the names of metrics and their channels; without it, a metric's name is its channel. A metric that
+    is null reports nothing. Times are milliseconds. Data may name a metric by its alias alone, which is known from
+    the birth before.
+    """
+
+    def __init__(self, fields: Mapping[str, str] | None = None, words: Words | None = None) -> None:
+        self._fields = None if fields is None else checked_fields(fields)
+        self._as_number = number if words is None else words.number
+        self._message, self._error = _schema()
+
+    def decode(self, payload: bytes, arrival: float = 0.0, content_type: str = "") -> Several:  # noqa: ARG002
+        """Decode a payload; see `Codec`."""
+        return self.decode_named(payload, {})
+
+    def decode_named(self, payload: bytes, aliases: Aliases) -> Several:
+        """Decode a payload, given the aliases of its device, to which a birth adds."""
+        message = self._message()
+        try:
+            message.ParseFromString(payload)
+        except self._error as error:
+            raise PayloadError(
+                f"payload is {shown(payload)}, expected a payload of Sparkplug B", "syntax"
+            ) from error
+        parts, refused = [], []
+        for channel, name, metric in self._wanted(message, aliases):
+            try:
+                value = self._as_number(name, _value(metric))
+                parts.append((channel, Reading(_time(name, metric, message), value, None)))
+            except PayloadError as error:
+                refused.append(error)
+        return several(parts, refused)
+
+    def _wanted(self, message: Any, aliases: Aliases) -> Iterator[tuple[str, str, Any]]:
+        """Yield channel, name and metric of what is to be read."""
+        for metric in message.metrics:
+            if metric.name and metric.HasField("alias"):
+                aliases[metric.alias] = metric.name
+            name = metric.name or aliases.get(metric.alias, "")
+            is_text = self._fields is None and metric.HasField("string_value")
+            channel = name if self._fields is None else self._fields.get(name)
+            if name and channel and not (is_text or metric.is_null or _value(metric) is None):
+                yield channel, name, metric
+
+
+class NamedCodec:
+    """A codec that knows the aliases of one device, and adds to them."""
+
+    def __init__(self, codec: SparkplugCodec, aliases: Aliases) -> None:
+        self._codec = codec
+        self._aliases = aliases
+
+    def decode(self, payload: bytes, arrival: float = 0.0, content_type: str = "") -> Several:  # noqa: ARG002
+        """Decode a payload; see `Codec`."""
+        return self._codec.decode_named(payload, self._aliases)
+
+
+def _value(metric: Any) -> Any:
+    """Return the value of a metric; None if it has none of those that are read."""
+    for field in _VALUES:
+        if metric.HasField(field):
+            value = getattr(metric, field)
+            bits = _SIGNED.get(metric.datatype, 0) if field in ("int_value", "long_value") else 0
+            return value - (1 << bits) if bits and value >= 1 << (bits - 1) else value
+    return None
+
+
+def _time(name: str, metric: Any, message: Any) -> float | None:
+    stamp = metric.timestamp or message.timestamp
+    if stamp >= LATEST * 1000:
+        raise PayloadError(
+            f"{name} has timestamp {stamp}, expected milliseconds, less than {LATEST * 1000:g}", "time"
+        )
+    return stamp / 1000 if stamp else None
+
+
+@cache
+def _schema() -> tuple[Any, type[Exception]]:
+    """Return the class of payloads, and the error of those that are none."""
+    try:
+        from google.protobuf import descriptor_pb2, descriptor_pool, message, message_factory  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError("protobuf", "sparkplug") from error
+    kinds = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(name="sparkplug_b.proto", package="sparkplug", syntax="proto2")
+    payload, metric = file.message_type.add(name="Payload"), file.message_type.add(name="Metric")
+    payload.field.add(name="timestamp", number=1, label=1, type=kinds.TYPE_UINT64)
+    payload.field.add(name="metrics", number=2, label=3, type=kinds.TYPE_MESSAGE, type_name=".sparkplug.Metric")
+    for name, place, kind in _FIELDS:
+        metric.field.add(name=name, number=place, label=1, type=getattr(kinds, f"TYPE_{kind}"))
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    descriptor = pool.FindMessageTypeByName("sparkplug.Payload")
+    return message_factory.GetMessageClass(descriptor), message.DecodeError

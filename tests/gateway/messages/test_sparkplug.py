@@ -1,0 +1,101 @@
+"""Sparkplug B: payloads written byte by byte, read by the codec, and the aliases that births give."""
+
+import struct
+
+import pytest
+from helpers.procedures import channels_procedure
+from helpers.records import Models, content, new_core, raw, restored
+
+from streamfs.errors import PayloadError
+from streamfs.gateway.core.bindings import Bindings, Route
+from streamfs.gateway.messages.codecs import Reading, codec_for
+
+NOON = 1_795_365_000_000  # milliseconds
+
+
+def varint(number):
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def field(place, value):
+    """A field of a message: a whole number, a float (32 bits), or text and messages."""
+    if isinstance(value, int):
+        return varint(place << 3) + varint(value)
+    if isinstance(value, float):
+        return varint(place << 3 | 5) + struct.pack("<f", value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(place << 3 | 2) + varint(len(data)) + data
+
+
+def metric(name=None, alias=None, **places):
+    """A metric; ``f12=1.5`` is field 12."""
+    named = {1: name, 2: alias, **{int(place[1:]): value for place, value in places.items()}}
+    return field(2, b"".join(field(place, value) for place, value in named.items() if value is not None))
+
+
+def payload(*metrics, seq=0):
+    return field(1, NOON) + b"".join(metrics) + field(3, seq)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"f12": 21.5, "f4": 9}, 21.5),
+        ({"f10": 7, "f4": 3}, 7.0),
+        ({"f10": 2**32 - 5, "f4": 3}, -5.0),
+        ({"f10": 2**32 - 5, "f4": 7}, 2.0**32 - 5),
+        ({"f11": 2**64 - 1, "f4": 4}, -1.0),
+        ({"f14": 1, "f4": 11}, 1.0),
+    ],
+)
+def test_values_of_all_types_are_read(values, expected):
+    (part,) = codec_for("sparkplug").decode(payload(metric("temperature", **values)), 0.0).parts
+    assert part == ("temperature", Reading(NOON / 1000, expected, None))
+
+
+def test_a_metric_has_its_own_time_or_that_of_its_payload():
+    (part,) = codec_for("sparkplug").decode(payload(metric("x", f3=NOON + 500, f12=1.0)), 0.0).parts
+    assert part[1].time == NOON / 1000 + 0.5
+
+
+def test_what_is_null_or_text_reports_nothing_and_unknown_fields_are_left_out():
+    said = payload(
+        metric("a", f7=1), metric("b", f15="on"), metric("c", f12=1.0, f9=b"\x0a\x00"), metric(None, 5, f12=1.0)
+    )
+    assert [name for name, _ in codec_for("sparkplug").decode(said, 0.0).parts] == ["c"]
+    (part,) = codec_for("sparkplug", fields={"b": "x"}, values={"on": 1}).decode(said, 0.0).parts
+    assert part[1].value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        (b"\xff\xff", "expected a payload of Sparkplug B"),
+        (payload(metric("b", f15="on")), "b is 'on', expected a number"),
+        (payload(metric("b", f12=1.0, f3=10**15)), "b has timestamp"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_name(said, error):
+    with pytest.raises(PayloadError, match=error):
+        codec_for("sparkplug", fields={"b": "x"}).decode(said, 0.0)
+
+
+def test_aliases_of_a_birth_name_the_data_that_follow_also_after_a_restart():
+    models = Models(channels_procedure("temperature@delta:0.5"))
+    options = {"fields": {"Inputs/T1": "temperature"}, "units": {"temperature": "F to C"}}
+    routes = [Route.of(f"spBv1.0/+/{kind}/+/{{node}}", "sparkplug", **options) for kind in ("DBIRTH", "DDATA")]
+    core, _ = new_core(models, Bindings.single(models.first.channels, routes=tuple(routes)))
+    data = payload(metric(None, 7, f12=22.0, f3=NOON + 1000), seq=1)
+    core.take([raw("spBv1.0/g/DDATA/edge/d1", data, 1.0)])
+    assert (core.orphans, [*core.roster.nodes]) == ({"spBv1.0/g/DDATA/edge/d1": 1}, [])
+    core.take(
+        [raw("spBv1.0/g/DBIRTH/edge/d1", payload(metric("Inputs/T1", 7, f12=21.0), metric("u", 8, f15="C")), 2.0)]
+    )
+    core = restored(core, models)
+    core.take([raw("spBv1.0/g/DDATA/edge/d1", data, 3.0)])
+    assert core.joiner.nodes["n_readings"].sum() == 2
+    assert content(restored(core, models)) == content(core)
