@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -129,6 +129,22 @@ class OutOfFold:
         if not self.leaves_groups_out or len(units) > most:
             return min(most, len(units))
         return [(np.flatnonzero(self.groups != unit), np.flatnonzero(self.groups == unit)) for unit in units]
+
+    def trained_on_part(self, share: float, seed: int) -> Self:
+        """Return the same held-out streams, each classified by classifiers fitted to a part of the others.
+
+        The share of each class is drawn at random, two streams of it at least.
+        """
+        random, labels, other = np.random.default_rng(seed), self.table.labels, replace(self)
+        folds = []
+        for fold in self.folds:
+            drawn = [
+                random.permutation(fold.training[labels[fold.training] == label]) for label in np.unique(labels)
+            ]
+            part = np.concatenate([rows[: max(2, round(share * len(rows)))] for rows in drawn])
+            folds.append(fold._replace(training=np.sort(part)))
+        object.__setattr__(other, "folds", tuple(folds))
+        return other
 
     @cached_property
     def ticks(self) -> Integers:

@@ -166,6 +166,18 @@ class Curve:
         """Return how many thresholds are not below each of some others."""
         return np.searchsorted(-self.thresholds, -np.asarray(thresholds), side="right")
 
+    def with_others(self, other: "Curve") -> "Curve":
+        """Return counts of these streams and of others together at these thresholds, with these cost and ticks."""
+        labelled, right = other.at(self.thresholds)
+        ours, theirs = self.by_class, other.by_class_at(self.thresholds)
+        return replace(
+            self,
+            n_labelled=self.n_labelled + labelled,
+            n_right=self.n_right + right,
+            n_streams=self.n_streams + other.n_streams,
+            by_class=ByClass(*(one + another for one, another in zip(ours, theirs, strict=True))),
+        )
+
     def thinned(self, most: int = 1000) -> "Curve":
         """Return at most `most` of the thresholds, evenly spread."""
         return self.take(np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(int)))

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from streamfs.training.held_out import Followed, OutOfFold
 from streamfs.training.promises.curve import Curve
 
@@ -16,6 +18,13 @@ class HeldOut(OutOfFold):
         """Follow all streams, each held out, through all thresholds from each of some ticks on."""
         followed = self.follow(chosen)
         return {start: curve_of(followed.since(start)) for start in starts}
+
+
+def accuracy_where(curve: Curve, completeness: float) -> float:
+    """Return the accuracy at the threshold whose completeness is nearest to a share; 0 without any."""
+    if not len(curve):
+        return 0.0
+    return float(curve.accuracy[np.abs(curve.completeness - completeness).argmin()])
 
 
 def curve_of(followed: Followed) -> Curve:

@@ -32,9 +32,10 @@ class PromiseError(TrainingError):
     curve : list of dict
         Results of thresholds there.
     streams_needed : int or None
-        Estimated number of streams in all, if more might suffice.
+        Estimated number of streams in all, if more might suffice: by the shares of the test and of the held-out
+        training streams together, and by what the second half of the training streams has brought.
     streams_between : tuple of int or None
-        The same if the shares are a standard error more, or less, than on the test; None for no number.
+        The same if the shares are a standard error more, or less, than there; None for no number.
     failed : {"accuracy", "completeness", "order", "cost"} or None
         What the test failed by; the order, if a later threshold would have passed.
     supported : float or None
@@ -65,26 +66,28 @@ class PromiseError(TrainingError):
 
 
 def refusal(
-    curve: Curve, promise: Promise, n_streams: int, held_out: Curve, classes: Sequence[str] = ()
+    curve: Curve,
+    promise: Promise,
+    n_streams: int,
+    held_out: Curve,
+    classes: Sequence[str] = (),
+    gain: float = 0.0,
 ) -> PromiseError:
     """Return an error that says how close a classifier is to a promise, and what failed.
 
-    `n_streams` counts all streams, `held_out` is the curve of the training streams, and `classes` are named.
+    `n_streams` counts all streams, `held_out` is the curve of the training streams, `classes` are named, and
+    `gain` is by how much accuracy has grown with the second half of the training streams.
     """
     if not len(curve):
         return PromiseError(
             f"{_asked(promise)} cannot be promised: no stream of the test is labelled", None, [], None
         )
-    margin = curve.accuracy - promise.accuracy
-    if promise.completeness is not None:
-        margin = np.minimum(margin, curve.completeness - promise.completeness)
-    if promise.per_class is not None:
-        margin = np.minimum(margin, promise.least_share(curve.by_class) - promise.accuracy)
-    enough = curve.n_labelled >= min(promise.fewest_labelled, int(curve.n_labelled.max()))
-    place = int(np.where(enough, margin, -np.inf).argmax())
-    best, test = curve.point(place), curve.n_streams
-    there = curve.take(np.array([place]))
-    needed, least, most = (_streams_needed(there, promise, errors, n_streams) for errors in (0.0, -1.0, 1.0))
+    best, test = curve.point(_nearest(curve, promise)), curve.n_streams
+    everything = curve.with_others(held_out)
+    there = everything.take(np.array([_nearest(everything, promise)]))
+    needed, least, most = (
+        _streams_needed(there, promise, errors, test, n_streams, gain) for errors in (0.0, -1.0, 1.0)
+    )
     failed, why = _failure(curve, promise, walk(held_out, promise, test).thresholds, classes)
     supported = _supported(held_out, promise, test)
     labels = f"labels {best.completeness:.3f} of {test} streams of the test, {best.accuracy:.3f} of them rightly"
@@ -93,6 +96,17 @@ def refusal(
         f"{_advice(needed, least, most, n_streams)}; {_support(supported, promise)}"
     )
     return PromiseError(message, best, _rows(curve), needed, (least, most), failed, supported)
+
+
+def _nearest(curve: Curve, promise: Promise) -> int:
+    """Return the place of the threshold that comes nearest to a promise, or exceeds it by most."""
+    margin = curve.accuracy - promise.accuracy
+    if promise.completeness is not None:
+        margin = np.minimum(margin, curve.completeness - promise.completeness)
+    if promise.per_class is not None:
+        margin = np.minimum(margin, promise.least_share(curve.by_class) - promise.accuracy)
+    enough = curve.n_labelled >= min(promise.fewest_labelled, int(curve.n_labelled.max()))
+    return int(np.where(enough, margin, -np.inf).argmax())
 
 
 def _advice(needed: int | None, least: int | None, most: int | None, n_streams: int) -> str:
@@ -180,18 +194,23 @@ def _rows(curve: Curve) -> list[dict[str, Any]]:
     return [point._asdict() for point in curve.thinned(12).points()]
 
 
-def _streams_needed(there: Curve, promise: Promise, errors: float, n_streams: int) -> int | None:
+def _streams_needed(
+    there: Curve, promise: Promise, errors: float, n_test: int, n_streams: int, gain: float
+) -> int | None:
     """Return of how many streams in all the test of a part probably passes; None if no number does.
 
-    The shares are those of the curve's only threshold, less some standard errors.
+    The shares are those of the curve's only threshold, less some standard errors. The accuracy is taken to err by
+    a constant, and a part that is inverse to the number of streams: half of them more streams would save what the
+    second half has saved, so that k times as many have ``gain * (1 - 1 / k)`` more.
     """
-    n = n_test = there.n_streams
-    completeness, _ = there.doubted(errors)
+    n = n_test
+    completeness, accuracy = there.doubted(errors)
     while n <= MOST_STREAMS:
-        if (
-            float((chances(there, promise, n, errors) * promise.completeness_chances(completeness, n))[0])
-            >= PROBABLE
-        ):
+        grown = np.minimum(1.0, accuracy + gain * (1.0 - n_test / n))
+        passes = promise.accuracy_chances(completeness, grown, n)
+        if promise.per_class is not None:
+            passes = chances(there, promise, n, errors)
+        if float((passes * promise.completeness_chances(completeness, n))[0]) >= PROBABLE:
             return max(n_streams + 1, round(n_streams * n / n_test))
         n = n * 11 // 10 + 1
     return None

@@ -304,6 +304,30 @@ class TestRefusal:
         assert found == max((each for each in higher if passes(each)), default=None)
 
 
+class TestStreamsNeeded:
+    """How many streams a refused promise needs."""
+
+    def test_what_more_streams_bring_lowers_it(self):
+        curve, promise = of(100, [100], [86]), Promise(0.85)
+        still, learning = (refusal(curve, promise, 250, curve, gain=gain) for gain in (0.0, 0.04))
+        assert 250 < learning.streams_needed < still.streams_needed
+
+    def test_a_curve_that_still_rises_may_reach_what_shares_do_not(self):
+        curve, promise = of(100, [100], [84]), Promise(0.85)
+        assert refusal(curve, promise, 250, curve).streams_needed is None
+        error = refusal(curve, promise, 250, curve, gain=0.05)
+        n = error.streams_needed * 100 // 250
+        chance = promise.accuracy_chances(1.0, 0.84 + 0.05 * (1 - 100 / n), n)
+        assert chance >= 0.79
+
+    def test_held_out_streams_count_beside_those_of_the_test(self):
+        test, many, promise = of(100, [100], [86]), of(900, [900], [800]), Promise(0.85)
+        alone, together = (refusal(test, promise, 250, other) for other in (of(100, [100], [86]), many))
+        assert together.streams_needed < alone.streams_needed
+        both = test.with_others(many)
+        assert (both.n_streams, both.n_labelled.tolist(), both.n_right.tolist()) == (1000, [1000], [886])
+
+
 def two_classes(rng, n, recalls, sure=0.9):
     """Confidence, best class and truth of streams of one tick, of which a share of each class is told apart."""
     truth = rng.integers(0, 2, n)

@@ -450,6 +450,17 @@ class TestHeldOut:
         for fold in held_out.folds:
             assert not set(groups[fold.test]) & set(groups[fold.training])
 
+    def test_a_part_of_the_others_trains_and_the_same_streams_are_held_out(self):
+        whole = HeldOut(TABLE, SPENDING, tree_learner(2, 6), 6, seed=3)
+        part, again = (whole.trained_on_part(0.5, 7) for _ in range(2))
+        for fold, fewer, same in zip(whole.folds, part.folds, again.folds, strict=True):
+            assert fewer.test.tolist() == fold.test.tolist()
+            assert set(fewer.training) < set(fold.training)
+            assert fewer.training.tolist() == same.training.tolist()
+            for label in np.unique(TABLE.labels):
+                n, n_all = ((TABLE.labels[rows] == label).sum() for rows in (fewer.training, fold.training))
+                assert n == max(2, round(0.5 * n_all))
+
     def test_streams_of_a_class_without_training_streams_are_wrong(self):
         labels = np.array(["aside", "aside", *STREAMS.labels[2:]])
         lengths = np.where(labels == "aside", 0, TABLE.lengths)
