@@ -202,6 +202,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "default_training": default_training.section,
     "held_back": default_training.held_back,
     "stated": stated.section,
+    "stated_paths": stated.paths,
 }
 NEED_DATA = (
     "room_climate",
