@@ -191,7 +191,7 @@ PATHS: Mapping[str, Options] = {
 
 FEATURES = ("count()", "last(x)", "mean(x)", "max(x)", "variance(x)", "slope(x)", "mean(x; window=16)")
 PATH_SETTINGS = (SETTINGS[1], SETTINGS[2], SETTINGS[8], SETTINGS[12], Setting("late", 160, 2, 120))
-PATH_SEEDS = (81, 82, 83)
+PATH_SEEDS = (81, 82)
 
 
 def of_sklearn() -> Any:
