@@ -149,6 +149,12 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
     callback=parameters.prices,
     help="Cost factor of messages of a quantity, such as light=10; may be repeated.",
 )
+@click.option(
+    "--devices",
+    metavar="PROFILE",
+    help="Offer only channels that devices of this profile can send by themselves: a name, or a TOML file; see "
+    "streamfs devices.",
+)
 @promise_options
 @profile_option("transmissions")
 @SEED
@@ -176,6 +182,7 @@ def train(
     tried on every column at every tick, on change, and as a flag.
     """
     pricing, models = ({name: others.pop(name) for name in names} for names in (PRICING, MODELS))
+    devices = others.pop("devices")
     decision_costs = {name: others.pop(name) for name in DECISION_COSTS}
     promised = PromiseOptions(**others)
     context = click.get_current_context()
@@ -193,7 +200,7 @@ def train(
         options["select"] = _selector(select or "streamrelief", extrapolation)
     from streamfs.cli.console import say
 
-    offered = _offered(recorded, features, channels, catalogue)
+    offered = _offered(recorded, features, channels, catalogue, devices)
     if promised.explore is not None:
         from streamfs.cli.commands.exploring import explore
 
@@ -263,16 +270,35 @@ def _selector(select: str, extrapolation: str | None) -> "str | MakeSelector | N
 
 
 def _offered(
-    recorded: "StreamSet", features: Sequence[Any], channels: Sequence[str], catalogue: str | None
+    recorded: "StreamSet",
+    features: Sequence[Any],
+    channels: Sequence[str],
+    catalogue: str | None,
+    devices: str | None = None,
 ) -> list[Any] | None:
-    """Return the named features; None for the default ones."""
+    """Return the named features; None for the default ones. All channels are such as devices of a profile send."""
     import feature_extractors as fx
     from streamfs.data.default_features import default_channels
 
+    if devices is not None:
+        channels = _of_devices(recorded, features, channels, devices)
     kinds = fx.KINDS if catalogue == "full" else fx.ESSENTIAL
     if catalogue == "full" and not (channels or features):
         channels = default_channels(recorded)
     return list(dict.fromkeys([*features, *(fx.catalogue(channels, kinds) if channels else ())])) or None
+
+
+def _of_devices(
+    recorded: "StreamSet", features: Sequence[Any], channels: Sequence[str], devices: str
+) -> Sequence[str]:
+    """Return the channels to make features of; raise a DataError if devices cannot send one that is named."""
+    from streamfs.cli.device_channels import check_channels, device_channels
+    from streamfs.gateway.settings.profiles import load_profile, read_profile
+
+    profile = read_profile(Path(devices)) if devices.endswith(".toml") else load_profile(devices)
+    named = [*channels, *(channel for feature in features for channel in feature.columns)]
+    check_channels(profile, named, recorded.period)
+    return channels if named else device_channels(profile, recorded)
 
 
 def _train(
