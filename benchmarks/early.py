@@ -68,7 +68,8 @@ def section(found: Sequence[Row] | None = None) -> str:
     """Measure all, or take rows that were measured before."""
     load_peer("aeon")
     found = list(rows(SEEDS, tuple(available()), USUAL)) if found is None else found
-    seeds = len({row["seed"] for row in found})
+    seeds, methods = len({row["seed"] for row in found}), {row["method"] for row in found}
+    missing = ", ".join(name for name in METHODS if name not in methods)
     return f"""
 ## Early classification beside aeon, tslearn and other rules for when to decide
 
@@ -85,8 +86,8 @@ UCR series were normalised over their whole length and start aligned, so that a 
 nearer to what a sensor sends. *threshold*, *SR*, *ECONOMY-gamma* and *CALIMERA* are written from their papers, on our own forest's
 probabilities, with the features that `train` chose at the same alpha. aeon's and tslearn's classifiers are slow, and decide 150 and 100
 test series, the same ones with each seed. `train` also chooses what is sent: on sets of one column a report on change may be chosen, which
-sends less and says less; peers with classifiers of their own read every tick. TEASER, aeon's default forests
-(DrCIF) and ml_edm were not run. aeon 1.6.0 asks for numba below 0.64, and was run with the version below.
+sends less and says less; peers with classifiers of their own read every tick. Not run: {missing},
+aeon's default forests (DrCIF), ml_edm. aeon 1.6.0 asks for numba below 0.64, and was run with the version below.
 {report(found)}
 aeon {version("aeon")}, tslearn {version("tslearn")}; {processor()}
 """
