@@ -28,7 +28,7 @@ COMMANDS: Mapping[str, str] = {
     "inspect": "Look at recorded STREAMS, and say how to train on them.",
     "journal": "Show the folder STATE of a gateway, which may be running.",
     "labels": "List the decisions of a gateway whose true label is wanted.",
-    "recertify": "Certify MODEL anew by labelled STREAMS of another place.",
+    "recertify": "Certify MODEL anew by labelled STREAMS of the place where it serves.",
     "replay": "Run MODEL on recorded STREAMS and print each decision.",
     "run": "Follow the streams of an MQTT broker until stopped (Ctrl-C).",
     "sample-plan": "Plan which streams get an expensive sensor next.",

@@ -11,7 +11,7 @@ from streamfs.cli.parameters import JSON, example_text
 @click.argument("state", type=click.Path(file_okay=False, path_type=Path))
 @JSON
 def labels(state: Path, as_json: bool) -> None:
-    """List the decisions of the gateway with the folder STATE whose true label would tell the most.
+    """List the decisions of a gateway whose true label is wanted.
 
     They are those of its newest snapshot, the one that is wanted for longest first; the gateway may be running.
     Publish a true label to the topic, as text. The gateway asks if labels_wanted is set in section [promise]; then

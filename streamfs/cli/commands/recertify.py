@@ -13,7 +13,7 @@ from streamfs.cli.recordings import Recordings, recordings
 @click.command(
     epilog=example_text(
         "streamfs recertify pairs.streamfs labelled.csv -o here.streamfs",
-        "streamfs recertify pairs.streamfs labelled.csv -o here.streamfs --promise 0.75 --threshold-only",
+        "streamfs recertify pairs.streamfs labelled.csv -o b.streamfs --promise 0.8",
     )
 )
 @MODEL
