@@ -38,4 +38,4 @@ def promise_warnings(promise: Mapping[str, Any] | None, labels: str) -> list[str
     shown = right if what == "accuracy" else f"shown by {number} {'decisions' if of_all else 'labels'}"
     least = promised.get(what, promised["accuracy"])
     broken = f"the promise is withdrawn: {what} is less than {least:g} here"
-    return [f"{broken} ({shown}); train again with streams of this place"]
+    return [f"{broken} ({shown}); recertify it with labelled streams of this place, or train again"]
