@@ -96,6 +96,7 @@ class Conduct:
         self.counters = Counter(dict.fromkeys(COUNTERS, 0))
         self.devices: dict[str, Device] = {}
         self._profiles = {key: profile for key, profile in profiles.items() if profile.report is not None}
+        self.asks = bool(self._profiles)  # whether any device can be asked
         self._ear = Ear(self._profiles)
         self._period, self._max_silence = period, max_silence
         self._newest = 0  # number of a message
@@ -112,7 +113,7 @@ class Conduct:
 
     def listens(self, topic: str) -> bool:
         """Return whether a topic has answers or births."""
-        return bool(self._profiles) and self._ear.listens(topic)
+        return self._ear.listens(topic)
 
     def is_asked(self, profile: str) -> bool:
         """Return whether devices of a profile can be asked."""

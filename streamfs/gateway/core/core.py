@@ -189,6 +189,7 @@ class Core:
 
     def take(self, records: Iterable[Record]) -> Effects:
         """Process records, in order, and return their effects."""
+        asks = self.conduct.asks
         for record in records:
             if record.kind != MESSAGE:
                 self._feed()
@@ -196,13 +197,13 @@ class Core:
             elif record.topic.startswith(self._labels) or record.topic == self._commands:
                 self._feed()
                 self._take_feedback(record)
-            elif self.conduct.listens(record.topic):
+            elif asks and self.conduct.listens(record.topic):
                 self._feed()
                 self._note_wanted()
                 self.conduct.receive(record.topic, record.payload)
             else:
                 self._intake.add(record)
-                if self._intake.heard:
+                if asks and self._intake.heard:
                     self._attend(record.arrival)
                 if self._intake.n_samples >= FED_AT_ONCE:
                     self._feed()

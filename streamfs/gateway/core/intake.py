@@ -1,7 +1,7 @@
 """From messages to readings: routed, decoded and priced, or rejected."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from streamfs.errors import PayloadError
@@ -27,13 +27,18 @@ COUNTERS = ("messages", "own", "unbound", "ignored", "repeated", "malformed", "o
 _SHOWN = 200  # bytes of a payload in a dead letter
 
 
+Numbers = dict[str, tuple[tuple[int, int], ...]]
+"""Channels, by their numbers, and how they are fed, by what feeds them."""
+
+
 class _Target(NamedTuple):
     """Where the messages of a topic belong."""
 
     node: int
     slot: int  # of the only channel, which it feeds as it is; else NONE
-    channel: str | None
     codec: Codec
+    is_plain: bool  # whether nothing of the following matters before it is decoded
+    channel: str | None
     repeats: str
     thins: bool
     heard: tuple[str, str, str] | None  # node, device and its profile, if the device can be asked
@@ -67,7 +72,7 @@ class Intake:
         self._max_payload = options.limits.payload_bytes
         self._own = f"{options.prefix}/"
         self._targets: dict[str, _Target] = {}
-        self._numbers: dict[tuple[str, bool], tuple[tuple[int, int], ...]] = {}  # of channels, by what feeds them
+        self._numbers: tuple[Numbers, Numbers] = ({}, {})  # by whether what comes may be thinned
         self.repeated = Repeated()
         self._readings = ReadingBuffer()
         self._n_messages = 0
@@ -79,20 +84,21 @@ class Intake:
         target = self._targets.get(topic) or self._find(record)
         if target is None:
             return
-        node, slot, channel, codec, repeats, _, heard = target
+        node, slot, codec, is_plain, _, _, _, _ = target
         size = len(payload)
         try:
             if size > self._max_payload:
                 self.counters["oversize"] += 1
                 raise PayloadError(f"payload has {size} bytes, expected at most {self._max_payload}", "size")  # noqa: TRY301
-            if repeats == "held" and self.repeated.is_repeated(topic, payload):
-                self._leave_out_repeated(record, node)
-                return
-            if heard is not None:
-                self.heard.append(heard)
+            if not is_plain:
+                if target.repeats == "held" and self.repeated.is_repeated(topic, payload):
+                    self._leave_out_repeated(record, node)
+                    return
+                if target.heard is not None:
+                    self.heard.append(target.heard)
             decoded = codec.decode(payload, arrival, content_type)
             if slot == NONE or isinstance(decoded, Several):
-                self._add_parts(record, target, _named(channel, decoded))
+                self._add_parts(record, target, _named(target.channel, decoded))
             else:
                 joules = self._energy.joules(size)
                 self._readings.add(decoded, node, slot, self._n_messages, arrival, size, joules)
@@ -112,8 +118,12 @@ class Intake:
             return False
         if target.slot != NONE and not isinstance(decoded, Several):
             return self._part_has_come(target.slot, decoded, record)
-        parts = [(slot, part) for slot, _, part in self._fed(target, _named(target.channel, decoded).parts)]
-        return bool(parts) and all(self._part_has_come(*part, record) for part in parts)
+        slots = [
+            (slot, part)
+            for name, part in _named(target.channel, decoded).parts
+            for slot, _ in self._slots(target.node, name, thins=target.thins) or [(NONE, AS_SENT)]
+        ]
+        return bool(slots) and all(self._part_has_come(slot, part, record) for slot, part in slots)
 
     def _part_has_come(self, slot: int, part: Reported, record: Record) -> bool:
         return slot != NONE and isinstance(part, Reading) and self._joiner.has_come(slot, part, record.arrival)
@@ -132,7 +142,7 @@ class Intake:
     def forget_targets(self) -> None:
         """Resolve topics again, since nodes or slots are renumbered."""
         self._targets.clear()
-        self._numbers.clear()
+        self._numbers = ({}, {})
 
     def _find(self, record: Record) -> _Target | None:
         """Resolve a topic; None, and counted, if its messages belong nowhere.
@@ -185,11 +195,11 @@ class Intake:
 
     def _aim(self, node: int, routed: Routed) -> _Target:
         slots = [] if routed.channel is None else self._slots(node, routed.channel, thins=routed.thins)
-        is_plain = len(slots) == 1 and slots[0][1] == AS_SENT
-        slot = slots[0][0] if is_plain else NONE
+        slot = slots[0][0] if len(slots) == 1 and slots[0][1] == AS_SENT else NONE
         heard = (routed.node, routed.called, routed.device) if routed.device else None
         codec = self._with_aliases(routed.codec, routed.called)
-        return _Target(node, slot, routed.channel, codec, routed.repeats, routed.thins, heard)
+        is_plain = heard is None and routed.repeats != "held"
+        return _Target(node, slot, codec, is_plain, routed.channel, routed.repeats, routed.thins, heard)
 
     def _with_aliases(self, codec: Codec, device: str) -> Codec:
         """Return a codec that knows the aliases of a device, if it is one that reads them."""
@@ -201,25 +211,20 @@ class Intake:
 
     def _slots(self, node: int, name: str, *, thins: bool) -> list[tuple[int, int]]:
         """Return the slots of a node that a channel or quantity feeds, and how."""
-        key = name, thins
-        numbers = self._numbers.get(key)
-        if numbers is None:
-            fed = self._roster.routes.fed_by(name, thins=thins)
-            found = [(self._joiner.slot(0, channel), how) for channel, how in fed]
-            if len(self._numbers) >= MAX_ROUTES:
-                self._numbers.clear()
-            numbers = self._numbers[key] = tuple((number, how) for number, how in found if number != NONE)
         first = node * len(self._joiner.channels)
-        return [(first + number, how) for number, how in numbers]
+        numbers = self._numbers[thins].get(name)
+        return [
+            (first + number, how) for number, how in (self._resolved(name, thins) if numbers is None else numbers)
+        ]
 
-    def _fed(self, target: _Target, parts: Iterable[tuple[str, Reported]]) -> Iterator[tuple[int, int, Reported]]:
-        """Yield the slots that the parts of a message feed, and how; NONE for a part that feeds nothing."""
-        for name, part in parts:
-            slots = self._slots(target.node, name, thins=target.thins)
-            for slot, how in slots:
-                yield slot, how, part
-            if not slots:
-                yield NONE, AS_SENT, part
+    def _resolved(self, name: str, thins: bool) -> tuple[tuple[int, int], ...]:
+        """Return the numbers of the channels that a channel or quantity feeds, and how, and remember them."""
+        fed = self._roster.routes.fed_by(name, thins=thins)
+        found = tuple((self._joiner.slot(0, channel), how) for channel, how in fed)
+        if len(self._numbers[thins]) >= MAX_ROUTES:
+            self._numbers[thins].clear()
+        numbers = self._numbers[thins][name] = tuple((number, how) for number, how in found if number != NONE)
+        return numbers
 
     def _leave_out(self, topic: str) -> None:
         """Count a message that feeds no stream."""
@@ -246,10 +251,12 @@ class Intake:
             self.counters["repeated"] += len(parts) < len(decoded.parts)
         size, factor = len(record.payload), decoded.spreading_factor
         message = self._n_messages, record.arrival, size, self._energy.joules(size, factor)
-        is_fed = False
-        for slot, how, part in self._fed(target, parts):
-            if slot != NONE:
-                self._readings.add(part, target.node, slot, *message, how)
+        is_fed, first, thins = False, target.node * len(self._joiner.channels), target.thins
+        known, add = self._numbers[thins], self._readings.add
+        for name, part in parts:
+            numbers = known.get(name)
+            for number, how in self._resolved(name, thins) if numbers is None else numbers:
+                add(part, target.node, first + number, *message, how)
                 is_fed = True
         if not is_fed:
             self.counters["unbound"] += bool(parts) or not decoded.parts
