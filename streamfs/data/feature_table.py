@@ -64,6 +64,8 @@ class FeatureTable:
 
     def at(self, ticks: Integers) -> "FeatureTable":
         """Return the table of some of the ticks, ascending and counted from 1, as if there were no others."""
+        if len(ticks) == self.n_ticks:  # all of them: no copy
+            return self
         lengths = np.searchsorted(ticks, self.lengths, side="right")
         return FeatureTable(self.values[:, ticks - 1], self.labels, self.features, lengths, self.period)
 

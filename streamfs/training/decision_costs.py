@@ -66,9 +66,11 @@ class DecisionCosts:
 
     def at_each(self, followed: Followed, time_limit: int) -> Array:
         """Return each stream's cost if it is decided at each tick that was followed; beyond its end, for never."""
-        places = range(len(followed.ticks))
-        columns = [np.where(at < followed.trajectories.ticks, at, -1) for at in places]
-        return np.stack([self.of(followed, each, time_limit) for each in columns], axis=1)
+        delay = self.delay * (followed.ticks / time_limit)
+        costs = self.error * ~followed.is_right() + delay + self.sending * followed.spent
+        never = self.of(followed, np.full(len(followed.truth), -1), time_limit)
+        is_inside = np.arange(len(followed.ticks)) < followed.trajectories.ticks[:, np.newaxis]
+        return np.where(is_inside, costs, never[:, np.newaxis])
 
 
 class Confident(NamedTuple):

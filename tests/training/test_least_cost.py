@@ -222,6 +222,14 @@ def test_the_cost_of_decisions_is_that_of_a_slow_twin(seed, delay):
         assert costs[stream] == pytest.approx(2.0 * wrong + delay * late + 0.1 * (at + 1))
 
 
+def test_the_costs_at_each_tick_are_those_of_deciding_there():
+    found, costs = followed(3), DecisionCosts(2.0, 0.7, 0.1)
+    ticks = np.random.default_rng(0).integers(0, 21, 60)
+    cut = found._replace(trajectories=Trajectories(found.trajectories.best, found.trajectories.confidence, ticks))
+    for column, each in enumerate(costs.at_each(cut, 25).T):
+        assert_array_equal(each, costs.of(cut, np.where(column < ticks, column, -1), 25))
+
+
 @settings(max_examples=20)
 @given(st.integers(0, 200))
 def test_as_many_are_right_as_is_stated_luck_apart(seed):
