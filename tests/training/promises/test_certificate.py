@@ -17,7 +17,7 @@ from streamfs.evaluation.trajectories import Trajectories
 from streamfs.training.promises import Promise, PromiseError
 from streamfs.training.promises.certificate import DOUBT, N_THRESHOLDS, certify, chances, walk
 from streamfs.training.promises.curve import ByClass, Curve
-from streamfs.training.promises.refusal import MOST_STREAMS, PROBABLE, _failure, _supported, refusal
+from streamfs.training.promises.refusal import MOST_STREAMS, PROBABLE, _failure, _nearest, _supported, refusal
 from streamfs.training.promises.subset_score import evaluate_subset
 
 risks = st.sampled_from([0.0137, 0.0513, 0.1037, 0.2019, 0.5003])  # no tail of whole hundredths is one
@@ -229,7 +229,9 @@ class TestRefusal:
     def test_with_that_number_of_streams_the_best_threshold_passes_probably(self, curve, promise):
         n_streams = 5 * curve.n_streams // 2
         error = refusal(curve, promise, n_streams, curve)
-        shares = error.best.completeness, error.best.accuracy
+        both = curve.with_others(curve)
+        place = _nearest(both, promise)
+        shares = both.completeness[place], both.accuracy[place]
         if error.streams_needed is None:
             assert promise.chances(*shares, 9 * MOST_STREAMS // 10) < PROBABLE + 0.01
         else:
