@@ -155,8 +155,19 @@ def _array(name: str, part: bytes) -> npt.NDArray[Any]:
 
 
 def _npy(array: npt.NDArray[Any]) -> bytes:
-    """Return a contiguous array in NumPy's format."""
+    """Return a contiguous array in NumPy's format; between the fields of records is 0, not old memory."""
+    if _is_padded(array.dtype):
+        clean = np.zeros(array.shape, array.dtype)
+        for name in array.dtype.names or ():
+            clean[name] = array[name]
+        array = clean
     return _head(array.shape, array.dtype) + array.tobytes()
+
+
+@lru_cache(1024)
+def _is_padded(dtype: np.dtype[Any]) -> bool:
+    """Return whether records have bytes that belong to no field."""
+    return dtype.fields is not None and sum(field[0].itemsize for field in dtype.fields.values()) < dtype.itemsize
 
 
 @lru_cache(1024)

@@ -1,0 +1,20 @@
+"""The format of model files and snapshots."""
+
+import numpy as np
+
+from streamfs.base.container import pack
+
+PADDED = np.dtype([("x", "f8"), ("flag", "u1")], align=True)
+
+
+def records(garbage):
+    memory = np.full(3 * PADDED.itemsize, garbage, dtype=np.uint8)
+    found = memory.view(PADDED)
+    found["x"], found["flag"] = [1.0, 2.0, np.nan], [0, 1, 2]
+    return found
+
+
+def test_what_lies_between_fields_is_not_written():
+    assert PADDED.itemsize > 9
+    one, other = (pack("thing", 1, {}, {"records": records(garbage)}) for garbage in (0, 7))
+    assert one == other
