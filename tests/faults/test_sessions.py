@@ -74,7 +74,7 @@ def test_a_run_ends_before_the_broker_knows_again_what_it_had_forgotten(tmp_path
         begin_session(gateway)
         gateway.start()
         gateway.await_ready()
-        assert "streamfs/control/node" in retained(broker)
+        gateway.await_that(lambda: "streamfs/control/node" in retained(broker), "it is not published again")
         gateway.stop()
 
 
