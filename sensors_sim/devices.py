@@ -1,5 +1,6 @@
 """Devices of other makers, simulated after their documentation: what they send, and whether they obey."""
 
+from abc import ABC, abstractmethod
 from base64 import b64decode
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -29,7 +30,7 @@ class Manners:
     forgets: bool = True
 
 
-class SimulatedDevice:
+class SimulatedDevice(ABC):
     """A device that reports one quantity: values at multiples of a period, of which it sends the newest.
 
     It sends when its interval has passed, or when the value has changed by its threshold, if it has one and its
@@ -59,9 +60,9 @@ class SimulatedDevice:
         self.least, self.most, self.delta = least, most, delta
 
     @property
+    @abstractmethod
     def topics(self) -> tuple[str, ...]:
         """Topics on which it is asked."""
-        raise NotImplementedError
 
     def turn(self, now: float) -> Messages:
         """Return what the device sends at a time, in seconds."""
@@ -102,12 +103,13 @@ class SimulatedDevice:
         """A message comes while it sleeps; by default it is lost."""
         return []
 
+    @abstractmethod
     def _report(self, value: float, now: float) -> Messages:
-        raise NotImplementedError
+        """Return the messages that report a value at a time, in seconds."""
 
+    @abstractmethod
     def _understood(self, topic: str, payload: bytes) -> tuple[float, float, float] | None:
         """Return least and most seconds and the change that a message asks for; None for any other message."""
-        raise NotImplementedError
 
     def _answer(self, _payload: bytes) -> Messages:
         return []

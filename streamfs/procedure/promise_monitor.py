@@ -86,8 +86,8 @@ class PromiseMonitor:
     risk : float
         Of a false alarm.
     wanted : float
-        Share of the decisions whose labels are asked for: then others do not count. By default none is asked for,
-        and all labels count, which must come without regard to what was decided.
+        Share of the decisions whose labels are asked for; other labels are then not counted. By default no label
+        is asked for, and all labels are counted, which must come without regard to what was decided.
     group_of : callable, optional
         The group of a stream, such as a room, by its name; None for none. The labels of each group are tested
         too; of the risk for all groups that will ever come, the k-th has 1 / (k (k + 1)). A group whose accuracy

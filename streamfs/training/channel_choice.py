@@ -142,7 +142,7 @@ class ChannelChoice:
     def _under_another_policy(self, best: Choice, group: Group) -> Choice:
         """Return the choice with a group's quantity under the policy that sends least.
 
-        If a single error more would exceed the tolerance, since streams are few, none is tried.
+        With so few streams that one more error would exceed the tolerance, no other policy is tried.
         """
         if len(self.held_out.table.labels) * TOLERANCE <= 1.0:
             return best

@@ -30,7 +30,7 @@ _NAME = re.compile(r"[A-Za-z]\w{0,30}")
 
 @dataclass(frozen=True)
 class Sources:
-    """The two files of a model in C, and how much memory a stream takes.
+    """The two files of a model in C, and how many numbers a stream keeps.
 
     Parameters
     ----------
@@ -40,15 +40,12 @@ class Sources:
         The files' texts.
     n_reals : int
         Reals that a stream keeps.
-    n_stack : int
-        Reals and whole numbers, at most, that a call keeps on the stack.
     """
 
     name: str
     header: str
     body: str
     n_reals: int
-    n_stack: int
 
 
 def translate(procedure: Procedure, name: str = "model", precision: Precision = DOUBLE) -> Sources:
@@ -102,7 +99,6 @@ class _Model:
         self._rule = rule
         self._tables: list[str] = []
         self._n_reports = 0
-        self._n_stack = 0
 
     def sources(self) -> Sources:
         """Return the files."""
@@ -121,6 +117,7 @@ class _Model:
             upper=self._name.upper(),
             functions=self._unit.text(),
             tables="".join(self._tables),
+            suffix=self._precision.suffix,
             largest=self._literal(self._precision.constants.get("LARGEST", LARGEST)),
             columns=len(self._columns),
             channels=len(self._channels),
@@ -153,7 +150,7 @@ class _Model:
             classes=_listed(procedure.classes),
             period=f"{procedure.period:g}",
         )
-        return Sources(self._name, header, body, n_reals, self._n_stack)
+        return Sources(self._name, header, body, n_reals)
 
     def _literal(self, value: float) -> str:
         return self._precision.literal(value)
@@ -224,7 +221,6 @@ class _Model:
         n_pending = _most_pending(tree)
         self._add_records("tree_nodes", "tree_node", tree.nodes)
         self._add_shares(tree.shares)
-        self._n_stack = 2 * n_pending + n_classes
         return (
             f"  int32_t stack[{n_pending}];\n  real weights[{n_pending}];\n  real result[{n_classes}] = {{0}};\n"
             f"  int32_t best;\n"
@@ -248,7 +244,6 @@ class _Model:
             numbers = wrapped(map(str, table.tolist() or [0]))
             self._tables.append(f"static const {stored_in(table)} {name}[] = {{{numbers}}};\n")
         self._add_shares(shares)
-        self._n_stack = 2 * n_classes
         text = (
             f"  real sums[{n_classes}] = {{0}};\n  real result[{n_classes}] = {{0}};\n  int32_t best, c;\n"
             f"  {total.name}(thresholds, {n_nodes}, features, {n_nodes}, below, {n_nodes}, above, {n_nodes},\n"

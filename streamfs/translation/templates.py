@@ -78,7 +78,7 @@ const char *const {name}_classes[{classes}] = {{{class_names}}};
 
 /* Return whether a value counts as a reading. */
 static int is_reading(real x) {{
-  return fabs(x) <= {largest};
+  return fabs{suffix}(x) <= {largest};
 }}
 
 /* Return a reading, or that it is missing. */

@@ -95,6 +95,7 @@ class Conduct:
     def __init__(self, profiles: Mapping[str, DeviceProfile], period: float, max_silence: float | None) -> None:
         self.counters = Counter(dict.fromkeys(COUNTERS, 0))
         self.devices: dict[str, Device] = {}
+        self._of: dict[str, dict[str, Device]] = {}  # the same, by node
         self._profiles = {key: profile for key, profile in profiles.items() if profile.report is not None}
         self.asks = bool(self._profiles)  # whether any device can be asked
         self._ear = Ear(self._profiles)
@@ -115,6 +116,10 @@ class Conduct:
         """Return whether a topic has answers or births."""
         return self._ear.listens(topic)
 
+    def has(self, node: str) -> bool:
+        """Return whether a node is a device that was heard."""
+        return node in self._of
+
     def is_asked(self, profile: str) -> bool:
         """Return whether devices of a profile can be asked."""
         return profile in self._profiles
@@ -125,7 +130,7 @@ class Conduct:
         for channel in channels:
             column, policy = split_channel(channel)
             policies.setdefault(column, []).append(policy)
-        for device in self._of_node(node):
+        for device in self._of.get(node, {}).values():
             self._want(device, policies)
 
     def _want(self, device: Device, policies: Mapping[str, list[Policy]]) -> None:
@@ -145,7 +150,7 @@ class Conduct:
         if device is not None and device.node == node:
             return False
         per_day = self._profiles[profile].reach.per_day
-        self.devices[_key(profile, name)] = Device(node, name, profile, now, per_day, now)
+        self._put(Device(node, name, profile, now, per_day, now))
         return True
 
     def hear(self, name: str, profile: str, now: float) -> list[Publication]:
@@ -183,8 +188,8 @@ class Conduct:
 
     def forget(self, node: str) -> None:
         """Forget the devices of a node."""
-        for device in self._of_node(node):
-            del self.devices[_key(device.profile, device.name)]
+        for key in self._of.pop(node, {}):
+            del self.devices[key]
 
     def to_state(self) -> dict[str, Any]:
         """Copy the state."""
@@ -200,13 +205,20 @@ class Conduct:
         for values in state["devices"]:
             if values["profile"] in self._profiles:
                 settings = {name: Setting(**_numbers(setting)) for name, setting in values["settings"].items()}
-                self.devices[_key(values["profile"], values["name"])] = Device(**{**values, "settings": settings})
+                self._put(Device(**{**values, "settings": settings}))
         self.counters.update(state["counters"])
         self._newest = state["newest"]
         self._asked = {number: (key, quantity) for number, key, quantity in state["asked"]}
 
-    def _of_node(self, node: str) -> list[Device]:
-        return [device for device in self.devices.values() if device.node == node]
+    def _put(self, device: Device) -> None:
+        """Know a device, in place of what was known of it as another node."""
+        key = _key(device.profile, device.name)
+        if key in self.devices:
+            before = self.devices[key].node
+            del self._of[before][key]
+            if not self._of[before]:
+                del self._of[before]
+        self.devices[key] = self._of.setdefault(device.node, {})[key] = device
 
     def _due(self, device: Device, now: float) -> list[Publication]:
         """Return the messages to a device that are due."""

@@ -170,8 +170,11 @@ class Core:
 
     def control_states(self) -> list[Publication]:
         """Return the control message of every node, but not of devices, which know none."""
-        devices = {f"{self._control}{device.node}" for device in self.conduct.devices.values()}
-        return [message for message in self.roster.control_states() if message.topic not in devices]
+        return [
+            message
+            for message in self.roster.control_states()
+            if not self.conduct.has(message.topic.removeprefix(self._control))
+        ]
 
     def marks(self) -> list[Mark]:
         """Return the highest sequence number of each channel of each node that numbers its messages."""
@@ -302,11 +305,10 @@ class Core:
         """Let control messages to devices that know none be what they are asked."""
         if not (self.conduct.devices and self._effects.publications):
             return
-        nodes = {f"{self._control}{device.node}": device.node for device in self.conduct.devices.values()}
         others = []
         for publication in self._effects.publications:
-            node = nodes.get(publication.topic)
-            if node is None:
+            node = publication.topic.removeprefix(self._control)
+            if node == publication.topic or not self.conduct.has(node):
                 others.append(publication)
             elif publication.payload:
                 self._want(node)

@@ -157,7 +157,7 @@ class Feedback:
         return Publication(self._promise_topic, known)
 
     def _wanted(self, stream: str, decision: Decision | None) -> Publication:
-        """Return the publication, retained, that the label of a stream's decision is wanted; empty if none is."""
+        """Return the retained publication that asks for a decision's label; without a decision, an empty one."""
         content = b"" if decision is None else orjson.dumps({"gateway": self._name, **decision.to_json()})
         return Publication(f"{self._wanted_topic}{stream}", content)
 
