@@ -185,7 +185,18 @@ def _head(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
 def _array_head(head: bytes) -> tuple[tuple[int, ...], np.dtype[Any], Literal["C", "F"]]:
     """Return shape, type and order; kept, since a gateway that starts reads the same ones again and again."""
     read = ast.literal_eval(head.decode("latin1"))
-    return read["shape"], _NPY.descr_to_dtype(read["descr"]), "F" if read["fortran_order"] else "C"
+    return read["shape"], _as_made(_NPY.descr_to_dtype(read["descr"])), "F" if read["fortran_order"] else "C"
+
+
+def _as_made(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type of padded records as the compiler aligns them, which NumPy's format does not tell.
+
+    To compiled code, records that are aligned and those that only lie as if they were are two types.
+    """
+    if not _is_padded(dtype):
+        return dtype
+    aligned = np.dtype([(name, dtype[name]) for name in dtype.names or ()], align=True)
+    return aligned if aligned == dtype else dtype
 
 
 def _checksum(content: bytes) -> bytes:

@@ -1,8 +1,9 @@
 """The format of model files and snapshots."""
 
 import numpy as np
+import pytest
 
-from streamfs.base.container import pack
+from streamfs.base.container import pack, unpack
 
 PADDED = np.dtype([("x", "f8"), ("flag", "u1")], align=True)
 
@@ -18,3 +19,10 @@ def test_what_lies_between_fields_is_not_written():
     assert PADDED.itemsize > 9
     one, other = (pack("thing", 1, {}, {"records": records(garbage)}) for garbage in (0, 7))
     assert one == other
+
+
+@pytest.mark.parametrize("dtype", [PADDED, np.dtype([("x", "f8"), ("n", "i8")]), np.dtype("f8")])
+def test_arrays_are_read_back_aligned_as_they_were(dtype):
+    _, read, _ = unpack(pack("thing", 1, {}, {"array": np.zeros(2, dtype)}), "thing", 1, "here")
+    assert read["array"].dtype == dtype
+    assert read["array"].dtype.isalignedstruct == dtype.isalignedstruct

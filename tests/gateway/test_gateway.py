@@ -91,7 +91,7 @@ class Followed(NamedTuple):
     spent: Spent
 
 
-def follow(broker, procedure, pairs, log=None, idle_timeout=None, **fleet_options):
+def follow(broker, procedure, pairs, log=None, idle_timeout=None, tick_seconds=0.02, **fleet_options):
     """Run a gateway and a fleet against the broker; return the gateway's summary and what was on the wire."""
     radio, decisions = "cc2420", []
     sources = {name: {"a": f"{name}-a", "b": f"{name}-b"} for name in pairs.names}
@@ -109,7 +109,7 @@ def follow(broker, procedure, pairs, log=None, idle_timeout=None, **fleet_option
         running = pool.submit(gateway.run, stop, idle_timeout, until_decided=True)
         try:
             assert gateway.ready.wait(60)
-            fleet.run(broker.host, broker.port, tick_seconds=0.02, start_time=1000.0)
+            fleet.run(broker.host, broker.port, tick_seconds=tick_seconds, start_time=1000.0)
             summary = running.result(timeout=60)
         finally:
             stop.set()
@@ -205,7 +205,8 @@ def test_decided_nodes_fall_silent(broker, recorded, live):
 
 def test_batteries_show_what_silence_saves(broker, recorded, live):
     procedure = learn(recorded)
-    _, _, heeding = follow(broker, procedure, live, battery_joules=1.0)
+    # A tick lasts long enough that a slow machine's gateway decides before the next.
+    _, _, heeding = follow(broker, procedure, live, tick_seconds=0.1, battery_joules=1.0)
     wanted = [channel.removeprefix("a.") for channel in procedure.channels if channel.startswith("a.")]
     heedless = Fleet(nodes_of(live), live.period, "cc2420", 1.0, prefix="nobody", channels=wanted)
     heedless.run(broker.host, broker.port, tick_seconds=0.0, start_time=1000.0)
