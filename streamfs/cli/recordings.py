@@ -22,6 +22,26 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), []))
 
 
+def words(text: str) -> dict[str, float | str]:
+    """Parse words in place of numbers.
+
+    Examples
+    --------
+    >>> words("closed=0,open=1,NA=missing")
+    {'closed': 0.0, 'open': 1.0, 'NA': 'missing'}
+    """
+    found: dict[str, float | str] = {}
+    for pair in names(text):
+        word, _, value = pair.rpartition("=")
+        try:
+            found[word] = value if value == "missing" else float(value)
+        except ValueError as error:
+            raise ValueError(f"{pair!r} is no word and its number, such as open=1 or NA=missing") from error
+        if not word:
+            raise ValueError(f"{pair!r} has no word before its number, such as open=1 or NA=missing")
+    return found
+
+
 NAMES = Parsed("names", names)
 
 OPTIONS = {
@@ -34,7 +54,12 @@ OPTIONS = {
     "stream": click.option(
         "--stream", metavar="COLUMN", help="Column of the stream's name; a file without one is a stream."
     ),
-    "time": click.option("--time", metavar="COLUMN", help="Column of the time; by default time."),
+    "time": click.option(
+        "--time",
+        type=NAMES,
+        metavar="COLUMN[,COLUMN]",
+        help="Column of the time, by default time; or those of the date and the time of day: --time Date,Time.",
+    ),
     "label": click.option("--label", metavar="COLUMN", help="Column of the label; by default label."),
     "columns": click.option(
         "--columns", type=NAMES, metavar="COLUMN,...", help="The readings to take; by default all."
@@ -54,6 +79,17 @@ OPTIONS = {
         "--time-zone",
         metavar="ZONE",
         help="Zone of dates without an offset, such as Europe/Berlin; by default UTC.",
+    ),
+    "values": click.option(
+        "--values",
+        type=Parsed("words", words),
+        metavar="WORD=NUMBER,...",
+        help="Words in place of numbers: --values closed=0,open=1,unavailable=missing.",
+    ),
+    "decimal": click.option(
+        "--decimal",
+        type=click.Choice([",", "."]),
+        help="What separates the decimals of numbers; by default a comma beside semicolons, else a point.",
     ),
     "resample": click.option(
         "--resample",
@@ -149,7 +185,8 @@ def flags(layout: Mapping[str, Any]) -> list[str]:
     ['--stream', 'device', '--columns', 'x,y', '--max-age', '20']
     """
     given = [name for name in (*OPTIONS, "period") if name in layout]
-    return [word for name in given for word in (f"--{name.replace('_', '-')}", _word(layout[name]))]
+    fields = {**layout, **({"time": (layout["time"],)} if isinstance(layout.get("time"), str) else {})}
+    return [word for name in given for word in (f"--{name.replace('_', '-')}", _word(fields[name]))]
 
 
 def _word(value: Any) -> str:
@@ -157,6 +194,10 @@ def _word(value: Any) -> str:
         return f"{value:.12g}"
     if isinstance(value, str | Path):
         return str(value)
+    if isinstance(value, Mapping):
+        value = [
+            f"{word}={number if isinstance(number, str) else f'{number:g}'}" for word, number in value.items()
+        ]
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(value)
     return text.getvalue()

@@ -27,7 +27,7 @@ Integers = npt.NDArray[np.int64]
 SENSOR, VALUE = "sensor", "value"
 
 _LONG = pl.Schema({STREAM: pl.String, TIME: pl.Float64, SENSOR: pl.String, VALUE: pl.Float64})
-_MOST_GUESSES = 4
+_MOST_GUESSES = 6
 
 
 class StreamArrays(NamedTuple):
@@ -96,6 +96,8 @@ def _proposal(
 
 
 def _read(tables: Sequence[Table], layout: Layout) -> ReadStreams:
+    if layout.decimal is not None:
+        tables = [table._replace(decimal=layout.decimal) for table in tables]
     rows = read_rows(tables, layout)
     labels = label(rows)
     values, grid = tabulate_rows(rows)

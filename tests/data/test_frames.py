@@ -77,3 +77,16 @@ def test_a_frame_that_does_not_fit_is_refused_with_a_proposal():
         TypeError, match=r"frame is \[1\], expected a frame of polars or pandas, or an Arrow table"
     ):
         StreamSet.from_frame([1])
+
+
+@pytest.mark.parametrize(
+    "kind", [lambda frame: frame, lambda frame: as_pandas(frame).astype({"door": "category"})]
+)
+def test_categories_are_words_for_which_numbers_are_proposed(kind):
+    door = pl.Series(["open", "closed", None, "open"], dtype=pl.Categorical)
+    frame = kind(FRAME.with_columns(door=door))
+    with pytest.raises(LayoutError) as refused:
+        StreamSet.from_frame(frame)
+    assert refused.value.proposal == {"values": {"closed": 0, "open": 1}}
+    streams = StreamSet.from_frame(frame, **refused.value.proposal)
+    assert_array_equal(streams.column("door"), [[1, 0], [np.nan, 1]])

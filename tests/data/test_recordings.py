@@ -218,6 +218,9 @@ def test_labels_are_in_a_file_or_folders(files):
         ("long", ("a", "b"), "long is .*, expected four columns"),
         ("columns", "x", "columns is 'x', expected the names of some columns"),
         ("time_format", "hours", "time_format is 'hours', expected s, ms, us, ns or a format"),
+        ("time", ("a", "b", "c"), "time is .*, expected a column, or those of date and time of day"),
+        ("values", {"open": "wide"}, "values says that 'open' is 'wide', expected a number or 'missing'"),
+        ("decimal", "'", "decimal is .*, expected ',' or '.'"),
         ("time_zone", "Middle/Earth", "time_zone is 'Middle/Earth', expected a name such as"),
     ],
 )
@@ -328,6 +331,32 @@ def test_what_is_proposed_for_jittered_times_is_accepted(tmp_path_factory, perio
         ("time,seq,x\n0,1,5\n1,1,6\n0,2,7\n1,2,8\n", {"stream": "seq"}),
         ("x,abs_ms\n1,1790000000000\n2,1790000001000\n", {"time": "abs_ms"}),
         ("x,y\n0,1\n", {}),
+        ("time,door\n0,open\n1,closed\n2,open\n", {"values": {"closed": 0, "open": 1}}),
+        (
+            "time,sky,x\n0,fog,1\n1,sun,2\n2,rain,?\n3,sun,4\n4,fog,5\n5,rain,6\n",
+            {"values": {"fog": 0, "rain": 1, "sun": 2, "?": "missing"}},
+        ),
+        ("time,x\n0,5\n1,error\n2,NA\n3,7\n", {"values": {"error": "missing", "NA": "missing"}}),
+        ('time,x\n0,"1,5"\n1,"2,75"\n', {"decimal": ","}),
+        (
+            "Datum;x\n22.11.2026 16:30;1,5\n22.11.2026 16:31;2\n",
+            {"time": "Datum", "time_format": "%d.%m.%Y %H:%M"},
+        ),
+        ("time,x\n11/22/2026 4:30 PM,1\n11/22/2026 4:31 PM,2\n", {"time_format": "%m/%d/%Y %I:%M %p"}),
+        ("date,time,x\n2026-11-22,16:30:00,1\n2026-11-22,16:31:00,2\n", {"time": ("date", "time")}),
+        (
+            "Date,Time,x\n22/11/2026,16:30,1\n22/11/2026,16:31,2\n",
+            {"time": ("Date", "Time"), "time_format": "%d/%m/%Y %H:%M"},
+        ),
+        (
+            "start,end,x\n2026-11-22 16:00,2026-11-22 17:00,1\n2026-11-22 17:00,2026-11-22 18:00,2\n",
+            {"time": "end", "columns": ("x",)},
+        ),
+        (
+            "entity_id,state,last_changed\nh,20,2026-11-22T16:00Z\nh,unavailable,2026-11-22T16:01Z\nh,21,2026-11-22T16:02Z\n",
+            {"stream": "entity_id", "time": "last_changed", "values": {"unavailable": "missing"}},
+        ),
+        ("time,x\n0,1\n0,2\n1,3\n1,4\n", {"period": 1.0, "resample": "last", "max_age": 2.0}),
     ],
 )
 def test_the_reader_accepts_what_it_proposes(files, text, proposal):
@@ -338,6 +367,60 @@ def test_the_reader_accepts_what_it_proposes(files, text, proposal):
     if proposal:
         assert "; try " in str(refused.value)
         assert len(StreamSet.read(path, labelled=False, **proposal)) >= 1
+
+
+def test_two_columns_name_one_time_in_its_zone(tmp_path):
+    days = pl.Series("day", [NOON.date()] * 2)
+    hours = pl.Series("hour", [NOON.time(), (NOON + timedelta(seconds=30)).time()])
+    pl.DataFrame([days, hours, pl.Series("x", [1, 2])]).write_parquet(tmp_path / "log.parquet")
+    (tmp_path / "cuts.csv").write_text(f"start,end,label\n{MOMENTS[0].isoformat()},{MOMENTS[1].isoformat()},on\n")
+    streams = StreamSet.read(
+        tmp_path / "log.parquet", time=("day", "hour"), labels=tmp_path / "cuts.csv", time_zone="UTC"
+    )
+    assert_array_equal(streams.values.ravel(), [1])
+
+
+@pytest.mark.parametrize("spelt", ["%Y-%m-%d %H:%M:%S UTC", "%Y-%m-%d %H:%M:%S +0000", "%Y-%m-%d %H:%M:%S+00"])
+def test_offsets_are_read_in_any_spelling(files, spelt):
+    folder = files(
+        log=run(*(t.strftime(spelt) for t in MOMENTS)), cuts=f"start,end,label\n{MOMENTS[0]},{MOMENTS[1]},on\n"
+    )
+    assert_array_equal(StreamSet.read(folder / "log.csv", labels=folder / "cuts.csv").values.ravel(), [0])
+
+
+def test_words_stand_for_numbers_in_long_tables_too(files):
+    text = "d,t,sensor,value\na,0,door,open\na,0,x,5\na,1,door,closed\na,1,x,unavailable\n"
+    long, values = ("d", "t", "sensor", "value"), {"open": 1, "closed": 0, "unavailable": "missing"}
+    streams = StreamSet.read(files(log=text) / "log.csv", long=long, values=values, labelled=False)
+    assert_array_equal(streams.values, [[[1, 5], [0, NAN]]])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0,1\n1,2\n", "has no header, its first row is 0, 1: put names"),
+        (",\n0,1\n", "has no header, its first row is empty"),
+        ("time,time,x\n0,1,2\n", "column 'time' occurs twice"),
+    ],
+)
+def test_a_header_names_columns(files, text, message):
+    with pytest.raises(DataError, match=message):
+        StreamSet.read(files(log=text) / "log.csv", labelled=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [",time,x\n0,0,1\n1,1,2\n", "time,x,\n0,1,\n1,2,\n", "sep=;\ntime;x\n0;1\n1;2\n", "time| x\n0|1\n1|2\n"],
+)
+def test_what_spreadsheets_add_to_a_table_is_left_out(files, text):
+    streams = StreamSet.read(files(log=text) / "log.csv", labelled=False)
+    assert (streams.columns, streams.values.ravel().tolist()) == (("x",), [1.0, 2.0])
+
+
+def test_a_file_in_another_encoding_is_refused_with_advice(tmp_path):
+    (tmp_path / "log.csv").write_bytes("time,°C\n0,1\n".encode("latin-1"))
+    with pytest.raises(DataError, match="it is not in UTF-8; save it so"):
+        StreamSet.read(tmp_path / "log.csv", labelled=False)
 
 
 def test_folders_are_proposed_as_labels(files):

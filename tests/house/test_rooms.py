@@ -30,12 +30,14 @@ ONLY_HERE = {
     "matplotlib": {"streamfs.experiments.plots", "streamfs.relief.figure_1", "streamfs.relief.streamrelief"},
     "polars": {
         "streamfs.data.datasets",
+        "streamfs.data.recordings.date_forms",
         "streamfs.data.recordings.frames",
         "streamfs.data.recordings.labels",
         "streamfs.data.recordings.proposals",
         "streamfs.data.recordings.rows",
         "streamfs.data.recordings.tables",
         "streamfs.data.recordings.times",
+        "streamfs.data.recordings.words",
         "streamfs.data.stream_files",
     },
     "river": {

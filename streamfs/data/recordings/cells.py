@@ -1,6 +1,7 @@
 """What each tick of a stream holds: its reading, the last or the mean of several, or the one before it."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -8,6 +9,23 @@ from feature_extractors.base import Array
 from streamfs.data.recordings.grid import MANY, Grid, proposed_resampling, put_on_grid, source_of
 from streamfs.data.recordings.rows import Codes, Rows
 from streamfs.errors import LayoutError
+
+
+class MixedStreamsError(LayoutError):
+    """A stream of which many rows have the time of another: it may be several streams.
+
+    Parameters
+    ----------
+    problem : str
+        What was found.
+    resampling : dict
+        Fields of a layout with which the rows are those of one stream.
+    """
+
+    def __init__(self, problem: str, resampling: dict[str, Any]) -> None:
+        super().__init__(problem)
+        self.resampling = resampling
+
 
 _Shape = tuple[int, int, int]
 
@@ -125,9 +143,10 @@ def _require_one_row(rows: Rows, grid: Grid, shape: _Shape) -> None:
 def _two_rows(rows: Rows, grid: Grid, place: Sequence[np.intp]) -> LayoutError:
     stream, tick, column = (int(each) for each in place)
     if grid.steps is not None and grid.steps.repeated > MANY:
-        return LayoutError(
+        return MixedStreamsError(
             f"stream {list(rows.streams)[stream]} of {source_of(rows)} has several rows at tick {tick + 1}, and "
-            f"{grid.steps.repeated:.0%} of rows have the time of another: does a column name several streams?"
+            f"{grid.steps.repeated:.0%} of rows have the time of another: does a column name several streams?",
+            proposed_resampling(rows, grid.steps),
         )
     what = f"readings of {list(rows.columns)[column]}" if rows.layout.long else "rows"
     return LayoutError(

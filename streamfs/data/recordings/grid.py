@@ -185,10 +185,12 @@ def _grid(rows: Rows, period: float, steps: Steps | None) -> Grid:
     longest = float(spans.max(initial=0.0)) + 1
     if longest * n_streams * n_columns * 8 > MAX_BYTES:
         name = list(rows.streams)[int(spans.argmax())]
-        raise DataError(
+        is_irregular = steps is not None and rows.layout.period is None and rows.layout.resample is None
+        raise LayoutError(
             f"stream {name} of {source_of(rows)} spans {longest:,.0f} ticks of {period:g} s, too many for "
             f"{n_streams} streams of {n_columns} columns in {MAX_BYTES // 2**30} GiB: correct its times, or "
-            "give a longer period"
+            "give a longer period",
+            proposed_resampling(rows, steps) if is_irregular and steps is not None else {},
         )
     return Grid(period, np.floor(spans + 0.5).astype(np.int64) + 1, starts, steps)
 

@@ -1,11 +1,12 @@
 """What the columns of a recording mean, and how its rows get onto a grid of ticks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from streamfs.data.recordings.words import check_values
 from streamfs.errors import DataError
 
 STREAM, TIME, LABEL = "stream", "time", "label"
@@ -30,9 +31,10 @@ class Layout:
     stream : str, optional
         Column of the stream's name; by default ``stream`` if a file has it. A file without it is one stream, and
         has the name of the file.
-    time : str
-        Column of the time: seconds from any origin, or seconds, milliseconds, microseconds or nanoseconds since
-        1970 (by their size), or dates of ISO 8601. A date without an offset is in `time_zone`.
+    time : str or sequence of two str
+        Column of the time, or of the date and of the time of day: seconds from any origin, or
+        seconds, milliseconds, microseconds or nanoseconds since 1970 (by their size), or dates of ISO 8601.
+        A date without an offset is in `time_zone`.
     label : str, optional
         Column of the label; by default ``label`` if a file has it.
     long : sequence of four str, optional
@@ -51,6 +53,11 @@ class Layout:
         such as ``"%d.%m.%Y %H:%M"``.
     time_zone : str
         Time zone of dates without an offset, such as ``Europe/Berlin``.
+    values : mapping of str to float or "missing", optional
+        Words in place of numbers, in any column of readings, such as ``{"open": 1, "NA": "missing"}``.
+    decimal : {",", "."}, optional
+        What separates the decimals of numbers that are text; by default a comma, if semicolons separate the cells,
+        and else a point.
     period : float, optional
         Seconds per tick; by default the smallest step between two rows of a stream, or, with `resample`, the usual
         step.
@@ -73,21 +80,28 @@ class Layout:
     """
 
     stream: str | None = None
-    time: str = TIME
+    time: str | Sequence[str] = TIME
     label: str | None = None
     long: Sequence[str] | None = None
     columns: Sequence[str] | None = None
     labels: str | Path | None = None
     time_format: str | None = None
     time_zone: str = "UTC"
+    values: Mapping[str, float | str] | None = None
+    decimal: str | None = None
     period: float | None = None
     resample: str | None = None
     max_age: float | None = None
     labelled: bool = True
 
     def __post_init__(self) -> None:
+        self._set_times()
         if self.long is not None:
             self._set_long(self.long)
+        if self.values is not None:
+            check_values(self.values)
+        if self.decimal not in (None, ",", "."):
+            raise DataError(f"decimal is {self.decimal!r}, expected ',' or '.'")
         if self.columns is not None and (isinstance(self.columns, str) or not self.columns):
             raise DataError(f"columns is {self.columns!r}, expected the names of some columns")
         check_period("period", self.period)
@@ -102,6 +116,17 @@ class Layout:
             ZoneInfo(self.time_zone)
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
             raise DataError(f"time_zone is {self.time_zone!r}, expected a name such as 'Europe/Berlin'") from error
+
+    def _set_times(self) -> None:
+        if not isinstance(self.time, str):
+            if not (1 <= len(self.time) <= 2 and all(self.time)):
+                raise DataError(f"time is {self.time!r}, expected a column, or those of date and time of day")
+            object.__setattr__(self, "time", self.time[0] if len(self.time) == 1 else tuple(self.time))
+
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        """The column of the time, or those of the date and of the time of day."""
+        return (self.time,) if isinstance(self.time, str) else tuple(self.time)
 
     def _set_long(self, long: Sequence[str]) -> None:
         if isinstance(long, str) or len(long) != 4 or not all(long[1:]) or len(set(long)) < 4:

@@ -1,15 +1,18 @@
 """Proposals of a layout for tables that are laid out in another way than was said."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import polars as pl
 
+from streamfs.data.recordings.cells import MixedStreamsError
+from streamfs.data.recordings.date_forms import date_forms
 from streamfs.data.recordings.grid import MANY
 from streamfs.data.recordings.layout import LABEL, STREAM, TIME, Layout
 from streamfs.data.recordings.tables import Table, numbers_of
-from streamfs.data.recordings.times import is_epoch, times_of
+from streamfs.data.recordings.times import is_epoch, moments, times_of
+from streamfs.data.recordings.words import MOST_WORDS, TWO_STATES, coded, proposed_values, words_of
 from streamfs.errors import DataError, LayoutError
 
 TIMES = (
@@ -20,11 +23,15 @@ TIMES = (
     "ts",
     "date",
     "last changed",
+    "last updated",
     "received at",
     "epoch",
     "when",
+    "zeit",
+    "datum",
     "t",
 )
+ENDS = ("end", "stop", "to", "until", "end time", "ende")
 STREAMS = (
     STREAM,
     "device",
@@ -44,6 +51,8 @@ LABELS = (LABEL, "class", "activity", "target", "category", "annotation", "condi
 """What columns are often called; the first that is there is proposed."""
 
 _SEEN = 1000  # rows
+_COMMA = r"^[+-]?\d*,\d+$"
+_THOUSANDS = r"^[+-]?\d{1,3},\d{3}$"
 
 
 def guess(tables: Sequence[Table], layout: Layout, error: LayoutError) -> Iterator[dict[str, Any]]:
@@ -58,6 +67,33 @@ def guess(tables: Sequence[Table], layout: Layout, error: LayoutError) -> Iterat
         yield without  # each file is a stream
     if fields and (len(tables) == 1 or fields != without):
         yield fields
+    if isinstance(error, MixedStreamsError):
+        yield error.resampling
+    elif layout.values is None:
+        yield from _texts(tables, layout)
+
+
+def _texts(tables: Sequence[Table], layout: Layout) -> Iterator[dict[str, Any]]:
+    """Yield what the texts in the columns of readings may be: numbers with a decimal comma, or words."""
+    parts: dict[str, list[pl.Series]] = {}
+    for table in tables:
+        not_readings = {layout.stream or STREAM, *layout.time_columns, layout.label or LABEL, LABEL}
+        named = (
+            [layout.value]
+            if layout.value
+            else layout.columns or [column for column in table.columns if column not in not_readings]
+        )
+        for _, batch in table.batches():
+            for name in named:
+                if name in batch.columns and batch[name].dtype in (pl.String, pl.Categorical, pl.Enum):
+                    parts.setdefault(name, []).append(batch[name].cast(pl.String).unique(maintain_order=True))
+    columns = [words_of(pl.concat(part)) for part in parts.values()]
+    commas = [pl.concat(part).drop_nulls().str.strip_chars() for part in parts.values()]
+    if layout.decimal is None and any(texts.str.contains(_COMMA).any() for texts in commas):
+        if not any(texts.str.contains(_THOUSANDS).any() for texts in commas):
+            yield {"decimal": ","}
+    elif values := proposed_values(columns):
+        yield {"values": values}
 
 
 def _columns(table: Table, layout: Layout) -> dict[str, Any]:
@@ -65,61 +101,173 @@ def _columns(table: Table, layout: Layout) -> dict[str, Any]:
     cells = next((batch.head(_SEEN) for _, batch in table.batches()), None)
     if cells is None:
         return {}
-    free = set(table.columns)
+    return _Guess(table, layout, cells).fields()
 
-    def take(names: Sequence[str], fits: Callable[[pl.Series], bool]) -> str | None:
-        found = _named(cells, names, free, fits)
-        free.discard(found or "")
+
+class _Guess:
+    """What the columns of a table may mean, by their names and first cells."""
+
+    def __init__(self, table: Table, layout: Layout, cells: pl.DataFrame) -> None:
+        self.table, self.layout, self.cells = table, layout, cells
+        self.free = list(table.columns)
+
+    def fields(self) -> dict[str, Any]:
+        """Return fields of a layout; none if no column may be the time."""
+        found = self._times()
+        if found is None:
+            return {}
+        times, form = found
+        label = self._take(LABELS, self._repeats) if self.layout.labels is None else None
+        others = {
+            **({} if label in (None, LABEL) else {"label": label}),
+            **({} if form is None else {"time_format": form}),
+        }
+        stream = self._take(STREAMS, lambda _: True)
+        sensor, value = self._take(SENSORS, self._is_text), self._take(VALUES, self._has_numbers)
+        if sensor is not None and value is not None and len(times) == 1:
+            return {"long": (stream or "", times[0], sensor, value), **others}
+        self.free += [column for column in (sensor, value) if column is not None]
+        readings = [c for c in self.table.columns if c in self.free and self._measures(self.cells[c])]
+        if stream is None:
+            stream = self._stream(times, readings)
+        readings = [column for column in readings if column != stream]
+        left_out = {column for column in self.free if column not in (*readings, stream)}
+        named = times[0] if len(times) == 1 else times
+        return {
+            **({} if stream in (None, STREAM) else {"stream": stream}),
+            **({} if named == TIME else {"time": named}),
+            **others,
+            **({"columns": tuple(readings)} if left_out and readings else {}),
+        }
+
+    def _times(self) -> tuple[tuple[str, ...], str | None] | None:
+        """Take the columns of times, and return them with the form of their dates, if that must be said."""
+        end = self._take(ENDS, self._is_time) if self._named(("start", "begin", "from", "von")) else None
+        if end is not None:  # what is recorded from start to end is known at its end
+            return (end,), None
+        date = self._take((self.layout.time_columns[0],), self._is_time) or self._take(TIMES, self._is_time)
+        date = date or next((c for c in self.free if self._is_moment(self.cells[c])), None)
+        if date is not None and not self._is_day(self.cells[date]):
+            self.free = [column for column in self.free if column != date]
+            return (date,), None
+        return self._date_and_hour(date) or self._other_form(date)
+
+    def _date_and_hour(self, date: str | None) -> tuple[tuple[str, ...], str | None] | None:
+        """Take a column of dates and one of times of day."""
+        hours = [c for c in self.table.columns if self._is_hour(self.cells[c])]
+        for day in [date] if date is not None else self.free:
+            for hour in hours:
+                both = moments(self.cells, (day, hour)) if day != hour else pl.Series([], dtype=pl.String)
+                form = None if len(both) and self._is_time(both) else next(iter(date_forms(both)), "")
+                if form != "":
+                    self.free = [column for column in self.table.columns if column not in (day, hour)]
+                    return (day, hour), form
+        return None
+
+    def _other_form(self, date: str | None) -> tuple[tuple[str, ...], str | None] | None:
+        """Take a column of days, or one of dates in another form."""
+        for column in [date] if date is not None else self.free:
+            forms = [None] if date is not None else date_forms(self.cells[column])
+            if forms:
+                self.free = [c for c in self.free if c != column]
+                return (column,), forms[0]
+        return None
+
+    def _stream(self, times: tuple[str, ...], readings: Sequence[str]) -> str | None:
+        """Return the column that names streams, if one has to: it tells rows of one time apart, or parts."""
+        texts = [c for c in self.free if c not in readings and not self._is_moment(self.cells[c])]
+        when = moments(self.cells, times)
+        if when.n_unique() < (1 - MANY) * len(self.cells):
+            table = self.cells.with_columns(when.alias("\0time"))
+            return next((c for c in [*texts, *self.free] if _divides(table, c, "\0time")), None)
+        words = [c for c in readings if not words_of(self.cells[c])[1]]
+        parts = [c for c in texts + words if _is_in_parts(self.cells[c])]
+        return parts[0] if len(parts) == 1 and (texts == parts or not texts) else None
+
+    def _take(self, names: Sequence[str], fits: Callable[[pl.Series], bool]) -> str | None:
+        found = self._named(names, fits)
+        self.free = [column for column in self.free if column != found]
         return found
 
-    def is_time(column: pl.Series) -> bool:
-        return _reads(lambda: times_of(column, layout, table.source, 0, table.decimal))
+    def _named(self, names: Sequence[str], fits: Callable[[pl.Series], bool] = lambda _: True) -> str | None:
+        """Return the column with the first of some names that fits, whatever case and further words."""
+        plain = {_plain(column): column for column in self.cells.columns if column in self.free}
+        exact = [plain[name] for name in map(_plain, names) if name in plain]
+        longer = [
+            column for name in names for text, column in plain.items() if text.startswith(f"{_plain(name)} ")
+        ]
+        return next((column for column in exact + longer if fits(self.cells[column])), None)
 
-    def is_number(column: pl.Series) -> bool:
-        return _reads(lambda: numbers_of(column, table.source, 0, table.decimal))
+    def _is_time(self, column: pl.Series) -> bool:
+        decimal = self.layout.decimal or self.table.decimal
+        return _reads(lambda: times_of(column, self.layout, self.table.source, 0, decimal))
 
-    def is_moment(column: pl.Series) -> bool:
-        return is_time(column) and (not is_number(column) or is_epoch(times_of(column, layout, table.source)))
+    def _is_moment(self, column: pl.Series) -> bool:
+        if not self._is_time(column):
+            return False
+        decimal = self.layout.decimal or self.table.decimal
+        times = times_of(column, self.layout, self.table.source, 0, decimal)
+        return not self._is_number(column) or is_epoch(times)
 
-    time = take(TIMES, is_time) or next((c for c in table.columns if is_moment(cells[c])), None)
-    if time is None:
-        return {}
-    free.discard(time)
-    label = take(LABELS, lambda column: 2 * column.n_unique() <= len(column)) if layout.labels is None else None
-    labelled = {} if label in (None, LABEL) else {"label": label}
-    stream = take(STREAMS, lambda _: True)
-    sensor, value = take(SENSORS, lambda column: not is_number(column)), take(VALUES, is_number)
-    if sensor is not None and value is not None:
-        return {"long": (stream or "", time, sensor, value), **labelled}
-    readings = [c for c in table.columns if c in (free | {sensor, value}) and is_number(cells[c])]
-    left_out = {c for c in free if c not in readings}
-    if stream is None and cells[time].n_unique() < (1 - MANY) * len(cells):
-        stream = next((c for c in readings if _divides(cells, c, time)), None)
-        readings = [c for c in readings if c != stream]
-    if stream is None and len(left_out) == 1:
-        stream = left_out.pop()
-    return {
-        **({} if stream in (None, STREAM) else {"stream": stream}),
-        **({} if time == TIME else {"time": time}),
-        **labelled,
-        **({"columns": tuple(readings)} if left_out and readings else {}),
-    }
+    def _is_day(self, column: pl.Series) -> bool:
+        """Return whether a column has dates without a time of day, beside a column that has it."""
+        if column.dtype == pl.String:
+            return bool(column.drop_nulls().str.contains(r"^\s*\d{4}-\d{2}-\d{2}\s*$").all())
+        return column.dtype == pl.Date
 
+    def _is_hour(self, column: pl.Series) -> bool:
+        """Return whether a column has times of day."""
+        if column.dtype != pl.String:
+            return isinstance(column.dtype, pl.Time)
+        texts = column.drop_nulls()
+        return len(texts) > 0 and bool(
+            texts.str.contains(r"^\s*\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(\s*[AP]M)?\s*$").all()
+        )
 
-def _named(
-    cells: pl.DataFrame, names: Sequence[str], free: Collection[str], fits: Callable[[pl.Series], bool]
-) -> str | None:
-    """Return the column with the first of some names that fits, whatever case, punctuation and further words."""
-    plain = {_plain(column): column for column in cells.columns if column in free}
-    exact = [plain[name] for name in names if name in plain]
-    longer = [column for name in names for text, column in plain.items() if text.startswith(f"{name} ")]
-    return next((column for column in exact + longer if fits(cells[column])), None)
+    def _is_number(self, column: pl.Series) -> bool:
+        found = coded(column, self.layout.values)
+        decimal = self.layout.decimal or self.table.decimal
+        return _reads(lambda: numbers_of(found, self.table.source, 0, decimal))
+
+    def _is_text(self, column: pl.Series) -> bool:
+        return not self._is_number(column)
+
+    def _has_numbers(self, column: pl.Series) -> bool:
+        return self._is_number(column) or self._measures(column)
+
+    def _measures(self, column: pl.Series) -> bool:
+        """Return whether a column has numbers, or words for states, and not other times."""
+        if self._is_moment(column):
+            return False
+        if self._is_number(column):
+            return True
+        words, has_numbers = words_of(coded(column, self.layout.values))
+        if (
+            words
+            and column.dtype == pl.String
+            and column.drop_nulls().str.strip_chars().str.contains(_COMMA).any()
+        ):
+            return True
+        is_state = any({word.lower() for word in words} <= set(pair) for pair in TWO_STATES)
+        returns = 1 < len(words) <= len(column) / 2
+        return len(words) <= MOST_WORDS and (has_numbers or is_state or returns) and not column.dtype.is_temporal()
+
+    def _repeats(self, column: pl.Series) -> bool:
+        return 2 * column.n_unique() <= len(column)
 
 
 def _divides(cells: pl.DataFrame, column: str, time: str) -> bool:
     """Return whether a column of few values tells all rows of one time apart."""
     few = 2 * cells[column].n_unique() <= len(cells)
     return few and not cells.select(column, time).is_duplicated().any()
+
+
+def _is_in_parts(column: pl.Series) -> bool:
+    """Return whether each of several values of a text column is in rows that follow each other: it names parts."""
+    texts = column.drop_nulls()
+    values = {str(text).lower() for text in texts.unique()}
+    n_parts = int((texts != texts.shift(1)).fill_null(value=True).sum())
+    return n_parts == len(values) > 1 and not any(values <= set(pair) for pair in TWO_STATES)
 
 
 def _plain(name: str) -> str:

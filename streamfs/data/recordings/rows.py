@@ -12,7 +12,8 @@ from feature_extractors.base import Array
 from streamfs.data.recordings.layout import LABEL, STREAM, Layout
 from streamfs.data.recordings.pool import Pool
 from streamfs.data.recordings.tables import Table, numbers_of, texts_of
-from streamfs.data.recordings.times import check_times, in_seconds, times_of
+from streamfs.data.recordings.times import check_times, in_seconds, moments, times_of
+from streamfs.data.recordings.words import coded
 from streamfs.errors import DataError, LayoutError
 
 Codes = npt.NDArray[np.int32]
@@ -110,7 +111,8 @@ class Rows:
                 cells = np.zeros(0, dtype=np.int32) if block.cells is None else block.cells
                 for name, index in named.items():
                     if name in batch.columns:
-                        numbers = numbers_of(batch[name], table.source, n_before, table.decimal)
+                        cells_of = coded(batch[name], self.layout.values)
+                        numbers = numbers_of(cells_of, table.source, n_before, table.decimal)
                         _require_times(numbers, cells, table, n_before)
                         yield block, np.where(cells < 0, cells, cells + np.int32(index)), numbers
 
@@ -125,8 +127,13 @@ class _Meaning(NamedTuple):
     """Columns of one table."""
 
     stream: str | None
-    time: str
+    times: tuple[str, ...]
     label: str | None
+
+    @property
+    def columns(self) -> tuple[str | None, ...]:
+        """The columns that are not readings."""
+        return (self.stream, *self.times, self.label)
 
 
 def read_rows(tables: Sequence[Table], layout: Layout) -> Rows:
@@ -154,7 +161,7 @@ def _meaning(table: Table, layout: Layout) -> _Meaning:
     stream = layout.stream or (STREAM if layout.long is None and STREAM in table.columns else None)
     label = None if layout.labels is not None else layout.label or (LABEL if LABEL in table.columns else None)
     for field_name, column in (
-        ("time", layout.time),
+        *(("time", column) for column in layout.time_columns),
         ("stream", stream),
         ("sensor", layout.sensor),
         ("value", layout.value),
@@ -162,7 +169,7 @@ def _meaning(table: Table, layout: Layout) -> _Meaning:
     ):
         if column is not None and column not in table.columns:
             raise MissingColumnError(table, field_name, column)
-    return _Meaning(stream, layout.time, label)
+    return _Meaning(stream, layout.time_columns, label)
 
 
 class MissingColumnError(LayoutError):
@@ -181,13 +188,13 @@ def _add_columns(rows: Rows, table: Table, meaning: _Meaning) -> None:
                 raise MissingColumnError(table, "columns", column)
         return
     for column in table.columns:
-        if column not in (*meaning, LABEL, rows.layout.label):
+        if column not in (*meaning.columns, LABEL, rows.layout.label):
             rows.columns.setdefault(column, len(rows.columns))
 
 
 def _block(rows: Rows, pool: Pool, table: Table, meaning: _Meaning, n_before: int, batch: pl.DataFrame) -> Block:
     """Read the streams, times, labels and sensors of a batch."""
-    times = times_of(batch[meaning.time], rows.layout, table.source, n_before, table.decimal)
+    times = times_of(moments(batch, meaning.times), rows.layout, table.source, n_before, table.decimal)
     if meaning.stream is None:
         streams = np.full(len(batch), rows.streams.setdefault(table.name, len(rows.streams)), dtype=np.int32)
     else:

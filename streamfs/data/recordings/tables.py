@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -19,13 +20,16 @@ ENDINGS = (".csv", ".csv.gz", ".parquet")
 BATCH = 2**17
 """Rows of a Parquet file or frame that are looked at together."""
 
+_HEAD = 16  # bytes of what may be before a header
+
 BOM = b"\xef\xbb\xbf"
 """What some spreadsheets put before a file."""
 
 BLOCK = 2**20
 """Bytes of a CSV file that are looked at together, but for the rest of a row."""
 
-_SEPARATORS = ",;\t"
+_SEPARATORS = ",;\t|"
+_SPOKEN = re.compile(rb"\s*sep=(.)\s*\n")  # what some spreadsheets put before the header
 
 
 class Table(NamedTuple):
@@ -87,9 +91,11 @@ def open_table(path: Path, name: str = "") -> Table:
         else:
             first = next(_blocks(path), b"")
             separator = _separator(first)
-            columns = _header(first, separator)
+            cells = _header(first, separator)
+            _require_header(cells, path)
+            columns = [cell for cell in cells if cell]
             decimal = "," if separator == ";" else "."
-            parts = partial(_csv_parts, path, columns, separator)
+            parts = partial(_csv_parts, path, cells, separator)
     except (OSError, EOFError, zlib.error, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise _unreadable(path, error) from error
     try:
@@ -160,23 +166,43 @@ def _csv_parts(path: Path, columns: Sequence[str], separator: str) -> Iterator[p
 
 
 def _parsed(block: bytes, columns: Sequence[str], separator: str) -> pl.DataFrame:
-    """Return the rows of a block; a row put before them says how many cells there are."""
+    """Return the rows of a block; a row put before them says how many cells there are.
+
+    Columns without a name, such as the count of rows that some programs write, are left out.
+    """
     first = separator.join("x" * len(columns)).encode()
     rows = pl.read_csv(first + b"\n" + block, has_header=False, infer_schema=False, separator=separator)[1:]
-    rows.columns = list(columns)
-    return rows
+    if "" not in columns:
+        rows.columns = list(columns)
+        return rows
+    return rows.select(pl.col(cell).alias(name) for cell, name in zip(rows.columns, columns, strict=True) if name)
 
 
 def _header(block: bytes, separator: str) -> list[str]:
     """Return the names in the first row of a CSV file."""
     table = pl.read_csv(block, has_header=False, infer_schema=False, separator=separator, n_rows=1)
-    return ["" if cell is None else cell for cell in table.row(0)]
+    cells = ["" if cell is None else cell for cell in table.row(0)]
+    is_spaced = len(cells) > 1 and all(cell.startswith(" ") for cell in cells[1:])
+    return [cell.strip() for cell in cells] if is_spaced else cells
+
+
+def _require_header(cells: Sequence[str], path: Path) -> None:
+    """Refuse a file whose first row has numbers, or nothing."""
+    numbers = [cell for cell in cells if re.fullmatch(r"[+-]?\d+([.,]\d*)?", cell)]
+    if cells and len(numbers) == len(cells):
+        raise DataError(
+            f"{path} has no header, its first row is {', '.join(cells)}: put names of its columns before"
+        )
+    if not any(cells):
+        raise DataError(f"{path} has no header, its first row is empty")
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
     """Yield the bytes of a CSV file in blocks of whole rows; a row ends at a line break outside of quotes."""
     with _opened(path) as file:
-        rest = file.read(len(BOM)).removeprefix(BOM)
+        rest = file.read(_HEAD)
+        rest = rest.removeprefix(BOM)
+        rest = rest[spoken.end() :] if (spoken := _SPOKEN.match(rest)) else rest
         while block := file.read(max(BLOCK, len(rest))):
             rest += block
             end = len(rest)
@@ -209,6 +235,8 @@ def _unreadable(path: Path, error: BaseException) -> DataError:
     if isinstance(error, pl.exceptions.PanicException):
         return DataError(f"{path} cannot be read: it is damaged")
     reason = _too_long_row(path) or str(error).partition("\n")[0]
+    if "utf-8" in reason:
+        reason = "it is not in UTF-8; save it so"
     return DataError(f"{path} cannot be read: {reason}")
 
 

@@ -1,19 +1,38 @@
 """Times of recordings in seconds: numbers since any origin or since 1970, dates with and without time zone."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
 from feature_extractors.base import Array
 from streamfs.data.recordings.layout import UNITS, Layout
 from streamfs.data.recordings.tables import numbers_of
-from streamfs.errors import DataError
+from streamfs.errors import DataError, LayoutError
 
 MAX_TIME = 2.0**53
 """Seconds; beyond it, floats are more than one second apart."""
 
 _EPOCHS = 3e8, 4.2e9  # seconds since 1970: mid 1979 to 2103
+_HOURS = "%H", "%I", "%T", "%R", "%c", "%s", "%+"
 _DATE = r"^\d{4}-\d{2}-\d{2}|^\d{8}[T ]\d{2}"
+_SPELT_OFFSET = r"\s+(?:UTC|GMT|[+-]\d{2}(?::?\d{2})?)\s*$"  # as some write Z and +01:00
 _OFFSET = r"\d[T ].*(?:Z|[+-]\d{2}:?\d{2})\s*$"
+
+
+def moments(rows: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
+    """Return the column of times of some rows; a date and a time of day are put together."""
+    if len(columns) == 1:
+        return rows[columns[0]]
+    date, hour = rows[columns[0]], rows[columns[1]]
+    name = " and ".join(columns)
+    if isinstance(hour.dtype, pl.Time) and date.dtype.is_temporal():
+        whole = date.cast(pl.Datetime("us")).dt.truncate("1d")
+        return (whole + (hour.cast(pl.Int64) // 1000).cast(pl.Duration("us"))).rename(name)
+    days = date.dt.to_string("%Y-%m-%d") if date.dtype.is_temporal() else date.cast(pl.String).str.strip_chars()
+    return rows.select(pl.concat_str(days, hour.cast(pl.String).str.strip_chars(), separator=" "))[:, 0].rename(
+        name
+    )
 
 
 def times_of(cells: pl.Series, layout: Layout, source: object, n_before: int = 0, decimal: str = ".") -> Array:
@@ -73,19 +92,26 @@ def _are_dates(cells: pl.Series, layout: Layout) -> bool:
 def _parsed(cells: pl.Series, layout: Layout, source: object, n_before: int) -> pl.Series:
     """Return dates of text as datetimes; those with an offset in UTC."""
     style = layout.time_format
+    if style is None and cells.drop_nulls().head(1).str.contains(_SPELT_OFFSET).any():
+        cells = cells.str.replace(r"\s+(?:UTC|GMT)$", "Z").str.replace(r"\s+([+-]\d{2}:?(?:\d{2})?)$", "$1")
     has_offset = "%z" in style if style else bool(cells.drop_nulls().head(1).str.contains(_OFFSET).any())
     try:
-        dates = cells.str.to_datetime(
-            style, time_unit="us", time_zone="UTC" if has_offset else None, strict=False, ambiguous="null"
-        )
+        dates = dates_of(cells, style, "UTC" if has_offset else None)
     except pl.exceptions.PolarsError as error:
         raise DataError(f"{cells.name} of {source} cannot be read: {str(error).partition(chr(10))[0]}") from error
     wrong = (dates.is_null() & cells.is_not_null()).arg_true()
     if len(wrong):
         expected = f"a date like {style}" if style else "a date like those before it"
         row = n_before + wrong[0] + 1
-        raise DataError(f"{cells.name} of {source} is {cells[wrong[0]]!r} in row {row}, expected {expected}")
+        raise LayoutError(f"{cells.name} of {source} is {cells[wrong[0]]!r} in row {row}, expected {expected}")
     return dates
+
+
+def dates_of(texts: pl.Series, style: str | None, zone: str | None = None) -> pl.Series:
+    """Return texts as datetimes in microseconds; what is no date of this form is empty."""
+    if style is not None and not any(hours in style for hours in _HOURS):
+        return texts.str.to_date(style, strict=False).cast(pl.Datetime("us"))
+    return texts.str.to_datetime(style, time_unit="us", time_zone=zone, strict=False, ambiguous="null")
 
 
 def _numbers(cells: pl.Series, layout: Layout, source: object, n_before: int, decimal: str) -> Array:
@@ -95,7 +121,7 @@ def _numbers(cells: pl.Series, layout: Layout, source: object, n_before: int, de
     except DataError as error:
         wanted = "a number" if cells.dtype == pl.String else "numbers"
         hint = "" if layout.time_format in UNITS else ", or a date such as 2005-11-27T09:30:00+01:00"
-        raise DataError(str(error).replace(f"expected {wanted}", f"expected seconds{hint}")) from error
+        raise LayoutError(str(error).replace(f"expected {wanted}", f"expected seconds{hint}")) from error
 
 
 def _placed(cells: pl.Series, layout: Layout, source: object) -> pl.Series:
