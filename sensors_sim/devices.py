@@ -20,7 +20,7 @@ class Manners:
 
     `misses` is the share of messages to it that it does not get; one that lies answers and does nothing; one
     that is deaf does neither. It reports every `interval` seconds until it is asked otherwise, and again after
-    a restart if it `forgets`.
+    a restart if it `forgets`, and once it has not been asked for `returns_after` seconds.
     """
 
     interval: float = 60.0
@@ -28,6 +28,7 @@ class Manners:
     lies: bool = False
     is_deaf: bool = False
     forgets: bool = True
+    returns_after: float = np.inf
 
 
 class SimulatedDevice(ABC):
@@ -48,6 +49,8 @@ class SimulatedDevice(ABC):
         self.manners = Manners() if manners is None else manners
         self.n_sent = 0
         self.n_heard = 0
+        self.is_away = False
+        self._asked_at = 0.0
         self._values = values
         self._period = period
         self._rng = np.random.default_rng(seed)
@@ -66,6 +69,10 @@ class SimulatedDevice(ABC):
 
     def turn(self, now: float) -> Messages:
         """Return what the device sends at a time, in seconds."""
+        if self.is_away:
+            return []
+        if now >= self._asked_at + self.manners.returns_after:
+            self._set(self.manners.interval, self.manners.interval, np.inf)
         value = float(self._values[min(int(now / self._period + 1e-9), len(self._values) - 1)])
         passed = now - self._reported_at + 1e-6
         changed = abs(value - self._reported) >= self.delta and passed >= self.least
@@ -74,29 +81,36 @@ class SimulatedDevice(ABC):
         self._reported_at, self._reported = now, value
         self.n_sent += 1
         waiting, self._waiting = self._waiting, []
-        return [*self._report(value, now), *(said for each in waiting for said in self._take(*each))]
+        return [*self._report(value, now), *(said for each in waiting for said in self._take(*each, now))]
 
     def hear(self, topic: str, payload: bytes, now: float) -> Messages:
         """Take a message to it at a time, and return its answers."""
-        if self.manners.is_deaf or self._rng.random() < self.manners.misses:
+        if self.is_away or self.manners.is_deaf or self._rng.random() < self.manners.misses:
             return []
         if now > self._reported_at + self.open:
             return self._sleeps(topic, payload)
-        return self._take(topic, payload)
+        return self._take(topic, payload, now)
 
     def restart(self) -> Messages:
         """Start anew, and return what it says of that."""
+        self.is_away = False
         if self.manners.forgets:
             self._set(self.manners.interval, self.manners.interval, np.inf)
         return self._born()
 
-    def _take(self, topic: str, payload: bytes) -> Messages:
+    def leave(self) -> Messages:
+        """Go away, without a word of its own, and return what is said of that."""
+        self.is_away = True
+        return self._gone()
+
+    def _take(self, topic: str, payload: bytes, now: float) -> Messages:
         asked = self._understood(topic, payload)
         if asked is None:
             return []
         self.n_heard += 1
         if not self.manners.lies:
             self._set(*asked)
+            self._asked_at = now
         return self._answer(payload)
 
     def _sleeps(self, _topic: str, _payload: bytes) -> Messages:
@@ -115,6 +129,9 @@ class SimulatedDevice(ABC):
         return []
 
     def _born(self) -> Messages:
+        return []
+
+    def _gone(self) -> Messages:
         return []
 
 
@@ -154,6 +171,9 @@ class ZigbeeDevice(SimulatedDevice):
         said = {"type": "device_announce", "data": {"friendly_name": self.name, "ieee_address": "0x01"}}
         return [(f"{self._base}/bridge/event", orjson.dumps(said))]
 
+    def _gone(self) -> Messages:
+        return [(f"{self._base}/{self.name}/availability", b'{"state":"offline"}')]
+
 
 class TasmotaDevice(SimulatedDevice):
     """A device with Tasmota that is always awake, and has one interval."""
@@ -179,6 +199,9 @@ class TasmotaDevice(SimulatedDevice):
     def _born(self) -> Messages:
         return [(f"tele/{self.name}/LWT", b"Online")]
 
+    def _gone(self) -> Messages:
+        return [(f"tele/{self.name}/LWT", b"Offline")]
+
 
 class EsphomeDevice(TasmotaDevice):
     """A device with ESPHome that has the number ``report_interval``; its readings have no times."""
@@ -196,6 +219,9 @@ class EsphomeDevice(TasmotaDevice):
 
     def _born(self) -> Messages:
         return [(f"{self.name}/status", b"online")]
+
+    def _gone(self) -> Messages:
+        return [(f"{self.name}/status", b"offline")]
 
 
 class ShellyDevice(SimulatedDevice):
@@ -228,6 +254,9 @@ class ShellyDevice(SimulatedDevice):
         said = _json(payload)
         answer = {"id": said["id"], "src": self.name, "dst": said["src"], "result": {"restart_required": False}}
         return [(f"{said['src']}/rpc", orjson.dumps(answer))]
+
+    def _gone(self) -> Messages:
+        return [(f"{self.name}/online", b"false")]
 
 
 class LorawanDevice(SimulatedDevice):
@@ -310,6 +339,9 @@ class SenmlDevice(TasmotaDevice):
         return []
 
     def _born(self) -> Messages:
+        return []
+
+    def _gone(self) -> Messages:
         return []
 
 

@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, str] = {
     "evaluate": "Evaluate completeness, accuracy and cost on labelled STREAMS.",
     "export": "Write MODEL as C, for nodes that decide by themselves.",
     "figure2": "Repeat the StreamRelief paper's experiment (Figure 2).",
+    "guard": "Ask devices for their safe interval while their gateway is offline.",
     "inspect": "Look at recorded STREAMS, and say how to train on them.",
     "journal": "Show the folder STATE of a gateway, which may be running.",
     "labels": "List the decisions of a gateway whose true label is wanted.",

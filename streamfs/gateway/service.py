@@ -17,11 +17,13 @@ from streamfs.gateway.core.energy_account import Spent
 from streamfs.gateway.core.options import Commits, Options
 from streamfs.gateway.core.records import (
     MESSAGE,
+    RETAINED,
     Record,
     clock_record,
     model_record,
     settings_record,
     start_record,
+    stop_record,
 )
 from streamfs.gateway.dead_letters import DeadLetters
 from streamfs.gateway.messages.publication import Publication
@@ -29,7 +31,7 @@ from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.operations.announcer import Announcer
 from streamfs.gateway.operations.clock_warnings import clock_warnings
 from streamfs.gateway.operations.data_warnings import DataWarnings
-from streamfs.gateway.operations.device_warnings import device_warnings
+from streamfs.gateway.operations.device_warnings import device_warnings, unguarded_warning
 from streamfs.gateway.operations.health import Health, Statistics
 from streamfs.gateway.operations.left_out_notes import LeftOutNotes
 from streamfs.gateway.operations.log_notes import LogNotes
@@ -313,15 +315,16 @@ class Gateway:
         return bool(messages)
 
     def _receive(self, messages: list[Message]) -> None:
+        has_state = self._core.conduct.has_state
         records = [
-            Record(MESSAGE, arrival, topic, payload, content_type)
+            Record(RETAINED if retained else MESSAGE, arrival, topic, payload, content_type)
             for topic, payload, retained, arrival, content_type in messages
-            if not (retained or topic in self._announcer.topics)
+            if topic not in self._announcer.topics and (not retained or has_state(topic))
         ]
         if len(records) < len(messages):
             for message in messages:
                 if not self._announcer.receive(message.topic, message.payload):
-                    self._counters["retained"] += message.retained
+                    self._counters["retained"] += message.retained and not has_state(message.topic)
         records = self._redeliveries.drop(records, self._transport.counters["connections"])
         self._take(records, len(messages))
 
@@ -392,10 +395,13 @@ class Gateway:
     def _end(self) -> None:
         """Commit all that was received, and publish all that is safe."""
         deadline = monotonic() + _END
+        if not self._store.keeps:
+            self._receive_rest(deadline - _END / 2)
+        if self._core.conduct.asks:
+            self._take([stop_record(self._clock.now())], 0)
         if self._store.keeps:
             self._cycle.want_snapshot()
         else:
-            self._receive_rest(deadline - _END / 2)
             self._cycle.add([], 0, self._core.finish())
         self._cycle.flush(deadline)
 
@@ -421,7 +427,11 @@ class Gateway:
         )
         labels = f"{self._options.prefix}/label/{{stream}}"
         self._promise_warnings = promise_warnings(self._statistics.promise, labels)
-        self._device_warnings = device_warnings(self._core.conduct.devices.values())
+        conduct = self._core.conduct
+        self._device_warnings = [
+            *device_warnings(conduct.devices.values()),
+            *unguarded_warning(conduct.unguarded),
+        ]
         self._notes.update(counters)
         self._statistics_due = self.turned + _STATISTICS
         self._cycle.outbox.add_passing(self._announcer.news(self._core.roster.streams))
@@ -460,6 +470,7 @@ class Gateway:
                 "queue": self._cycle.n_messages,
                 "outbox": len(self._cycle.outbox),
                 "lag_seconds": self._cycle.lag,
+                "devices_offline": self._core.conduct.n_offline,
                 **self._store.gauges,
             },
             decisions=dict(self._core.decided),

@@ -3,76 +3,13 @@
 import numpy as np
 import pytest
 from helpers import demo_devices
-from helpers.procedures import channels_procedure
-from helpers.records import Models, new_core, raw, restored
+from helpers.device_yard import MODELS, PERIOD, Yard, begun, temperatures
 
 from sensors_sim.devices import KINDS, Manners
 from streamfs import StreamSet
 from streamfs.cli.device_savings import savings
 from streamfs.evaluation.evaluation import replay
-from streamfs.gateway.core.records import clock_record
 from streamfs.gateway.settings.profiles import load_profile
-from streamfs.gateway.settings.settings import read_settings
-
-PERIOD = 60.0
-N_TICKS = 4000
-MODELS = Models(
-    channels_procedure(
-        "temperature@delta:0.5", threshold=20.0, time_limit=20, period=PERIOD, max_silence=4 * 3600.0
-    )
-)
-
-
-def begun(tmp_path, kind, **streams):
-    lines = ['model = "m"', "[broker]", 'url = "mqtt://b"', "[time]", "lateness = 0.0", "grace = 0.0", "[streams]"]
-    lines += [f"{key} = {value}" for key, value in streams.items()]
-    path = tmp_path / "gateway.toml"
-    path.write_text("\n".join([*lines, "[[source]]", f'device = "{kind}"']), encoding="utf-8")
-    settings = read_settings(path)
-    core, _ = new_core(MODELS, settings.bindings(MODELS.first.channels), **streams, lateness=0.0, grace=0.0)
-    return core
-
-
-class Yard:
-    """A device, its broker and a gateway, second by second."""
-
-    def __init__(self, core, device, seed=0):
-        self.core, self.device, self.now = core, device, 0.0
-        self.rng = np.random.default_rng(seed)
-        self.decisions = []
-
-    def deliver(self, messages):
-        """Let the gateway take messages, and the device what it says to them, until nobody says more."""
-        while messages:
-            effects = self.core.take([raw(topic, payload, self.now) for topic, payload in messages])
-            messages = self.to_device(effects)
-
-    def to_device(self, effects):
-        self.decisions += effects.decisions
-        said = [each for each in effects.publications if each.topic in self.device.topics]
-        return [answer for each in said for answer in self.device.hear(each.topic, each.payload, self.now)]
-
-    def run(self, seconds, *, kills=0.0, restarts=0.0, step=10.0):
-        end = self.now + seconds
-        while self.now < end:
-            self.now += step
-            if self.rng.random() < kills:
-                self.core = restored(self.core, MODELS)
-            if self.rng.random() < restarts:
-                self.deliver(self.device.restart())
-            self.deliver(self.device.turn(self.now))
-            self.deliver(self.to_device(self.core.take([clock_record(self.now)])))
-
-    @property
-    def conduct(self):
-        (device,) = self.core.conduct.devices.values()
-        return device
-
-
-def temperatures(level):
-    """Values that wander a little around a level."""
-    rng = np.random.default_rng(7)
-    return np.round(level + 0.1 * rng.normal(0, 1, N_TICKS).cumsum().clip(-5, 5), 2)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -28,21 +28,24 @@ QUICK = (
     ("min = 1\n", "min = 0.5\n"),
     ("rest = 3600", f"rest = {REST}"),
     ("rest = 7200", f"rest = {REST}"),
+    ("safe = 60\n", "safe = 1\n"),
+    ("safe = 300\n", "safe = 1\n"),
+    ("safe = 1200\n", "safe = 1\n"),
     ("per_day = 10\n", "per_day = 5000\n"),
 )
 
 
-def quick_settings(folder, url):
-    """Return settings of a gateway for devices of all profiles, in haste."""
+def quick_settings(folder, url, more=""):
+    """Return settings of a gateway for devices of all profiles, in haste, with more sections."""
     (folder / "profiles").mkdir()
     for kind in KINDS:
         text = profile_files()[kind].read_text(encoding="utf-8")
         for slow, quick in QUICK:
             text = text.replace(slow, quick)
         (folder / "profiles" / f"{kind}.toml").write_text(text, encoding="utf-8")
-    model = channels_procedure("temperature@delta:0.5", threshold=20.0, time_limit=20, max_silence=30.0)
+    model = channels_procedure("temperature@delta:0.5", threshold=20.0, time_limit=20, max_silence=5.0)
     model.save(folder / "model.streamfs")
-    lines = ['model = "model.streamfs"', "[broker]", f'url = "{url}"', "[time]", "lateness = 0.0"]
+    lines = ['model = "model.streamfs"', "[broker]", f'url = "{url}"', "[time]", "lateness = 0.0", more]
     lines += [f'[[source]]\ndevice = "{kind}"' for kind in KINDS]
     (folder / "gateway.toml").write_text("\n".join(lines), encoding="utf-8")
     return read_settings(folder / "gateway.toml")

@@ -5,14 +5,27 @@ A device is never waited for: what it sends is thinned, and decisions are the sa
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from math import inf
 from typing import Any
 
+import orjson
+
 from feature_extractors.report import Policy, split_channel
-from streamfs.gateway.core.device_answers import Ear
+from streamfs.gateway.core.device_answers import Ear, Said
 from streamfs.gateway.core.device_profile import DeviceProfile
-from streamfs.gateway.core.speech import Asked, asked_for, message
+from streamfs.gateway.core.device_states import (
+    Device,
+    Setting,
+    ask_anew,
+    begin_observing,
+    device_of_state,
+    key_of,
+)
+from streamfs.gateway.core.guard_topics import GuardTopics
+from streamfs.gateway.core.options import SAFE, DeviceReturn
+from streamfs.gateway.core.routes import level_of
+from streamfs.gateway.core.speech import Asked, asked_for, message, safe_for
 from streamfs.gateway.messages.publication import Publication
 
 COUNTERS = (
@@ -24,6 +37,10 @@ COUNTERS = (
     "devices_disobeyed",
     "devices_deferred",
     "devices_born",
+    "devices_gone",
+    "devices_back",
+    "devices_strayed",
+    "devices_released",
 )
 
 DAY = 86_400.0
@@ -37,62 +54,25 @@ _SKIPPED, _ENOUGH, _TOO_MANY = (
 _BURST = 1.0  # seconds within which messages of a device are one
 _LEAST, _MOST = 0.6, 1.5  # of the interval that it was asked for
 _KEPT = 1.0  # messages of a day's budget that are kept for waking
-
-
-@dataclass
-class Setting:
-    """One thing that a device is asked: `asked` as (least, most, delta)."""
-
-    asked: list[float]
-    rests: bool
-    number: int = 0  # of the message
-    sent_at: float = -inf
-    tries: int = 0
-    is_acknowledged: bool = False
-    refusal: str = ""
-
-
-@dataclass
-class Device:
-    """A device that is known: the node that it is, its own name, its profile, and what it was asked."""
-
-    node: str
-    name: str
-    profile: str
-    heard_at: float
-    tokens: float
-    tokens_at: float
-    settings: dict[str, Setting] = field(default_factory=dict)
-    n_skipped: int = 0
-    n_fit: int = 0
-    n_unfit: int = 0
-    is_observed: bool = False
-    disobeys: bool = False
-    is_deferred: bool = False
-
-    @property
-    def state(self) -> str:
-        """What is known of its obedience, in a word."""
-        settings = self.settings.values()
-        if any(setting.refusal for setting in settings):
-            return "refused"
-        if self.disobeys:
-            return "disobeys"
-        if any(not setting.tries for setting in settings):
-            return "wanted"
-        if self.is_observed:
-            return "observed"
-        return "acknowledged" if all(setting.is_acknowledged for setting in settings) else "sent"
+_MOST_TOPICS = 16  # of a device, whose reports are observed
 
 
 class Conduct:
     """Ask the devices of some profiles for what models want of them.
 
     Messages go out only when a device is heard, or when time passes, if it always hears: these are records, so a
-    replay asks the same.
+    replay asks the same. With `topics`, what a device was asked for is published, retained, so that a guard can
+    ask it for its safe interval once the gateway is gone; when one has, all devices are asked anew.
     """
 
-    def __init__(self, profiles: Mapping[str, DeviceProfile], period: float, max_silence: float | None) -> None:
+    def __init__(
+        self,
+        profiles: Mapping[str, DeviceProfile],
+        period: float,
+        max_silence: float | None,
+        back: DeviceReturn | None = None,
+        topics: GuardTopics | None = None,
+    ) -> None:
         self.counters = Counter(dict.fromkeys(COUNTERS, 0))
         self.devices: dict[str, Device] = {}
         self._of: dict[str, dict[str, Device]] = {}  # the same, by node
@@ -100,13 +80,23 @@ class Conduct:
         self.asks = bool(self._profiles)  # whether any device can be asked
         self._ear = Ear(self._profiles)
         self._period, self._max_silence = period, max_silence
-        self._newest = 0  # number of a message
+        self._back = DeviceReturn() if back is None else back
+        self._shared = topics
+        self.is_guarded = False
+        self._acted: object = None  # when the guard last asked in the gateway's place
+        self.is_wary = False  # whether devices that rest report at their safe interval
+        self.newest_number = 0  # of a message
+        self._newest_time = -inf
         self._asked: dict[int, tuple[str, str]] = {}  # device and quantity, by the message's number
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Topics of answers and births."""
-        return self._ear.topics
+        """Topics of answers, births, who is online, and of the guard."""
+        return (*self._ear.topics, *self._of_guard)
+
+    @property
+    def _of_guard(self) -> tuple[str, ...]:
+        return () if self._shared is None or not self.asks else (self._shared.presence, self._shared.acted)
 
     def follow(self, period: float, max_silence: float | None) -> None:
         """Follow another model."""
@@ -114,7 +104,16 @@ class Conduct:
 
     def listens(self, topic: str) -> bool:
         """Return whether a topic has answers or births."""
-        return self._ear.listens(topic)
+        return self._ear.listens(topic) or topic in self._of_guard
+
+    def has_state(self, topic: str) -> bool:
+        """Return whether messages of a topic say who is online: the retained one holds still."""
+        return self._ear.has_state(topic) or topic in self._of_guard
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Nodes that are devices that were heard."""
+        return tuple(self._of)
 
     def has(self, node: str) -> bool:
         """Return whether a node is a device that was heard."""
@@ -133,70 +132,213 @@ class Conduct:
         for device in self._of.get(node, {}).values():
             self._want(device, policies)
 
+    def want_safe(self, name: str, profile: str, quantities: Iterable[str]) -> None:
+        """Note that a device is to go back to its safe interval, in these quantities."""
+        device = self.devices[key_of(profile, name)]
+        safe = self._safe(self._profiles[profile])
+        for quantity in quantities:
+            self._set(device, quantity, safe, rests=False)
+
     def _want(self, device: Device, policies: Mapping[str, list[Policy]]) -> None:
-        asked = asked_for(self._profiles[device.profile], policies, self._period, self._max_silence)
+        profile = self._profiles[device.profile]
+        resting = self._safe(profile) if self.is_wary else None
+        asked = asked_for(profile, policies, self._period, self._max_silence, resting)
         for quantity, wanted in asked.items():
-            before = device.settings.get(quantity)
-            if before is None or before.asked != list(wanted):
-                rests = not (policies[quantity] if quantity else any(policies.values()))
-                device.settings[quantity] = Setting(list(wanted), rests)
-                device.disobeys = False
-                _begin_observing(device)
+            is_needed = policies[quantity] if quantity else any(policies.values())
+            self._set(device, quantity, wanted, rests=not is_needed)
         device.settings = {quantity: device.settings[quantity] for quantity in asked}
+
+    def _set(self, device: Device, quantity: str, wanted: Asked, *, rests: bool) -> None:
+        before = device.settings.get(quantity)
+        if before is None or before.asked != list(wanted):
+            device.settings[quantity] = Setting(list(wanted), rests)
+            device.disobeys = False
+            begin_observing(device)
+        else:
+            before.rests = rests
+
+    def _safe(self, profile: DeviceProfile) -> Asked:
+        return safe_for(profile, self._back.safe)
 
     def meet(self, node: str, name: str, profile: str, now: float) -> bool:
         """Note a device that was heard, by its own name, and return whether it is new as this node."""
-        device = self.devices.get(_key(profile, name))
+        device = self.devices.get(key_of(profile, name))
         if device is not None and device.node == node:
             return False
         per_day = self._profiles[profile].reach.per_day
         self._put(Device(node, name, profile, now, per_day, now))
         return True
 
-    def hear(self, name: str, profile: str, now: float) -> list[Publication]:
+    def hear(self, name: str, profile: str, now: float, topic: str = "") -> list[Publication]:
         """Return what a device is asked after a message of it at a time, in seconds since 1970."""
-        device = self.devices[_key(profile, name)]
-        gap, device.heard_at = now - device.heard_at, now
+        device = self.devices[key_of(profile, name)]
+        self._newest_time = max(self._newest_time, now)
+        self._is_back(device)
+        gap = now - device.heard_on.get(topic, now)
+        if topic in device.heard_on or len(device.heard_on) < _MOST_TOPICS:
+            device.heard_on[topic] = now
+        device.heard_at = now
         if gap > _BURST:
-            self._observe(device, gap)
+            self._observe(device, gap, now)
         return self._due(device, now)
 
-    def let_time_pass(self, now: float) -> list[Publication]:
-        """Return what those nodes are asked that always hear, at a time in seconds since 1970."""
+    def knows(self, name: str, profile: str) -> bool:
+        """Return whether a device was heard, by its own name."""
+        return key_of(profile, name) in self.devices
+
+    @property
+    def unguarded(self) -> list[Device]:
+        """Devices that would not go back to their safe interval if the gateway died."""
+        if self.is_guarded:
+            return []
+        return [
+            device
+            for device in self.devices.values()
+            if self._profiles[device.profile].reach.returns_after is None
+            and any(setting.tries for setting in device.settings.values())
+        ]
+
+    @property
+    def n_offline(self) -> int:
+        """Number of devices that are offline."""
+        return sum(device.offline_since is not None for device in self.devices.values())
+
+    def let_time_pass(self, now: float, *, is_kept: bool = False) -> list[Publication]:
+        """Return what those nodes are asked that always hear, at a time in seconds since 1970.
+
+        With `is_kept` also those are asked for which networks keep messages.
+        """
+        self._newest_time = max(self._newest_time, now)
         return [
             publication
             for device in self.devices.values()
             if self._profiles[device.profile].reach.hears == "always"
+            or (is_kept and self._profiles[device.profile].reach.queued)
             for publication in self._due(device, now)
         ]
 
-    def receive(self, topic: str, payload: bytes) -> None:
-        """Take an answer, or the news that a device has started."""
+    def release(self, now: float) -> list[Publication]:
+        """Return what asks devices for their safe interval as a run ends, if they hear or it is kept for them."""
+        if self._back.on_stop != SAFE:
+            return []
+        publications = []
+        for device in self.devices.values():
+            profile = self._profiles[device.profile]
+            if profile.hears_at_once and (device.offline_since is None or profile.reach.queued):
+                asked = [quantity for quantity, setting in device.settings.items() if setting.tries]
+                self.want_safe(device.name, device.profile, asked)
+                self.counters["devices_released"] += bool(asked)
+                publications += self._due(device, now)
+        return publications
+
+    def receive(self, topic: str, payload: bytes, now: float) -> list[Publication]:
+        """Take an answer, or that a device has started, or is online or not; return what it is then asked."""
+        self._heed_guard(topic, payload)
+        publications: list[Publication] = []
         for said in self._ear.read(topic, payload):
+            if said.is_online is not None:
+                self._note_availability(said.profile, said.device, now, is_online=said.is_online)
+            key, quantity = key_of(said.profile, said.device), None
             if said.number is not None:
                 key, quantity = self._asked.get(said.number, ("", ""))
-                if key in self.devices:
-                    self._answered(self.devices[key], quantity, said.number, said.refusal)
-                continue
-            device = self.devices.get(_key(said.profile, said.device))
-            if device is not None and said.is_birth:
-                self._begin_again(device)
-            elif device is not None:
-                for quantity, setting in device.settings.items():
-                    if setting.tries and said.seconds == int(setting.asked[1]):
-                        self._answered(device, quantity, setting.number, "")
+            device = self.devices.get(key)
+            if device is not None:
+                self._take(said, device, quantity)
+                if said.number is None and self._profiles[device.profile].reach.hears == "always":
+                    publications += self._due(device, now)
+        return publications
 
-    def forget(self, node: str) -> None:
-        """Forget the devices of a node."""
-        for key in self._of.pop(node, {}):
+    def _heed_guard(self, topic: str, payload: bytes) -> None:
+        """Note whether there is a guard, and ask all devices anew if it has asked them."""
+        if topic not in self._of_guard or self._shared is None:
+            return
+        try:
+            said = orjson.loads(payload)
+        except orjson.JSONDecodeError:
+            return
+        if not isinstance(said, dict):
+            return
+        if topic == self._shared.presence:
+            self.is_guarded = said.get("status") == "online"
+        elif said.get("at") != self._acted:
+            self._acted = said.get("at")
+            for device in self.devices.values():
+                ask_anew(device)
+                device.heard_on.clear()
+
+    def _take(self, said: Said, device: Device, quantity: str | None) -> None:
+        """Take what a device has said: to a message about a quantity, if that is known."""
+        if said.number is not None and quantity is not None:
+            self._answered(device, quantity, said.number, said.refusal)
+        elif said.is_birth:
+            self.counters["devices_born"] += 1
+            ask_anew(device)
+        elif said.seconds is not None:
+            for name, setting in device.settings.items():
+                if setting.tries and said.seconds == int(setting.asked[1]):
+                    self._answered(device, name, setting.number, "")
+
+    def receive_state(self, topic: str, payload: bytes, now: float) -> None:
+        """Take what the broker has kept of who is online."""
+        self._heed_guard(topic, payload)
+        for said in self._ear.read_state(topic, payload):
+            self._note_availability(said.profile, said.device, now, is_online=said.is_online is True)
+
+    def forget(self, node: str) -> list[Publication]:
+        """Forget the devices of a node; return what asks them for their safe interval, and clears what is kept."""
+        publications = []
+        for key, device in self._of.pop(node, {}).items():
+            profile = self._profiles[device.profile]
+            if profile.hears_at_once and self._back.on_stop == SAFE:
+                self.want_safe(device.name, device.profile, [*device.settings])
+                publications += self._due(device, self._newest_time)
+            publications += self._noted(device, b"")
             del self.devices[key]
+        return publications
+
+    def _noted(self, device: Device, note: bytes | None = None) -> list[Publication]:
+        """Return the publication of what a device was asked for, if such are made."""
+        if self._shared is None:
+            return []
+        said = {"device": device.name, "profile": device.profile, "quantities": [*device.settings]}
+        topic = f"{self._shared.asked}{level_of(device.name)}"
+        return [Publication(topic, orjson.dumps(said) if note is None else note)]
+
+    def _note_availability(self, profile: str, name: str, now: float, *, is_online: bool) -> None:
+        """A device is online or not; without a name, all of a profile are."""
+        named = self.devices.get(key_of(profile, name))
+        devices = (
+            [device for device in self.devices.values() if device.profile == profile] if not name else [named]
+        )
+        for device in devices:
+            if device is not None and is_online:
+                self._is_back(device)
+            elif device is not None and device.offline_since is None:
+                device.offline_since = now
+                self.counters["devices_gone"] += 1
+
+    def _is_back(self, device: Device) -> None:
+        """A device is heard: what it was asked while it was away is open again."""
+        if device.offline_since is None:
+            return
+        device.offline_since = None
+        device.heard_on.clear()
+        self.counters["devices_back"] += 1
+        for setting in device.settings.values():
+            if not (setting.is_acknowledged or setting.refusal):
+                setting.tries = 0
+        begin_observing(device)
 
     def to_state(self) -> dict[str, Any]:
         """Copy the state."""
         return {
             "devices": [asdict(device) for device in self.devices.values()],
             "counters": dict(self.counters),
-            "newest": self._newest,
+            "newest": self.newest_number,
+            "newest_time": self._newest_time,
+            "is_guarded": self.is_guarded,
+            "acted": self._acted,
+            "is_wary": self.is_wary,
             "asked": [[number, *of] for number, of in self._asked.items()],
         }
 
@@ -204,15 +346,17 @@ class Conduct:
         """Restore what `to_state` has copied; devices whose profile is no longer bound are forgotten."""
         for values in state["devices"]:
             if values["profile"] in self._profiles:
-                settings = {name: Setting(**_numbers(setting)) for name, setting in values["settings"].items()}
-                self._put(Device(**{**values, "settings": settings}))
+                self._put(device_of_state(values))
         self.counters.update(state["counters"])
-        self._newest = state["newest"]
+        self.newest_number = state["newest"]
+        self._newest_time = -inf if state.get("newest_time") is None else state["newest_time"]
+        self.is_wary = state.get("is_wary", False)
+        self.is_guarded, self._acted = state.get("is_guarded", False), state.get("acted")
         self._asked = {number: (key, quantity) for number, key, quantity in state["asked"]}
 
     def _put(self, device: Device) -> None:
         """Know a device, in place of what was known of it as another node."""
-        key = _key(device.profile, device.name)
+        key = key_of(device.profile, device.name)
         if key in self.devices:
             before = self.devices[key].node
             del self._of[before][key]
@@ -223,20 +367,24 @@ class Conduct:
     def _due(self, device: Device, now: float) -> list[Publication]:
         """Return the messages to a device that are due."""
         profile = self._profiles[device.profile]
-        publications = []
+        publications: list[Publication] = []
+        if device.offline_since is not None and not profile.reach.queued:
+            return publications
         for quantity, setting in device.settings.items():
             if not self._is_due(profile, device, setting, now):
                 continue
             if not self._can_pay(profile, device, setting, now):
                 continue
-            self._newest += 1
+            if setting.number == 0:
+                publications += self._noted(device)
+            self.newest_number += 1
             self._asked.pop(setting.number, None)
-            self._asked[self._newest] = _key(device.profile, device.name), quantity
+            self._asked[self.newest_number] = key_of(device.profile, device.name), quantity
             self.counters["devices_asked_again" if setting.tries else "devices_asked"] += 1
-            setting.number, setting.sent_at, setting.tries = self._newest, now, setting.tries + 1
+            setting.number, setting.sent_at, setting.tries = self.newest_number, now, setting.tries + 1
             setting.is_acknowledged = False
-            _begin_observing(device)
-            publications.append(message(profile, device.name, quantity, Asked(*setting.asked), self._newest))
+            begin_observing(device)
+            publications.append(message(profile, device.name, quantity, Asked(*setting.asked), self.newest_number))
         return publications
 
     def _is_due(self, profile: DeviceProfile, device: Device, setting: Setting, now: float) -> bool:
@@ -246,6 +394,9 @@ class Conduct:
             return True
         if device.disobeys:
             return now >= setting.sent_at + DAY
+        if profile.reach.returns_after is not None and now >= setting.sent_at + profile.reach.returns_after / 2:
+            setting.tries = 0
+            return True
         if setting.tries >= profile.reach.tries:
             return False
         is_unanswered = profile.answer is not None and not (setting.is_acknowledged or device.is_observed)
@@ -265,11 +416,11 @@ class Conduct:
         device.is_deferred = False
         return True
 
-    def _observe(self, device: Device, gap: float) -> None:
-        """Compare the time since a device's last message with what it was asked."""
+    def _observe(self, device: Device, gap: float, now: float) -> None:
+        """Compare the time since a device's last message on a topic with what it was asked."""
         settings = [setting for setting in device.settings.values() if setting.tries]
         profile = self._profiles[device.profile]
-        if not settings or device.is_observed or "every" not in profile.reach.can:
+        if not settings or "every" not in profile.reach.can:
             return
         if device.n_skipped < _SKIPPED:
             device.n_skipped += 1
@@ -277,11 +428,17 @@ class Conduct:
         most = min(setting.asked[1] for setting in settings)
         rests = all(setting.rests for setting in settings)
         fits = gap >= _LEAST * most if rests else gap <= _MOST * most
+        if device.is_observed:
+            device.n_unfit = 0 if fits else device.n_unfit + 1
+            if device.n_unfit >= _TOO_MANY:
+                self._stray(device, now)
+            return
         device.n_fit += fits
         device.n_unfit += not fits
         if device.n_fit >= _ENOUGH:
             device.is_observed = True
             device.disobeys = False
+            device.n_unfit = 0
             self.counters["devices_obeyed"] += 1
             return
         is_asked_out = all(setting.tries >= profile.reach.tries for setting in settings)
@@ -300,24 +457,14 @@ class Conduct:
             setting.is_acknowledged = True
             self.counters["devices_acknowledged"] += 1
 
-    def _begin_again(self, device: Device) -> None:
-        """A device has started, and may have forgotten what it was asked."""
-        self.counters["devices_born"] += 1
-        for setting in device.settings.values():
-            setting.tries, setting.is_acknowledged, setting.refusal = 0, False, ""
-        device.disobeys = False
-        _begin_observing(device)
-
-
-def _key(profile: str, name: str) -> str:
-    return f"{profile}|{name}"
-
-
-def _begin_observing(device: Device) -> None:
-    device.n_skipped = device.n_fit = device.n_unfit = 0
-    device.is_observed = False
-
-
-def _numbers(setting: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a setting of a snapshot, where JSON has null for a time before all."""
-    return {**setting, "sent_at": -inf if setting["sent_at"] is None else setting["sent_at"]}
+    def _stray(self, device: Device, now: float) -> None:
+        """A device has ceased to do what it did: ask it anew, once a day at most, to fight no owner."""
+        self.counters["devices_strayed"] += 1
+        is_fought = device.strayed_at is not None and now < device.strayed_at + DAY
+        device.strayed_at = now
+        if is_fought:
+            begin_observing(device)
+            device.disobeys = True
+            self.counters["devices_disobeyed"] += 1
+        else:
+            ask_anew(device)

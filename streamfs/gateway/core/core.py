@@ -20,13 +20,14 @@ from streamfs.gateway.core.effects import Effects
 from streamfs.gateway.core.energy_account import EnergyAccount, Spent
 from streamfs.gateway.core.episodes import Episodes
 from streamfs.gateway.core.feedback import Feedback
+from streamfs.gateway.core.guard_topics import GuardTopics
 from streamfs.gateway.core.intake import Intake
 from streamfs.gateway.core.joiner import Joiner, Timing
 from streamfs.gateway.core.left_out import Counts, left_out
 from streamfs.gateway.core.membership import Membership
 from streamfs.gateway.core.node_clocks import NodeClock, clocks_astray
-from streamfs.gateway.core.options import PREVIOUS, RAISE, Options
-from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, SETTINGS, START, Mark, Record
+from streamfs.gateway.core.options import PREVIOUS, RAISE, SAFE, Options
+from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, RETAINED, SETTINGS, START, STOP, Mark, Record
 from streamfs.gateway.core.replay_configuration import described, understood
 from streamfs.gateway.core.roster import Roster
 from streamfs.gateway.core.unheard import Unheard, unheard
@@ -73,7 +74,8 @@ class Core:
         parts = self.roster, self.joiner, self._energy
         self._episodes = Episodes(*parts, self.feedback, options, self._effects, counters)
         self._membership = Membership(*parts, self._episodes, self._intake, options, self._effects, counters)
-        self.conduct = Conduct(bindings.devices, timing.period, procedure.max_silence)
+        shared = GuardTopics.of(options.prefix, options.name)
+        self.conduct = Conduct(bindings.devices, timing.period, procedure.max_silence, options.devices, shared)
         self._control = f"{options.prefix}/control/"
         self._labels = f"{options.prefix}/label/"
         self._commands = f"{options.prefix}/command/{options.name}"
@@ -203,7 +205,7 @@ class Core:
             elif asks and self.conduct.listens(record.topic):
                 self._feed()
                 self._note_wanted()
-                self.conduct.receive(record.topic, record.payload)
+                self._effects.publications += self.conduct.receive(record.topic, record.payload, record.arrival)
             else:
                 self._intake.add(record)
                 if asks and self._intake.heard:
@@ -296,10 +298,10 @@ class Core:
         self._feed()
         self._note_wanted()
         heard, self._intake.heard = self._intake.heard, []
-        for node, name, profile in heard:
+        for node, name, profile, topic in heard:
             if self.conduct.meet(node, name, profile, now):
                 self._want(node)
-            self._effects.publications += self.conduct.hear(name, profile, now)
+            self._effects.publications += self.conduct.hear(name, profile, now, topic)
 
     def _note_wanted(self) -> None:
         """Let control messages to devices that know none be what they are asked."""
@@ -313,7 +315,7 @@ class Core:
             elif publication.payload:
                 self._want(node)
             else:
-                self.conduct.forget(node)
+                others += self.conduct.forget(node)
         self._effects.publications = others
 
     def _want(self, node: str) -> None:
@@ -336,16 +338,22 @@ class Core:
             self._membership.expire(record.arrival)
             self._note_wanted()
             self._effects.publications += self.conduct.let_time_pass(record.arrival)
+        elif record.kind == RETAINED:
+            self.conduct.receive_state(record.topic, record.payload, record.arrival)
+        elif record.kind == STOP:
+            self._note_wanted()
+            self._effects.publications += self.conduct.release(record.arrival)
         elif record.kind == MODEL:
             self._follow(record.topic)
         elif record.kind == START:
             self._membership.resume(record.arrival)
             self.roster.control.begin(record.arrival)
             self._begin(record.topic)
+            self._want_of_devices()
         elif record.kind == SETTINGS:
             self._begin(record.topic)
         else:
-            raise ValueError(f"record has kind {record.kind}, expected one from {MESSAGE} to {SETTINGS}")
+            raise ValueError(f"record has kind {record.kind}, expected one from {MESSAGE} to {STOP}")
 
     def _begin(self, digest: str) -> None:
         """Follow a model, and feed its streams as they are bound now."""
@@ -358,6 +366,19 @@ class Core:
             self._membership.forget_unused()
         self._intake.forget_targets()
 
+    def _want_of_devices(self) -> None:
+        """Want of devices what models want now, whatever they were asked as the last run ended."""
+        self._note_wanted()
+        for node in self.conduct.nodes:
+            self._want(node)
+
+    def _be_wary(self) -> None:
+        """Let devices that rest report at their safe interval while a promise is withdrawn, if so is set."""
+        is_wary = self.feedback.is_withdrawn and self.options.devices.on_withdrawal == SAFE
+        if is_wary != self.conduct.is_wary:
+            self.conduct.is_wary = is_wary
+            self._want_of_devices()
+
     def _follow(self, digest: str) -> None:
         if digest == self.procedure.digest:
             return
@@ -367,6 +388,7 @@ class Core:
         self._effects.publications += self.roster.follow(procedure)
         self._effects.publications += self.feedback.begin(procedure)
         self.conduct.follow(procedure.period, procedure.max_silence)
+        self._be_wary()
         self._intake.forget_targets()
         self._intake.orphans.clear()
         self._counters["models"] += 1
@@ -380,6 +402,7 @@ class Core:
                 stream = record.topic.removeprefix(self._labels)
                 model = self.roster.model_of(stream)
                 self._effects.publications += self.feedback.labelled(model, stream, record)
+                self._be_wary()
         except PayloadError as error:
             self._intake.reject(record, error, "command" if record.topic == self._commands else "label")
 

@@ -1,4 +1,4 @@
-"""What devices say of what they were asked: answers, and that they have started."""
+"""What devices say of what they were asked: answers, that they have started, and whether they are online."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from streamfs.errors import PayloadError
-from streamfs.gateway.core.device_profile import Answer, Birth, DeviceProfile
+from streamfs.gateway.core.device_profile import Answer, Availability, Birth, DeviceProfile
 from streamfs.gateway.messages.codecs.paths import Paths
 from streamfs.gateway.messages.topics import Template
 
@@ -23,6 +23,7 @@ class Said(NamedTuple):
     number: int | None = None
     seconds: float | None = None
     refusal: str = ""
+    is_online: bool | None = None  # of `device`, or of all if it is empty
 
 
 class Ear:
@@ -40,11 +41,14 @@ class Ear:
             for key, profile in profiles.items()
             if profile.birth is not None
         ]
+        self._availabilities = [
+            (key, Template(each.topic), each) for key, profile in profiles.items() for each in profile.availability
+        ]
 
     @property
     def topics(self) -> tuple[str, ...]:
         """Topic filters."""
-        templates = [template for _, template, _ in (*self._answers, *self._births)]
+        templates = [template for _, template, _ in self._all]
         return tuple(dict.fromkeys(text for template in templates for text in template.filters(())))
 
     def listens(self, topic: str) -> bool:
@@ -53,9 +57,12 @@ class Ear:
         if known is None:
             if len(self._known) >= MAX_TOPICS:
                 self._known.clear()
-            templates = [template for _, template, _ in (*self._answers, *self._births)]
-            known = self._known[topic] = any(template.match(topic) is not None for template in templates)
+            known = self._known[topic] = any(template.match(topic) is not None for _, template, _ in self._all)
         return known
+
+    def has_state(self, topic: str) -> bool:
+        """Return whether messages of a topic say who is online: the retained one holds still."""
+        return any(template.match(topic) is not None for _, template, _ in self._availabilities)
 
     def read(self, topic: str, payload: bytes) -> list[Said]:
         """Return what a message says; nothing if it is of another kind."""
@@ -68,7 +75,21 @@ class Ear:
             match = template.match(topic)
             device = None if match is None else _born(match[0], birth, payload)
             found += [] if device is None else [Said(key, device, is_birth=True)]
+        return [*found, *self.read_state(topic, payload)]
+
+    def read_state(self, topic: str, payload: bytes) -> list[Said]:
+        """Return who is online, or is not, by a message."""
+        found = []
+        for key, template, availability in self._availabilities:
+            match = template.match(topic)
+            is_online = None if match is None else _is_online(availability, payload)
+            if match is not None and is_online is not None:
+                found.append(Said(key, match[0], is_online=is_online))
         return found
+
+    @property
+    def _all(self) -> tuple[tuple[str, Template, Answer | Birth | Availability], ...]:
+        return (*self._answers, *self._births, *self._availabilities)
 
 
 def _answer(profile: str, node: str, answer: Answer, payload: bytes) -> Said | None:
@@ -89,12 +110,28 @@ def _answer(profile: str, node: str, answer: Answer, payload: bytes) -> Said | N
 def _born(node: str, birth: Birth, payload: bytes) -> str | None:
     """Return the name of the device that has started; None if none has."""
     if birth.text is not None:
-        return node if payload.decode("utf-8", errors="replace").strip() == birth.text else None
+        return node if _text(payload) == birth.text else None
     document = _document(payload)
     if birth.path is not None and _at(document, birth.path) != birth.word:
         return None
     name = node if birth.device is None else _at(document, birth.device)
     return name if isinstance(name, str) else None
+
+
+def _is_online(availability: Availability, payload: bytes) -> bool | None:
+    """Return whether a message says that a device is online; None if it says neither."""
+    word: Any = availability.always
+    if word is None:
+        word = _text(payload)
+        document = _document(payload) if availability.path is not None else None
+        if availability.path is not None and isinstance(document, dict):
+            word = _at(document, availability.path)
+        return {availability.online: True, availability.offline: False}.get(str(word))
+    return bool(word == availability.online)
+
+
+def _text(payload: bytes) -> str:
+    return payload.decode("utf-8", errors="replace").strip()
 
 
 def _document(payload: bytes) -> Any:

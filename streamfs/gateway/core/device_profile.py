@@ -66,6 +66,20 @@ class Birth(OptionSection):
     )
 
 
+WORDS = ("online", "offline")
+
+
+@dataclass(frozen=True)
+class Availability(OptionSection):
+    """A section ``[[availability]]``: where it is said that a device is online or not; without {node}, all are."""
+
+    topic: Annotated[str, Option("Where it comes")]
+    path: Annotated[str | None, Option("The path of the word, if the payload is an object")] = None
+    online: Annotated[str, Option("The word that says that it is online,")] = "online"
+    offline: Annotated[str, Option("and the one that says that it is not")] = "offline"
+    always: Annotated[str | None, Option("Or what every message there means", choices=WORDS)] = None
+
+
 @dataclass(frozen=True)
 class Reach(OptionSection):
     """Section ``[limits]``: when a device hears, what it can do, and how often it may be asked."""
@@ -80,6 +94,17 @@ class Reach(OptionSection):
     min: Annotated[float, Option("Least interval, in seconds", above=0)] = 1.0
     max: Annotated[float, Option("Greatest interval, in seconds", above=0)] = 86_400.0
     rest: Annotated[float, Option("Interval while no stream needs it, in seconds: a heartbeat", above=0)] = 3600.0
+    safe: Annotated[
+        float | None, Option("Interval without a gateway, in seconds; that of rest by default", above=0)
+    ] = None
+    returns_after: Annotated[
+        float | None,
+        Option(
+            "Seconds after which it goes back to that by itself, unless it is asked again; never by default",
+            above=0,
+        ),
+    ] = None
+    queued: Annotated[bool, Option("Whether its network keeps messages until it hears")] = False
     least_delta: Annotated[float, Option("Least change that it can be asked for", least=0)] = 0.0
     most_delta: Annotated[float, Option("Greatest change", above=0)] = 1e6
     tries: Annotated[int, Option("Times that it is asked for the same", least=1)] = 3
@@ -88,6 +113,8 @@ class Reach(OptionSection):
 
     def contradictions(self) -> Iterator[tuple[str, str]]:
         """Yield what does not go together: a key, and what is wrong with it."""
+        if self.safe is not None and not self.min <= self.safe <= self.max:
+            yield "safe", f"is {self.safe:g}, expected at least min, {self.min:g}, and at most max, {self.max:g}"
         if not self.min <= self.rest <= self.max:
             yield "rest", f"is {self.rest:g}, expected at least min, {self.min:g}, and at most max, {self.max:g}"
 
@@ -108,6 +135,12 @@ class DeviceProfile:
     birth: Birth | None = None
     reach: Reach = field(default_factory=Reach)
     quantities: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    availability: tuple[Availability, ...] = ()
+
+    @property
+    def hears_at_once(self) -> bool:
+        """Whether a message reaches the device, or is kept for it, whenever it is published."""
+        return self.reach.hears == "always" or self.reach.queued
 
     def can_be_asked(self, quantity: str) -> bool:
         """Return whether a device can be asked for a quantity."""
@@ -125,4 +158,5 @@ def profile_from_json(content: Mapping[str, Any]) -> DeviceProfile:
     parts: dict[str, Any] = {}
     for key, kind in kinds.items():
         parts[key] = None if content[key] is None else kind(**content[key])
+    parts["availability"] = tuple(Availability(**each) for each in content.get("availability", ()))
     return DeviceProfile(**{**content, **parts, "readings": ()})

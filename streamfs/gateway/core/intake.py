@@ -41,15 +41,15 @@ class _Target(NamedTuple):
     channel: str | None
     repeats: str
     thins: bool
-    heard: tuple[str, str, str] | None  # node, device and its profile, if the device can be asked
+    heard: tuple[str, str, str, str] | None  # node, device, its profile, topic, if the device can be asked
 
 
 class Intake:
     """Turn messages into readings; `node_of` returns a node's number, given its name and the time, or NONE.
 
     `rejected` has topic, cause, error, size and beginning of each message rejected since this was last emptied.
-    `heard` are devices that can be asked, and have sent a message: node, own name, profile. `orphans` counts
-    messages that feed no stream by their topics, of which it knows `MAX_ORPHANS`.
+    `heard` are devices that can be asked, and have sent a message: node, own name, profile, topic. `orphans`
+    counts messages that feed no stream by their topics, of which it knows `MAX_ORPHANS`.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Intake:
         self.rejected: list[dict[str, Any]] = []
         self.orphans: Counter[str] = Counter()
         self.aliases: dict[str, Aliases] = {}  # of metrics, by device
-        self.heard: list[tuple[str, str, str]] = []
+        self.heard: list[tuple[str, str, str, str]] = []
         self._roster = roster
         self._joiner = joiner
         self._energy = energy
@@ -163,7 +163,7 @@ class Intake:
             return None
         if len(self._targets) >= MAX_ROUTES:
             self._targets.clear()
-        target = self._targets[topic] = self._aim(node, routed)
+        target = self._targets[topic] = self._aim(node, routed, topic)
         return target
 
     def _is_of_use(self, record: Record, routed: Routed) -> bool:
@@ -183,7 +183,7 @@ class Intake:
         routed = None if topic.startswith(self._own) else self._route(topic)
         if routed is None or routed.node not in self._roster.nodes:
             return None
-        return self._aim(self._roster.nodes[routed.node], routed)
+        return self._aim(self._roster.nodes[routed.node], routed, topic)
 
     def _route(self, topic: str) -> Routed | None:
         """Return where a topic's messages belong; None if they feed no stream."""
@@ -193,10 +193,10 @@ class Intake:
         )
         return routed if is_read else None
 
-    def _aim(self, node: int, routed: Routed) -> _Target:
+    def _aim(self, node: int, routed: Routed, topic: str) -> _Target:
         slots = [] if routed.channel is None else self._slots(node, routed.channel, thins=routed.thins)
         slot = slots[0][0] if len(slots) == 1 and slots[0][1] == AS_SENT else NONE
-        heard = (routed.node, routed.called, routed.device) if routed.device else None
+        heard = (routed.node, routed.called, routed.device, topic) if routed.device else None
         codec = self._with_aliases(routed.codec, routed.called)
         is_plain = heard is None and routed.repeats != "held"
         return _Target(node, slot, codec, is_plain, routed.channel, routed.repeats, routed.thins, heard)

@@ -103,6 +103,34 @@ class Drift(OptionSection):
     delta: Annotated[float, Option("Probability of a false alarm", above=0, most=0.5)] = 0.002
 
 
+SAFE, KEEP = "safe", "keep"
+"""What devices do without a gateway: report at a stated interval, or what they were asked last."""
+
+
+@dataclass(frozen=True)
+class DeviceReturn(OptionSection):
+    """Section ``[devices]``: what devices of other makers go back to, and when."""
+
+    on_stop: Annotated[
+        str,
+        Option(
+            'As the gateway stops in order: "safe" asks devices for their safe interval; or "keep"',
+            choices=(SAFE, KEEP),
+        ),
+    ] = SAFE
+    on_withdrawal: Annotated[
+        str,
+        Option('While a promise is withdrawn, devices that rest: "safe", or "keep"', choices=(SAFE, KEEP)),
+    ] = SAFE
+    safe: Annotated[
+        float | None,
+        Option("The safe interval in seconds; by default that of each profile", above=0, example=300.0),
+    ] = None
+    guard_after: Annotated[
+        float, Option("Seconds offline after which `streamfs guard` asks in the gateway's place", above=0)
+    ] = 60.0
+
+
 def _check_groups(text: str) -> None:
     try:
         re.compile(text)
@@ -165,6 +193,8 @@ class Options(OptionSection):
         What happens once a promise is withdrawn.
     drift : Drift, optional
         Detection of drift; None detects none.
+    devices : DeviceReturn
+        What devices of other makers do without the gateway.
 
     Raises
     ------
@@ -187,6 +217,7 @@ class Options(OptionSection):
     limits: Limits = field(default_factory=Limits)
     promise: AfterWithdrawal = field(default_factory=AfterWithdrawal)
     drift: Drift | None = None
+    devices: DeviceReturn = field(default_factory=DeviceReturn)
 
     def __post_init__(self) -> None:
         require_valid(self, Options)
@@ -194,6 +225,7 @@ class Options(OptionSection):
         require_valid(self.streams, StreamTimes)
         require_valid(self.limits, Limits)
         require_valid(self.promise, AfterWithdrawal)
+        require_valid(self.devices, DeviceReturn)
         if self.drift is not None:
             require_valid(self.drift, Drift)
         for key, text in (*StreamTimes.contradictions(self.streams), *self.promise.contradictions()):

@@ -2,8 +2,12 @@
 
 from typing import NamedTuple
 
-MESSAGE, CLOCK, MODEL, START, SETTINGS = range(5)
-"""Kinds of records: a message, silence proved up to the arrival, another model, a run's start, other settings."""
+MESSAGE, CLOCK, MODEL, START, SETTINGS, RETAINED, STOP = range(7)
+"""Kinds of records.
+
+They are a message, silence proved up to the arrival, another model, a run's start, other settings, a message that
+the broker has kept and that holds still, and a run's end.
+"""
 
 Mark = tuple[str, str, int, float]
 """A node, its channel, the last sequence number there, and its time in seconds."""
@@ -12,7 +16,7 @@ Mark = tuple[str, str, int, float]
 class Record(NamedTuple):
     """Something that changes the gateway's state; topic (or a model's digest) and payload depend on the kind."""
 
-    kind: int  # `MESSAGE`, `CLOCK`, `MODEL`, `START` or `SETTINGS`; the log takes any from 0 to 255
+    kind: int  # one of the above; the log takes any from 0 to 255
     arrival: float  # seconds since 1970
     topic: str
     payload: bytes
@@ -37,3 +41,8 @@ def start_record(digest: str, now: float, configuration: bytes = b"") -> Record:
 def settings_record(digest: str, now: float, configuration: bytes) -> Record:
     """Record that this model and other settings, written by `described`, hold from now on."""
     return Record(SETTINGS, now, digest, configuration)
+
+
+def stop_record(now: float) -> Record:
+    """Record that a run ends in order: devices are asked for what they do without a gateway."""
+    return Record(STOP, now, "", b"")

@@ -8,7 +8,7 @@ import orjson
 
 from streamfs.gateway.core.bindings import Bindings, Route
 from streamfs.gateway.core.device_profile import profile_from_json, profile_to_json
-from streamfs.gateway.core.options import AfterWithdrawal, Drift, Limits, Options, StreamTimes, Time
+from streamfs.gateway.core.options import AfterWithdrawal, DeviceReturn, Drift, Limits, Options, StreamTimes, Time
 
 _OPTIONS = {
     "name": "name",
@@ -30,6 +30,10 @@ _OPTIONS = {
     "labels_wanted": "promise.labels_wanted",
     "groups": "promise.groups",
     "drift": "drift.delta",
+    "on_stop": "devices.on_stop",
+    "devices_on_withdrawal": "devices.on_withdrawal",
+    "safe": "devices.safe",
+    "guard_after": "devices.guard_after",
 }
 """Options by their keys in a record."""
 
@@ -77,7 +81,7 @@ def _flattened(options: Options) -> dict[str, Any]:
 
 
 def _options(flat: dict[str, Any]) -> Options:
-    sections = ("", "time", "limits", "streams", "promise", "drift")
+    sections = ("", "time", "limits", "streams", "promise", "drift", "devices")
     values: dict[str, dict[str, Any]] = {section: {} for section in sections}
     for key, value in flat.items():
         if key in _GONE:
@@ -90,5 +94,6 @@ def _options(flat: dict[str, Any]) -> Options:
         limits=Limits(**values["limits"]),
         streams=StreamTimes(**values["streams"]),
         promise=AfterWithdrawal(**values["promise"]),
+        devices=DeviceReturn(**values["devices"]),
         drift=None if values["drift"].get("delta") is None else Drift(**values["drift"]),
     )

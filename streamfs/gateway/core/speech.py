@@ -25,12 +25,16 @@ class Asked(NamedTuple):
 
 
 def asked_for(
-    profile: DeviceProfile, policies: Mapping[str, Sequence[Policy]], period: float, max_silence: float | None
+    profile: DeviceProfile,
+    policies: Mapping[str, Sequence[Policy]],
+    period: float,
+    max_silence: float | None,
+    resting: Asked | None = None,
 ) -> dict[str, Asked]:
     """Return what a device is to be asked, by quantity, or under "" if it has one interval for all.
 
-    `policies` are those under which models want each quantity; of one without any it rests. It is never asked for
-    less than they need, unless it cannot do more.
+    `policies` are those under which models want each quantity; of one without any it rests, or does what is
+    `resting`. It is never asked for less than they need, unless it cannot do more.
 
     Examples
     --------
@@ -42,7 +46,7 @@ def asked_for(
     {'': Asked(least=30.0, most=30.0, delta=0.0)}
     """
     asked = {
-        quantity: _asked(profile, quantity, wanted, period, max_silence)
+        quantity: _asked(profile, quantity, wanted, period, max_silence) if wanted else resting or _rest(profile)
         for quantity, wanted in policies.items()
         if profile.can_be_asked(quantity)
     }
@@ -51,12 +55,33 @@ def asked_for(
     return {"": Asked(*(min(column) for column in zip(*asked.values(), strict=True)))}
 
 
+def safe_for(profile: DeviceProfile, seconds: float | None = None) -> Asked:
+    """Return what a device does without a gateway: reports at an interval, by default that of its profile.
+
+    One that can be asked for changes alone reports the smallest.
+
+    Examples
+    --------
+    >>> from streamfs.gateway.settings.profiles import load_profile
+    >>> safe_for(load_profile("tasmota"))
+    Asked(least=300.0, most=300.0, delta=0.0)
+    """
+    reach = profile.reach
+    if "every" not in reach.can:
+        return Asked(reach.min, reach.max, reach.least_delta)
+    interval = _within(profile, seconds or reach.safe or reach.rest)
+    return Asked(interval, interval, reach.least_delta)
+
+
+def _rest(profile: DeviceProfile) -> Asked:
+    reach = profile.reach
+    return Asked(reach.rest, reach.rest, reach.most_delta)
+
+
 def _asked(
     profile: DeviceProfile, quantity: str, wanted: Sequence[Policy], period: float, max_silence: float | None
 ) -> Asked:
     reach = profile.reach
-    if not wanted:
-        return Asked(reach.rest, reach.rest, reach.most_delta)
     if "delta" in reach.can and all(policy.kind == "delta" for policy in wanted):
         scale = float(profile.quantities.get(quantity, {}).get("scale", 1))
         steps = max(1, floor(min(policy.value for policy in wanted) * scale + 1e-9))

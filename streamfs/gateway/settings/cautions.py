@@ -4,6 +4,9 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from streamfs.gateway.core.device_profile import DeviceProfile
+from streamfs.gateway.core.options import SAFE, DeviceReturn
+from streamfs.gateway.core.speech import safe_for
 from streamfs.gateway.settings.settings import Settings
 from streamfs.gateway.transport.broker_address import BrokerAddress
 
@@ -45,10 +48,26 @@ def _of_devices(settings: Settings) -> Iterator[str]:
                 f"devices of {profile.name} rest with a report every {rest:g} s, and are up to that late when an "
                 f"episode is reopened: reopen_after is {reopen_after:g} s; set rest in a profile of your own"
             )
-        yield (
-            f"devices of {profile.name} keep the interval that they were asked for last if the gateway stops: "
-            f"{rest:g} s at most"
+        yield _of_return(profile, settings.devices)
+
+
+def _of_return(profile: DeviceProfile, back: DeviceReturn) -> str:
+    """Return what devices of a profile do once the gateway has stopped or died."""
+    interval = f"{safe_for(profile, back.safe).most:g} s"
+    if profile.reach.returns_after is not None:
+        return (
+            f"devices of {profile.name} go back to {interval} by themselves, {profile.reach.returns_after:g} s "
+            "after they were last asked, however the gateway ends"
         )
+    stop = (
+        f"are asked for {interval} as the gateway stops"
+        if profile.hears_at_once and back.on_stop == SAFE
+        else ("keep the interval that they were asked for last when the gateway stops")
+    )
+    return (
+        f"devices of {profile.name} {stop}, and keep the interval that they were asked for last if it dies, "
+        f"{profile.reach.rest:g} s at most: only streamfs guard asks them for {interval} then"
+    )
 
 
 def _of_files(settings: Settings) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from streamfs.errors import SettingsError
-from streamfs.gateway.core.device_profile import Answer, Birth, DeviceProfile, Reach, Report
+from streamfs.gateway.core.device_profile import Answer, Availability, Birth, DeviceProfile, Reach, Report
 from streamfs.gateway.core.option_declaration import Option, OptionSection
 from streamfs.gateway.settings.sources import InputSource
 from streamfs.gateway.settings.toml_lines import lines_of
@@ -95,6 +95,7 @@ def _profile(name: str, values: dict[str, Any], top: Section) -> DeviceProfile:
     found: dict[str, Any] = {
         key: tables[key].read(kind) if tables[key].exists else None for key, kind in kinds.items()
     }
+    availability = tuple(section.read(Availability) for section in top.sections("availability"))
     top.section("parameters")
     top.section("quantity")
     head = top.read(_Head)
@@ -108,4 +109,5 @@ def _profile(name: str, values: dict[str, Any], top: Section) -> DeviceProfile:
         found["birth"],
         found["limits"] or Reach(),
         values.get("quantity", {}),
+        availability,
     )

@@ -11,7 +11,7 @@ from typing import Any
 from streamfs.errors import SettingsError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.feeds import Feed
-from streamfs.gateway.core.options import AfterWithdrawal, Commits, Drift, Limits, Time
+from streamfs.gateway.core.options import AfterWithdrawal, Commits, DeviceReturn, Drift, Limits, Time
 from streamfs.gateway.settings.broker import Broker
 from streamfs.gateway.settings.device_sources import read_source
 from streamfs.gateway.settings.nodes import NodeSettings, aliases_of, read_nodes
@@ -32,6 +32,7 @@ _SECTIONS = {
     "homeassistant": HomeAssistant,
     "promise": AfterWithdrawal,
     "drift": Drift,
+    "devices": DeviceReturn,
 }
 """The plain sections; those that are missing stay as `Settings` has them."""
 

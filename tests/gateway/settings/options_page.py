@@ -4,7 +4,7 @@ import inspect
 from dataclasses import MISSING
 
 from streamfs.gateway.core.option_declaration import declared
-from streamfs.gateway.core.options import AfterWithdrawal, Commits, Drift, Limits, Time
+from streamfs.gateway.core.options import AfterWithdrawal, Commits, DeviceReturn, Drift, Limits, Time
 from streamfs.gateway.settings.broker import Broker
 from streamfs.gateway.settings.sections import HomeAssistant, Http, Logging, TopLevel
 from streamfs.gateway.settings.sources import InputSource
@@ -22,6 +22,7 @@ SECTIONS = {
     "homeassistant": HomeAssistant,
     "promise": AfterWithdrawal,
     "drift": Drift,
+    "devices": DeviceReturn,
 }
 FIRST = ("model", "name")
 """Keys that come first, before the others in the order of their declaration."""

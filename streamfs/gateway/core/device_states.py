@@ -1,0 +1,85 @@
+"""What is known of devices: what they were asked, and whether they do it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+
+@dataclass
+class Setting:
+    """One thing that a device is asked: `asked` as (least, most, delta)."""
+
+    asked: list[float]
+    rests: bool
+    number: int = 0  # of the message
+    sent_at: float = -inf
+    tries: int = 0
+    is_acknowledged: bool = False
+    refusal: str = ""
+
+
+@dataclass
+class Device:
+    """A device that is known: the node that it is, its own name, its profile, and what it was asked."""
+
+    node: str
+    name: str
+    profile: str
+    heard_at: float
+    tokens: float
+    tokens_at: float
+    settings: dict[str, Setting] = field(default_factory=dict)
+    n_skipped: int = 0
+    n_fit: int = 0
+    n_unfit: int = 0
+    is_observed: bool = False
+    disobeys: bool = False
+    is_deferred: bool = False
+    heard_on: dict[str, float] = field(default_factory=dict)  # when, by topic
+    offline_since: float | None = None
+    strayed_at: float | None = None  # when it last had ceased to do what it did before
+
+    @property
+    def state(self) -> str:
+        """What is known of its obedience, in a word."""
+        settings = self.settings.values()
+        if self.offline_since is not None:
+            return "offline"
+        if any(setting.refusal for setting in settings):
+            return "refused"
+        if self.disobeys:
+            return "disobeys"
+        if any(not setting.tries for setting in settings):
+            return "wanted"
+        if self.is_observed:
+            return "observed"
+        return "acknowledged" if all(setting.is_acknowledged for setting in settings) else "sent"
+
+
+def key_of(profile: str, name: str) -> str:
+    """Return the key of a device, given that of its profile and its own name."""
+    return f"{profile}|{name}"
+
+
+def begin_observing(device: Device) -> None:
+    """Forget what a device's reports have shown."""
+    device.n_skipped = device.n_fit = device.n_unfit = 0
+    device.is_observed = False
+
+
+def ask_anew(device: Device) -> None:
+    """Take all that a device was asked as unknown to it."""
+    for setting in device.settings.values():
+        setting.tries, setting.is_acknowledged, setting.refusal = 0, False, ""
+    device.disobeys = False
+    begin_observing(device)
+
+
+def device_of_state(values: Mapping[str, Any]) -> Device:
+    """Return a device of a snapshot, where JSON has null for a time before all."""
+    settings = {
+        name: Setting(**{**setting, "sent_at": -inf if setting["sent_at"] is None else setting["sent_at"]})
+        for name, setting in values["settings"].items()
+    }
+    return Device(**{**values, "settings": settings})
