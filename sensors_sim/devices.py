@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
+from sensors_sim.sparkplug_wire import BOOLEAN, DOUBLE, WHOLE, WireMetric, understood, written
+
 Array = npt.NDArray[np.float64]
 Messages = list[tuple[str, bytes]]
 
@@ -345,6 +347,70 @@ class SenmlDevice(TasmotaDevice):
         return []
 
 
+class SparkplugDevice(SimulatedDevice):
+    """A device of an edge node that speaks Sparkplug B: births with names and aliases, data with aliases alone.
+
+    It has the metric `Device Control/Scan Rate`, in milliseconds, and says so when it was written.
+    """
+
+    _n_sent = 0
+    _is_born = False
+    _now = 0.0
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Topics on which it is asked."""
+        return (self._topic("DCMD"), f"spBv1.0/plant/NCMD/edge-{self.name}")
+
+    def _topic(self, kind: str) -> str:
+        return f"spBv1.0/plant/{kind}/edge-{self.name}/{self.name}"
+
+    def _payload(self, now: float, metrics: list[WireMetric]) -> bytes:
+        self._n_sent += 1
+        return written(now, metrics, self._n_sent % 256)
+
+    def _report(self, value: float, now: float) -> Messages:
+        self._now = now
+        if not self._is_born:
+            return self._birth(value)
+        return [(self._topic("DDATA"), self._payload(now, [WireMetric("", 1, DOUBLE, value)]))]
+
+    def _birth(self, value: float) -> Messages:
+        self._is_born = True
+        self._n_sent = -1
+        rebirth = WireMetric("Node Control/Rebirth", 9, BOOLEAN, 0.0)
+        edge = (f"spBv1.0/plant/NBIRTH/edge-{self.name}", self._payload(self._now, [rebirth]))
+        rate = WireMetric("Device Control/Scan Rate", 2, WHOLE, 1000 * self.most)
+        metrics = [WireMetric("temperature", 1, DOUBLE, value), rate]
+        return [edge, (self._topic("DBIRTH"), self._payload(self._now, metrics))]
+
+    def _understood(self, topic: str, payload: bytes) -> tuple[float, float, float] | None:
+        found = dict(understood(payload))
+        if topic.startswith("spBv1.0/plant/NCMD/"):
+            self._is_born = not found.get("Node Control/Rebirth")
+            return None
+        rate = found.get(2, found.get("Device Control/Scan Rate"))
+        return None if rate is None else (rate / 1000, rate / 1000, np.inf)
+
+    def _take(self, topic: str, payload: bytes, now: float) -> Messages:
+        if topic in self.topics[1:]:
+            self._understood(topic, payload)
+            return [] if self._is_born else self._birth(self._reported)
+        return super()._take(topic, payload, now)
+
+    def _answer(self, payload: bytes) -> Messages:
+        said = self._understood(self.topics[0], payload)
+        rates = [] if said is None else [WireMetric("", 2, WHOLE, 1000 * said[1])]
+        return [(self._topic("DDATA"), self._payload(self._now, rates))]
+
+    def _born(self) -> Messages:
+        self._is_born = False
+        return []
+
+    def _gone(self) -> Messages:
+        return [(f"spBv1.0/plant/NDEATH/edge-{self.name}", self._payload(0.0, []))]
+
+
 KINDS: dict[str, type[SimulatedDevice]] = {
     "zigbee2mqtt": ZigbeeDevice,
     "tasmota": TasmotaDevice,
@@ -353,6 +419,7 @@ KINDS: dict[str, type[SimulatedDevice]] = {
     "chirpstack": LorawanDevice,
     "thethings": TheThingsDevice,
     "senml": SenmlDevice,
+    "sparkplug": SparkplugDevice,
 }
 """Simulated devices by the names of their profiles."""
 

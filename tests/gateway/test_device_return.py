@@ -21,7 +21,14 @@ from streamfs.gateway.messages.message import Message
 from streamfs.gateway.settings.cautions import cautions
 from streamfs.gateway.settings.settings import read_settings
 
-SAFE = {"tasmota": 300.0, "esphome": 60.0, "senml": 300.0, "chirpstack": 1200.0, "thethings": 1200.0}
+SAFE = {
+    "tasmota": 300.0,
+    "esphome": 60.0,
+    "senml": 300.0,
+    "chirpstack": 1200.0,
+    "thethings": 1200.0,
+    "sparkplug": 60.0,
+}
 HEARD = [kind for kind in KINDS if kind != "shelly"]
 EXTRA = {"zigbee2mqtt": 300.0}
 

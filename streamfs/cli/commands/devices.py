@@ -1,5 +1,6 @@
 """Device profiles: listed, explained, tried."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def _listed(name: str) -> dict[str, str]:
 def _explained(profile: Any) -> list[dict[str, Any]]:
     """Return rows: what is read, what can be asked, and two messages that ask."""
     from feature_extractors.report import Policy
-    from streamfs.gateway.core.speech import asked_for, message
+    from streamfs.gateway.core.speech import Address, asked_for, message, written_metrics
 
     rows = [{"what": "about", "is": profile.about}]
     rows += [{"what": f"parameter {name}", "is": text} for name, text in profile.parameters.items()]
@@ -76,9 +77,13 @@ def _explained(profile: Any) -> list[dict[str, Any]]:
     )
     rows.append({"what": "can", "is": f"{', '.join(reach.can)}; from {reach.min:g} to {reach.max:g} s"})
     rows.append({"what": "rests with", "is": f"a report every {reach.rest:g} s, at which it can be asked again"})
+    topic = re.sub(r"\{node[.]*\}", "DEVICE", str(profile.readings[0]["topic"]))
+    heard = Address(topic, {}, 0.0)
     for what, policies in {"a report a minute": [Policy()], "rest": []}.items():
         quantity = next(iter(profile.quantities), "temperature")
         for name, asked in asked_for(profile, {quantity: policies}, 60.0, None).items():
-            said = message(profile, "DEVICE", name, asked, 1)
-            rows.append({"what": f"asks for {what}", "is": f"{said.topic} {said.payload.decode()}"})
+            said = message(profile, "DEVICE", name, asked, 1, heard)
+            metrics = written_metrics(profile, name, asked, topic)
+            payload = ", ".join(f"{key} = {value}" for key, value in metrics.items()) or said.payload.decode()
+            rows.append({"what": f"asks for {what}", "is": f"{said.topic} {payload}"})
     return rows

@@ -25,7 +25,8 @@ from streamfs.gateway.core.device_states import (
 from streamfs.gateway.core.guard_topics import GuardTopics
 from streamfs.gateway.core.options import SAFE, DeviceReturn
 from streamfs.gateway.core.routes import level_of
-from streamfs.gateway.core.speech import Asked, asked_for, message, safe_for
+from streamfs.gateway.core.sparkplug_host import SparkplugHost
+from streamfs.gateway.core.speech import Address, Asked, asked_for, message, safe_for, written_metrics
 from streamfs.gateway.messages.publication import Publication
 
 COUNTERS = (
@@ -79,6 +80,7 @@ class Conduct:
         self._profiles = {key: profile for key, profile in profiles.items() if profile.report is not None}
         self.asks = bool(self._profiles)  # whether any device can be asked
         self._ear = Ear(self._profiles)
+        self._host = SparkplugHost(self._profiles)
         self._period, self._max_silence = period, max_silence
         self._back = DeviceReturn() if back is None else back
         self._shared = topics
@@ -92,7 +94,7 @@ class Conduct:
     @property
     def topics(self) -> tuple[str, ...]:
         """Topics of answers, births, who is online, and of the guard."""
-        return (*self._ear.topics, *self._of_guard)
+        return (*self._ear.topics, *self._host.topics, *self._of_guard)
 
     @property
     def _of_guard(self) -> tuple[str, ...]:
@@ -104,7 +106,7 @@ class Conduct:
 
     def listens(self, topic: str) -> bool:
         """Return whether a topic has answers or births."""
-        return self._ear.listens(topic) or topic in self._of_guard
+        return self._ear.listens(topic) or self._host.listens(topic) or topic in self._of_guard
 
     def has_state(self, topic: str) -> bool:
         """Return whether messages of a topic say who is online: the retained one holds still."""
@@ -177,10 +179,10 @@ class Conduct:
         gap = now - device.heard_on.get(topic, now)
         if topic in device.heard_on or len(device.heard_on) < _MOST_TOPICS:
             device.heard_on[topic] = now
-        device.heard_at = now
+        device.heard_at, device.topic = now, topic
         if gap > _BURST:
             self._observe(device, gap, now)
-        return self._due(device, now)
+        return [*self._due(device, now), *self._host.take_requests()]
 
     def knows(self, name: str, profile: str) -> bool:
         """Return whether a device was heard, by its own name."""
@@ -235,7 +237,7 @@ class Conduct:
         """Take an answer, or that a device has started, or is online or not; return what it is then asked."""
         self._heed_guard(topic, payload)
         publications: list[Publication] = []
-        for said in self._ear.read(topic, payload):
+        for said in (*self._ear.read(topic, payload), *self._host.read(topic, payload, now)):
             if said.is_online is not None:
                 self._note_availability(said.profile, said.device, now, is_online=said.is_online)
             key, quantity = key_of(said.profile, said.device), None
@@ -246,7 +248,7 @@ class Conduct:
                 self._take(said, device, quantity)
                 if said.number is None and self._profiles[device.profile].reach.hears == "always":
                     publications += self._due(device, now)
-        return publications
+        return [*publications, *self._host.take_requests()]
 
     def _heed_guard(self, topic: str, payload: bytes) -> None:
         """Note whether there is a guard, and ask all devices anew if it has asked them."""
@@ -273,10 +275,20 @@ class Conduct:
         elif said.is_birth:
             self.counters["devices_born"] += 1
             ask_anew(device)
+        elif said.values is not None:
+            self._take_values(device, said.values)
         elif said.seconds is not None:
             for name, setting in device.settings.items():
                 if setting.tries and said.seconds == int(setting.asked[1]):
                     self._answered(device, name, setting.number, "")
+
+    def _take_values(self, device: Device, values: Mapping[str, Any]) -> None:
+        """Take the metrics of a device's data: one that was written comes back with its value."""
+        profile = self._profiles[device.profile]
+        for name, setting in device.settings.items():
+            written = written_metrics(profile, name, Asked(*setting.asked), device.topic)
+            if setting.tries and written and written.items() <= values.items():
+                self._answered(device, name, setting.number, "")
 
     def receive_state(self, topic: str, payload: bytes, now: float) -> None:
         """Take what the broker has kept of who is online."""
@@ -340,6 +352,7 @@ class Conduct:
             "acted": self._acted,
             "is_wary": self.is_wary,
             "asked": [[number, *of] for number, of in self._asked.items()],
+            "sparkplug": self._host.to_state(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -353,6 +366,8 @@ class Conduct:
         self.is_wary = state.get("is_wary", False)
         self.is_guarded, self._acted = state.get("is_guarded", False), state.get("acted")
         self._asked = {number: (key, quantity) for number, key, quantity in state["asked"]}
+        if "sparkplug" in state:
+            self._host.restore(state["sparkplug"])
 
     def _put(self, device: Device) -> None:
         """Know a device, in place of what was known of it as another node."""
@@ -371,7 +386,7 @@ class Conduct:
         if device.offline_since is not None and not profile.reach.queued:
             return publications
         for quantity, setting in device.settings.items():
-            if not self._is_due(profile, device, setting, now):
+            if not self._is_due(profile, device, setting, now) or not self._can_write(device, quantity, now):
                 continue
             if not self._can_pay(profile, device, setting, now):
                 continue
@@ -384,7 +399,9 @@ class Conduct:
             setting.number, setting.sent_at, setting.tries = self.newest_number, now, setting.tries + 1
             setting.is_acknowledged = False
             begin_observing(device)
-            publications.append(message(profile, device.name, quantity, Asked(*setting.asked), self.newest_number))
+            address = Address(device.topic, self._host.metrics(device.topic) or {}, now)
+            asked = Asked(*setting.asked)
+            publications.append(message(profile, device.name, quantity, asked, self.newest_number, address))
         return publications
 
     def _is_due(self, profile: DeviceProfile, device: Device, setting: Setting, now: float) -> bool:
@@ -402,6 +419,22 @@ class Conduct:
         is_unanswered = profile.answer is not None and not (setting.is_acknowledged or device.is_observed)
         waits = profile.reach.patience if profile.reach.hears == "always" else _BURST
         return (is_unanswered and now >= setting.sent_at + waits) or device.n_unfit >= _TOO_MANY
+
+    def _can_write(self, device: Device, quantity: str, now: float) -> bool:
+        """Return whether a device has said that it lets the metrics be written, if it is asked by metrics."""
+        setting = device.settings[quantity]
+        written = written_metrics(self._profiles[device.profile], quantity, Asked(*setting.asked), device.topic)
+        if not written:
+            return True
+        known = self._host.metrics(device.topic)
+        if known is None:
+            self._host.want_births(device.topic, now)
+            return False
+        missing = [name for name in written if name not in known]
+        if missing:
+            setting.refusal = f"its birth has no metric {missing[0]!r}"
+            self.counters["devices_refused"] += 1
+        return not missing
 
     def _can_pay(self, profile: DeviceProfile, device: Device, setting: Setting, now: float) -> bool:
         """Return whether a message is within the day's budget, of which it takes one; the last is for waking."""

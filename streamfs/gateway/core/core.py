@@ -206,14 +206,20 @@ class Core:
                 self._feed()
                 self._note_wanted()
                 self._effects.publications += self.conduct.receive(record.topic, record.payload, record.arrival)
+                if self.roster.routes.route(record.topic) is not None:  # it has readings, too
+                    self._take_message(record)
             else:
-                self._intake.add(record)
-                if asks and self._intake.heard:
-                    self._attend(record.arrival)
-                if self._intake.n_samples >= FED_AT_ONCE:
-                    self._feed()
+                self._take_message(record)
         self._feed()
         return self._take_effects()
+
+    def _take_message(self, record: Record) -> None:
+        """Take the readings of a message, and ask the device that has sent it."""
+        self._intake.add(record)
+        if self._intake.heard:
+            self._attend(record.arrival)
+        if self._intake.n_samples >= FED_AT_ONCE:
+            self._feed()
 
     def finish(self) -> Effects:
         """Process the readings that wait, close every undecided stream, and add the totals of energy."""

@@ -24,6 +24,7 @@ class Said(NamedTuple):
     seconds: float | None = None
     refusal: str = ""
     is_online: bool | None = None  # of `device`, or of all if it is empty
+    values: Mapping[str, Any] | None = None  # of Sparkplug's metrics that can be written
 
 
 class Ear:

@@ -28,6 +28,9 @@ class Report(OptionSection):
     bytes: Annotated[Mapping[str, Any], Option("What {bytes} is: hexadecimal, with {seconds:3}", values=ANY)] = (
         field(default_factory=dict)
     )
+    format: Annotated[
+        str, Option("json, or sparkplug: the names in payload are those of metrics", choices=("json", "sparkplug"))
+    ] = "json"
     array: Annotated[bool, Option("Whether the JSON is the only element of an array")] = False
     qos: Annotated[int, Option("0 or 1", least=0, most=1)] = 0
     retain: Annotated[bool, Option("Whether the broker keeps it for a device that sleeps")] = False

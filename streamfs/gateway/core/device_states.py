@@ -38,6 +38,7 @@ class Device:
     is_deferred: bool = False
     heard_on: dict[str, float] = field(default_factory=dict)  # when, by topic
     offline_since: float | None = None
+    topic: str = ""  # on which it reported last
     strayed_at: float | None = None  # when it last had ceased to do what it did before
 
     @property

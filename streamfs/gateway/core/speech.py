@@ -10,8 +10,10 @@ import orjson
 
 from feature_extractors.report import Policy
 from streamfs.gateway.core.device_profile import DeviceProfile
+from streamfs.gateway.messages.codecs.sparkplug import DOUBLE, Metric, encode_metrics
 from streamfs.gateway.messages.publication import Publication
 
+_LEVELS_OF_EDGE = 4  # of topics of Sparkplug without a device
 _ONE = re.compile(r"\{(\w+)\}")
 _NUMBER_OF_BYTES = re.compile(r"\{seconds:(-?)([1-8])\}")
 
@@ -22,6 +24,17 @@ class Asked(NamedTuple):
     least: float
     most: float
     delta: float
+
+
+class Address(NamedTuple):
+    """Where a device was heard last, type and alias of the metrics that it lets write, by name, and the time."""
+
+    topic: str
+    metrics: Mapping[str, Sequence[int | None]]
+    now: float
+
+
+NOWHERE = Address("", {}, 0.0)
 
 
 def asked_for(
@@ -97,11 +110,54 @@ def _within(profile: DeviceProfile, seconds: float) -> float:
     return min(max(seconds, profile.reach.min), profile.reach.max)
 
 
-def message(profile: DeviceProfile, device: str, quantity: str, asked: Asked, number: int) -> Publication:
-    """Return the message that asks a device; its number comes back if it answers."""
+def message(
+    profile: DeviceProfile,
+    device: str,
+    quantity: str,
+    asked: Asked,
+    number: int,
+    address: Address = NOWHERE,
+) -> Publication:
+    """Return the message that asks a device, heard at an address; its number comes back if it answers."""
     report = profile.report
     if report is None:
         raise ValueError(f"devices of {profile.name} cannot be asked")
+    values = _values(profile, device, quantity, asked, number) | _levels(address.topic)
+    topic = _filled_text(report.topic, values)
+    if report.text is not None:
+        return Publication(topic, str(_filled_text(report.text, values)).encode(), report.retain)
+    said = _filled(dict(report.payload), values)
+    if report.format == "sparkplug":
+        written = [
+            Metric(name, alias, datatype, value)
+            for name, value in said.items()
+            for alias, datatype in [address.metrics.get(name.casefold(), (None, DOUBLE))]
+        ]
+        return Publication(topic, encode_metrics(written, address.now), report.retain)
+    return Publication(topic, orjson.dumps([said] if report.array else said), report.retain)
+
+
+def written_metrics(profile: DeviceProfile, quantity: str, asked: Asked, topic: str) -> dict[str, Any]:
+    """Return the metrics that a message to a device heard on a topic writes, and their values, by name."""
+    report = profile.report
+    if report is None or report.format != "sparkplug":
+        return {}
+    values = _values(profile, "", quantity, asked, 0) | _levels(topic)
+    return {name.casefold(): value for name, value in _filled(dict(report.payload), values).items()}
+
+
+def _levels(topic: str) -> dict[str, Any]:
+    """Return the levels of a topic as placeholders, and what Sparkplug makes of them; none without a topic."""
+    if not topic:
+        return {}
+    levels = topic.split("/")
+    kind, scope = ("DCMD", "Device") if len(levels) > _LEVELS_OF_EDGE else ("NCMD", "Node")
+    command = "/".join([*levels[:2], kind, *levels[3:]])
+    return {f"level{i}": level for i, level in enumerate(levels)} | {"command": command, "scope": scope}
+
+
+def _values(profile: DeviceProfile, device: str, quantity: str, asked: Asked, number: int) -> dict[str, Any]:
+    """Return what is filled in for placeholders."""
     own = profile.quantities.get(quantity, {})
     scale = float(own.get("scale", 1))
     values: dict[str, Any] = {
@@ -112,15 +168,13 @@ def message(profile: DeviceProfile, device: str, quantity: str, asked: Asked, nu
         "min": max(1, floor(asked.least)),
         "max": max(1, floor(asked.most)),
         "delta": _plain(min(asked.delta * scale, 32_767.0)),
+        "milliseconds": max(1, floor(1000 * asked.most)),
         "id": number,
     }
-    if report.bytes:
+    report = profile.report
+    if report is not None and report.bytes:
         values["bytes"] = b64encode(_bytes(str(report.bytes.get("hex", "")), values["seconds"])).decode()
-    topic = _filled_text(report.topic, values)
-    if report.text is not None:
-        return Publication(topic, str(_filled_text(report.text, values)).encode(), report.retain)
-    said = _filled(dict(report.payload), values)
-    return Publication(topic, orjson.dumps([said] if report.array else said), report.retain)
+    return values
 
 
 def _filled(template: Any, values: Mapping[str, Any]) -> Any:

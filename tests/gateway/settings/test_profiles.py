@@ -11,7 +11,7 @@ from feature_extractors.report import Policy
 from streamfs.errors import PayloadError, SettingsError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.device_profile import DeviceProfile
-from streamfs.gateway.core.speech import Asked, asked_for, message
+from streamfs.gateway.core.speech import Address, Asked, asked_for, message
 from streamfs.gateway.messages.codecs import Several
 from streamfs.gateway.messages.message import Message
 from streamfs.gateway.settings.cautions import cautions
@@ -109,7 +109,7 @@ def asks(profile, wanted, period=60.0, silence=None):
     profile = load_profile(profile)
     policies = {quantity: [Policy.parse(text) for text in texts] for quantity, texts in wanted.items()}
     return [
-        message(profile, "d/1", quantity, asked, 7)
+        message(profile, "d/1", quantity, asked, 7, Address("v3/app@ttn/devices/d/up", {}, 0.0))
         for quantity, asked in asked_for(profile, policies, period, silence).items()
     ]
 
@@ -149,7 +149,7 @@ def asks(profile, wanted, period=60.0, silence=None):
         (
             "chirpstack",
             {"soil": ["every:15"]},
-            "application/1/device/d/1/command/down",
+            "application/app@ttn/device/d/1/command/down",
             {"devEui": "d/1", "confirmed": False, "fPort": 2, "data": "AQADhA=="},
         ),
         (

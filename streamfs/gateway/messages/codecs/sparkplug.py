@@ -1,8 +1,8 @@
 """Sparkplug B payloads: metrics by name, or by the alias that a birth has given them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from streamfs.errors import MissingExtraError, PayloadError
 from streamfs.gateway.messages.codecs.checks import LATEST, number, shown
@@ -14,6 +14,18 @@ Aliases = dict[int, str]
 """Names of a device's metrics by their aliases."""
 
 _SIGNED = {1: 32, 2: 32, 3: 32, 4: 64}  # bits of the field in which whole numbers of these types are written
+DOUBLE, BOOLEAN = 10, 11
+"""Types of metrics."""
+
+_WRITTEN: Mapping[int | None, tuple[str, type, int]] = {
+    **dict.fromkeys((1, 2, 3, 5, 6, 7), ("int_value", int, 32)),
+    **dict.fromkeys((4, 8), ("long_value", int, 64)),
+    9: ("float_value", float, 0),
+    DOUBLE: ("double_value", float, 0),
+    BOOLEAN: ("boolean_value", bool, 0),
+}
+"""Field, type and bits, 0 if it is not whole, of the value that metrics of these types have (6.4.16)."""
+
 _VALUES = ("int_value", "long_value", "float_value", "double_value", "boolean_value", "string_value")
 _FIELDS = (
     ("name", 1, "STRING"),
@@ -89,6 +101,61 @@ class NamedCodec:
         return self._codec.decode_named(payload, self._aliases)
 
 
+class Metric(NamedTuple):
+    """A metric: its name, "" if it has an alias alone; alias and type, None without; value, None if null."""
+
+    name: str
+    alias: int | None
+    datatype: int | None
+    value: Any
+
+
+def read_metrics(payload: bytes) -> tuple[int | None, list[Metric]]:
+    """Return sequence number, None without, and the metrics of a payload; raise a PayloadError if it is none."""
+    message_class, failure = _schema()
+    message = message_class()
+    try:
+        message.ParseFromString(payload)
+    except failure as error:
+        raise PayloadError(f"payload is {shown(payload)}, expected a payload of Sparkplug B", "syntax") from error
+    metrics = [
+        Metric(
+            metric.name,
+            metric.alias if metric.HasField("alias") else None,
+            metric.datatype or None,
+            None if metric.is_null else _value(metric),
+        )
+        for metric in message.metrics
+    ]
+    return message.seq if message.HasField("seq") else None, metrics
+
+
+def encode_metrics(metrics: Iterable[Metric], now: float) -> bytes:
+    """Return a payload that writes metrics at a time, in seconds since 1970; those with an alias by that alone.
+
+    Raise a ValueError for a type that is neither a number nor a Boolean.
+
+    Examples
+    --------
+    >>> read_metrics(encode_metrics([Metric("Node Control/Rebirth", None, 11, True)], 0.0))
+    (None, [Metric(name='Node Control/Rebirth', alias=None, datatype=11, value=True)])
+    """
+    message_class, _ = _schema()
+    message = message_class()
+    message.timestamp = int(1000 * now)
+    for name, alias, datatype, value in metrics:
+        if datatype not in _WRITTEN:
+            raise ValueError(f"metric {name!r} has datatype {datatype}, expected a number or a Boolean")
+        field, kind, bits = _WRITTEN[datatype]
+        added = message.metrics.add(timestamp=int(1000 * now), datatype=datatype)
+        if alias is None:
+            added.name = name
+        else:
+            added.alias = alias
+        setattr(added, field, kind(value) % (1 << bits) if bits else kind(value))
+    return bytes(message.SerializeToString())
+
+
 def _value(metric: Any) -> Any:
     """Return the value of a metric; None if it has none of those that are read."""
     for field in _VALUES:
@@ -119,6 +186,7 @@ def _schema() -> tuple[Any, type[Exception]]:
     file = descriptor_pb2.FileDescriptorProto(name="sparkplug_b.proto", package="sparkplug", syntax="proto2")
     payload, metric = file.message_type.add(name="Payload"), file.message_type.add(name="Metric")
     payload.field.add(name="timestamp", number=1, label=1, type=kinds.TYPE_UINT64)
+    payload.field.add(name="seq", number=3, label=1, type=kinds.TYPE_UINT64)
     payload.field.add(name="metrics", number=2, label=3, type=kinds.TYPE_MESSAGE, type_name=".sparkplug.Metric")
     for name, place, kind in _FIELDS:
         metric.field.add(name=name, number=place, label=1, type=getattr(kinds, f"TYPE_{kind}"))
