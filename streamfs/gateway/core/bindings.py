@@ -54,7 +54,7 @@ class Bindings:
     The channel ``a.light@flag:300`` is ``light@flag:300`` of the node in role ``a``; the only node of a stream has
     the role "". With `discovers`, any other node on a wanted topic is a stream too. The first route that fits
     counts. `aliases` are names of nodes by the names under which they are heard, `devices` the
-    profiles that routes name.
+    profiles that routes name, `zones` the time zones of nodes that have their own.
 
     >>> bindings = Bindings.pairs(["a.light@flag:300", "b.light@flag:300"], {"desk": {"a": "n1", "b": "n2"}})
     >>> bindings.topics, bindings.sources("desk")[1]
@@ -67,6 +67,7 @@ class Bindings:
     routes: tuple[Route, ...] = (STANDARD,)
     aliases: Mapping[str, str] = field(default_factory=dict)
     devices: Mapping[str, DeviceProfile] = field(default_factory=dict)
+    zones: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.channels:
@@ -176,13 +177,22 @@ class Bindings:
 
     def route(self, topic: str) -> Routed | None:
         """Return a topic's node, channel (None if the payload names it) and codec; None if it feeds no stream."""
-        for route in self.routes:
+        for number, route in enumerate(self.routes):
             found = None if route.ignores(topic) else route.find(topic)
             if found is not None:
                 node = self.aliases.get(found.node) or level_of(found.node)
+                if node in self.zones:
+                    found = self._zoned(number, self.zones[node]).find(topic) or found
                 found = found if node == found.node else found._replace(node=node)
                 return found if self._feeds(found) else None
         return None
+
+    def _zoned(self, number: int, zone: str) -> Route:
+        """Return a route, by its number, for nodes in a zone."""
+        key = number, zone
+        if key not in self._routes_in_zones:
+            self._routes_in_zones[key] = self.routes[number].in_zone(zone)
+        return self._routes_in_zones[key]
 
     def ignores(self, topic: str) -> bool:
         """Return whether a topic is known to have no readings."""
@@ -206,6 +216,10 @@ class Bindings:
 
     @cached_property
     def _fed(self) -> dict[tuple[str, bool], tuple[Feed, ...]]:
+        return {}
+
+    @cached_property
+    def _routes_in_zones(self) -> dict[tuple[int, str], Route]:
         return {}
 
     @cached_property

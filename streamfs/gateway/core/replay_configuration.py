@@ -58,6 +58,8 @@ def described(bindings: Bindings, options: Options) -> bytes:
         content["devices"] = {key: profile_to_json(profile) for key, profile in bindings.devices.items()}
     if bindings.aliases:
         content["aliases"] = bindings.aliases
+    if bindings.zones:
+        content["zones"] = bindings.zones
     return orjson.dumps(content)
 
 
@@ -67,7 +69,13 @@ def understood(content: bytes, channels: Sequence[str]) -> tuple[Bindings, Optio
     routes = tuple(Route.of(**orjson.loads(route)) for route in said["routes"])
     devices = {key: profile_from_json(profile) for key, profile in said.get("devices", {}).items()}
     bindings = Bindings(
-        tuple(channels), said["nodes_of"], said["discovers"], routes, said.get("aliases", {}), devices
+        tuple(channels),
+        said["nodes_of"],
+        said["discovers"],
+        routes,
+        said.get("aliases", {}),
+        devices,
+        said.get("zones", {}),
     )
     return bindings, _options(said["options"])
 

@@ -87,6 +87,15 @@ class Route(NamedTuple):
             template, codec, channel, described, node, names, ignored, repeats, conversions, device, quantities
         )
 
+    @property
+    def takes_zone(self) -> bool:
+        """Whether times of these messages may be text without an offset."""
+        return bool(self.described) and orjson.loads(self.described).get("time_unit") in ("iso", "any")
+
+    def in_zone(self, zone: str) -> Self:
+        """Return the same, for a device whose times without an offset are in a zone."""
+        return self.of(**{**orjson.loads(self.described), "time_zone": zone}) if self.takes_zone else self
+
     def find(self, topic: str) -> Routed | None:
         """Return where the messages of a topic belong; None for others, and for channels without a name here."""
         found = self.template.match(topic)

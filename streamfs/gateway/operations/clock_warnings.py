@@ -17,7 +17,7 @@ def clock_warnings(clocks: Sequence[NodeClock], step: float) -> list[str]:
     """Return warnings that name the worst nodes, and one if the wall clock has stepped by seconds.
 
     >>> clock_warnings([NodeClock("sensor-3", 3600.4, 0.0, 0)], 0.0)
-    ['the clock of sensor-3 is 3600 s ahead, near a whole hour or a part of it: set time_zone for its source']
+    ['the clock of sensor-3 is 3600 s ahead, near a whole hour or a part of it: set its time_zone']
     """
     warnings = [_warning(clock) for clock in clocks[:MOST_NAMED]]
     if len(clocks) > MOST_NAMED:
@@ -39,5 +39,5 @@ def _warning(clock: NodeClock) -> str:
         return f"the clock of {name} was set back by {set_back:.0f} s; {its}"
     side = "ahead" if ahead > 0 else "behind"
     is_zone = abs(ahead) < _LARGEST_ZONE and abs(ahead - _QUARTER * round(ahead / _QUARTER)) < _NEAR
-    advice = ", near a whole hour or a part of it: set time_zone for its source" if is_zone else "; set it"
+    advice = ", near a whole hour or a part of it: set its time_zone" if is_zone else "; set it"
     return f"the clock of {name} is {abs(ahead):.0f} s {side}{advice}"

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Annotated
 
 from streamfs.gateway.core.option_declaration import Option, OptionSection
+from streamfs.gateway.messages.codecs.checks import zone
 from streamfs.gateway.messages.topics import check_name
 from streamfs.gateway.settings.toml_section import Section
 
@@ -27,6 +28,12 @@ class NodeSettings(OptionSection):
             check=_check_alias,
         ),
     ] = ()
+    time_zone: Annotated[
+        str | None,
+        Option(
+            "The zone of its times without an offset, such as Europe/Berlin, in place of the source's", check=zone
+        ),
+    ] = None
 
 
 def read_nodes(section: Section) -> dict[str, NodeSettings]:
@@ -44,3 +51,8 @@ def read_nodes(section: Section) -> dict[str, NodeSettings]:
 def aliases_of(nodes: Mapping[str, NodeSettings]) -> dict[str, str]:
     """Return names of nodes by those under which they are heard."""
     return {alias: name for name, node in nodes.items() for alias in node.alias}
+
+
+def zones_of(nodes: Mapping[str, NodeSettings]) -> dict[str, str]:
+    """Return the time zones of nodes that have their own."""
+    return {name: node.time_zone for name, node in nodes.items() if node.time_zone is not None}

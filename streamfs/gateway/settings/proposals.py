@@ -135,4 +135,8 @@ def _section(name: str, devices: HeardDevices, wanted: Sequence[str]) -> str:
 
 def _zone(offset: float) -> str:
     is_near = abs(offset - _QUARTER * round(offset / _QUARTER)) < _OFF
-    return ": set time_zone" if is_near and round(offset / _QUARTER) else ": its clock is wrong"
+    return (
+        ": set time_zone, of the source or of [node.NAME]"
+        if is_near and round(offset / _QUARTER)
+        else ": its clock is wrong"
+    )

@@ -14,7 +14,7 @@ from streamfs.gateway.core.feeds import Feed
 from streamfs.gateway.core.options import AfterWithdrawal, Commits, DeviceReturn, Drift, Limits, Time
 from streamfs.gateway.settings.broker import Broker
 from streamfs.gateway.settings.device_sources import read_source
-from streamfs.gateway.settings.nodes import NodeSettings, aliases_of, read_nodes
+from streamfs.gateway.settings.nodes import NodeSettings, aliases_of, read_nodes, zones_of
 from streamfs.gateway.settings.profiles import FOLDER
 from streamfs.gateway.settings.sections import HomeAssistant, Http, Logging, TopLevel
 from streamfs.gateway.settings.sources import STANDARD_SOURCE, InputSource
@@ -80,11 +80,18 @@ class Settings(TopLevel):
         try:
             bindings = self.streams.bindings(channels, routes, self.limits.streams)
             devices = {source.key: source.profile for source in self.sources if source.profile and source.key}
-            bindings = replace(bindings, aliases=aliases_of(self.nodes), devices=devices)
+            zones = zones_of(self.nodes)
+            bindings = replace(bindings, aliases=aliases_of(self.nodes), devices=devices, zones=zones)
         except StreamfsError:
             raise
         except ValueError as error:
             raise SettingsError(f"{self.where('streams')}: streams cannot be bound: {error}") from error
+        if zones and not any(route.takes_zone for route in routes):
+            node, name = next(iter(zones.items()))
+            raise SettingsError(
+                f"{self.where('node', node, 'time_zone')}: node.{node}.time_zone is {name!r}, but no source has "
+                f"times in text (time_unit iso or any)"
+            )
         if all(source.channels is not None for source in self.sources):
             fed = {feed.channel for source in self.sources for feed in _fed(bindings, source)}
             missing = [channel for channel in bindings.node_channels if channel not in fed]

@@ -258,7 +258,7 @@ def test_clocks_that_are_wrong_are_named_with_what_to_do():
     core.take([message("n0", 1e9 + tick - 50.0, 0.0, tick, arrival=1e9 + tick) for tick in range(20, 30)])
     warnings = clock_warnings(core.clocks_astray(1e9 + 60.0), 0.0)
     assert warnings == [
-        "the clock of n1 is 7200 s ahead, near a whole hour or a part of it: set time_zone for its source",
+        "the clock of n1 is 7200 s ahead, near a whole hour or a part of it: set its time_zone",
         "the clock of n2 is 100 s behind; set it",
         "the clock of n0 was set back by 50 s; its streams go on, and their decisions have its time",
         "1 readings of n3 were left out: far ahead of its others; look at its clock",
