@@ -14,6 +14,7 @@ import click
 from streamfs.cli.parameters import NOT_NEGATIVE, POSITIVE, Parsed
 
 if TYPE_CHECKING:
+    from streamfs.data.stream_files import ReadStreams
     from streamfs.data.streams import StreamSet
 
 
@@ -152,8 +153,23 @@ class Recordings:
         """Read the streams; the period of a model is given, that of the options is not."""
         from streamfs.data.streams import StreamSet  # noqa: PLC0415 - help shall not wait for polars
 
+        return StreamSet.of_arrays(self.recording(period, labelled=labelled).arrays)
+
+    def recording(
+        self, period: float | None = None, *, labelled: bool = True, count: bool = False
+    ) -> "ReadStreams":
+        """Read the streams with what their files say of times, and count those of each stream if asked."""
+        from streamfs.cli.histories import readings_of  # noqa: PLC0415 - the same
+        from streamfs.data.recordings.layout import Layout  # noqa: PLC0415
+        from streamfs.data.stream_files import LONG, open_recording, read_tables, readings_table  # noqa: PLC0415
+
         fields = dict(self.layout) if period is None else {**self.layout, "period": period}
-        return StreamSet.read(self.paths, labelled=labelled, **fields)
+        readings = readings_of(self.paths, fields.get("time_zone", "UTC"))
+        if readings is None:
+            layout = Layout(**fields, labelled=labelled)
+            return read_tables(open_recording(self.paths, layout), layout, count=count)
+        layout = Layout(**{"long": LONG, **fields}, labelled=labelled)
+        return read_tables([readings_table(readings, str(self))], layout, count=count)
 
 
 def recordings(

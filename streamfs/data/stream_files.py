@@ -13,7 +13,7 @@ import polars as pl
 from feature_extractors.base import Array
 from streamfs.data.recordings.cells import tabulate_rows
 from streamfs.data.recordings.frames import frame_table
-from streamfs.data.recordings.grid import Steps
+from streamfs.data.recordings.grid import Steps, count_times
 from streamfs.data.recordings.labels import label
 from streamfs.data.recordings.layout import FOLDER, LABEL, STREAM, TIME, Layout
 from streamfs.data.recordings.proposals import guess
@@ -25,6 +25,9 @@ from streamfs.errors import DataError, LayoutError
 Integers = npt.NDArray[np.int64]
 
 SENSOR, VALUE = "sensor", "value"
+
+LONG = STREAM, TIME, SENSOR, VALUE
+"""Columns of a long table as it is written."""
 
 _LONG = pl.Schema({STREAM: pl.String, TIME: pl.Float64, SENSOR: pl.String, VALUE: pl.Float64})
 _MOST_GUESSES = 6
@@ -47,17 +50,23 @@ def read_streams(paths: str | Path | Iterable[str | Path], layout: Layout) -> St
 
 
 class ReadStreams(NamedTuple):
-    """Contents of files, with what they say about times."""
+    """Contents of files, with what they say about times, and the number of times of each stream."""
 
     arrays: StreamArrays
     steps: Steps | None
     starts: Array
+    messages: Integers
 
 
 def read_recording(paths: str | Path | Iterable[str | Path], layout: Layout) -> ReadStreams:
     """Read files, with their steps of time and the seconds at which streams begin."""
+    return read_tables(open_recording(paths, layout), layout)
+
+
+def open_recording(paths: str | Path | Iterable[str | Path], layout: Layout) -> list[Table]:
+    """Open files, but that of the labels."""
     without = None if layout.labels in (None, FOLDER) else Path(str(layout.labels))
-    return read_tables(open_tables(paths, without), layout)
+    return open_tables(paths, without)
 
 
 def read_frame(frame: Any, layout: Layout) -> StreamArrays:
@@ -65,10 +74,10 @@ def read_frame(frame: Any, layout: Layout) -> StreamArrays:
     return read_tables([frame_table(frame)], layout).arrays
 
 
-def read_tables(tables: Sequence[Table], layout: Layout) -> ReadStreams:
-    """Read tables; where a layout does not fit, propose one with which they are read."""
+def read_tables(tables: Sequence[Table], layout: Layout, *, count: bool = False) -> ReadStreams:
+    """Read tables, and count the times of each stream if asked; propose a layout where this one does not fit."""
     try:
-        return _read(tables, layout)
+        return _read(tables, layout, count=count)
     except LayoutError as error:
         proposal = _proposal(tables, layout, error)
         if not proposal and layout.labelled:  # labels may be missing beside what the error is about
@@ -95,28 +104,36 @@ def _proposal(
     return {}
 
 
-def _read(tables: Sequence[Table], layout: Layout) -> ReadStreams:
+def _read(tables: Sequence[Table], layout: Layout, *, count: bool = False) -> ReadStreams:
     if layout.decimal is not None:
         tables = [table._replace(decimal=layout.decimal) for table in tables]
     rows = read_rows(tables, layout)
     labels = label(rows)
+    messages = count_times(rows) if count else np.zeros(0, dtype=np.int64)
     values, grid = tabulate_rows(rows)
     arrays = StreamArrays(values, labels, list(rows.columns), grid.period, list(rows.streams), grid.lengths)
-    return ReadStreams(arrays, grid.steps, grid.starts)
+    return ReadStreams(arrays, grid.steps, grid.starts, messages)
+
+
+def readings_table(readings: Iterable[tuple[str, float, str, float]], source: str) -> Table:
+    """Return stream, time, sensor and value of each reading as a long table; its columns are those of `LONG`."""
+    return frame_table(_long_table(readings))._replace(source=source)
 
 
 def write_readings(readings: Iterable[tuple[str, float, str, float]], path: Path) -> int:
-    """Write stream, time, sensor and value of each reading to a long table; return their number.
+    """Write stream, time, sensor and value of each reading to a long table; return their number."""
+    table = _long_table(readings)
+    _write(table.with_columns(pl.col(VALUE).fill_nan(None)), path)
+    return len(table)
 
-    Of several readings of a sensor at one time, the last is kept.
-    """
+
+def _long_table(readings: Iterable[tuple[str, float, str, float]]) -> pl.DataFrame:
+    """Return a row a reading; of several readings of a sensor at one time, the last is kept."""
     parts = [pl.DataFrame(schema=_LONG)]
     iterator = iter(readings)
     while chunk := list(islice(iterator, BATCH)):
         parts.append(pl.DataFrame(chunk, _LONG, orient="row"))
-    table = pl.concat(parts).unique((STREAM, TIME, SENSOR), keep="last", maintain_order=True)
-    _write(table.with_columns(pl.col(VALUE).fill_nan(None)), path)
-    return len(table)
+    return pl.concat(parts).unique((STREAM, TIME, SENSOR), keep="last", maintain_order=True)
 
 
 def write_streams(arrays: StreamArrays, path: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -178,6 +178,58 @@ def replay_with_values(
         closed = engine.close(seen.names[index])
         if closed is not None:
             yield closed, values
+
+
+class RecordedEpisode(NamedTuple):
+    """An episode of a recorded stream: number of the stream, first tick, the one after the last, and decision."""
+
+    stream: int
+    begin: int
+    end: int
+    decision: Decision | None
+
+
+def replay_episodes(
+    procedure: Procedure, streams: StreamSet, pause: int | None = None
+) -> Iterator[RecordedEpisode]:
+    """Push recorded streams through an engine, again and again; yield each episode when it ends.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        The procedure.
+    streams : StreamSet
+        Recorded streams; one that ends undecided is closed, and its last episode has no decision.
+    pause : int, optional
+        Ticks from a decision to the next episode of the stream; by default there is one episode.
+
+    Raises
+    ------
+    DataError, TypeError
+        As for `replay`.
+    """
+    _require_procedure(procedure)
+    require_streams(streams)
+    require_period(procedure, streams)
+    require_columns(procedure, streams)
+    seen = streams.seen_through(procedure.channels, procedure.max_silence)
+    engine = Engine(procedure)
+    place = {name: index for index, name in enumerate(seen.names)}
+    for name in seen.names:
+        engine.admit(name)
+    begins = np.zeros(len(seen), dtype=np.int64)
+    for tick in range(seen.n_ticks):
+        if tick:
+            for index in np.flatnonzero(begins == tick):
+                engine.reopen(seen.names[index])
+        now = np.flatnonzero((begins <= tick) & (tick < seen.lengths))
+        names = [seen.names[index] for index in now]
+        for decision in engine.push_batch(names, np.full(len(now), tick * seen.period), seen.values[now, tick]):
+            stream = place[decision.stream]
+            yield RecordedEpisode(stream, int(begins[stream]), tick + 1, decision)
+            begins[stream] = seen.n_ticks if pause is None else tick + max(pause, 1)
+    for index in np.flatnonzero(begins < seen.lengths):
+        yield RecordedEpisode(int(index), int(begins[index]), int(seen.lengths[index]), None)
 
 
 def monitored(procedure: Procedure, streams: StreamSet) -> PromiseMonitor | None:

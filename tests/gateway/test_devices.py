@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from helpers import demo_devices
-from helpers.device_yard import MODELS, PERIOD, Yard, begun, temperatures
+from helpers.device_yard import MODELS, N_TICKS, PERIOD, Yard, begun, temperatures
 
 from sensors_sim.devices import KINDS, Manners
 from streamfs import StreamSet
-from streamfs.cli.device_savings import savings
-from streamfs.evaluation.evaluation import replay
+from streamfs.cli.device_savings import pause, savings
+from streamfs.evaluation.evaluation import replay_episodes
 from streamfs.gateway.settings.profiles import load_profile
 
 
@@ -59,15 +59,29 @@ def test_a_device_that_rests_is_woken_by_its_heartbeat(tmp_path, kind):
     assert device.most >= 3600.0
 
 
-@pytest.mark.parametrize("kind", ["tasmota", "senml"])
-def test_what_a_history_promises_to_save_is_what_a_simulated_device_saves(tmp_path, kind):
-    values, n_ticks = temperatures(25.0), 48 * 60
-    streams = StreamSet(values[None, :n_ticks, None], [""], ["temperature"], PERIOD)
-    (row, _) = savings(MODELS.first, streams, replay(MODELS.first, streams), load_profile(kind))
-    device = KINDS[kind]("d1", values, PERIOD, Manners(interval=60.0))
-    Yard(begun(tmp_path, kind), device).run(n_ticks * PERIOD, step=60.0)
-    assert row.before == n_ticks
-    assert row.after == pytest.approx(device.n_sent, rel=0.1)
+def simulated(tmp_path, kind, values, reopen_after):
+    """Return what a device sends that nobody asks, as (seconds, value), and how often it reports when it is."""
+    free = KINDS[kind]("d1", values, PERIOD, Manners(interval=60.0))
+    history = [(now, free._reported) for now in np.arange(60.0, N_TICKS * PERIOD, 60.0) if free.turn(float(now))]
+    asked = KINDS[kind]("d1", values, PERIOD, Manners(interval=60.0))
+    streams = {} if reopen_after is None else {"reopen_after": reopen_after}
+    yard = Yard(begun(tmp_path, kind, **streams), asked)
+    yard.run(N_TICKS * PERIOD - 60.0, step=60.0)
+    return history, asked.n_sent, yard.decisions
+
+
+@pytest.mark.parametrize("reopen_after", [None, 5.2 * 3600.0])
+@pytest.mark.parametrize("kind", ["tasmota", "zigbee2mqtt", "chirpstack"])
+def test_what_a_history_promises_to_save_is_what_a_simulated_device_saves(tmp_path, kind, reopen_after):
+    model, profile = MODELS.first, load_profile(kind)
+    history, n_sent, decisions = simulated(tmp_path, kind, temperatures(25.0), reopen_after)
+    values = np.array([value for _, value in history])
+    streams = StreamSet(values[None, :, None], [""], ["temperature"], PERIOD)
+    episodes = [*replay_episodes(model, streams, pause(model, profile, reopen_after))]
+    (row, _) = savings(model, streams, episodes, profile, np.array([len(history)]))
+    assert row.before == len(history)
+    assert row.after == pytest.approx(n_sent, rel=0.1)
+    assert row.decided == pytest.approx(len(decisions), abs=1)
 
 
 @pytest.mark.mqtt

@@ -59,6 +59,7 @@ ROOMS = {
             "classifiers",
             "costs",
             "data",
+            "histories",
             "base",
             "feature_extractors",
         ),
@@ -201,6 +202,11 @@ ROOMS = {
         "recorded streams, files, tables of feature values",
         ("feature_extractors",),
         ("matplotlib", "paho", "sklearn", "socket", "sqlite3"),
+    ),
+    "histories": Room(
+        "what other systems have kept of their devices' readings",
+        (),
+        ("paho", "socket", *LEARNING),
     ),
     "base": Room(
         "private ground: containers, estimators, kernels",

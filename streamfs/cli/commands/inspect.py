@@ -62,21 +62,17 @@ def inspect(streams: Recordings, groups: Path | None, png_path: Path | None, as_
 def _inspected(streams: Recordings, groups: Path | None) -> "tuple[Recordings, Inspection]":
     """Read and inspect streams, with what the reader proposes where they are laid out otherwise."""
     from streamfs.data.inspection import inspect as look_at
-    from streamfs.data.recordings.layout import Layout
-    from streamfs.data.stream_files import read_recording
     from streamfs.data.streams import StreamSet
     from streamfs.training.promises.groups import read_groups
 
-    layout = Layout(**streams.layout)
     try:
-        recording = read_recording(streams.paths, layout)
+        recording = streams.recording()
     except LayoutError as error:
         streams = replace(streams, layout={**streams.layout, **error.proposal})
-        layout = Layout(**streams.layout)
         try:
-            recording = read_recording(streams.paths, layout)
+            recording = streams.recording()
         except LayoutError:
-            recording = read_recording(streams.paths, replace(layout, labelled=False))
+            recording = streams.recording(labelled=False)
     recorded = StreamSet.of_arrays(recording.arrays)
     group_of = None if groups is None else read_groups(groups, recorded)
     return streams, look_at(recorded, group_of, recording.steps, recording.starts)

@@ -136,6 +136,17 @@ def put_on_grid(rows: Rows, *, keep_times: bool) -> Grid:
     return grid
 
 
+def count_times(rows: Rows) -> Integers:
+    """Return the number of distinct times of each stream, such as those of the messages of a device."""
+    timed = [(block.streams[block.timed], block.times[block.timed]) for block in rows.all_blocks()]
+    streams = np.concatenate([np.zeros(0, dtype=np.int64), *(each for each, _ in timed)])
+    times = np.concatenate([np.zeros(0), *(each for _, each in timed)])
+    order = np.lexsort((times, streams))
+    streams, times = streams[order], times[order]
+    is_new = (np.diff(streams, prepend=-1) != 0) | (np.diff(times, prepend=np.nan) != 0)
+    return np.bincount(streams[is_new], minlength=len(rows.streams))
+
+
 def shortest(number: float, within: float) -> float:
     """Return the decimal with the fewest digits that is near enough to a number."""
     decimals = (float(f"{number:.{n_digits}g}") for n_digits in range(1, 18))

@@ -1,0 +1,47 @@
+"""Histories that gateways and other systems have kept, as readings."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamfs.errors import DataError
+from streamfs.histories.find import history
+
+if TYPE_CHECKING:
+    from streamfs.gateway.settings.settings import Settings
+
+Readings = Iterator[tuple[str, float, str, float]]
+
+
+def readings_of(paths: Sequence[Path], time_zone: str = "UTC") -> Readings | None:
+    """Return the readings of some histories; None if these are tables, or not there."""
+    found = [gateway_readings(path, None, Counter()) or history(path, time_zone) for path in paths]
+    known = [readings for readings in found if readings is not None]
+    if not known:
+        return None
+    if len(known) < len(found):
+        table = paths[found.index(None)]
+        raise DataError(
+            f"{table} is a table of readings, and others of these files are histories: read each alone"
+        )
+    return chain.from_iterable(known)
+
+
+def gateway_readings(path: Path, settings: "Settings | None", left_out: Counter[str]) -> Readings | None:
+    """Return the readings in a gateway's state or spool; None if a path is neither.
+
+    `settings` are those of the gateway; by default, nodes publish to sensors/{node}/{channel}.
+    """
+    from streamfs.gateway.collected import collect  # noqa: PLC0415 - help shall not wait for the gateway
+    from streamfs.gateway.core.bindings import STANDARD  # noqa: PLC0415
+    from streamfs.gateway.core.options import Options  # noqa: PLC0415
+    from streamfs.gateway.storage.segment import segments  # noqa: PLC0415
+    from streamfs.gateway.storage.state import log_folder  # noqa: PLC0415
+
+    if not path.is_dir() or not (log_folder(path).is_dir() or segments(path)):
+        return None
+    routes = (STANDARD,) if settings is None else tuple(source.route() for source in settings.sources)
+    prefix = Options.prefix if settings is None else settings.prefix
+    return collect(path, routes, prefix, left_out)

@@ -1,0 +1,1 @@
+"""What others have kept of their devices' readings, as one long table."""

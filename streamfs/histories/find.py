@@ -1,0 +1,52 @@
+"""Which history a file is: found by what it begins with."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from streamfs.histories.home_assistant import EXPORTED, exported_states, recorded_states, recorded_statistics
+from streamfs.histories.influx import ANNOTATIONS, LINE, annotated, lines
+from streamfs.histories.past_reading import PastReading
+from streamfs.histories.zigbee2mqtt import PUBLISHED, published
+
+DATABASE = b"SQLite format 3\0"
+TABLES = (".csv", ".csv.gz", ".parquet")
+_SEEN = 500  # lines
+
+
+def history(path: Path, time_zone: str = "UTC", *, statistics: bool = False) -> Iterator[PastReading] | None:
+    """Return the readings of a file that another system has written; None if it is another file.
+
+    Parameters
+    ----------
+    path : path
+        A database of Home Assistant's recorder or a file of its history page, line protocol or annotated CSV of
+        InfluxDB, or a log of Zigbee2MQTT.
+    time_zone : str
+        Zone of the times of a log.
+    statistics : bool
+        Whether to read a recorder's statistics, which reach further back, in place of its states.
+    """
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        if file.read(len(DATABASE)) == DATABASE:
+            return recorded_statistics(path) if statistics else recorded_states(path)
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        first = [line.strip() for line in islice(file, _SEEN)]
+    return _of_text(path, first, time_zone)
+
+
+def _of_text(path: Path, first: list[str], time_zone: str) -> Iterator[PastReading] | None:
+    """Return the readings of a text file, by its first lines."""
+    if first and first[0].startswith(ANNOTATIONS):
+        return annotated(path)
+    if first and first[0].replace('"', "").split(",") == EXPORTED:
+        return exported_states(path)
+    if path.name.endswith(TABLES):
+        return None
+    if any(PUBLISHED.search(line) for line in first):
+        return published(path, time_zone)
+    said = next((line for line in first if line and not line.startswith("#")), "")
+    found = LINE.fullmatch(said)
+    return lines(path) if found is not None and "=" in found["fields"] else None
