@@ -11,6 +11,7 @@ from feature_extractors.base import Array
 from streamfs.data.alone import alone
 from streamfs.data.recordings.grid import Steps
 from streamfs.data.streams import Integers, StreamSet
+from streamfs.data.units import guessed_unit
 
 Mask = npt.NDArray[np.bool_]
 
@@ -41,6 +42,8 @@ class ColumnReport:
         How well the mean over a stream alone tells its label and its group, from chance (0) to always (1).
     fault : str
         Why the column should be left out; empty if nothing is wrong.
+    unit : str
+        Its unit, guessed; empty if there is nothing to guess it by.
     """
 
     column: str
@@ -51,6 +54,7 @@ class ColumnReport:
     tells_label: float
     tells_group: float
     fault: str = ""
+    unit: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +208,10 @@ def _report(
     tells_label = alone(means, streams.labels)
     tells_group = nan if groups is None else alone(means, groups)
     fault = _fault(streams, column, before, max(np.nan_to_num([tells_label, tells_group])))
-    return ColumnReport(column, float(low), float(mean), float(high), missing, tells_label, tells_group, fault)
+    unit = guessed_unit(column, float(low), float(high))
+    return ColumnReport(
+        column, float(low), float(mean), float(high), missing, tells_label, tells_group, fault, unit
+    )
 
 
 def _fault(streams: StreamSet, column: str, before: Sequence[str], tells: float) -> str:

@@ -1,13 +1,15 @@
-"""What nodes have reported: the readings in a gateway's log or spool."""
+"""What nodes have reported, and people have said of it: the readings and labels in a gateway's log or spool."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from math import inf
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
 from streamfs.errors import LogError, PayloadError
 from streamfs.gateway.core.bindings import Route, quantity_sent
+from streamfs.gateway.core.labels import decode_label
 from streamfs.gateway.core.records import MESSAGE, Record
 from streamfs.gateway.core.routes import level_of
 from streamfs.gateway.messages.codecs import Codec, Reading, Reported, Several
@@ -58,13 +60,76 @@ def collect(
     LogError
         If there is no log, or a segment is missing or damaged.
     """
+    for record in _messages(folder):
+        if not record.topic.startswith(f"{prefix}/"):
+            yield from _readings(record, routes, left_out)
+
+
+class LabelledSpan(NamedTuple):
+    """What a stream was, from a time until just before another, in seconds."""
+
+    stream: str
+    start: float
+    end: float
+    label: str
+
+
+def collect_labels(
+    folder: str | PathLike[str], prefix: str, left_out: Counter[str], span: float = inf
+) -> list[LabelledSpan]:
+    """Return what streams were by the labels published to a gateway, each stream's in order.
+
+    A label says what has been: from the label before it, of the same stream, but for at most `span` seconds, until
+    its own time, or else its arrival. Of several of an episode, the last counts.
+
+    Parameters
+    ----------
+    folder : path
+        As for `collect`.
+    prefix : str
+        Prefix of the gateway's topics.
+    left_out : Counter
+        Counts messages that cannot be read as ``labels that cannot be read``.
+    span : float
+        Seconds.
+
+    Raises
+    ------
+    LogError
+        As for `collect`.
+    """
+    said: dict[str, dict[object, tuple[float, str]]] = defaultdict(dict)
+    for record in _messages(folder):
+        stream = record.topic.removeprefix(f"{prefix}/label/")
+        if stream == record.topic or not record.payload:
+            continue
+        try:
+            label = decode_label(record.payload)
+        except PayloadError:
+            left_out["labels that cannot be read"] += 1
+            continue
+        time = record.arrival if label.time is None else label.time
+        said[stream][time if label.episode is None else f"episode {label.episode}"] = time, label.label
+    return [each for stream in sorted(said) for each in _spans(stream, sorted(said[stream].values()), span)]
+
+
+def _spans(stream: str, labels: Sequence[tuple[float, str]], span: float) -> Iterator[LabelledSpan]:
+    before = -inf
+    for time, label in labels:
+        if time > before:
+            yield LabelledSpan(stream, max(before, time - span, 0.0), time, label)
+        before = time
+
+
+def _messages(folder: str | PathLike[str]) -> Iterator[Record]:
+    """Yield the messages in a log."""
     place = log_folder(folder) if log_folder(folder).is_dir() else Path(folder)
     paths = segments(place)
     if not paths:
         raise LogError(f"{folder} has no segment of a log, expected files such as {segment_name(0)}")
     for _, record in read_log(place, first_position(paths[0])):
-        if record.kind == MESSAGE and not record.topic.startswith(f"{prefix}/"):
-            yield from _readings(record, routes, left_out)
+        if record.kind == MESSAGE:
+            yield record
 
 
 def _readings(record: Record, routes: Sequence[Route], left_out: Counter[str]) -> Iterator[Collected]:

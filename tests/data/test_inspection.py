@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from streamfs import StreamSet
 from streamfs.data.alone import N_NEIGHBORS, alone
 from streamfs.data.inspection import inspect
+from streamfs.data.units import guessed_unit
 
 NAN = float("nan")
 RNG = np.random.default_rng(0)
@@ -130,3 +131,20 @@ def test_sets_without_readings_are_inspected(n_streams, n_ticks):
     found = inspect(StreamSet(np.full((n_streams, n_ticks, 1), NAN), ["u"] * n_streams, ["x"]))
     assert [report.fault for report in found.columns] == ["has no readings"]
     assert found.longest_gap[1] == (n_ticks if n_streams else 0)
+
+
+@pytest.mark.parametrize(
+    ("column", "low", "high", "unit"),
+    [
+        ("T1 (K)", 0, 1, "K"),
+        ("temperature", 280, 300, "K"),
+        ("outdoorTemp", 20, 90, "°F"),
+        ("temp", 20, 900, ""),
+        ("rh", 0.2, 0.6, "1"),
+        ("a.humidity", 20, 60, "%"),
+        ("battery", 2.7, 3.1, "V"),
+        ("light_2", 0, 900, "lx"),
+    ],
+)
+def test_units_are_guessed_by_name_and_readings(column, low, high, unit):
+    assert guessed_unit(column, low, high) == unit

@@ -11,7 +11,7 @@ import pytest
 from streamfs import StreamSet
 from streamfs.cli.app import main
 from streamfs.errors import LogError
-from streamfs.gateway.collected import Collected, collect
+from streamfs.gateway.collected import Collected, LabelledSpan, collect, collect_labels
 from streamfs.gateway.core.bindings import STANDARD, Route
 from streamfs.gateway.core.records import CLOCK, MESSAGE, Record
 from streamfs.gateway.storage.log import Log
@@ -62,6 +62,45 @@ def test_messages_with_several_values_are_read(tmp_path):
         Collected("hall", 100.0, "warmth", 21.5),
         Collected("hall", 100.0, "damp", 40.0),
     ]
+
+
+def test_labels_say_what_has_been_since_the_label_before(tmp_path):
+    logged(
+        tmp_path,
+        message("streamfs/label/n1", b"on", 1000.0),
+        message("streamfs/label/n2", {"label": "off", "time": 900.0, "episode": 1}, 1001.0),
+        message("streamfs/label/n1", {"label": "off"}, 1300.0),
+        message("streamfs/label/n2", {"label": "on", "time": 950.0, "episode": 1}, 1302.0),  # better known
+        message("streamfs/label/n1", {"is": "nonsense"}, 1400.0),
+        message("streamfs/label/n1", b"", 1500.0),
+        message("sensors/n1/light", b"1", 1600.0),
+    )
+    left_out = Counter()
+    assert collect_labels(tmp_path, "streamfs", left_out, 400.0) == [
+        LabelledSpan("n1", 600.0, 1000.0, "on"),
+        LabelledSpan("n1", 1000.0, 1300.0, "off"),
+        LabelledSpan("n2", 550.0, 950.0, "on"),
+    ]
+    assert left_out == {"labels that cannot be read": 1}
+    assert [each.start for each in collect_labels(tmp_path, "streamfs", left_out)] == [0.0, 1000.0, 0.0]
+
+
+def test_readings_and_labels_in_a_spool_are_streams_to_train_on(tmp_path, monkeypatch, capfd):
+    rows = [
+        message(f"sensors/n{k}/light", f"{k + t}".encode(), 100.0 + 10 * t) for t in range(10) for k in range(2)
+    ]
+    labels = [
+        message(f"streamfs/label/n{k}", {"label": label, "time": time})
+        for k in range(2)
+        for label, time in (("dim", 145.0), ("bright", 195.0))
+    ]
+    logged(tmp_path / "spool", *rows, *labels)
+    monkeypatch.chdir(tmp_path)
+    main(["collect", "spool", "-o", "r.csv", "--labels", "l.csv"])
+    following = capfd.readouterr().err.splitlines()[-1]
+    assert following.endswith("next: streamfs inspect r.csv --long stream,time,sensor,value --labels l.csv")
+    main(["inspect", *following.split("inspect ")[1].split(), "--json"])
+    assert orjson.loads(capfd.readouterr().out)["classes"] == {"bright": 2, "dim": 2}
 
 
 def test_a_folder_without_a_log_is_refused(tmp_path):

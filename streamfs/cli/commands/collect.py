@@ -1,19 +1,25 @@
 """Write what a gateway has received to a file that can be trained on."""
 
+import csv
 from collections import Counter
+from math import inf
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from streamfs.base.progress import step
-from streamfs.cli.parameters import OLD_FILE, NewFile, example_text
+from streamfs.cli.parameters import OLD_FILE, POSITIVE, NewFile, example_text
 from streamfs.errors import DataError
+
+if TYPE_CHECKING:
+    from streamfs.gateway.settings.settings import Settings
 
 
 @click.command(
     epilog=example_text(
         "streamfs collect state --config gateway.toml -o readings.parquet",
-        "streamfs collect spool -o readings.csv",
+        "streamfs collect spool -o readings.csv --labels labels.csv",
         "streamfs collect home-assistant_v2.db -o history.parquet",
     )
 )
@@ -24,11 +30,26 @@ from streamfs.errors import DataError
     type=OLD_FILE,
     help="Settings of the gateway; by default, nodes publish to sensors/{node}/{channel}.",
 )
+@click.option(
+    "--labels",
+    type=NewFile(".csv"),
+    help="Write the labels published to a gateway: what each stream was, from the label before until this one.",
+)
+@click.option("--label-span", type=POSITIVE, metavar="SECONDS", help="For at most so long before each label.")
 @click.option("--time-zone", default="UTC", help="Zone of the times of a log, such as Europe/Berlin.")
 @click.option(
     "--statistics", is_flag=True, help="Read the means that Home Assistant keeps for ever, in place of the states."
 )
-def collect(source: Path, out: Path, config: Path | None, time_zone: str, *, statistics: bool) -> None:
+def collect(
+    source: Path,
+    out: Path,
+    config: Path | None,
+    labels: Path | None,
+    label_span: float | None,
+    time_zone: str,
+    *,
+    statistics: bool,
+) -> None:
     """Write the readings in SOURCE, which a gateway or another system has kept, to a file.
 
     SOURCE is the state or the spool of a gateway, which may be running; the database of Home Assistant's recorder,
@@ -53,9 +74,26 @@ def collect(source: Path, out: Path, config: Path | None, time_zone: str, *, sta
         raise DataError(f"{source} is no history: neither of a gateway, nor of a system that is known")
     with console.progress() as report, step(report, f"reading {source.name}"):
         n_readings = write_readings(readings, out)
+    if labels is not None:
+        _write_labels(source, settings, label_span, left_out, labels)
     for cause, number in sorted(left_out.items()):
         console.say(f"note: {number} messages are {cause}")
     console.say(
         f"wrote {out}: {n_readings} readings; next: streamfs inspect {out} --long stream,time,sensor,value "
-        "--labels FILE"
+        f"--labels {labels or 'FILE'}"
     )
+
+
+def _write_labels(
+    source: Path, settings: "Settings | None", span: float | None, left_out: Counter[str], path: Path
+) -> None:
+    """Write what streams were by the labels in a gateway's log."""
+    from streamfs.cli import console
+    from streamfs.gateway.collected import LabelledSpan, collect_labels
+    from streamfs.gateway.core.options import Options
+
+    prefix = Options.prefix if settings is None else settings.prefix
+    found = collect_labels(source, prefix, left_out, inf if span is None else span)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([LabelledSpan._fields, *found])
+    console.say(f"wrote {path}: {len(found)} labels")

@@ -107,6 +107,7 @@ def _print(found: "Inspection") -> None:
                 "low": report.low,
                 "mean": report.mean,
                 "high": report.high,
+                "unit": report.unit,
                 "missing": report.missing,
                 "tells_label": report.tells_label,
                 "tells_group": report.tells_group,
