@@ -15,6 +15,8 @@ from sensors_sim.sparkplug_wire import BOOLEAN, DOUBLE, WHOLE, WireMetric, under
 Array = npt.NDArray[np.float64]
 Messages = list[tuple[str, bytes]]
 
+_WAKES = 120.0  # intervals after which a Shelly reports whatever its value is
+
 
 @dataclass(frozen=True)
 class Manners:
@@ -34,7 +36,7 @@ class Manners:
 
 
 class SimulatedDevice(ABC):
-    """A device that reports one quantity: values at multiples of a period, of which it sends the newest.
+    """A device that reports one quantity: values a period apart from `begin` on, of which it sends the newest.
 
     It sends when its interval has passed, or when the value has changed by its threshold, if it has one and its
     least interval has passed. What it is asked it takes when it hears: always, or until `open` seconds after a
@@ -45,14 +47,21 @@ class SimulatedDevice(ABC):
     """Seconds after a report for which it hears."""
 
     def __init__(
-        self, name: str, values: Array, period: float, manners: Manners | None = None, seed: int = 0
+        self,
+        name: str,
+        values: Array,
+        period: float,
+        manners: Manners | None = None,
+        seed: int = 0,
+        begin: float = 0.0,
     ) -> None:
         self.name = name
         self.manners = Manners() if manners is None else manners
         self.n_sent = 0
         self.n_heard = 0
         self.is_away = False
-        self._asked_at = 0.0
+        self._begin = begin
+        self._asked_at = begin
         self._values = values
         self._period = period
         self._rng = np.random.default_rng(seed)
@@ -75,7 +84,7 @@ class SimulatedDevice(ABC):
             return []
         if now >= self._asked_at + self.manners.returns_after:
             self._set(self.manners.interval, self.manners.interval, np.inf)
-        value = float(self._values[min(int(now / self._period + 1e-9), len(self._values) - 1)])
+        value = float(self._values[min(int((now - self._begin) / self._period + 1e-9), len(self._values) - 1)])
         passed = now - self._reported_at + 1e-6
         changed = abs(value - self._reported) >= self.delta and passed >= self.least
         if passed < self.most and not changed:
@@ -227,7 +236,10 @@ class EsphomeDevice(TasmotaDevice):
 
 
 class ShellyDevice(SimulatedDevice):
-    """A Shelly of the second generation: reports changes by a threshold, and hears for five seconds after."""
+    """A Shelly of the second generation: reports changes by a threshold, and hears for five seconds after.
+
+    Once it has a threshold it reports without a change only as it wakes, after 120 intervals.
+    """
 
     open = 5.0
 
@@ -250,7 +262,7 @@ class ShellyDevice(SimulatedDevice):
         if topic not in self.topics:
             return None
         config = _json(payload)["params"]["config"]
-        return self.least, self.most, float(np.clip(config["report_thr_C"], 0.5, 5.0))
+        return self.least, _WAKES * self.manners.interval, float(np.clip(config["report_thr_C"], 0.5, 5.0))
 
     def _answer(self, payload: bytes) -> Messages:
         said = _json(payload)

@@ -1,5 +1,6 @@
 """A guard: asks devices for their safe interval while their gateway is offline."""
 
+from collections.abc import Mapping
 from threading import Event
 from typing import Any
 
@@ -89,8 +90,13 @@ class Guard:
                 self.acts = False
                 self.conduct = self._new_conduct()
                 for said in self._known.values():
-                    self.conduct.meet(said["device"], said["device"], said["profile"], now)
+                    self._meet(said, now)
         return []
+
+    def _meet(self, said: Mapping[str, Any], now: float) -> None:
+        """Know a device, and where it was heard."""
+        name = said["device"]
+        self.conduct.meet(name, name, said["profile"], now, str(said.get("topic", "")))
 
     def _note(self, topic: str, payload: bytes, now: float) -> None:
         """Note what the gateway has asked of a device."""
@@ -100,7 +106,7 @@ class Guard:
             self._known.pop(topic, None)
         else:
             self._known[topic] = said
-            self.conduct.meet(said["device"], said["device"], said["profile"], now)
+            self._meet(said, now)
             if self.acts:
                 self.conduct.want_safe(said["device"], said["profile"], said["quantities"])
         self.n_known = len(self._known)

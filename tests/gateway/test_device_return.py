@@ -4,7 +4,6 @@ import threading
 import time
 
 import numpy as np
-import orjson
 import pytest
 from helpers import demo_devices
 from helpers.broker import Broker
@@ -61,9 +60,9 @@ def test_devices_go_back_as_a_gateway_stops_and_rest_again_as_it_starts(tmp_path
 def test_a_guard_asks_devices_in_the_place_of_a_gateway_that_has_died(tmp_path, kind):
     yard, device = at_rest(tmp_path, kind)
     guard = Guard(read_settings(tmp_path / "gateway.toml"))
-    noted = {"device": "d1", "profile": f"{kind}:0", "quantities": [*yard.conduct.settings]}
+    (noted,) = yard.core.conduct._noted(yard.conduct)
     said = [
-        ("streamfs/asked/gateway/d1", orjson.dumps(noted)),
+        (noted.topic, noted.payload),
         ("streamfs/status/gateway", b'{"status":"offline"}'),
     ]
     for topic, payload in said:

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from helpers import mixed_fleet
 from helpers.broker import Broker
 from helpers.procedures import channels_procedure
 
@@ -75,11 +76,23 @@ def run(seconds, manners=None):
     return devices, decisions, states
 
 
+def main(seconds):
+    """Print what devices did on a real broker, and a mixed fleet in simulated time."""
+    found, labels, conduct = run(seconds)
+    lines = [f"{'device':16}{'decision':10}{'reports':>8}{'interval':>10}  asked, and"]
+    for name, each in found.items():
+        decided = labels.get(each.name, "-")
+        lines.append(f"{name:16}{decided:10}{each.n_sent:8}{each.most:9.0f}s  {conduct.get(each.name)}")
+    lines.append(f"\na fleet in simulated time, where every {mixed_fleet.EVERY}th node speaks another protocol:")
+    with tempfile.TemporaryDirectory() as folder:
+        words, rows = mixed_fleet.report(Path(folder))
+    for row in rows:
+        nodes, n, messages, share, joules = row.values()
+        lines.append(f"{nodes:12}{n:5} nodes{messages:7.1f} messages a node,{share:7.1%} of all;{joules:10.2e} J")
+    print("\n".join([*lines, words]))  # noqa: T201 - a demo
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=40.0)
-    found, labels, conduct = run(parser.parse_args().seconds)
-    print(f"{'device':16}{'decision':10}{'reports':>8}{'interval':>10}  asked, and")  # noqa: T201 - a demo
-    for name, each in found.items():
-        row = f"{name:16}{labels.get(each.name, '-'):10}{each.n_sent:8}{each.most:9.0f}s  {conduct.get(each.name)}"
-        print(row)  # noqa: T201 - a demo
+    main(parser.parse_args().seconds)

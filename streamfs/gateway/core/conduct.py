@@ -162,13 +162,13 @@ class Conduct:
     def _safe(self, profile: DeviceProfile) -> Asked:
         return safe_for(profile, self._back.safe)
 
-    def meet(self, node: str, name: str, profile: str, now: float) -> bool:
+    def meet(self, node: str, name: str, profile: str, now: float, topic: str = "") -> bool:
         """Note a device that was heard, by its own name, and return whether it is new as this node."""
         device = self.devices.get(key_of(profile, name))
         if device is not None and device.node == node:
             return False
         per_day = self._profiles[profile].reach.per_day
-        self._put(Device(node, name, profile, now, per_day, now))
+        self._put(Device(node, name, profile, now, per_day, now, topic=topic))
         return True
 
     def hear(self, name: str, profile: str, now: float, topic: str = "") -> list[Publication]:
@@ -313,6 +313,7 @@ class Conduct:
         if self._shared is None:
             return []
         said = {"device": device.name, "profile": device.profile, "quantities": [*device.settings]}
+        said["topic"] = device.topic
         topic = f"{self._shared.asked}{level_of(device.name)}"
         return [Publication(topic, orjson.dumps(said) if note is None else note)]
 
