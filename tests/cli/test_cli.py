@@ -319,11 +319,21 @@ def test_simulated_readings_are_written_in_the_steps_of_the_sensor(first_steps):
     assert cells["a.temperature"].str.len_chars().max() == len("20.0625")
 
 
-def test_compiling_is_announced_once_and_not_with_a_cache(first_steps, tmp_path, monkeypatch):
+def test_compiling_is_announced_once_and_code_of_another_version_is_reported(first_steps, tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     words = [first_steps[0], "replay", "pairs.streamfs", "new.parquet"]
     assert process(*words).err.splitlines() == [console.COMPILING]
     assert process(*words).err == ""
+    indexes = list(tmp_path.rglob("*.nbi"))
+    for index in indexes:
+        version = pickle.dumps(pickle.loads(index.read_bytes()))  # noqa: S301 - numba's own
+        index.write_bytes(version + b"cstreamfs.errors\nAnOldClass\n.")
+    result = process(*words)
+    assert result.code == 1
+    assert result.err.splitlines()[-1] in {
+        f"streamfs: {index.parent} has code that an older version compiled: delete *.nbi there"
+        for index in indexes
+    }
 
 
 def test_an_empty_cache_is_announced_before_workers_compile(capfd, tmp_path):
@@ -555,22 +565,6 @@ def test_a_missing_folder_for_compiled_code_is_reported(first_steps, monkeypatch
     result = process(first_steps[0], "evaluate", "pairs.streamfs", "new.parquet")
     assert (result.code, result.out) == (1, "")
     assert result.err == f"streamfs: {NO_CACHE}\n"
-
-
-def test_code_compiled_by_another_version_is_reported(first_steps, tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    words = [first_steps[0], "replay", "pairs.streamfs", "new.parquet"]
-    assert process(*words).code == 0
-    indexes = list(tmp_path.rglob("*.nbi"))
-    for index in indexes:
-        version = pickle.dumps(pickle.loads(index.read_bytes()))  # noqa: S301 - numba's own
-        index.write_bytes(version + b"cstreamfs.errors\nAnOldClass\n.")
-    result = process(*words)
-    assert result.code == 1
-    assert result.err.splitlines()[-1] in {
-        f"streamfs: {index.parent} has code that an older version compiled: delete *.nbi there"
-        for index in indexes
-    }
 
 
 @pytest.mark.usefixtures("old_handlers")
