@@ -3,6 +3,7 @@
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from traceback import walk_tb
 
@@ -20,8 +21,10 @@ COMMANDS: Mapping[str, str] = {
     "card": "Show what to know about MODEL before deploying it.",
     "check": "Check the SETTINGS of a gateway, and show what it would do.",
     "collect": "Write the readings in a gateway's STATE or spool to a file.",
+    "completion": "Install the completion of commands and options.",
     "demo": "Train, then follow a fleet of simulated nodes over MQTT.",
     "devices": "List device profiles, or explain and try one.",
+    "doctor": "Check whether this machine is fit for training or a gateway.",
     "evaluate": "Evaluate completeness, accuracy and cost on labelled STREAMS.",
     "export": "Write MODEL as C, for nodes that decide by themselves.",
     "figure2": "Repeat the StreamRelief paper's experiment (Figure 2).",
@@ -31,6 +34,7 @@ COMMANDS: Mapping[str, str] = {
     "labels": "List the decisions of a gateway whose true label is wanted.",
     "recertify": "Certify MODEL anew by labelled STREAMS of the place where it serves.",
     "replay": "Run MODEL on recorded STREAMS and print each decision.",
+    "report": "Write a report on MODEL to pass on, as measured on labelled STREAMS.",
     "run": "Follow the streams of an MQTT broker until stopped (Ctrl-C).",
     "sample-plan": "Plan which streams get an expensive sensor next.",
     "savings": "Say what devices would have saved on recorded STREAMS.",
@@ -39,6 +43,15 @@ COMMANDS: Mapping[str, str] = {
     "train": "Select features worth their cost, and train a classifier.",
 }
 """What `streamfs --help` says of each command of `streamfs.cli.commands`."""
+
+TOPICS: Mapping[str, Sequence[str]] = {
+    "First steps": ("demo", "simulate", "doctor", "completion"),
+    "Streams and training": ("inspect", "train", "sample-plan"),
+    "How good a model is": ("evaluate", "replay", "report", "card", "recertify", "savings"),
+    "Gateways and nodes": ("check", "run", "devices", "journal", "labels", "collect", "sign", "export"),
+    "Experiments": ("figure2", "bench"),
+}
+"""The commands in the order of `streamfs --help`."""
 
 
 class Commands(click.Group):
@@ -56,10 +69,23 @@ class Commands(click.Group):
         command: click.Command = getattr(import_module(f"streamfs.cli.commands.{name}"), name)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is called; of one that there is not, name those that are spelt alike."""
+        name = args[0]
+        if name in COMMANDS or name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        alike = get_close_matches(name, COMMANDS, cutoff=0.5)
+        hint = f" Did you mean {' or '.join(alike)}?" if alike else ""
+        raise click.UsageError(f"There is no command {name!r}.{hint}", ctx)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write what each command does, without importing it."""
-        with formatter.section("Commands"):
-            formatter.write_dl([*COMMANDS.items()])
+        """Write what each command does by topic, without importing it."""
+        width = max(map(len, COMMANDS))
+        for topic, names in TOPICS.items():
+            with formatter.section(topic):
+                formatter.write_dl([(name.ljust(width), COMMANDS[name]) for name in names])
 
 
 @click.group(

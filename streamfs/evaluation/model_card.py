@@ -1,6 +1,7 @@
 """The model card: facts to know before deploying a procedure, kept in its model file."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -51,22 +52,26 @@ def build_card(
     period differs.
     """
     watched = streams if measured_on is None else measured_on
-    traffic = measure_traffic(procedure, watched)
     return {
         "data": _data(streams),
         "radio": _radio(radio, message_bytes),
         "prices": {quantity: float(price) for quantity, price in (prices or {}).items()},
-        "traffic": {
-            "streams": len(watched),
-            "held_out": measured_on is not None,
-            "confidence": procedure.confidence,
-            "stopping": _stopping(procedure),
-            "ticks": traffic.ticks,
-            "channels": traffic.channels,
-            "columns": traffic.columns,
-            "nodes": traffic.nodes,
-        },
+        "traffic": _traffic(procedure, watched, held_out=measured_on is not None),
     }
+
+
+def facts_on(procedure: Procedure, streams: StreamSet, duty: Duty | None = None) -> Facts:
+    """Return all facts of a card, with messages counted on other streams than those of training.
+
+    Without a card they are those of `facts`. Raises as `build_card` and `facts`.
+    """
+    card = read_card(procedure.about.get("card"))
+    if card is None:
+        return facts(procedure, duty=duty)
+    measured = {**card, "traffic": _traffic(procedure, streams, held_out=True)}
+    known = facts(replace(procedure, about={**procedure.about, "card": measured}), duty=duty)
+    known["model"] = procedure.digest
+    return known
 
 
 def facts(procedure: Procedure, radio: Profile | None = None, duty: Duty | None = None) -> Facts:
@@ -139,6 +144,21 @@ def markdown(procedure: Procedure, radio: Profile | None = None, duty: Duty | No
         If the card or the promise in the procedure is damaged.
     """
     return card_text.markdown(facts(procedure, radio, duty))
+
+
+def _traffic(procedure: Procedure, streams: StreamSet, *, held_out: bool) -> TrafficFacts:
+    """Count the messages of streams, which the procedure was trained on or not."""
+    traffic = measure_traffic(procedure, streams)
+    return {
+        "streams": len(streams),
+        "held_out": held_out,
+        "confidence": procedure.confidence,
+        "stopping": _stopping(procedure),
+        "ticks": traffic.ticks,
+        "channels": traffic.channels,
+        "columns": traffic.columns,
+        "nodes": traffic.nodes,
+    }
 
 
 def _stopping(procedure: Procedure) -> StoppingFacts | None:

@@ -43,13 +43,13 @@ def _decision(facts: Facts) -> Iterable[str]:
     limit = facts["time_limit"]
     yield f"# Model card: {classes}"
     yield (
-        f"Decides whether a stream is {classes}, {_when(facts)}; it gives no label after {limit} ticks of "
+        f"Decides whether a stream is {classes}, {when(facts)}; it gives no label after {limit} ticks of "
         f"{facts['period']:g} s ({time(limit * facts['period'])}). The model is `{facts['model']}`."
     )
 
 
-def _when(facts: Facts) -> str:
-    """Describe the stopping rule."""
+def when(facts: Facts) -> str:
+    """Describe the stopping rule: when a stream is decided."""
     stopping, said = facts["stopping"], _said(_threshold(facts), facts, 4)
     if stopping is None or read_rule(stopping).thresholds() is not None:
         return f"as soon as one of them has a confidence of at least {said}"

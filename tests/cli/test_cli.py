@@ -30,7 +30,7 @@ from sensors_sim.same_source import SameSource, nodes_of
 from streamfs import Procedure, StreamRelief, StreamSet
 from streamfs.cli import console
 from streamfs.cli.app import COMMANDS as SENTENCES
-from streamfs.cli.app import NO_CACHE, cli, main
+from streamfs.cli.app import NO_CACHE, TOPICS, cli, main
 from streamfs.cli.commands.bench import early
 from streamfs.gateway.transport.transport import Transport
 from streamfs.procedure import TickThresholds
@@ -396,7 +396,7 @@ def test_time_limits_are_in_ticks_or_seconds(command, variant):
 
 LINKED = {"linked.csv": "pairs.csv", "linked.png": "pairs.csv", "model.csv": "pairs.streamfs"}
 USAGE = {
-    "nonsense": "No such command 'nonsense'",
+    "nonsense": "There is no command 'nonsense'.",
     "simulate": "Missing argument 'OUT'",
     "simulate x.csv --pairs 0": "0 is not in the range",
     "simulate x.csv --pairs many": "'many' is not a valid integer",
@@ -660,6 +660,7 @@ COMMANDS = {name: cli.get_command(click.Context(cli), name) for name in SENTENCE
 def test_the_program_says_of_commands_what_they_say_of_themselves():
     assert {name: command.get_short_help_str(100) for name, command in COMMANDS.items()} == SENTENCES
     assert [*SENTENCES] == sorted(SENTENCES)
+    assert sorted(name for names in TOPICS.values() for name in names) == [*SENTENCES]
 
 
 def examples(text):
@@ -672,7 +673,7 @@ def test_help_fits_the_terminal_and_shows_examples(name, width):
     result = CliRunner().invoke(cli, [*name.split(), "--help"], prog_name="streamfs", terminal_width=width)
     assert result.exit_code == 0
     assert max(map(len, result.output.splitlines())) <= width
-    assert "..." not in result.output.partition("Commands:")[2]
+    assert name or "..." not in result.output.partition("Options:")[2]
     shown = examples(result.output.partition("Example")[2])
     assert shown
     for example in shown:
@@ -695,6 +696,20 @@ def test_the_examples_are_valid(example):
         command = command.commands[name]
     with command.make_context(name, words) as context:
         assert context.params
+
+
+def test_a_report_is_written_and_never_over_an_input(command, first_steps):
+    folder, _ = first_steps
+    result = command("report", "pairs.streamfs", "new.parquet", "-o", "report.html")
+    assert (result.code, result.out) == (0, "")
+    assert result.err.splitlines()[-1] == "wrote report.html; open it in a browser"
+    assert "40 streams of new.parquet" in (folder / "report.html").read_text(encoding="utf-8")
+    assert command("report", "pairs.streamfs", "new.parquet", "-o", "new.parquet").code == 2
+
+
+def test_a_misspelt_command_is_answered_with_those_that_are_spelt_alike(command):
+    assert "There is no command 'trian'. Did you mean train" in command("trian").err
+    assert command("xyz").err.splitlines()[-1] == "Error: There is no command 'xyz'."
 
 
 def test_the_version_is_printed(command):

@@ -114,8 +114,8 @@ ROOMS = {
         ("matplotlib", "paho", "polars", "socket", "sqlite3"),
     ),
     "evaluation": Room(
-        "how well a procedure does on recorded streams; its card",
-        ("engine", "procedure", "classifiers", "costs", "data", "base", "feature_extractors"),
+        "how well a procedure does on recorded streams; its card, a report on it",
+        ("engine", "procedure", "classifiers", "costs", "data", "charts", "base", "feature_extractors"),
         ("matplotlib", "paho", "polars", "socket", "sqlite3"),
     ),
     "selection": Room(
@@ -212,6 +212,9 @@ ROOMS = {
         "private ground: containers, estimators, kernels",
         ("feature_extractors",),
         ("matplotlib", "paho", "polars", "socket", "sqlite3"),
+    ),
+    "charts": Room(
+        "charts as SVG, each with its numbers as a table: nothing but text", (), (*WORLD, "numpy", *LEARNING)
     ),
     "feature_extractors": Room(
         "functions from stream prefixes to numbers",

@@ -1,0 +1,58 @@
+"""A chart: its title, its drawing, and a table of its numbers."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+from streamfs.charts.scale import text_of
+
+
+class Chart(NamedTuple):
+    """A drawing, with the numbers that it shows.
+
+    Parameters
+    ----------
+    title : str
+        What one sees.
+    svg : str
+        The drawing. Text and axes have the colour of the text around it.
+    header : tuple of str
+        Columns of the table.
+    rows : tuple of tuple
+        Rows of the table: texts and numbers.
+    """
+
+    title: str
+    svg: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str | float, ...], ...]
+
+    def html(self) -> str:
+        """Return a figure with caption, drawing, and the table, which is folded."""
+        return (
+            f"<figure><figcaption>{escape(self.title)}</figcaption>{self.svg}"
+            f"<details><summary>Numbers</summary>{table(self.header, self.rows)}</details></figure>"
+        )
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str | float]]) -> str:
+    """Return a table in HTML; numbers stand on the right.
+
+    Examples
+    --------
+    >>> table(("class", "streams"), [("<b>", 3.0)])[-71:-22]
+    '<tr><th scope="row">&lt;b&gt;</th><td>3</td></tr>'
+    """
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
+    body = "".join(f"<tr>{_row(row)}</tr>" for row in rows)
+    scrolls = '<div class="table" role="region" aria-label="Table" tabindex="0">'
+    return f"{scrolls}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+
+
+def _row(cells: Sequence[str | float]) -> str:
+    first, *others = (_cell(value) for value in cells)
+    return f'<th scope="row">{first}</th>' + "".join(f"<td>{cell}</td>" for cell in others)
+
+
+def _cell(value: str | float) -> str:
+    return escape(value) if isinstance(value, str) else text_of(value)

@@ -1,0 +1,1 @@
+"""Reports on a procedure for those who decide whether to use it."""
