@@ -1,10 +1,13 @@
 """Proposals: which sources would read what was heard on a broker."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from statistics import median
+
+import orjson
 
 from feature_extractors.report import quantity_of, split_channel
 from streamfs.errors import PayloadError, SettingsError
@@ -14,6 +17,19 @@ from streamfs.gateway.messages.codecs import Reading, Several
 from streamfs.gateway.messages.message import Message
 from streamfs.gateway.settings.device_sources import sources_of
 from streamfs.gateway.settings.profiles import load_profile, profile_files
+
+NATIVE = "streamfs"
+"""The profile of own nodes, whose topics name channels unless a source names quantities."""
+
+_WORDS = {
+    "temperature": ("temp", "tc", "t"),
+    "humidity": ("hum", "rh"),
+    "light": ("illuminance", "lux", "illum", "als"),
+    "pressure": ("press", "barometer"),
+    "co2": ("carbondioxide",),
+    "occupancy": ("motion", "presence", "pir"),
+    "contact": ("door", "window", "reed"),
+}  # other words for a quantity
 
 _OFF = 60.0  # seconds by which a clock is off, to be named
 _QUARTER = 900.0  # seconds: time zones differ by multiples
@@ -25,6 +41,7 @@ class HeardDevices:
 
     def __init__(self) -> None:
         self.nodes: dict[str, int] = defaultdict(int)
+        self.names: dict[str, set[str]] = defaultdict(set)  # of quantities, by node
         self.quantities: dict[str, str] = {}  # by path or name
         self.offsets: dict[str, list[float]] = defaultdict(list)  # arrival less stamp, seconds, by node
 
@@ -112,6 +129,7 @@ def _take(route: Route, message: Message, profile: DeviceProfile, heard: dict[st
     devices.nodes[routed.called] += 1
     for quantity, part in parts:
         devices.quantities.setdefault(quantity, split_channel(quantity)[0])
+        devices.names[routed.called].add(quantity)
         if isinstance(part, Reading) and part.time is not None and not message.retained:
             devices.offsets[routed.called].append(message.arrival - part.time)
     return True
@@ -121,7 +139,10 @@ def _section(name: str, devices: HeardDevices, wanted: Sequence[str]) -> str:
     nodes = sorted(devices.nodes)
     named = ", ".join(nodes[:_MOST_NAMED]) + (", ..." if len(nodes) > _MOST_NAMED else "")
     lines = ["[[source]]", f'device = "{name}"', f"# {len(nodes)} devices: {named}"]
-    unread = sorted(set(devices.quantities.values()) - set(wanted))
+    fields = _fields(name, devices, wanted)
+    if fields:
+        lines.append(f"fields = {{ {', '.join(f'{_key(each)} = {_key(fields[each])}' for each in fields)} }}")
+    unread = sorted(set(devices.quantities.values()) - set(wanted) - set(fields))
     if unread:
         lines.append(f"# which also send {', '.join(unread)}, which the model does not read")
     lines += [
@@ -131,6 +152,40 @@ def _section(name: str, devices: HeardDevices, wanted: Sequence[str]) -> str:
     ]
     lines += [f'# [node.NAME]\n# alias = ["{node}"]  # a name of one level' for node in nodes if "/" in node]
     return "\n".join(lines) + "\n"
+
+
+def _fields(profile: str, devices: HeardDevices, wanted: Sequence[str]) -> dict[str, str]:
+    """Return names that stand for quantities of the model, by what they look like, if some devices need them."""
+    found: dict[str, str] = {}
+    is_needed = False
+    for names in devices.names.values():
+        for quantity in wanted:
+            alike = sorted(
+                (name for name in names if _is_like(name, quantity)), key=lambda each: (len(each), each)
+            )
+            if alike:
+                exact = quantity if quantity in names else alike[0]
+                found[exact] = quantity
+                is_needed |= exact != quantity or profile == NATIVE
+    return found if is_needed else {}
+
+
+def _is_like(name: str, quantity: str) -> bool:
+    """Return whether a name has a word for a quantity.
+
+    Examples
+    --------
+    >>> _is_like("TempC_SHT", "temperature"), _is_like("template", "temperature")
+    (True, False)
+    """
+    words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name).lower())
+    known = {quantity.lower(), *_WORDS.get(quantity.lower(), ())}
+    return any(word in known for word in words)
+
+
+def _key(text: str) -> str:
+    """Return a text in TOML."""
+    return orjson.dumps(text).decode()
 
 
 def _zone(offset: float) -> str:
