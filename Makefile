@@ -6,7 +6,8 @@ INSTALL ?= $(BIN)/python -m pip install --quiet
 QUICK := classifiers costs data engine evaluation feature_extractors gateway/core gateway/messages gateway/settings \
 	oracles procedure relief selection sensors_sim
 
-.PHONY: demo demo-devices test quick check kernels mutants fuzz simulate docs lock release-check bench soak clean
+.PHONY: demo demo-devices test quick check kernels mutants fuzz simulate docs lock release-check bench soak \
+	device-kills clean
 
 demo: $(VENV)/demo
 	$(BIN)/streamfs demo
@@ -83,6 +84,12 @@ bench: $(VENV)/bench
 soak: $(VENV)/dev
 	@sh tests/install_broker.sh
 	$(BIN)/python benchmarks/soak.py
+
+# Kill gateway, broker and devices at random, KILLS times, while streams begin and end to need the devices.
+KILLS ?= 200
+device-kills: $(VENV)/dev
+	@sh tests/install_broker.sh
+	PYTHONPATH=.:tests:tests/faults $(BIN)/python tests/faults/device_kills.py --kills $(KILLS)
 
 clean:
 	find . -name '*.nb[ci]' -delete  # compiled kernels

@@ -35,6 +35,7 @@ class Connection:
         self._receive = receive
         self._changed = Condition()  # guards the next three
         self._n_subscribed = 0
+        self.n_connects = 0  # connections that the broker has accepted
         self._refusal: str | None = None
         self._n_acknowledged = 0
         self._n_published = 0
@@ -107,6 +108,7 @@ class Connection:
             self._refuse(f"refuses the connection: {reason}")
         else:
             client.subscribe(self._topic)
+            self.n_connects += 1
 
     def _on_subscribe(
         self, client: Client, _data: Any, _mid: int, reasons: list[ReasonCode], _properties: Properties | None

@@ -27,9 +27,13 @@ class DeviceFleet:
     def run(self, host: str, port: int, stop: Event) -> None:
         """Send and hear until stopped; raise a TransportError if the broker cannot be reached, or refuses."""
         with Connection(host, port, "#", self._inbox.put) as connection:
+            n_connects = connection.n_connects
             while not stop.wait(_STEP):
                 now = time.time()
                 said = self._heard(now)
+                if connection.n_connects != n_connects:
+                    n_connects = connection.n_connects
+                    said += [each for device in self._devices for each in device.reconnect()]
                 for device in self._devices:
                     said += device.turn(now)
                 for topic, payload in said:

@@ -109,6 +109,10 @@ class SimulatedDevice(ABC):
             self._set(self.manners.interval, self.manners.interval, np.inf)
         return self._born()
 
+    def reconnect(self) -> Messages:
+        """Connect to the broker again, and return what it says of that: by default nothing."""
+        return []
+
     def leave(self) -> Messages:
         """Go away, without a word of its own, and return what is said of that."""
         self.is_away = True
@@ -182,6 +186,10 @@ class ZigbeeDevice(SimulatedDevice):
         said = {"type": "device_announce", "data": {"friendly_name": self.name, "ieee_address": "0x01"}}
         return [(f"{self._base}/bridge/event", orjson.dumps(said))]
 
+    def reconnect(self) -> Messages:
+        """Connect to the broker again, as the bridge does."""
+        return [(f"{self._base}/bridge/state", b'{"state":"online"}')]
+
     def _gone(self) -> Messages:
         return [(f"{self._base}/{self.name}/availability", b'{"state":"offline"}')]
 
@@ -209,6 +217,10 @@ class TasmotaDevice(SimulatedDevice):
 
     def _born(self) -> Messages:
         return [(f"tele/{self.name}/LWT", b"Online")]
+
+    def reconnect(self) -> Messages:
+        """Connect to the broker again, which looks like a start."""
+        return self._born()
 
     def _gone(self) -> Messages:
         return [(f"tele/{self.name}/LWT", b"Offline")]
@@ -418,6 +430,10 @@ class SparkplugDevice(SimulatedDevice):
     def _born(self) -> Messages:
         self._is_born = False
         return []
+
+    def reconnect(self) -> Messages:
+        """Connect to the broker again; births come with the next report."""
+        return self._born()
 
     def _gone(self) -> Messages:
         return [(f"spBv1.0/plant/NDEATH/edge-{self.name}", self._payload(0.0, []))]

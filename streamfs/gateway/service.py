@@ -19,6 +19,7 @@ from streamfs.gateway.core.records import (
     MESSAGE,
     RETAINED,
     Record,
+    anew_record,
     clock_record,
     model_record,
     settings_record,
@@ -305,6 +306,8 @@ class Gateway:
         self._heed_withdrawal()
         if self._transport.session_lost and self._transport.counters["connections"] > 1:
             self._publish_control()
+            if self._core.conduct.asks:  # what was on its way to devices is lost
+                self._take([anew_record(self._core.conduct.anew_topic, self._clock.now())], 0)
         self._cycle.advance()
         self._ask_for_silence()
         if not self.ready.is_set() and self._has_begun():

@@ -39,10 +39,11 @@ QUICK = (
 def quick_settings(folder, url, more=""):
     """Return settings of a gateway for devices of all profiles, in haste, with more sections."""
     (folder / "profiles").mkdir()
-    for kind in KINDS:
+    for kind in KINDS:  # with some patience: seconds, not minutes
         text = profile_files()[kind].read_text(encoding="utf-8")
         for slow, quick in QUICK:
             text = text.replace(slow, quick)
+        text = text.replace("[limits]\n", "[limits]\npatience = 1.0\n")
         (folder / "profiles" / f"{kind}.toml").write_text(text, encoding="utf-8")
     model = channels_procedure("temperature@delta:0.5", threshold=20.0, time_limit=20, max_silence=5.0)
     model.save(folder / "model.streamfs")

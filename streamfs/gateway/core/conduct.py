@@ -97,6 +97,11 @@ class Conduct:
         return (*self._ear.topics, *self._host.topics, *self._of_guard)
 
     @property
+    def anew_topic(self) -> str:
+        """Topic on which it is said that all devices are to be asked anew."""
+        return "" if self._shared is None else self._shared.acted
+
+    @property
     def _of_guard(self) -> tuple[str, ...]:
         return () if self._shared is None or not self.asks else (self._shared.presence, self._shared.acted)
 

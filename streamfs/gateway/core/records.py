@@ -46,3 +46,8 @@ def settings_record(digest: str, now: float, configuration: bytes) -> Record:
 def stop_record(now: float) -> Record:
     """Record that a run ends in order: devices are asked for what they do without a gateway."""
     return Record(STOP, now, "", b"")
+
+
+def anew_record(topic: str, now: float) -> Record:
+    """Record that devices are asked anew, since what was on its way to them is lost: on the guard's topic."""
+    return Record(RETAINED, now, topic, f'{{"at":{now}}}'.encode())
