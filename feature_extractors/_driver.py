@@ -1,12 +1,12 @@
 """The compiled driver: runs all features over samples, calling each step's loop by its address."""
 
+from ctypes import CFUNCTYPE, c_void_p
 from hashlib import sha256
 
 import numpy as np
-from llvmlite import ir
-from numba import int64, njit, void
-from numba.extending import intrinsic
+import numpy.typing as npt
 
+from feature_extractors._compiled import Primitive, address_in, creating, inlined
 from feature_extractors._loop import (
     INPUTS,
     LAST,
@@ -48,32 +48,11 @@ ENTRY = np.dtype(
 )
 """A feature in the driver's table: the address of its loop, and the places of its state, inputs and parameters."""
 
-inlined = njit(inline="always")
-"""Decorator of parts of a kernel: as calls, they would count references to all their array arguments."""
 
-
-@intrinsic
-def address_in(_context, array, index):
-    """Return the address of an element of a contiguous array, by its flat index."""
-
-    def codegen(context, builder, signature, args):
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        return builder.ptrtoint(builder.gep(data, [args[1]]), ir.IntType(64))
-
-    return int64(array, index), codegen
-
-
-@intrinsic
-def call_loop(_context, address, task):
+@Primitive
+def call_loop(address: int, task: int) -> None:
     """Call the loop at one integer address on the task at another."""
-
-    def codegen(context, builder, signature, args):
-        pointer = ir.IntType(64).as_pointer()
-        function = ir.FunctionType(ir.VoidType(), [pointer])
-        builder.call(builder.inttoptr(args[0], function.as_pointer()), [builder.inttoptr(args[1], pointer)])
-        return context.get_dummy_value()
-
-    return void(int64, int64), codegen
+    CFUNCTYPE(None, c_void_p)(int(address))(int(task))
 
 
 @inlined
@@ -106,21 +85,22 @@ def run_block(table, inputs, params, state, rows, samples, seconds, start, stop,
     _run_every(table, inputs, params, state, rows, samples, seconds, start, n, 1, room, task, values, start)
 
 
-@njit(cache=True, nogil=True)
-def run(table, inputs, params, state, rows, samples, seconds, values):
-    """Run every step on every sample, in order."""
-    room = np.empty(inputs.shape[0] + 1)
-    task = np.empty(TASK_SIZE, dtype=np.int64)
+def scratch(inputs: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return scratch space for `run`."""
+    return np.empty(len(inputs) + 1), np.empty(TASK_SIZE, dtype=np.int64)
+
+
+@creating
+def run(table, inputs, params, state, rows, samples, seconds, values, room, task):
+    """Run every step on every sample, in order; the last two are scratch."""
     for start in range(0, rows.shape[0], BLOCK):
         stop = min(rows.shape[0], start + BLOCK)
         run_block(table, inputs, params, state, rows, samples, seconds, start, stop, room, task, values)
 
 
-@njit(cache=True, nogil=True)
-def run_side_by_side(table, inputs, params, state, rows, samples, seconds, values, n_ticks):
+@creating
+def run_side_by_side(table, inputs, params, state, rows, samples, seconds, values, room, task, n_ticks):
     """Run every step on every sample of streams of `n_ticks` ticks each, stored one after the other."""
-    room = np.empty(inputs.shape[0] + 1)
-    task = np.empty(TASK_SIZE, dtype=np.int64)
     for stream in range(0, state.shape[0], BLOCK):
         n = min(state.shape[0] - stream, BLOCK)
         for start in range(stream * n_ticks, (stream + 1) * n_ticks):

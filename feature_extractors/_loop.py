@@ -9,15 +9,10 @@ from hashlib import sha256
 from types import FunctionType
 from typing import Any
 
-from llvmlite import ir
-from numba import cfunc, float64, int64, njit, types, void
-from numba.extending import intrinsic
+import numpy as np
 
+from feature_extractors._compiled import Kernel, Primitive, carray, in_c, numba_side
 from feature_extractors.base import LARGEST
-
-POINTER = types.CPointer(float64)
-TASK = types.CPointer(int64)
-LOOP = void(TASK)
 
 TASK_SIZE = 14
 LAST, OWN, WIDTH, ROWS, N, SAMPLES, N_COLUMNS = range(7)
@@ -26,39 +21,42 @@ INPUTS, PARAMS, SECONDS, ROOM, VALUES, N_FEATURES, STRIDE = range(7, TASK_SIZE)
 the rows, and their number; the samples, and the length of one; indices of inputs; parameters; seconds; room for
 inputs; the values, and the length of a row of them; and the distance from one sample to the next."""
 
+ANY_LENGTH = 2**40
+"""Length in Python of what a pointer points to: it is not known."""
+
 step: Any
 n_inputs: int  # `address_of` sets these two to those of the kind
 
 
-@intrinsic
-def floats(_context: Any, address: Any, n: Any) -> Any:
+@Primitive
+def floats(address: int, n: int) -> Any:
     """Return a pointer to the n-th float64 after an address."""
-
-    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        return builder.gep(builder.inttoptr(args[0], ir.DoubleType().as_pointer()), [args[1]])
-
-    return POINTER(address, n), codegen
+    return carray(address + 8 * n, ANY_LENGTH, np.float64)
 
 
-@intrinsic
-def integers(_context: Any, address: Any) -> Any:
+@Primitive
+def integers(address: int) -> Any:
     """Return a pointer to integers."""
-
-    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], ir.IntType(64).as_pointer())
-
-    return types.CPointer(int64)(address), codegen
+    return carray(address, ANY_LENGTH, np.int64)
 
 
 @cache
 def address_of(function: Callable[..., float], n_columns: int) -> int:
-    """Return the address of a step function's loop, compiled or loaded from numba's cache, in this process."""
+    """Return the address of a step function's loop in this process: that in C, else numba's."""
+    loops = getattr(in_c(), "LOOPS", {})
+    name = f"{function.__module__}.{function.__qualname__}/{n_columns}"
+    return int(loops[name]) if name in loops else address_by_numba(function, n_columns)
+
+
+@cache
+def address_by_numba(function: Callable[..., float], n_columns: int) -> int:
+    """Return the address of a loop that numba compiles, or loads from its cache."""
     place = function.__code__  # numba caches the loop next to the step while file and name are the same
     code = _loop.__code__.replace(co_filename=place.co_filename, co_firstlineno=place.co_firstlineno)
-    loop = FunctionType(code, {**globals(), "step": njit(error_model="numpy")(function), "n_inputs": n_columns})
+    loop = FunctionType(code, {**globals(), "step": Kernel(function, error_model="numpy"), "n_inputs": n_columns})
     loop.__module__ = function.__module__
     loop.__qualname__ = f"{function.__qualname__}_loop_{n_columns}_{_VERSION}"
-    return int(cfunc(LOOP, cache=True, error_model="numpy")(loop).address)
+    return int(numba_side().compiled_loop(loop))
 
 
 def _loop(task: Any) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from feature_extractors._compiled import compiled
 
 Array = npt.NDArray[np.float64]
 
@@ -26,7 +27,7 @@ class Step:
     function: Callable[..., float]
 
 
-kernel = njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+kernel = compiled(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 """Decorator of functions that steps share; they are compiled into their callers."""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors._driver import ENTRY, MANY, run, run_side_by_side
+from feature_extractors._driver import ENTRY, MANY, run, run_side_by_side, scratch
 from feature_extractors._loop import address_of
 from feature_extractors.base import LARGEST, Array, Feature, channels_of
 from feature_extractors.python import PythonStep, call
@@ -115,11 +115,11 @@ class Program:
         times = np.ascontiguousarray(times, dtype=np.float64)
         rows = np.ascontiguousarray(rows, dtype=np.int64)
         if not self._functions:
-            run(self.table, self.inputs, self.params, state, rows, samples, times, values)
+            run(self.table, self.inputs, self.params, state, rows, samples, times, values, *scratch(self.inputs))
             return values
         streams, rows = np.unique(rows, return_inverse=True)
         moved = state[streams]  # a copy: if a function fails, no stream has advanced
-        run(self.table, self.inputs, self.params, moved, rows, samples, times, values)
+        run(self.table, self.inputs, self.params, moved, rows, samples, times, values, *scratch(self.inputs))
         self._call_functions(moved, rows, samples, times, values)
         state[streams] = moved
         return values
@@ -190,7 +190,7 @@ def scan(
     if program.is_compiled and n_streams >= MANY:
         result = np.empty((len(rows), len(program.features)))
         args = program.table, program.inputs, program.params, state, rows, flat, seconds, result
-        run_side_by_side(*args, n_ticks)
+        run_side_by_side(*args, *scratch(program.inputs), n_ticks)
     else:
         result = program.advance(state, rows, flat, seconds)
     return result.reshape(n_streams, n_ticks, len(program.features))

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from feature_extractors._compiled import creating
 from streamfs.classifiers._columns import ENTRY, Entries
 from streamfs.classifiers._evaluate import Array, Indices
 from streamfs.classifiers._split import TrainingTable
@@ -18,7 +18,7 @@ class Branches(NamedTuple):
     lengths: Indices  # number of rows, (n_branches,)
 
 
-@njit(cache=True, nogil=True)
+@creating
 def send(table: TrainingTable, feature: int, low: int, order: Entries, of_row: Indices) -> Branches:
     """Write a test's branches to `of_row` and return them; a numeric test's first one ends at place `low`."""
     n_values, n_missing = table.n_values[feature], 0
@@ -36,7 +36,7 @@ def send(table: TrainingTable, feature: int, low: int, order: Entries, of_row: I
     return Branches(of_row, np.zeros(len(lengths)), lengths)
 
 
-@njit(cache=True, nogil=True)
+@creating
 def weigh(table: TrainingTable, order: Entries, weights: Array, branches: Branches, counts: Array) -> None:
     """Write the branches' shares, and add the weight of each class to `counts`, (n_branches, n_classes)."""
     shares, known_weight = branches.shares, 0.0
@@ -56,7 +56,7 @@ def weigh(table: TrainingTable, order: Entries, weights: Array, branches: Branch
             counts[each, label] += weights[row] * share
 
 
-@njit(cache=True, nogil=True)
+@creating
 def _place(order: Entries, of_row: Indices, nexts: Indices, placed: Entries) -> None:
     """Write each entry to the next place, unless -1, of its branch, or of every branch if its value is missing."""
     for entry in order:
@@ -68,7 +68,7 @@ def _place(order: Entries, of_row: Indices, nexts: Indices, placed: Entries) -> 
                 nexts[each] += 1
 
 
-@njit(cache=True, nogil=True)
+@creating
 def divide(
     orders: Entries, start: int, stop: int, weights: Array, branches: Branches, starts: Indices, length: int
 ) -> tuple[Entries, Array]:

@@ -2,8 +2,8 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from feature_extractors._compiled import creating
 from streamfs.classifiers._evaluate import Array
 
 Entries = npt.NDArray[np.void]
@@ -12,7 +12,7 @@ ENTRY = np.dtype([("row", np.int32), ("place", np.int32)])
 """A row in a sorted column, and the place of its value among the column's distinct values."""
 
 
-@njit(cache=True, nogil=True)
+@creating
 def _fill(column: Array, by_value: npt.NDArray[np.intp], values: Array, entries: Entries) -> int:
     """Write a column's distinct values and its entries, given its rows by value; return the number of values."""
     n_values, places = 0, np.empty(len(column), dtype=np.int32)

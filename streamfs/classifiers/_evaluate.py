@@ -4,9 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from feature_extractors._driver import inlined
+from feature_extractors._compiled import creating, inlined
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -79,7 +78,7 @@ def _descend(nodes: Nodes, node: int, X: Array, row: int) -> int:
     return node
 
 
-@njit(cache=True, nogil=True)
+@creating
 def spread(
     nodes: Nodes, shares: Array, X: Array, row: int, stack: Indices, weights: Array, result: Array, to: int
 ) -> None:
@@ -141,12 +140,15 @@ def likeliest(
     return int(best), float(result[0, best])
 
 
-@njit(cache=True, nogil=True)
 def probabilities(nodes: Nodes, shares: Array, X: Array) -> Array:
     """Return the class probabilities of each row of X, shape (n, n_classes)."""
     result = np.empty((len(X), shares.shape[1]))
-    stack = np.empty(len(nodes), dtype=np.int64)
-    weights = np.empty(len(nodes))
+    spread_rows(nodes, shares, X, np.empty(len(nodes), dtype=np.int64), np.empty(len(nodes)), result)
+    return result
+
+
+@creating
+def spread_rows(nodes: Nodes, shares: Array, X: Array, stack: Indices, weights: Array, result: Array) -> None:
+    """Write the class probabilities of each row."""
     for row in range(len(X)):
         spread(nodes, shares, X, row, stack, weights, result, row)
-    return result

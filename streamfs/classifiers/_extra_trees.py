@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from feature_extractors._compiled import creating
 from streamfs.base._compiled import kernel
 from streamfs.classifiers._evaluate import Array, Indices
 from streamfs.classifiers._splitmix import Generator, uniform
@@ -172,13 +172,13 @@ def _may_be_cut(rows: WeightedRows, counts: Array) -> bool:
     return total >= 2 * rows.min_leaf and largest < total
 
 
-@njit(cache=True, nogil=True)
+@creating
 def _longer(array):  # type: ignore[no-untyped-def]
     """Return an array twice as long."""
     return np.concatenate((array, np.zeros_like(array)))
 
 
-@njit(cache=True, nogil=True)
+@creating
 def _new_scratch(rows: WeightedRows) -> NodeScratch:
     n = len(rows.labels)
     return NodeScratch(
@@ -213,7 +213,7 @@ def _add_children(nodes: Grown, node: int, first_child: int, middle: int) -> Non
     nodes[first_child + 1].start, nodes[first_child + 1].stop = middle, nodes[node].stop
 
 
-@njit(cache=True, nogil=True)
+@creating
 def grow(rows: WeightedRows, seed: int) -> tuple[Grown, Array]:
     """Return a tree's nodes, (n_nodes,), parents before their children, and the weight of each class in each."""
     n = len(rows.labels)

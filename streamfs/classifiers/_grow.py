@@ -2,8 +2,8 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from feature_extractors._compiled import creating
 from streamfs.classifiers._branches import divide, send, weigh
 from streamfs.classifiers._columns import Entries
 from streamfs.classifiers._evaluate import Array, Indices
@@ -28,13 +28,13 @@ number of adjacent children; and its share of its parent's known weight.
 """
 
 
-@njit(cache=True, nogil=True)
+@creating
 def _longer(array):  # type: ignore[no-untyped-def]
     """Return an array twice as long."""
     return np.concatenate((array, np.zeros_like(array)))
 
 
-@njit(cache=True, nogil=True)
+@creating
 def _may_be_split(table: TrainingTable, counts: Array) -> bool:
     total, largest = 0.0, 0.0
     for count in counts:
@@ -43,7 +43,7 @@ def _may_be_split(table: TrainingTable, counts: Array) -> bool:
     return total >= 2 * table.min_leaf - SMALL and total - largest > SMALL
 
 
-@njit(cache=True, nogil=True)
+@creating
 def _starts(table: TrainingTable, counts: Array, lengths: Indices) -> tuple[Indices, int]:
     """Return the start of the rows of each child, -1 if it is a leaf, and their total number."""
     starts, length = np.empty(len(lengths), dtype=np.int64), 0
@@ -55,7 +55,7 @@ def _starts(table: TrainingTable, counts: Array, lengths: Indices) -> tuple[Indi
     return starts, length
 
 
-@njit(cache=True, nogil=True)
+@creating
 def _add_children(nodes: Grown, node: int, test: tuple[int, int, int], first_child: int, shares: Array) -> None:
     """Write the test of a node, and its children, leaves for now."""
     nodes["feature"][node], nodes["low"][node], nodes["high"][node] = test
@@ -64,7 +64,7 @@ def _add_children(nodes: Grown, node: int, test: tuple[int, int, int], first_chi
         nodes["feature"][first_child + child], nodes["share"][first_child + child] = -1, share
 
 
-@njit(cache=True, nogil=True)
+@creating
 def grow(table: TrainingTable, orders: Entries, weights: Array) -> tuple[Grown, Array]:
     """Return a tree's nodes, (n_nodes,), parents before their children, and the weight of each class in each."""
     n = len(weights)

@@ -4,13 +4,13 @@ import math
 from statistics import NormalDist
 
 import numpy as np
-from numba import njit
 
+from feature_extractors._compiled import creating
 from streamfs.classifiers._evaluate import Array
 from streamfs.classifiers._grow import Grown
 
 
-@njit(cache=True, nogil=True)
+@creating
 def _limit(weight: float, errors: float, z: float) -> float:
     """Return what is added to at least one error; z is the quantile of the normal distribution."""
     if errors + 0.5 >= weight:
@@ -20,7 +20,7 @@ def _limit(weight: float, errors: float, z: float) -> float:
     return (f + z * z / (2.0 * weight) + spread) / (1.0 + z * z / weight) * weight - errors
 
 
-@njit(cache=True, nogil=True)
+@creating
 def added_errors(weight: float, errors: float, confidence_factor: float, quantile: float) -> float:
     """Return by how much the true errors of a leaf may exceed those seen in training.
 
@@ -36,7 +36,7 @@ def added_errors(weight: float, errors: float, confidence_factor: float, quantil
     return float(none + errors * (_limit(weight, 1.0, quantile) - none))
 
 
-@njit(cache=True, nogil=True)
+@creating
 def _cut(nodes: Grown, counts: Array, confidence_factor: float, quantile: float) -> None:
     seen, estimated = np.zeros(len(nodes)), np.zeros(len(nodes))
     for node in range(len(nodes) - 1, -1, -1):

@@ -4,8 +4,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from feature_extractors._compiled import compiled, creating
 from streamfs.classifiers._columns import Entries
 from streamfs.classifiers._evaluate import Array, Flags, Indices
 
@@ -27,7 +27,7 @@ class TrainingTable(NamedTuple):
     logs: Array  # (n + 1,); see `x_log_x`
 
 
-@njit(cache=True, nogil=True)
+@creating
 def x_log_x(n: int) -> Array:
     """Return x log2 x of the whole numbers from 0 to n."""
     logs = np.zeros(n + 1)
@@ -36,7 +36,7 @@ def x_log_x(n: int) -> Array:
     return logs
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@compiled(cache=True, nogil=True, forceinline=True)
 def _x_log_x(x: float, logs: Array) -> float:
     """Return x log2 x, looked up where x is a whole number, as weights mostly are."""
     if x <= 0.0:
@@ -45,7 +45,7 @@ def _x_log_x(x: float, logs: Array) -> float:
     return logs[whole] if whole == x and whole < len(logs) else x * math.log2(x)
 
 
-@njit(cache=True, nogil=True)
+@creating
 def _known(table: TrainingTable, feature: int, order: Entries, weights: Array, counts: Array, known: Array) -> int:
     """Fill in the known weight of each class; return the number of rows with a value, which come first."""
     n_known = len(order)
@@ -60,7 +60,7 @@ def _known(table: TrainingTable, feature: int, order: Entries, weights: Array, c
     return n_known
 
 
-@njit(cache=True, nogil=True)
+@creating
 def _gather(known: Array, sides: Array, terms: Array, logs: Array) -> tuple[float, float]:
     """Put all weight on the right side; return it, and the sum of w log w over its classes."""
     whole, inside = 0.0, 0.0
@@ -72,7 +72,7 @@ def _gather(known: Array, sides: Array, terms: Array, logs: Array) -> tuple[floa
     return whole, inside
 
 
-@njit(cache=True, nogil=True)
+@creating
 def _numeric(
     table: TrainingTable, order: Entries, weights: Array, known: Array, total: float, sides: Array, terms: Array
 ) -> tuple[float, float, int]:
@@ -122,7 +122,7 @@ def _numeric(
     return gain if gain > SMALL else math.nan, best_sizes, best_position
 
 
-@njit(cache=True, nogil=True)
+@creating
 def _nominal(
     table: TrainingTable, order: Entries, weights: Array, known: Array, total: float
 ) -> tuple[float, float]:
@@ -151,7 +151,7 @@ def _nominal(
     return fall / total if fall > SMALL * total else 0.0, sizes
 
 
-@njit(cache=True, nogil=True)
+@creating
 def _choice(table: TrainingTable, gain: Array, information: Array) -> int:
     """Return the feature whose split scores best, the first of equals, or -1.
 
@@ -175,7 +175,7 @@ def _choice(table: TrainingTable, gain: Array, information: Array) -> int:
     return choice
 
 
-@njit(cache=True, nogil=True)
+@creating
 def best_split(
     table: TrainingTable, orders: Entries, start: int, stop: int, weights: Array, counts: Array
 ) -> tuple[int, int, int]:

@@ -6,12 +6,12 @@ from itertools import pairwise
 from numbers import Integral
 from typing import Self
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.base.estimators import ProbableClassifier, nominal_mask, query_rows, training_rows
+from streamfs.base.processors import n_processors
 from streamfs.classifiers._neighbours import Integers, Scales, find_nearest
 
 MUCH_WORK = 2**24
@@ -108,7 +108,7 @@ class NeighborsClassifier(ProbableClassifier):
         rows : ndarray of int of shape (n, n_neighbors)
             Indices of the training rows.
         """
-        queries = query_rows(self, X)
+        queries = np.ascontiguousarray(query_rows(self, X))
         distances = np.empty((len(queries), int(self.n_neighbors)))
         rows = np.empty(distances.shape, np.int64)
 
@@ -155,7 +155,7 @@ def measure(values: Array, is_nominal: npt.NDArray[np.bool_], *, is_scaled: bool
 
 def in_threads(work: Callable[[slice], None], n_rows: int, n_differences: int) -> None:
     """Apply `work` to the rows at once, or in slices by several threads if there are many differences."""
-    n_threads = 1 if n_differences < MUCH_WORK else min(n_rows, numba.get_num_threads())
+    n_threads = 1 if n_differences < MUCH_WORK else min(n_rows, n_processors())
     if n_threads == 1:
         work(slice(0, n_rows))
         return

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
-from numba.core import event
 from rich import box
 from rich.console import Console, JustifyMethod
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from feature_extractors._compiled import when_numba_is_used
 from streamfs.procedure.procedure import Decision
 
 if TYPE_CHECKING:
@@ -31,31 +31,35 @@ def say(text: str) -> None:
     _stderr.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
-class _Compiling(event.Listener):
-    """A listener that says once that code is compiled; loading code from the cache is not an event."""
+def _listen() -> None:
+    """Print a message when numba first compiles something; loading code from its cache is not an event."""
+    from numba.core import event  # noqa: PLC0415 - only those wait for numba who use it
 
-    def __init__(self) -> None:
-        self._has_said = False
+    class Compiling(event.Listener):
+        """A listener that prints the message at the first event."""
 
-    def on_start(self, event: object) -> None:  # noqa: ARG002 - numba's signature
-        """Print the message at the first event."""
-        if not self._has_said:
-            self._has_said = True
-            say(COMPILING)
+        has_said = False
 
-    def on_end(self, event: object) -> None:
-        """Print nothing."""
+        def on_start(self, event: object) -> None:  # noqa: ARG002 - numba's signature
+            if not self.has_said:
+                self.has_said = True
+                say(COMPILING)
+
+        def on_end(self, event: object) -> None:
+            pass
+
+    event.register("numba:compile", Compiling())
 
 
 @cache
 def announce_compiling() -> None:
     """Print a message, once in this process, as soon as code has to be compiled."""
-    event.register("numba:compile", _Compiling())
+    when_numba_is_used(_listen)
 
 
 def announce_empty_cache(kernel: Any) -> None:
     """Print a message if a kernel's cache folder is empty, so that worker processes will compile."""
-    if not any(Path(kernel.stats.cache_path).glob("*.nbi")):
+    if not any(Path(kernel.dispatcher.stats.cache_path).glob("*.nbi")):
         say(COMPILING)
 
 

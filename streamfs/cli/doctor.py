@@ -13,6 +13,7 @@ from shutil import disk_usage
 from tempfile import NamedTemporaryFile
 from typing import NamedTuple
 
+from feature_extractors._compiled import in_c
 from streamfs.errors import TransportError
 from streamfs.gateway.transport.broker_address import BrokerAddress
 from streamfs.gateway.transport.transport import Transport
@@ -75,9 +76,11 @@ def _installed(name: str) -> str | None:
 
 
 def compiled_code() -> Diagnosis:
-    """Say whether compiled code can be kept, so that it is compiled once."""
+    """Say whether the kernels that serve are built, and others can be kept once they are compiled."""
+    if in_c() is None:
+        return Diagnosis("compiled code", NOTE, "lacks the kernels in C, so that a gateway starts late")
     try:
-        folder = Path(difference.stats.cache_path)
+        folder = Path(difference.dispatcher.stats.cache_path)
     except RuntimeError:
         return Diagnosis("compiled code", ERROR, "has no folder: set NUMBA_CACHE_DIR to a writable one")
     n_files = sum(1 for _ in folder.glob("*.nbi"))

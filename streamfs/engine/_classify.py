@@ -3,10 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numba import carray
 
-from feature_extractors._driver import inlined
-from streamfs.base._memory import pointer
+from feature_extractors._compiled import carray, inlined, pointer
 from streamfs.classifiers._calibration import CALIBRATION, likeliest_class
 from streamfs.classifiers._evaluate import NODE, likeliest
 from streamfs.classifiers._evaluate import WAY as TREE_WAY

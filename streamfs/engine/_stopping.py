@@ -2,10 +2,7 @@
 
 from typing import Any
 
-from numba import carray
-
-from feature_extractors._driver import inlined
-from streamfs.base._memory import pointer
+from feature_extractors._compiled import carray, inlined, pointer
 from streamfs.engine._arena import THRESHOLD
 from streamfs.procedure.stopping import Action
 

@@ -4,12 +4,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import carray, njit
 
-from feature_extractors._driver import BLOCK, ENTRY, inlined, run_block
+from feature_extractors._compiled import carray, compiled, creating, inlined, pointer, prefetch
+from feature_extractors._driver import BLOCK, ENTRY, run_block
 from feature_extractors._loop import TASK_SIZE
 from feature_extractors.base import LARGEST, Array
-from streamfs.base._memory import LINE, pointer, prefetch
 from streamfs.classifiers._forest import BLOCK as FOREST_BLOCK
 from streamfs.engine._arena import ANSWER, COUNTERS, DECIDED, ENDED, FREE, MOVING, OPEN, STREAM, WAITING
 from streamfs.engine._classify import ask_forest, ask_tree
@@ -25,6 +24,9 @@ OVERDUE = -1
 
 STREAM_SIZE = STREAM.itemsize
 
+LINE = 64
+"""Bytes of a cache line."""
+
 CACHED = 2**19
 """Bytes that a core's private cache holds at least."""
 
@@ -37,7 +39,7 @@ def _streams(arena: Any) -> tuple[Any, Any, Any]:
     return status, streams, carray(pointer(arena.counters), len(COUNTERS), np.int64)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(cache=True, nogil=True, inline="always")
 def first_unknown(arenas: Any, rows: Integers) -> int:
     """Return the place of the first row that holds no stream; -1 if all hold one."""
     arena = arenas[0]
@@ -231,25 +233,25 @@ def _take_single(arenas: Any, n_block: int, ask: Any) -> int:
     return int(_take(arena, row, time, sample, n_block, ask))
 
 
-@njit(cache=True, nogil=True)
+@creating
 def take_by_tree(arenas: Any, rows: Integers, times: Array, samples: Array) -> int:
     """Take samples as `_take_many` does."""
     return int(_take_many(arenas, rows, times, samples, BLOCK, ask_tree))
 
 
-@njit(cache=True)
+@compiled(cache=True)
 def take_one_by_tree(arenas: Any) -> int:
     """Take the single sample as `_take_single` does."""
     return int(_take_single(arenas, BLOCK, ask_tree))
 
 
-@njit(cache=True, nogil=True)
+@creating
 def take_by_forest(arenas: Any, rows: Integers, times: Array, samples: Array) -> int:
     """Take samples as `_take_many` does."""
     return int(_take_many(arenas, rows, times, samples, FOREST_BLOCK, ask_forest))
 
 
-@njit(cache=True)
+@compiled(cache=True)
 def take_one_by_forest(arenas: Any) -> int:
     """Take the single sample as `_take_single` does."""
     return int(_take_single(arenas, FOREST_BLOCK, ask_forest))
@@ -259,18 +261,16 @@ BY_TREE, BY_FOREST = (take_by_tree, take_one_by_tree), (take_by_forest, take_one
 """Kernels that take many samples, and the single one; those that are not used are not compiled."""
 
 
-@njit(cache=True, nogil=True)
-def place(arenas: Any, rows: Integers, times: Array, samples: Array) -> Integers:
-    """Do the part of `_take` before the steps, for samples of distinct streams; return their ticks."""
+@creating
+def place(arenas: Any, rows: Integers, times: Array, samples: Array, ticks: Integers) -> None:
+    """Do the part of `_take` before the steps, for samples of distinct streams; write their ticks."""
     arena = arenas[0]
     _streams(arena)[2][SAMPLES] += len(rows)
-    ticks = np.empty(len(rows), dtype=np.int64)
     for i in range(len(rows)):
         ticks[i] = _place(arena, rows[i], times[i], samples[i])
-    return ticks
 
 
-@njit(cache=True, nogil=True)
+@creating
 def settle(arenas: Any, rows: Integers, ticks: Integers, probabilities: Array, actions: Integers) -> int:
     """Do the part of `_take` after classifier and stopping rule have answered for samples that advance streams."""
     arena = arenas[0]
@@ -286,26 +286,25 @@ def settle(arenas: Any, rows: Integers, ticks: Integers, probabilities: Array, a
     return n_ended
 
 
-@njit(cache=True, nogil=True)
 def rows_in(status: Statuses, wanted: int) -> Integers:
     """Return the rows, ascending, whose status has its bit set in `wanted`."""
-    found = np.empty(len(status), dtype=np.int64)
-    n_found = 0
-    for row in range(len(status)):
-        found[n_found] = row
-        n_found += wanted >> status[row] & 1
-    return found[:n_found]
+    return np.flatnonzero(wanted >> status.astype(np.int64) & 1)
 
 
-@njit(cache=True, nogil=True)
 def overdue(arenas: Any, now: float) -> Integers:
     """Return the rows of open episodes whose time limit has passed; update `earliest`."""
+    found = np.empty(arenas["n_rows"][0], dtype=np.int64)
+    return found[: find_overdue(arenas, now, found)]
+
+
+@creating
+def find_overdue(arenas: Any, now: float, found: Integers) -> int:
+    """Write the rows that `overdue` returns; return their number."""
     arena = arenas[0]
     status, streams, _ = _streams(arena)
     limit = arena.limit * arena.period
     if arena.earliest + limit > now:
-        return np.empty(0, dtype=np.int64)
-    found = np.empty(np.sum(status == OPEN), dtype=np.int64)
+        return 0
     n_found = 0
     earliest = np.inf
     for row in range(arena.n_rows):
@@ -316,4 +315,4 @@ def overdue(arenas: Any, now: float) -> Integers:
             else:
                 earliest = min(earliest, streams[row].start)
     arena.earliest = earliest
-    return found[:n_found]
+    return n_found

@@ -441,11 +441,12 @@ class Engine:
 
     def _take_turn(self, rows: Rows, times: Array, samples: Array) -> list[Decision]:
         """Take samples of distinct streams."""
-        ticks = _ticks.place(self._record, rows, times, samples)
+        ticks: Rows = np.empty(len(rows), dtype=np.int64)
+        _ticks.place(self._record, rows, times, samples, ticks)
         moving = np.flatnonzero(ticks > 0)
         probabilities, actions = np.empty((0, len(self.procedure.classes))), np.empty(0, dtype=np.int64)
         if len(moving):
-            seconds = (ticks[moving] - 1) * self.procedure.period
+            seconds = np.multiply(ticks[moving] - 1, self.procedure.period, dtype=np.float64)
             moved = self._table.state[rows[moving]]  # a copy: if classifier or rule fails, no stream has moved
             shown = self._requests.shown(rows[moving], samples[moving])
             values = self._program.advance(moved, np.arange(len(moving)), shown, seconds)

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-import numba
 import numpy as np
 
 from feature_extractors.base import Array
+from streamfs.base.processors import n_processors
 from streamfs.data.streams import Integers
 from streamfs.relief._field import Field, Members
 from streamfs.relief._kernels import Measured
@@ -76,7 +76,7 @@ def mean_probe_gains(field: Field, voting: Voting, probes: Measured) -> Array:
 
 def in_threads(run: Callable[[int, int], None], n_pairs: int) -> None:
     """Run work cut into chunks: thread t of n calls `run(t, n)` and does every n-th chunk from t on."""
-    n_threads = 1 if n_pairs <= FEW_PAIRS else numba.get_num_threads()
+    n_threads = 1 if n_pairs <= FEW_PAIRS else n_processors()
     if n_threads == 1:
         run(0, 1)
         return

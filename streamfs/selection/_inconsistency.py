@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from feature_extractors._compiled import creating
 from streamfs.base._compiled import inlined, kernel
 from streamfs.data.streams import Integers
 
@@ -131,7 +131,7 @@ def n_slots(n_rows: int) -> int:
     return n
 
 
-@njit(cache=True, nogil=True)
+@creating
 def number_groups(bits: Bits, features: Integers) -> Integers:
     """Return the group of each row, numbered from 0 in the order of their first rows."""
     n_rows = len(bits)
@@ -140,7 +140,7 @@ def number_groups(bits: Bits, features: Integers) -> Integers:
     return groups
 
 
-@njit(cache=True, nogil=True)
+@creating
 def n_inconsistent(bits: Bits, features: Integers, labels: Integers, at_most: float) -> int:
     """Count rows outside the largest class of their group; stop once their share is above `at_most`."""
     n_rows = len(bits)
@@ -152,7 +152,7 @@ def n_inconsistent(bits: Bits, features: Integers, labels: Integers, at_most: fl
     return n_outside
 
 
-@njit(cache=True, nogil=True)
+@creating
 def rows_in_doubt(groups: Integers, labels: Integers) -> tuple[Integers, Integers]:
     """Return the rows of groups with several classes, group by group, and the end of each of these groups."""
     n_groups = groups.max() + 1

@@ -1,1 +1,1 @@
-"""Translation of restricted Python to C99, so that steps and classifiers have one definition."""
+"""Translation of restricted Python to C99, so that steps, classifiers and kernels have one definition."""

@@ -11,19 +11,40 @@ import numpy as np
 
 from streamfs.errors import TranslationError
 from streamfs.translation.precision import Precision
-from streamfs.translation.values import NONE, REAL, TRUTH, WHOLE, Array, Struct, Value, unified
+from streamfs.translation.values import (
+    NONE,
+    REAL,
+    TRUTH,
+    UNSIGNED,
+    WHOLE,
+    Array,
+    Known,
+    Reference,
+    Struct,
+    Together,
+    Value,
+    extents,
+    unified,
+)
 
 BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
+BITS = {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
 COMPARED = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.Gt: ">", ast.LtE: "<=", ast.GtE: ">="}
-REALS = ("sqrt", "fabs", "cos", "sin", "hypot", "copysign", "ldexp", "log", "exp", "floor", "rint")
+REALS = ("sqrt", "fabs", "cos", "sin", "hypot", "copysign", "ldexp", "log", "exp", "log1p", "floor", "rint")
 """Functions of `math` and numpy that C has under the same name."""
 
 
+_LONG = 2**31
+_CASTS = {"int": WHOLE, "int64": WHOLE, "uint64": UNSIGNED, "float": REAL, "bool": TRUTH}
+
+
 class Typed(NamedTuple):
-    """An expression in C, and its type."""
+    """An expression in C, its type, the lengths of an array, and the parts of a tuple."""
 
     text: str
     kind: Value
+    extents: tuple[str, ...] = ()
+    parts: tuple["Typed", ...] = ()
 
 
 class Translated(NamedTuple):
@@ -40,12 +61,17 @@ class Surroundings(Protocol):
     """The unit of which a function is a part."""
 
     precision: Precision
+    has_constants: bool
+    storage: str
 
     def translated(self, function: Callable[..., Any], kinds: tuple[Value, ...]) -> Translated:
         """Return a function for arguments of these types."""
 
     def table(self, function: Callable[..., Any], name: str, values: Any) -> Typed:
         """Return a constant table, which the function knows under a name."""
+
+    def struct(self, dtype: np.dtype[Any]) -> Struct:
+        """Return the type of numpy's records."""
 
 
 class Expressions:
@@ -63,6 +89,7 @@ class Expressions:
         self._locals: dict[str, Value] = {}
         self._calls: dict[str, None] = {}
         self._written: set[str] = set()
+        self._roots: dict[str, str] = {}  # the argument of which a local array or record is a part
         self._n_changing = 0  # calls within the current statement that change an array
         self._result: Value | None = None
         self._name = name
@@ -92,10 +119,11 @@ class Expressions:
 
     def _expression(self, node: ast.expr) -> Typed:
         """Return an expression in C, in parentheses where operators next to it need them."""
-        translate = self._TRANSLATED.get(type(node))
-        if translate is None:
+        name = self._TRANSLATED.get(type(node))
+        if name is None:
             raise self._refuse(node)
-        return translate(self, node)
+        found: Typed = getattr(self, name)(node)
+        return found
 
     def _literal(self, node: ast.Constant) -> Typed:
         return self._constant(node, node.value)
@@ -117,8 +145,12 @@ class Expressions:
             return Typed("none", NONE)
         if isinstance(value, bool):
             return Typed(str(int(value)), TRUTH)
-        if isinstance(value, int):
-            return Typed(str(value) if value >= 0 else f"({value})", WHOLE)
+        if isinstance(value, np.uint64):
+            return Typed(f"UINT64_C({value})", UNSIGNED)
+        if isinstance(value, int | np.integer):
+            number = int(value)
+            text = str(number) if abs(number) < _LONG else f"INT64_C({number})"
+            return Typed(text if number >= 0 else f"({text})", WHOLE)
         if isinstance(value, float):
             literal = self._unit.precision.literal(value)
             return Typed(f"({literal})" if literal.startswith("-") else literal, REAL)
@@ -127,30 +159,48 @@ class Expressions:
     def _named(self, node: ast.Name | ast.Attribute) -> Typed:
         """Return an argument or a local name, a constant of the function's module, or a field of a record."""
         if isinstance(node, ast.Name) and (node.id in self._kinds or node.id in self._locals):
-            return Typed(node.id, self._kinds[node.id] if node.id in self._kinds else self._locals[node.id])
+            kind = self._kinds[node.id] if node.id in self._kinds else self._locals[node.id]
+            return called(node.id, kind)
         if isinstance(node, ast.Attribute):
             inner = node.value
-            is_local = isinstance(inner, ast.Name) and (inner.id in self._locals or inner.id in self._kinds)
-            if is_local or isinstance(inner, ast.Subscript):
+            if self._is_local(inner) or isinstance(inner, ast.Subscript):
                 return self._field(node, self._expression(inner))
         name = node.id if isinstance(node, ast.Name) else node.attr
         constants = self._unit.precision.constants
         value = constants[name] if name in constants else self._look(node)
+        if isinstance(value, tuple) and value and isinstance(value[0], float):
+            value = np.array(value)
         if isinstance(value, np.ndarray):
             return self._unit.table(self._function, name, value)
+        if hasattr(value, "py_func"):
+            return Typed(name, Known(value.py_func))
         return self._constant(node, value)
 
+    def _is_local(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Name) and (node.id in self._locals or node.id in self._kinds)
+
     def _field(self, node: ast.Attribute, record: Typed) -> Typed:
-        fields = record.kind.fields if isinstance(record.kind, Struct) else ()
+        if isinstance(record.kind, Together) and node.attr in record.kind.names:
+            return record.parts[record.kind.names.index(node.attr)]
+        struct, sign = record.kind, "."
+        if isinstance(struct, Reference):
+            struct, sign = struct.struct, "->"
+        fields = struct.fields if isinstance(struct, Struct) else ()
         kinds = {name: kind for name, kind, _ in fields}
         if node.attr not in kinds:
             raise self._refuse(node)
-        return Typed(f"{record.text}.{node.attr}", kinds[node.attr])
+        return Typed(f"{record.text}{sign}{node.attr}", kinds[node.attr])
 
     def _binary(self, node: ast.BinOp) -> Typed:
-        one, other, right = self._expression(node.left), self._expression(node.right), node.right
-        kind = unified(unified(one.kind, other.kind), WHOLE)
-        is_real = kind == REAL
+        one, other = self._expression(node.left), self._expression(node.right)
+        kind = unified(one.kind, other.kind)
+        kind = WHOLE if kind == TRUTH else kind
+        if type(node.op) in BITS and kind != REAL:
+            return Typed(f"({one.text} {BITS[type(node.op)]} {other.text})", kind)
+        return self._arithmetic(node, one, other, kind)
+
+    def _arithmetic(self, node: ast.BinOp, one: Typed, other: Typed, kind: Value) -> Typed:
+        right, is_real = node.right, kind == REAL
         match node.op:
             case ast.Div():
                 return Typed(f"({_real(one)} / {_real(other)})", REAL)
@@ -160,7 +210,7 @@ class Expressions:
                 return Typed(f"pow{self._unit.precision.suffix}({one.text}, {_real(other)})", REAL)
             case ast.Mod():
                 return Typed(f"{'modulo' if is_real else 'remainder_of'}({one.text}, {other.text})", kind)
-            case ast.FloorDiv() if not is_real:
+            case ast.FloorDiv() if kind == WHOLE:
                 return Typed(f"quotient_of({one.text}, {other.text})", WHOLE)
         if type(node.op) in BINARY:
             return Typed(f"({one.text} {BINARY[type(node.op)]} {other.text})", kind)
@@ -192,93 +242,107 @@ class Expressions:
         return Typed(f"({' && '.join(parts)})", TRUTH)
 
     def _element(self, node: ast.Subscript) -> Typed:
-        match node:
-            case ast.Subscript(
-                value=ast.Call(func=ast.Attribute(attr="frexp"), args=[x]), slice=ast.Constant(value=1)
-            ):
-                return Typed(f"exponent_of({self._expression(x).text})", WHOLE)
-            case ast.Subscript(
-                value=ast.Attribute(value=ast.Name(id=name), attr="shape"), slice=ast.Constant(value=int() as k)
-            ):
-                return Typed(extents(name, self._array(node, name))[k], WHOLE)
-        array = self._expression(node.value)
-        if not isinstance(array.kind, Array):
-            raise self._refuse(node)
-        if not isinstance(node.slice, ast.Tuple):
-            return Typed(f"{array.text}[{bare(self._expression(node.slice).text)}]", array.kind.item)
-        row, column = (self._expression(each).text for each in node.slice.elts)
-        width = extents(array.text, array.kind)[1]
-        return Typed(f"{array.text}[{row} * {width} + {column}]", array.kind.item)
-
-    def _array(self, node: ast.expr, name: str) -> Array:
-        kind = self._kinds.get(name)
-        if not isinstance(kind, Array) or not kind.n_dimensions:
-            raise self._refuse(node)
-        return kind
+        raise self._refuse(node)
 
     def _call(self, node: ast.Call) -> Typed:
-        if isinstance(node.func, ast.Name) and node.func.id == "len" and isinstance(node.args[0], ast.Name):
-            name = node.args[0].id
-            return Typed(extents(name, self._array(node, name))[0], WHOLE)
         function = self._look(node.func)
+        if isinstance(node.func, ast.Name) and isinstance(kind := self._kinds.get(node.func.id), Known):
+            function = kind.function
+        before = self._n_changing
         given = [self._expression(each) for each in node.args]
+        self._require_settled(node, self._n_changing - before)
         module = getattr(function, "__module__", None)
-        if module in ("builtins", "math", None) or isinstance(function, np.ufunc):
+        if module in ("builtins", "math", "numpy", None) or isinstance(function, np.ufunc):
             return self._known(node, getattr(function, "__name__", ""), given)
-        return self._own(node, function, given)
+        return self._own(node, function, given, before)
+
+    def _require_settled(self, node: ast.Call, n_changing: int) -> None:
+        """Refuse arguments of which one is changed while another is read: C does not settle their order."""
+        if not n_changing:
+            return
+        plain = [each for each in node.args if isinstance(each, ast.Name | ast.Constant)]
+        if n_changing > 1 or len(plain) < len(node.args) - 1:
+            raise self._refuse(node, "changes arrays while it reads them, in an order that C does not settle")
 
     def _known(self, node: ast.Call, name: str, given: list[Typed]) -> Typed:
         """Return the call of a function of Python, `math` or numpy."""
         texts, suffix = ", ".join(each.text for each in given), self._unit.precision.suffix
         are_whole = all(each.kind in (WHOLE, TRUTH) for each in given)
-        if name in ("int", "float", "bool") and len(given) == 1:
-            kind = {"int": WHOLE, "float": REAL, "bool": TRUTH}[name]
+        if name in _CASTS and len(given) == 1:
+            kind = _CASTS[name]
             return given[0] if given[0].kind == kind else Typed(f"(({kind.text}){texts})", kind)
         if name in ("min", "max") and len(given) == 2:
             return Typed(f"{name}_{'whole' if are_whole else 'real'}({texts})", WHOLE if are_whole else REAL)
-        if name == "isnan":
-            return Typed(f"(isnan({bare(texts)}) != 0)", TRUTH)
+        if name in ("isnan", "isfinite"):
+            return Typed(f"({name}({bare(texts)}) != 0)", TRUTH)
         if name == "abs" and not are_whole:
             return Typed(f"fabs{suffix}({bare(texts)})", REAL)
         if name in REALS:
             return Typed(f"{name}{suffix}({texts})", REAL)
         raise self._refuse(node)
 
-    def _own(self, node: ast.Call, function: Any, given: list[Typed]) -> Typed:
+    def _own(self, node: ast.Call, function: Any, given: list[Typed], n_changing: int) -> Typed:
         """Return the call of a function that is translated, too."""
         function = getattr(function, "py_func", function)
         if not inspect.isfunction(function) or node.keywords:
             raise self._refuse(node)
+        given = [referenced(each) for each in given]
         callee = self._unit.translated(function, tuple(each.kind for each in given))
         self._calls[callee.name] = None
-        parts: list[str] = []
-        for place, each in enumerate(given):
-            if isinstance(each.kind, Array):
-                if place in callee.written:
-                    self._written.add(each.text)
-                parts += [each.text, *extents(each.text, each.kind)]
-            elif each.kind != NONE:
-                parts.append(bare(each.text))
-        self._n_changing += bool(callee.written)
-        return Typed(f"{callee.name}({', '.join(parts)})", NONE if callee.result is None else callee.result)
+        for place in callee.written:
+            self._write(node.args[place])
+        self._n_changing = max(self._n_changing, n_changing + bool(callee.written))
+        arguments = ", ".join(part for each in given for part in arguments_of(each))
+        result = NONE if callee.result is None else callee.result
+        return Typed(f"{callee.name}({arguments})", result)
 
-    _TRANSLATED: ClassVar[dict[type[ast.expr], Callable[["Expressions", Any], Typed]]] = {
-        ast.Constant: _literal,
-        ast.Name: _named,
-        ast.Attribute: _named,
-        ast.BinOp: _binary,
-        ast.UnaryOp: _unary,
-        ast.BoolOp: _joined,
-        ast.IfExp: _choice,
-        ast.Compare: _comparison,
-        ast.Subscript: _element,
-        ast.Call: _call,
+    def _write(self, target: ast.expr) -> None:
+        """Note that the array of an expression is changed."""
+        root = root_of(target)
+        if root is not None:
+            self._written.add(self._roots.get(root, root))
+
+    _TRANSLATED: ClassVar[dict[type[ast.expr], str]] = {
+        ast.Constant: "_literal",
+        ast.Name: "_named",
+        ast.Attribute: "_named",
+        ast.BinOp: "_binary",
+        ast.UnaryOp: "_unary",
+        ast.BoolOp: "_joined",
+        ast.IfExp: "_choice",
+        ast.Compare: "_comparison",
+        ast.Subscript: "_element",
+        ast.Call: "_call",
     }
 
 
-def extents(name: str, kind: Array) -> tuple[str, ...]:
-    """Return the names of the numbers that go with an array: its length, and that of a row."""
-    return (f"n_{name}", f"width_{name}")[: kind.n_dimensions]
+def called(name: str, kind: Value) -> Typed:
+    """Return what a name stands for."""
+    if isinstance(kind, Together):
+        parts = tuple(called(f"{name}_{k}", item) for k, item in enumerate(kind.items))
+        return Typed(name, kind, (), parts)
+    return Typed(name, kind, extents(name, kind) if isinstance(kind, Array) else ())
+
+
+def referenced(value: Typed) -> Typed:
+    """Return a reference to an element that is a record; any other value as it is."""
+    return Typed(f"(&{value.text})", Reference(value.kind)) if isinstance(value.kind, Struct) else value
+
+
+def arguments_of(value: Typed) -> list[str]:
+    """Return what is passed for a value in C, as `declared` declares it."""
+    if isinstance(value.kind, Together):
+        return [part for each in value.parts for part in arguments_of(each)]
+    if isinstance(value.kind, Known) or value.kind == NONE:
+        return []
+    return [bare(value.text), *map(bare, value.extents)]
+
+
+def root_of(node: ast.expr) -> str | None:
+    """Return the name of which an expression is a part; None if it is none."""
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
 
 
 def _real(given: Typed) -> str:

@@ -2,22 +2,26 @@
 
 import ast
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from streamfs.errors import TranslationError
-from streamfs.translation.expressions import BINARY, Expressions, Translated, Typed, bare, extents
-from streamfs.translation.values import NONE, REAL, TRUTH, WHOLE, Array, Results, Scalar, Value, unified
+from streamfs.translation.arrays import ArrayExpressions, item_of
+from streamfs.translation.expressions import BINARY, BITS, Translated, Typed, bare, called, referenced, root_of
+from streamfs.translation.values import (
+    REAL,
+    TRUTH,
+    WHOLE,
+    Array,
+    Reference,
+    Results,
+    Scalar,
+    Together,
+    Value,
+    declared,
+    unified,
+)
 
 
-class Row(NamedTuple):
-    """A row of an array of two dimensions: its name, its type, and the row's number in C."""
-
-    array: str
-    kind: Array
-    text: str
-
-
-class Function(Expressions):
+class Function(ArrayExpressions):
     """A function of restricted Python, as it is called with arguments of given types.
 
     Numbers, arrays of numbers and records, loops over ranges, conditions and calls of functions of the same kind
@@ -34,7 +38,7 @@ class Function(Expressions):
         before = None
         while before != (self._locals, self._result):
             before = dict(self._locals), self._result
-            self._calls, self._written = {}, set()
+            self._calls, self._written, self._roots = {}, set(), {}
             body = self._statements(self._tree.body, 1)
         written = frozenset(place for place, name in enumerate(self._arguments) if name in self._written)
         text = f"{self._comment()}{self._head()} {{\n{self._declarations(body)}{body}}}\n"
@@ -47,24 +51,26 @@ class Function(Expressions):
     def _head(self) -> str:
         parameters: list[str] = []
         for name in self._arguments:
-            kind = self._kinds[name]
-            if isinstance(kind, Array):
-                parameters.append(f"{'' if name in self._written else 'const '}{kind.text} *{name}")
-                parameters += [f"int32_t {extent}" for extent in extents(name, kind)]
-            elif kind != NONE:
-                parameters.append(f"{kind.text} {name}")
+            is_read = (
+                self._unit.has_constants and isinstance(self._kinds[name], Array) and name not in self._written
+            )
+            first, *others = [*declared(name, self._kinds[name]), ""]
+            parameters += [f"const {first}" if is_read else first, *others]
         result = "void" if self._result is None else text_of(self._result)
-        return f"static {result} {self._name}({', '.join(parameters)})"
+        return f"{self._unit.storage} {result} {self._name}({', '.join(filter(None, parameters)) or 'void'})"
 
     def _declarations(self, body: str) -> str:
         named: dict[str, list[str]] = {}
+        arrays = []
         for name, kind in self._locals.items():
-            named.setdefault(text_of(kind), []).append(f"{name} = {'0' if isinstance(kind, Scalar) else '{0}'}")
-        lines = [f"  {kind} {', '.join(names)};\n" for kind, names in named.items()]
+            if isinstance(kind, Scalar | Results):
+                named.setdefault(kind.text, []).append(f"{name} = {'0' if isinstance(kind, Scalar) else '{0}'}")
+            else:
+                arrays += [f"  {part} = 0;\n" for part in declared(name, kind)]
+        lines = [*(f"  {kind} {', '.join(names)};\n" for kind, names in named.items()), *arrays]
         for name in self._arguments:
-            kind = self._kinds[name]
-            parts = (name, *(extents(name, kind) if isinstance(kind, Array) else ()))
-            lines += [f"  (void){part};\n" for part in parts if kind != NONE and part not in _words(body)]
+            parts = [part.rpartition(" ")[2].lstrip("*") for part in declared(name, self._kinds[name])]
+            lines += [f"  (void){part};\n" for part in parts if part not in _words(body)]
         return "".join(lines)
 
     def _statements(self, nodes: Iterable[ast.stmt], depth: int) -> str:
@@ -81,11 +87,14 @@ class Function(Expressions):
         match node:
             case ast.If() | ast.While(orelse=[]) | ast.For(target=ast.Name(), orelse=[]):
                 return self._compound(node, depth)
-            case ast.Assign(targets=[target], value=value):
-                return "".join(f"{pad}{line}\n" for line in map(_ended, self._assignment(target, value)))
+            case ast.Assign(targets=targets, value=value):
+                lines = [line for target in reversed(targets) for line in self._assignment(target, value)]
+                return "".join(f"{pad}{line}\n" for line in map(_ended, lines))
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                return f"{pad}{self._assigned(target, self._expression(value), value)};\n"
             case ast.AugAssign(target=target, op=op, value=value):
                 return f"{pad}{self._in_place(target, op, value)};\n"
-            case ast.Expr(value=ast.Constant()):
+            case ast.Expr(value=ast.Constant()) | ast.Pass():
                 return ""
         return f"{pad}{self._simple(node)};\n"
 
@@ -113,9 +122,12 @@ class Function(Expressions):
             return "return"
         if isinstance(value, ast.Tuple):
             items = [self._expression(item) for item in value.elts]
-            kind = Results(tuple(_scalar(item.kind) for item in items))
+            kind = Results(tuple(_item(item.kind) for item in items))
+            if isinstance(self._result, Results) and self._result != kind:
+                kind = Results(tuple(map(unified, self._result.items, kind.items)))
             self._result = kind
-            return f"return ({kind.text}){{{', '.join(item.text for item in items)}}}"
+            parts = [part for item in items for part in (item.text, *item.extents)]
+            return f"return ({kind.text}){{{', '.join(parts)}}}"
         result = self._expression(value)
         self._result = unified(self._result, result.kind)
         return f"return {bare(result.text)}"
@@ -142,14 +154,14 @@ class Function(Expressions):
                     self._assign(name, WHOLE)
                 else:
                     self._kinds.setdefault(name, WHOLE)
-            case ast.Name(id=array) if (
-                isinstance(kind := self._kinds.get(array), Array) and kind.n_dimensions == 1
-            ):
-                self._assign(name, kind.item)
-                head = f"for (int32_t {name}_at = 0; {name}_at < n_{array}; {name}_at++)"
-                first = f"{pad}  {name} = {array}[{name}_at];\n"
             case _:
-                raise self._refuse(over)
+                array = self._array(over)
+                if not isinstance(array.kind, Array) or array.kind.n_dimensions != 1:
+                    raise self._refuse(over)
+                item = referenced(Typed(f"{array.text}[{name}_at]", array.kind.item))
+                self._assign(name, item.kind)
+                head = f"for (whole {name}_at = 0; {name}_at < {array.extents[0]}; {name}_at++)"
+                first = f"{pad}  {name} = {bare(item.text)};\n"
         return f"{pad}{head} {{\n{first}{self._statements(body, depth + 1)}{pad}}}\n"
 
     def _range(self, index: str, over: ast.expr, args: list[ast.expr]) -> str:
@@ -158,14 +170,26 @@ class Function(Expressions):
                 sign, step = "<", "++"
             case [_, _, ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))]:
                 sign, step = ">", "--"
+            case [_, _, by]:
+                return self._stepped(index, args, by)
             case _:
                 raise self._refuse(over)
         low = "0" if len(args) == 1 else bare(self._expression(args[0]).text)
         end = args[min(1, len(args) - 1)]
         high = bare(self._expression(end).text)
         if self._is_fixed(end):
-            return f"for (int32_t {index} = {low}; {index} {sign} {high}; {index}{step})"
-        return f"for (int32_t {index} = {low}, end_{index} = {high}; {index} {sign} end_{index}; {index}{step})"
+            return f"for (whole {index} = {low}; {index} {sign} {high}; {index}{step})"
+        return f"for (whole {index} = {low}, end_{index} = {high}; {index} {sign} end_{index}; {index}{step})"
+
+    def _stepped(self, index: str, args: list[ast.expr], by: ast.expr) -> str:
+        """Write the head of a loop with a step, which is positive or negative, but not 0."""
+        low, high, step = (bare(self._expression(each).text) for each in (*args[:2], by))
+        names = f"whole {index} = {low}, end_{index} = {high}, step_{index} = {step}"
+        if isinstance(value := self._look_up(by), int) and value > 0:
+            goes_on = f"{index} < end_{index}"
+        else:
+            goes_on = f"step_{index} > 0 ? {index} < end_{index} : {index} > end_{index}"
+        return f"for ({names}; {goes_on}; {index} += step_{index})"
 
     def _is_own(self, name: str) -> bool:
         """Return whether a name is used by loops over it alone."""
@@ -191,22 +215,33 @@ class Function(Expressions):
 
     def _assignment(self, target: ast.expr, value: ast.expr) -> list[str]:
         if not isinstance(target, ast.Tuple):
-            return [self._assigned(target, self._expression(value))]
+            return [self._assigned(target, self._expression(value), value)]
+        if isinstance(value, ast.Attribute) and value.attr == "shape":
+            of = self._array(value.value)
+            return self._unpacked(target, [Typed(extent, WHOLE) for extent in of.extents], value)
         if isinstance(value, ast.Tuple):
             if self._depends(target, value):
                 raise self._refuse(value, "reads what is assigned at once")
             pairs = zip(target.elts, value.elts, strict=True)
-            return [self._assigned(each, self._expression(of)) for each, of in pairs]
+            return [self._assigned(each, self._expression(of), of) for each, of in pairs]
         given = self._expression(value)
+        if isinstance(given.kind, Together):
+            return self._unpacked(target, list(given.parts), value)
         if not isinstance(given.kind, Results):
             raise self._refuse(value)
         name = f"{ast.unparse(value).split('(')[0].split('.')[-1].lstrip('_')}_result"
         self._locals[name] = given.kind
-        lines = [f"{name} = {given.text}"]
-        for place, (each, kind) in enumerate(zip(target.elts, given.kind.items, strict=True)):
-            if not (isinstance(each, ast.Name) and each.id == "_"):
-                lines.append(self._assigned(each, Typed(f"{name}.item{place}", kind)))
-        return lines
+        items = [item_of(called(name, given.kind), place) for place in range(len(given.kind.items))]
+        return [f"{name} = {given.text}", *self._unpacked(target, items, value)]
+
+    def _unpacked(self, target: ast.Tuple, items: list[Typed], value: ast.expr) -> list[str]:
+        """Assign the items of a value to names, but for those called _."""
+        pairs = zip(target.elts, items, strict=True)
+        return [
+            self._assigned(each, item, value)
+            for each, item in pairs
+            if not (isinstance(each, ast.Name) and each.id == "_")
+        ]
 
     def _depends(self, target: ast.Tuple, value: ast.Tuple) -> bool:
         """Return whether a value reads what an earlier target of the same assignment is."""
@@ -218,26 +253,27 @@ class Function(Expressions):
             if isinstance(part, ast.expr)
         )
 
-    def _assigned(self, target: ast.expr, value: Typed) -> str:
+    def _assigned(self, target: ast.expr, value: Typed, source: ast.expr) -> str:
+        value = referenced(value)
         if isinstance(target, ast.Name):
-            self._assign(target.id, value.kind)
-            return f"{target.id} = {bare(value.text)}"
-        row = self._row(target)
-        if row is not None:
-            at = f"{row.text} * {extents(row.array, row.kind)[1]} + column"
-            loop = f"for (int32_t column = 0; column < {extents(row.array, row.kind)[1]}; column++)"
-            return f"{loop} {{ {row.array}[{at}] = {value.text}; }}"
-        return f"{self._place(target).text} = {bare(value.text)}"
+            return self._bound(target.id, value, source)
+        place = self._place(target)
+        if isinstance(place.kind, Array):
+            size = " * ".join(place.extents)
+            return (
+                f"for (whole each_at = 0; each_at < {size}; each_at++) {{ {place.text}[each_at] = {value.text}; }}"
+            )
+        return f"{place.text} = {bare(value.text)}"
 
-    def _row(self, target: ast.expr) -> Row | None:
-        """Return the row of an array that is assigned to as a whole; None if it is an element."""
-        match target:
-            case ast.Subscript(value=ast.Name(id=name), slice=place) if not isinstance(place, ast.Tuple):
-                kind = self._kinds.get(name)
-                if isinstance(kind, Array) and kind.n_dimensions == 2:
-                    self._written.add(name)
-                    return Row(name, kind, self._expression(place).text)
-        return None
+    def _bound(self, name: str, value: Typed, source: ast.expr) -> str:
+        """Assign to a name; one of an array stands for its place and its lengths."""
+        self._assign(name, value.kind)
+        if isinstance(value.kind, Array | Reference):
+            root = root_of(source)
+            self._roots[name] = self._roots.get(root, root) if root is not None else ""
+        texts = [value.text, *value.extents]
+        places = [part.rpartition(" ")[2].lstrip("*") for part in declared(name, value.kind)] or [name]
+        return "; ".join(f"{place} = {bare(text)}" for place, text in zip(places, texts, strict=True))
 
     def _assign(self, name: str, kind: Value) -> None:
         if name in self._arguments:
@@ -250,19 +286,18 @@ class Function(Expressions):
         if isinstance(target, ast.Name):
             self._assign(target.id, given.kind)
         place = self._place(target)
-        if isinstance(op, ast.BitOr):
-            return f"{place.text} |= {given.text}"
+        if type(op) in BITS and place.kind != REAL:
+            return f"{place.text} {BITS[type(op)]}= {given.text}"
         if type(op) in BINARY or (isinstance(op, ast.Div) and place.kind == REAL):
             return f"{place.text} {BINARY.get(type(op), '/')}= {given.text}"
         raise self._refuse(value, f"in place by {type(op).__name__} is not translated")
 
     def _place(self, target: ast.expr) -> Typed:
         """Return what is assigned to, and note that its array is changed."""
-        inner = target
-        while isinstance(inner, ast.Subscript | ast.Attribute):
-            inner = inner.value
-        if inner is not target and isinstance(inner, ast.Name):
-            self._written.add(inner.id)
+        if not isinstance(target, ast.Name):
+            self._write(target)
+        if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
+            return self._array(target.value)  # all of it: kernels fill whole arrays
         return self._expression(target)
 
 
@@ -281,13 +316,13 @@ def _words(text: str) -> set[str]:
 
 
 def text_of(kind: Value) -> str:
-    """Return the type in C."""
-    if isinstance(kind, Array):
-        raise TranslationError("an array is not translated as a local name or a result")
+    """Return the type in C of what a function returns."""
+    if not isinstance(kind, Scalar | Results):
+        raise TranslationError(f"{kind} is not translated as a result")
     return kind.text
 
 
-def _scalar(kind: Value) -> Scalar:
-    if not isinstance(kind, Scalar):
-        raise TranslationError(f"a part of a result is {kind}, expected a number")
+def _item(kind: Value) -> Value:
+    if not isinstance(kind, Scalar | Array):
+        raise TranslationError(f"a part of a result is {kind}, expected a number or an array")
     return WHOLE if kind == TRUTH else kind

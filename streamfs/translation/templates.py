@@ -57,6 +57,7 @@ BODY = """\
 #include <math.h>
 
 typedef {name}_real real;
+typedef int32_t whole;
 
 enum {{
   N_COLUMNS = {columns},

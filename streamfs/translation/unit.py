@@ -3,23 +3,26 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from feature_extractors.base import Array as Values
-from streamfs.translation.expressions import Translated, Typed
+from streamfs.translation.expressions import Translated, Typed, called
 from streamfs.translation.function import Function
 from streamfs.translation.precision import Precision
-from streamfs.translation.values import REAL, Array, Results, Struct, Value
+from streamfs.translation.values import REAL, Array, Results, Struct, Value, extents, record_of
 
 HELPERS = {
     "min_real": "real min_real(real a, real b) { return b < a ? b : a; }",
     "max_real": "real max_real(real a, real b) { return b > a ? b : a; }",
-    "min_whole": "int32_t min_whole(int32_t a, int32_t b) { return b < a ? b : a; }",
-    "max_whole": "int32_t max_whole(int32_t a, int32_t b) { return b > a ? b : a; }",
+    "min_whole": "whole min_whole(whole a, whole b) { return b < a ? b : a; }",
+    "max_whole": "whole max_whole(whole a, whole b) { return b > a ? b : a; }",
     "square": "real square(real x) { return x * x; }",
-    "exponent_of": "int32_t exponent_of(real x) { int e; (void)frexp@(x, &e); return e; }",
-    "quotient_of": "int32_t quotient_of(int32_t a, int32_t b) { "
-    "return a / b - (a % b != 0 && (a < 0) != (b < 0)); }",
-    "remainder_of": "int32_t remainder_of(int32_t a, int32_t b) { int32_t r = a % b; "
+    "exponent_of": "whole exponent_of(real x) { int e; (void)frexp@(x, &e); return e; }",
+    "quotient_of": "whole quotient_of(whole a, whole b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }",
+    "remainder_of": "whole remainder_of(whole a, whole b) { whole r = a % b; "
     "return r != 0 && (r < 0) != (b < 0) ? r + b : r; }",
+    "argmax_of": "whole argmax_of(const real *a, whole n) { whole b = 0; for (whole i = 0; i < n; i++) { "
+    "if (isnan(a[i])) { return i; } if (a[i] > a[b]) { b = i; } } return b; }",
     "modulo": "real modulo(real a, real b) { real r = fmod@(a, b); "
     "return r != 0 && (r < 0) != (b < 0) ? r + b : r; }",
 }
@@ -32,12 +35,17 @@ _MOST_SIGNS = 110  # in a line of a table
 class Unit:
     """Functions in C, of reals of one precision."""
 
+    has_constants = True
+    """Whether arguments that are not written to are declared so."""
+    storage = "static"
+
     def __init__(self, precision: Precision) -> None:
         self.precision = precision
         self._translated: dict[tuple[Callable[..., Any], tuple[Value, ...]], Translated] = {}
         self._tables: dict[str, str] = {}
         self._names: dict[str, int] = {}
         self._entries: dict[str, None] = {}
+        self._structs: dict[np.dtype[Any], Struct] = {}
 
     def entry(self, function: Callable[..., Any], kinds: tuple[Value, ...]) -> Translated:
         """Return a function for arguments of these types; it will be part of the text."""
@@ -52,16 +60,24 @@ class Unit:
             self._translated[key] = Function(self, function, self._new_name(function), kinds).translate()
         return self._translated[key]
 
+    def functions(self) -> list[Callable[..., Any]]:
+        """Return the functions that have been translated."""
+        return [function for function, _ in self._translated]
+
     def table(self, function: Callable[..., Any], name: str, values: Values) -> Typed:
         """Return a constant table, which the function knows under a name."""
         module = function.__module__.rpartition(".")[2].lstrip("_")
         place = f"{module}_{name.lower()}"
         numbers = wrapped(map(self.precision.literal, values.ravel().tolist()))
-        names = "".join(
-            f"enum {{ {kind}_{place} = {n} }};\n" for kind, n in zip(("n", "width"), values.shape, strict=False)
-        )
+        kind = Array(REAL, values.ndim)
+        sizes = zip(extents(place, kind), values.shape, strict=True)
+        names = "".join(f"enum {{ {name} = {n} }};\n" for name, n in sizes)
         self._tables[place] = f"{names}static const real {place}[{values.size}] = {{{numbers}}};\n"
-        return Typed(place, Array(REAL, values.ndim))
+        return called(place, kind)
+
+    def struct(self, dtype: np.dtype[Any]) -> Struct:
+        """Return the type of numpy's records, one for each layout."""
+        return self._structs.setdefault(dtype, record_of(f"record_{len(self._structs) + 1}", dtype))
 
     def text(self) -> str:
         """Return the functions, with what they need before them."""
@@ -71,7 +87,7 @@ class Unit:
         kinds = {kind.text: kind for _, given in self._translated for kind in given_records(given)}
         results = {f.result.text: f.result for f in functions if isinstance(f.result, Results)}
         parts = [
-            *(kind.definition for kind in kinds.values()),
+            *(kind.definition for kind in (kinds | {kind.text: kind for kind in self._structs.values()}).values()),
             *(result.definition for result in results.values()),
             *(f"static inline {text}\n".replace("@", self.precision.suffix) for text in helpers),
             *(text for name, text in self._tables.items() if f"{name}[" in body),

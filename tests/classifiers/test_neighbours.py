@@ -125,7 +125,7 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
     expected = classifier.kneighbors(queries)
     monkeypatch.setattr(neighbours, "MUCH_WORK", 0)
     for n_threads in (2, 5, 100):
-        monkeypatch.setattr(neighbours.numba, "get_num_threads", lambda n=n_threads: n)
+        monkeypatch.setattr(neighbours, "n_processors", lambda n=n_threads: n)
         for one, many in zip(expected, classifier.kneighbors(queries), strict=True):
             assert_array_equal(one, many)
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from helpers.procedures import channels_procedure
 
+from feature_extractors._compiled import in_c
 from streamfs.gateway.warm_up import warm_up
 
 ROOT = Path(__file__).parents[2]
 CHANNELS = ["x", "door@flag:0.5"]
 
 COMPILED = f"""
-from numba.core.dispatcher import Dispatcher
+from feature_extractors._compiled import Kernel
 from helpers.procedures import channels_procedure
 from helpers.records import Models, batch, message, new_core
 from streamfs.gateway.core.bindings import Bindings
@@ -22,8 +23,8 @@ from streamfs.gateway.core.records import clock_record
 
 def compiled():
     found = [value for module in tuple(sys.modules.values()) for value in vars(module).values()]
-    kernels = (value for value in found if isinstance(value, Dispatcher))
-    return {{(kernel, str(kind)) for kernel in kernels for kind in kernel.signatures}}
+    kernels = [value for value in found if isinstance(value, Kernel) and value.is_compiled]
+    return {{(kernel, str(kind)) for kernel in kernels for kind in kernel.dispatcher.signatures}}
 
 before = compiled()
 core, _ = new_core(Models(channels_procedure(*{CHANNELS})), Bindings.single({CHANNELS}))
@@ -63,11 +64,20 @@ def config(tmp_path):
     return str(file)
 
 
-def test_a_host_has_compiled_what_the_first_message_needs(config):
+def test_a_host_has_compiled_what_the_first_message_needs(config, monkeypatch):
+    monkeypatch.setenv("STREAMFS_KERNELS", "numba")
     (n_cold,) = run(COMPILED)
     assert int(n_cold) > 0
     _, _, n_warm = run(HOSTED, COMPILED, argument=config)
     assert int(n_warm) == 0
+
+
+@pytest.mark.skipif(in_c() is None, reason="there is no extension module of these kernels")
+def test_a_host_with_kernels_in_c_needs_no_compiler(config, monkeypatch):
+    monkeypatch.setenv("STREAMFS_KERNELS", "c")
+    unused = "('numba', 'llvmlite', 'scipy', 'sklearn', 'polars', 'joblib', 'river')"
+    loaded = f"print([name for name in {unused} if name in sys.modules])"
+    assert run(HOSTED, loaded, argument=config)[-1] == "[]"
 
 
 def test_what_a_host_has_loaded_is_not_looked_through_for_garbage(config):

@@ -123,6 +123,11 @@ ROOMS = {
         ("relief", "classifiers", "costs", "data", "base", "feature_extractors"),
         ("matplotlib", "paho", "polars", "socket", "sqlite3"),
     ),
+    "translation": Room(
+        "steps, classifiers and stopping rules in C for nodes, and the kernels that serve as an extension module",
+        ("gateway.core", "engine", "procedure", "classifiers", "feature_extractors"),
+        (*WORLD, *LEARNING),
+    ),
     "gateway": Room(
         "many streams over MQTT: the loop",
         (
@@ -171,11 +176,6 @@ ROOMS = {
     "engine": Room(
         "a procedure run on many streams, tick by tick: no clock, no thread, no input or output",
         ("procedure", "classifiers", "base", "feature_extractors"),
-        (*WORLD, *LEARNING),
-    ),
-    "translation": Room(
-        "steps, classifiers and stopping rules in C, for nodes that decide by themselves",
-        ("procedure", "classifiers", "feature_extractors"),
         (*WORLD, *LEARNING),
     ),
     "procedure": Room(

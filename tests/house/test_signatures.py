@@ -17,7 +17,7 @@ def is_compiled(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Return whether a decorator compiles a function: kernels take their arrays one by one."""
     words = [word for decorator in function.decorator_list for word in ast.walk(decorator)]
     names = {word.id if isinstance(word, ast.Name) else getattr(word, "attr", "") for word in words}
-    return bool(names & {"compiled", "inlined", "njit"})
+    return bool(names & {"compiled", "creating", "inlined", "kernel"})
 
 
 def wide_functions(text: str) -> list[str]:

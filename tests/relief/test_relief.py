@@ -1,6 +1,5 @@
 """Relief, StreamRelief and equations 3 to 5 against the oracle."""
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -19,6 +18,7 @@ from streamfs.relief import (
     decision_probability,
     expected_cost,
     lower_bound,
+    neighbours,
     position_grid,
 )
 from streamfs.relief._field import BLOCK
@@ -156,7 +156,7 @@ def test_any_number_of_threads_gives_the_same_weights(n_threads, monkeypatch):
     probes = make_rows(np.random.default_rng(1).normal(size=(len(X), 3)), classes, classes, 1, None).measured
     found = []
     for n in (1, n_threads):
-        monkeypatch.setattr(numba, "get_num_threads", lambda n=n: n)
+        monkeypatch.setattr(neighbours, "n_processors", lambda n=n: n)
         relieff = ReliefF(nominal=[4]).fit(X, classes).feature_importances_
         found.append([relieff, *rows.weights([50, 1000, len(X)]), rows.probe_weights(probes)])
     for one, several in zip(*found, strict=True):

@@ -125,7 +125,7 @@ class TestNeighborsAreScoredAsIfFitted:
         expected = fast.with_each([1], [0, 2, 3])
         monkeypatch.setattr(neighbours, "MUCH_WORK", 0)
         for n_threads in (2, 3, 50):
-            monkeypatch.setattr(neighbours.numba, "get_num_threads", lambda n=n_threads: n)
+            monkeypatch.setattr(neighbours, "n_processors", lambda n=n_threads: n)
             assert_array_equal(fast.with_each([1], [0, 2, 3]), expected)
 
     def test_the_empty_subset_can_be_added_to(self):

@@ -62,8 +62,8 @@ def calls_the_unknown(a):
 def library(tmp_path_factory):
     unit = Unit(DOUBLE)
     one, other = unit.entry(whole_numbers, (WHOLE, WHOLE)), unit.entry(reals, (REAL, REAL))
-    text = "#include <math.h>\n#include <stdint.h>\ntypedef double real;\n" + unit.text()
-    text += f"int32_t whole(int32_t a, int32_t b) {{ return {one.name}(a, b); }}\n"
+    text = "#include <math.h>\n#include <stdint.h>\ntypedef double real;\ntypedef int32_t whole;\n" + unit.text()
+    text += f"int32_t of_whole(int32_t a, int32_t b) {{ return {one.name}(a, b); }}\n"
     text += f"real with_reals(real a, real b) {{ return {other.name}(a, b); }}\n"
     library = compiled(tmp_path_factory.mktemp("function"), text)
     library.with_reals.argtypes = ctypes.c_double, ctypes.c_double
@@ -74,7 +74,7 @@ def library(tmp_path_factory):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(a=st.integers(-(10**6), 10**6), b=st.integers(-(10**6), 10**6))
 def test_whole_numbers_are_those_of_python(library, a, b):
-    assert library.whole(a, b) == whole_numbers(a, b)
+    assert library.of_whole(a, b) == whole_numbers(a, b)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

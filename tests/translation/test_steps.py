@@ -41,7 +41,7 @@ def translated(precision, folder):
             f"    values[i] = {known} ? {step}(state, x, params, (real)i) : i > 0 ? values[i - 1] : (real)NAN;\n"
             f"  }}\n}}\n"
         )
-    text = f"{HEAD}typedef {precision.text} real;\n{unit.text()}\n{''.join(loops)}"
+    text = f"{HEAD}typedef {precision.text} real;\ntypedef int32_t whole;\n{unit.text()}\n{''.join(loops)}"
     library = compiled(folder, text)
     return [getattr(library, f"loop{place}") for place in range(len(FEATURES))]
 

@@ -1,0 +1,143 @@
+"""The kernels that serve, with the types of their arguments."""
+
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from feature_extractors import _driver, _loop
+from feature_extractors.base import Step
+from feature_extractors.catalogue import KINDS
+from streamfs.classifiers import _calibration, _evaluate, _forest, _kernel_density, _lazy, _neighbours
+from streamfs.engine import _arena, _ticks
+from streamfs.gateway.core import _duplicates, _grid, _node_time, _samples, _thinned, _waiting
+from streamfs.procedure import _rank_bets
+from streamfs.translation.precision import DOUBLE
+from streamfs.translation.unit import Unit
+from streamfs.translation.values import REAL, WHOLE, Array, Together, Value, array_of
+
+F8, I8, I4, U8, FLAG = np.float64, np.int64, np.int32, np.uint64, np.bool_
+
+
+class KernelUnit(Unit):
+    """A unit of kernels, whose whole numbers have 64 bits, and whose arguments may all be written to."""
+
+    has_constants = False
+    storage = "static inline"
+
+    def array(self, dtype: Any, n_dimensions: int = 1) -> Array:
+        """Return the type of an array of numpy."""
+        return array_of(dtype, n_dimensions, self.struct)
+
+    def arrays(self, *dtypes: Any) -> tuple[Array, ...]:
+        """Return the types of arrays of one dimension."""
+        return tuple(map(self.array, dtypes))
+
+
+class KernelEntry(NamedTuple):
+    """A kernel that Python calls, and the types of its arguments."""
+
+    kernel: Any
+    kinds: tuple[Value, ...]
+
+    @property
+    def name(self) -> str:
+        """Its name, by which it is found."""
+        return name_of(self.kernel)
+
+
+class StepLoop(NamedTuple):
+    """The loop of a step: the step, the number of its inputs, and the function that is translated."""
+
+    step: Callable[..., float]
+    n_inputs: int
+    function: Callable[..., None]
+
+    @property
+    def name(self) -> str:
+        """Its name, by which it is found."""
+        return f"{name_of(self.step)}/{self.n_inputs}"
+
+
+def name_of(function: Any) -> str:
+    """Return the name of a function, with its module."""
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+def new_unit() -> KernelUnit:
+    """Return a unit without functions."""
+    return KernelUnit(DOUBLE)
+
+
+def entries(unit: KernelUnit) -> Iterator[KernelEntry]:
+    """Yield all kernels."""
+    yield from _of_features(unit)
+    yield from _of_engine(unit)
+    yield from _of_classifiers(unit)
+    yield from _of_joiner(unit)
+
+
+def loops() -> Iterator[StepLoop]:
+    """Yield the loop of each step."""
+    steps = {(kind.step.function, kind.n_columns): None for kind in KINDS if isinstance(kind.step, Step)}
+    for function, n_inputs in steps:
+        known = {**vars(_loop), "step": function, "n_inputs": n_inputs}
+        yield StepLoop(function, n_inputs, FunctionType(_loop._loop.__code__, known))  # noqa: SLF001 - of one kind
+
+
+def _of_features(unit: KernelUnit) -> Iterator[KernelEntry]:
+    table, inputs, params = unit.arrays(_driver.ENTRY, I8, F8)
+    table_and_samples = table, inputs, params, unit.array(F8, 2), unit.array(I8), unit.array(F8, 2), unit.array(F8)
+    common = *table_and_samples, unit.array(F8, 2), *unit.arrays(F8, I8)
+    yield KernelEntry(_driver.run, common)
+    yield KernelEntry(_driver.run_side_by_side, (*common, WHOLE))
+
+
+def _of_engine(unit: KernelUnit) -> Iterator[KernelEntry]:
+    arena, rows, times = unit.arrays(_arena.ARENA, I8, F8)
+    samples = unit.array(F8, 2)
+    for many, single in (_ticks.BY_TREE, _ticks.BY_FOREST):
+        yield KernelEntry(many, (arena, rows, times, samples))
+        yield KernelEntry(single, (arena,))
+    yield KernelEntry(_ticks.first_unknown, (arena, rows))
+    yield KernelEntry(_ticks.place, (arena, rows, times, samples, unit.array(I8)))
+    yield KernelEntry(_ticks.settle, (arena, rows, *unit.arrays(I8), samples, unit.array(I8)))
+    yield KernelEntry(_ticks.find_overdue, (arena, REAL, unit.array(I8)))
+
+
+def _of_classifiers(unit: KernelUnit) -> Iterator[KernelEntry]:
+    rows, row, numbers = unit.array(F8, 2), unit.array(F8), unit.array(I8)
+    yield KernelEntry(_evaluate.spread_rows, (unit.array(_evaluate.NODE), rows, rows, numbers, row, rows))
+    forest = unit.array(_forest.WAY), rows, unit.array(U8), unit.array(_calibration.CALIBRATION)
+    yield KernelEntry(_forest.write_probabilities, (*forest, rows, row, unit.array(U8), rows, rows))
+    yield KernelEntry(_calibration.write_logits, (row, row))
+    yield KernelEntry(_calibration.calibrate, (REAL, row, REAL, row, row))
+    yield KernelEntry(_calibration.apply, (REAL, REAL, REAL, row, rows, rows))
+    scales = Together((row, row, row, unit.array(FLAG)), _neighbours.Scales._fields)
+    yield KernelEntry(_neighbours.find_nearest, (rows, scales, rows, WHOLE, row, rows, unit.array(I8, 2)))
+    stored = Together((rows, row, row, row, unit.array(FLAG)), _lazy.Stored._fields)
+    asked = unit.array(FLAG, 2)
+    yield KernelEntry(_lazy.vote, (stored, numbers, rows, asked, numbers, row, numbers, rows))
+    of_class = rows, unit.array(FLAG), row, row, row, row
+    yield KernelEntry(_kernel_density._add_log_sums, (*of_class, rows, row, row))  # noqa: SLF001 - a kernel
+    counts, count = unit.array(I8, 2), unit.array(I8)
+    yield KernelEntry(_rank_bets.bet_on_ranks, (counts, counts, count, rows, count, unit.array(U8)))
+
+
+def _of_joiner(unit: KernelUnit) -> Iterator[KernelEntry]:
+    of_nodes = unit.arrays(_grid.GRID, I8, _node_time.NODE, _duplicates.SLOT)
+    of_cells = unit.arrays(_grid.STREAM, _waiting.CELL, _waiting.PAGE, _waiting.PENDING, I4, _thinned.POLICY)
+    held, cursor = Together((*of_nodes, *of_cells)), unit.array(I8)
+    values, sources = unit.array(F8, 2), unit.array(I8, 2)
+    output = Together((unit.array(_grid.ENTRY), values, sources))
+    yield KernelEntry(_grid.take, (held, output, *unit.arrays(_grid.PART, F8, F8), cursor))
+    yield KernelEntry(_grid.let_time_pass, (held, output, cursor))
+    yield KernelEntry(_grid.flush, (held, output, cursor))
+    yield KernelEntry(_grid.tick_of, (REAL, REAL))
+    yield KernelEntry(_grid.forget, (held, WHOLE))
+    yield KernelEntry(_duplicates.has_come, (unit.array(_duplicates.SLOT), WHOLE, WHOLE, REAL, WHOLE))
+    shown = *unit.arrays(_grid.ENTRY), values, sources, *unit.arrays(_grid.STREAM, _waiting.CELL)
+    columns = unit.arrays(I8, I8, I8)
+    found = *unit.arrays(I8, I8, F8), values
+    yield KernelEntry(_samples.choose, (cursor, REAL, *shown, *columns, *found))
