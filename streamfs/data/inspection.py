@@ -1,5 +1,6 @@
 """What recorded streams are like, and what may go wrong when a model is trained on them."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -21,6 +22,25 @@ LEAKS = 0.5
 TELLS = 0.9
 """How well a column tells label or group to be worth a note."""
 
+BOOKKEEPING = {
+    "battery",
+    "counter",
+    "fcnt",
+    "id",
+    "identifier",
+    "index",
+    "number",
+    "seq",
+    "sequence",
+    "serial",
+    "session",
+    "time",
+    "timestamp",
+    "uptime",
+}
+"""Words in the names of columns that do not measure, if they behave so."""
+
+_WORDS = re.compile(r"[a-z]+")
 _ONE_WAY = 0.98  # share of changes in one direction of a column that only rises or falls
 _FEW = 20  # streams of a class
 _SHOWN = 3
@@ -44,6 +64,8 @@ class ColumnReport:
         Why the column should be left out; empty if nothing is wrong.
     unit : str
         Its unit, guessed; empty if there is nothing to guess it by.
+    is_still : bool
+        Whether it never changes within a stream.
     """
 
     column: str
@@ -55,6 +77,7 @@ class ColumnReport:
     tells_group: float
     fault: str = ""
     unit: str = ""
+    is_still: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +124,8 @@ class Inspection:
                 yield f"{report.column} alone tells the label: would it be known before the label is?"
             elif report.tells_group >= TELLS:
                 yield f"{report.column} alone tells the group: its level may be that of a place, not of a class"
+            elif report.is_still:
+                yield f"{report.column} never changes within a stream: does it measure, or name what was recorded?"
         if self.time_tells_label >= LEAKS:
             yield "streams of a class were recorded at one time: all that drifts tells the label, so name --groups"
         yield from self._stream_notes()
@@ -209,9 +234,10 @@ def _report(
     tells_group = nan if groups is None else alone(means, groups)
     fault = _fault(streams, column, before, max(np.nan_to_num([tells_label, tells_group])))
     unit = guessed_unit(column, float(low), float(high))
-    return ColumnReport(
-        column, float(low), float(mean), float(high), missing, tells_label, tells_group, fault, unit
-    )
+    some = readings[counts > 0]
+    is_still = streams.n_ticks > 1 and bool((np.nanmax(some, axis=1) == np.nanmin(some, axis=1)).all())
+    shown = float(low), float(mean), float(high), missing, tells_label, tells_group
+    return ColumnReport(column, *shown, fault, unit, is_still)
 
 
 def _fault(streams: StreamSet, column: str, before: Sequence[str], tells: float) -> str:
@@ -224,7 +250,10 @@ def _fault(streams: StreamSet, column: str, before: Sequence[str], tells: float)
         if np.array_equal(readings, streams.column(other), equal_nan=True):
             return f"repeats {other}"
     behaves = _behaves(readings)
-    return f"{behaves}, and tells label or group: it leaks" if behaves and tells >= LEAKS else ""
+    if behaves and tells >= LEAKS:
+        return f"{behaves}, and tells label or group: it leaks"
+    is_named = not BOOKKEEPING.isdisjoint(_WORDS.findall(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column).lower()))
+    return f"{behaves}, and is no measurement by its name" if behaves and is_named else ""
 
 
 def _behaves(readings: Array) -> str:

@@ -148,3 +148,15 @@ def test_sets_without_readings_are_inspected(n_streams, n_ticks):
 )
 def test_units_are_guessed_by_name_and_readings(column, low, high, unit):
     assert guessed_unit(column, low, high) == unit
+
+
+def test_bookkeeping_is_left_out_by_its_name_and_what_is_still_is_named():
+    rng = np.random.default_rng(1)
+    charge, place = (np.repeat(rng.integers(0, 9, 40), 5).reshape(40, 5) for _ in range(2))
+    streams = StreamSet(
+        np.stack([rng.normal(size=(40, 5)), charge, place], axis=2), ["a", "b"] * 20, ["x", "batteryLevel", "y"]
+    )
+    found = inspect(streams)
+    assert found.sound_columns == ["x", "y"]
+    assert found.columns[1].fault == "never changes within a stream, and is no measurement by its name"
+    assert "y never changes within a stream: does it measure, or name what was recorded?" in [*found.notes()]

@@ -326,7 +326,7 @@ def test_what_is_proposed_for_jittered_times_is_accepted(tmp_path_factory, perio
         ("device,time,sensor,value\na,0,t,1\na,1,h,2\n", {"long": ("device", "time", "sensor", "value")}),
         ("time,x,note\n0,1,well\n1,2,ill\n", {"stream": "note"}),
         ("time,x,place,note\n0,1,hall,well\n1,2,hall,ill\n", {"columns": ("x",)}),
-        ("time,x\n0,1\n0.1,1\n5,2\n5.17,3\n", {"period": 0.17, "resample": "last", "max_age": 0.34}),
+        ("time,x\n0,1\n0.1,1\n5,2\n5.17,3\n", {"period": 0.13, "resample": "last", "max_age": 0.26}),
         ("t,v\n0,1\n", {"time": "t"}),
         ("time,seq,x\n0,1,5\n1,1,6\n0,2,7\n1,2,8\n", {"stream": "seq"}),
         ("x,abs_ms\n1,1790000000000\n2,1790000001000\n", {"time": "abs_ms"}),

@@ -108,7 +108,7 @@ def _print(found: "Inspection") -> None:
                 "mean": report.mean,
                 "high": report.high,
                 "unit": report.unit,
-                "missing": report.missing,
+                "missing": f"{report.missing:.1%}",
                 "tells_label": report.tells_label,
                 "tells_group": report.tells_group,
             }
