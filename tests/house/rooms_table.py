@@ -115,7 +115,7 @@ ROOMS = {
     ),
     "evaluation": Room(
         "how well a procedure does on recorded streams; its card, a report on it",
-        ("engine", "procedure", "classifiers", "costs", "data", "charts", "base", "feature_extractors"),
+        ("engine", "procedure", "classifiers", "costs", "data", "base", "feature_extractors"),
         ("matplotlib", "paho", "polars", "socket", "sqlite3"),
     ),
     "selection": Room(
@@ -209,12 +209,9 @@ ROOMS = {
         ("paho", "socket", *LEARNING),
     ),
     "base": Room(
-        "private ground: containers, estimators, kernels",
+        "private ground: containers, estimators, kernels, charts",
         ("feature_extractors",),
         ("matplotlib", "paho", "polars", "socket", "sqlite3"),
-    ),
-    "charts": Room(
-        "charts as SVG, each with its numbers as a table: nothing but text", (), (*WORLD, "numpy", *LEARNING)
     ),
     "feature_extractors": Room(
         "functions from stream prefixes to numbers",

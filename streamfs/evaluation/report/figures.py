@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from streamfs.charts.bars import bar_chart
-from streamfs.charts.chart import Chart
-from streamfs.charts.lines import Line, Mark, line_chart
+from streamfs.base.charts.bars import bar_chart
+from streamfs.base.charts.chart import Chart
+from streamfs.base.charts.lines import Line, Mark, line_chart
 from streamfs.evaluation.reliability import Reliability
 from streamfs.evaluation.report.chosen_streams import ChosenStream
 from streamfs.evaluation.report.measure import MeasuredProcedure

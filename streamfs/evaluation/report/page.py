@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from streamfs.charts.scale import text_of
+from streamfs.base.charts.scale import text_of
 from streamfs.errors import MissingExtraError
 from streamfs.evaluation.report import figures
 from streamfs.evaluation.report.chosen_streams import KINDS

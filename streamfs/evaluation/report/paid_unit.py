@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from math import isfinite
 from typing import NamedTuple, Self
 
-from streamfs.charts.scale import text_of
+from streamfs.base.charts.scale import text_of
 
 _PARTS = ((1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"), (1e-9, "nJ"))
 

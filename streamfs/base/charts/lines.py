@@ -6,8 +6,8 @@ from itertools import cycle
 from math import isfinite
 from typing import NamedTuple
 
-from streamfs.charts.chart import Chart
-from streamfs.charts.scale import Scale, text_of
+from streamfs.base.charts.chart import Chart
+from streamfs.base.charts.scale import Scale, text_of
 
 COLORS = ("#2f7fc2", "#c8690f", "#2e8b57", "#9467bd", "#b5508c", "#8a7a1f")
 """Of lines, each with enough contrast on white and on black, and told apart by the colour-blind in this order."""

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from html import escape
 
-from streamfs.charts.chart import Chart
-from streamfs.charts.lines import COLORS, WIDTH
-from streamfs.charts.scale import Scale, text_of
+from streamfs.base.charts.chart import Chart
+from streamfs.base.charts.lines import COLORS, WIDTH
+from streamfs.base.charts.scale import Scale, text_of
 
 _ROW, _NAMES, _NUMBERS = 24, 150, 60
 _MOST_LETTERS = 22

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamfs.charts.bars import bar_chart
-from streamfs.charts.lines import Line, Mark, line_chart
-from streamfs.charts.scale import Scale
+from streamfs.base.charts.bars import bar_chart
+from streamfs.base.charts.lines import Line, Mark, line_chart
+from streamfs.base.charts.scale import Scale
 
 HOSTILE = "<script>alert('x')</script>\"&amp;'\u202e"
 numbers = st.floats(-1e9, 1e9)

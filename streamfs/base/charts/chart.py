@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from streamfs.charts.scale import text_of
+from streamfs.base.charts.scale import text_of
 
 
 class Chart(NamedTuple):
