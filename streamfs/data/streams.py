@@ -112,6 +112,11 @@ class StreamSet:
             f"columns {', '.join(self.columns)}, labels {counts})"
         )
 
+    def _repr_html_(self) -> str:
+        from streamfs.data.notebook import stream_set_html  # noqa: PLC0415 - for notebooks alone
+
+        return stream_set_html(self)
+
     @property
     def n_ticks(self) -> int:
         """Number of ticks of the array of values; streams may be shorter."""

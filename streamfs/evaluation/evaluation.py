@@ -90,6 +90,11 @@ class Evaluation:
             )
         return rows
 
+    def _repr_html_(self) -> str:
+        from streamfs.evaluation.notebook import evaluation_html  # noqa: PLC0415 - for notebooks alone
+
+        return evaluation_html(self)
+
     def summary(self) -> dict[str, Any]:
         """Return the figures by name."""
         return {

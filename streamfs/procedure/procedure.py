@@ -63,6 +63,11 @@ class Decision:
     reason: str
     time: float
 
+    def _repr_html_(self) -> str:
+        from streamfs.procedure.notebook import decision_html  # noqa: PLC0415 - for notebooks alone
+
+        return decision_html(self)
+
     def to_json(self) -> dict[str, Any]:
         """Return the decision as JSON, with its id; an unknown confidence or time is null."""
         known = {key: None if value != value else value for key, value in asdict(self).items()}  # noqa: PLR0124
@@ -170,6 +175,11 @@ class Procedure:
 
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def _repr_html_(self) -> str:
+        from streamfs.procedure.notebook import procedure_html  # noqa: PLC0415 - for notebooks alone
+
+        return procedure_html(self)
 
     def with_confidence(self, confidence: float) -> "Procedure":
         """Return the procedure with one confidence threshold, in place of its own and of `stopping`."""

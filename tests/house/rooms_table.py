@@ -200,7 +200,7 @@ ROOMS = {
     ),
     "data": Room(
         "recorded streams, files, tables of feature values",
-        ("feature_extractors",),
+        ("base", "feature_extractors"),
         ("matplotlib", "paho", "sklearn", "socket", "sqlite3"),
     ),
     "histories": Room(
