@@ -17,6 +17,7 @@ NO_CACHE = "there is no folder for compiled code: set NUMBA_CACHE_DIR to a writa
 
 
 COMMANDS: Mapping[str, str] = {
+    "backup": "Copy the folder STATE of a gateway, which may be running, to a new folder COPY.",
     "bench": "Compare streamfs with other methods on your own sets.",
     "card": "Show what to know about MODEL before deploying it.",
     "check": "Check the SETTINGS of a gateway, and show what it would do.",
@@ -48,7 +49,7 @@ TOPICS: Mapping[str, Sequence[str]] = {
     "First steps": ("demo", "simulate", "doctor", "completion"),
     "Streams and training": ("inspect", "train", "sample-plan"),
     "How good a model is": ("evaluate", "replay", "report", "card", "recertify", "savings"),
-    "Gateways and nodes": ("check", "run", "devices", "journal", "labels", "collect", "sign", "export"),
+    "Gateways and nodes": ("check", "run", "devices", "journal", "backup", "labels", "collect", "sign", "export"),
     "Experiments": ("figure2", "bench"),
 }
 """The commands in the order of `streamfs --help`."""

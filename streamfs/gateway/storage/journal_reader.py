@@ -4,7 +4,7 @@ import hashlib
 import logging
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from os import PathLike
 from pathlib import Path
 from threading import Lock
@@ -15,6 +15,7 @@ import orjson
 from streamfs.errors import StateError
 from streamfs.gateway.core.records import Mark
 from streamfs.gateway.messages.publication import Publication
+from streamfs.gateway.storage.folders import OWNERS_FILE
 from streamfs.gateway.storage.journal_rows import COLUMNS, TOTALS, is_whole, selection
 from streamfs.gateway.storage.journal_schema import check_version, check_whole, connect, using
 
@@ -116,6 +117,12 @@ class JournalReader:
         for table in ("decisions", "energy", "snapshots"):
             numbers[table] = self._rows(f"SELECT coalesce(max(number), 0) FROM {table}")[0][0]  # noqa: S608 - ours
         return numbers
+
+    def copy_to(self, path: Path) -> None:
+        """Write a durable copy of the journal as of one commit, which its owner alone can read."""
+        path.touch(OWNERS_FILE)
+        with self._reading, using(path), closing(connect(path)) as copy:
+            self._reader.backup(copy)
 
     def check_sums(self) -> None:
         """Raise a StateError if a row has vanished, or is there again; rows are checked when they are read."""
