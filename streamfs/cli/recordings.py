@@ -67,9 +67,9 @@ OPTIONS = {
     ),
     "labels": click.option(
         "--labels",
-        metavar="FILE|folder",
+        metavar="FILE|folder|runs",
         help="Where labels are, if not in a column: a file of stream,label, or of start,end,label (and stream); "
-        "or the word folder for the names of the files' folders.",
+        "the word folder for the names of the files' folders; or runs, each of one label in its column.",
     ),
     "time_format": click.option(
         "--time-format",

@@ -15,7 +15,7 @@ from streamfs.data.recordings.cells import tabulate_rows
 from streamfs.data.recordings.frames import frame_table
 from streamfs.data.recordings.grid import Steps, count_times
 from streamfs.data.recordings.labels import label
-from streamfs.data.recordings.layout import FOLDER, LABEL, STREAM, TIME, Layout
+from streamfs.data.recordings.layout import FOLDER, LABEL, RUNS, STREAM, TIME, Layout
 from streamfs.data.recordings.proposals import guess
 from streamfs.data.recordings.rows import read_rows
 from streamfs.data.recordings.sources import open_tables
@@ -65,7 +65,7 @@ def read_recording(paths: str | Path | Iterable[str | Path], layout: Layout) -> 
 
 def open_recording(paths: str | Path | Iterable[str | Path], layout: Layout) -> list[Table]:
     """Open files, but that of the labels."""
-    without = None if layout.labels in (None, FOLDER) else Path(str(layout.labels))
+    without = None if layout.labels in (None, FOLDER, RUNS) else Path(str(layout.labels))
     return open_tables(paths, without)
 
 

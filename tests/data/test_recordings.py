@@ -162,6 +162,26 @@ def test_spreadsheets_with_semicolons_have_decimal_commas(files):
     assert StreamSet.read(files(log=WIDE.replace(",", "\t")) / "log.csv").columns == ("x",)
 
 
+def test_runs_of_a_label_are_streams_of_their_own(files):
+    text = "stream,time,label,x\nb,0,on,9\na,3,off,4\na,0,on,1\na,1,on,2\na,4,,5\na,5,off,6\na,6,on,7\na,2,off,3\n"
+    path = files(log=text) / "log.csv"
+    with pytest.raises(LayoutError, match=r"stream a of .* has two labels, 'off' and 'on'; try labels='runs'"):
+        StreamSet.read(path)
+    streams = StreamSet.read(path, labels="runs")
+    assert sorted(zip(streams.names, streams.labels, streams.lengths, strict=True)) == [
+        ("a/1", "on", 2),
+        ("a/2", "off", 2),
+        ("a/3", "off", 1),
+        ("a/4", "on", 1),
+        ("b/1", "on", 1),
+    ]
+    assert_array_equal(streams.values[streams.names.index("a/2"), :, 0], [3, 4])
+    with pytest.raises(DataError, match="has no column 'label', only time, x"):
+        StreamSet.read(files(bare=run(0, 1)) / "bare.csv", labels="runs")
+    with pytest.raises(DataError, match=r"no row of .* has a label"):
+        StreamSet.read(files(bare="time,label,x\n0,,1\n") / "bare.csv", labels="runs")
+
+
 def test_labels_of_a_file(files):
     folder = files(one=run(0, 1), two=run(0, 1), names="stream,label\none.csv,on\ntwo,off\nthree,off\n")
     assert StreamSet.read(folder, labels=folder / "names.csv").labels.tolist() == ["on", "off"]

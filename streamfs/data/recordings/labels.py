@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from feature_extractors.base import Array
-from streamfs.data.recordings.layout import FOLDER, LABEL, STREAM, Layout
+from streamfs.data.recordings.layout import FOLDER, LABEL, RUNS, STREAM, Layout
 from streamfs.data.recordings.rows import Rows
 from streamfs.data.recordings.tables import ENDINGS, read_table, texts_of
 from streamfs.data.recordings.times import in_seconds, times_of
@@ -21,6 +21,8 @@ def label(rows: Rows) -> list[str]:
     labels = rows.layout.labels
     if labels == FOLDER:
         return _of_folders(rows)
+    if labels == RUNS:
+        return _of_runs(rows)
     if labels is not None:
         return _of_file(rows, Path(labels))
     found = [rows.labels.get(stream, "") for stream in range(len(rows.streams))]
@@ -39,6 +41,38 @@ def _of_folders(rows: Rows) -> list[str]:
             several = " and ".join(map(repr, sorted(rows.folders[stream])[:2]))
             raise DataError(f"stream {name} has files in the folders {several}: which is its label?")
     return [folder for stream in range(len(rows.streams)) for folder in rows.folders[stream]]
+
+
+def _of_runs(rows: Rows) -> list[str]:
+    """Make a stream of each run of rows with one label, and leave out rows without; return the labels."""
+    blocks = [*rows.all_blocks()]
+    streams = np.concatenate([block.streams for block in blocks])
+    times = np.concatenate([block.times for block in blocks])
+    codes = np.concatenate(
+        [np.zeros(0, dtype=np.int32) if block.labels is None else block.labels for block in blocks]
+    )
+    order = np.lexsort((times, streams))
+    order = order[(streams[order] >= 0) & ~np.isnan(times[order])]
+    of_stream, of_label = streams[order], codes[order]
+    is_first = np.diff(of_stream, prepend=-1) != 0
+    begins = is_first | (np.diff(of_label, prepend=-1) != 0)
+    named = begins & (of_label >= 0)
+    numbers = np.cumsum(named) - 1
+    parts = np.full(len(streams), -1, dtype=np.int32)
+    parts[order] = np.where(of_label >= 0, numbers, -1)
+    names, texts = list(rows.streams), list(rows.label_codes)
+    in_stream: dict[int, int] = defaultdict(int)
+    found = []
+    for stream, code in zip(of_stream[named].tolist(), of_label[named].tolist(), strict=True):
+        in_stream[stream] += 1
+        found.append((f"{names[stream]}/{in_stream[stream]}", texts[code]))
+    ends = np.cumsum([len(block.streams) for block in blocks])
+    for block, part in zip(blocks, np.split(parts, ends[:-1]), strict=True):
+        block.streams = part
+    rows.streams = {name: number for number, (name, _) in enumerate(found)}
+    if not found:
+        raise DataError(f"no row of {rows.tables[0].source} has a label")
+    return [text for _, text in found]
 
 
 def _unlabelled(rows: Rows) -> LayoutError:

@@ -15,6 +15,9 @@ STREAM, TIME, LABEL = "stream", "time", "label"
 FOLDER = "folder"
 """The labels are the names of the files' folders."""
 
+RUNS = "runs"
+"""Each run of rows with one label in its column is a stream."""
+
 RULES = ("last", "mean")
 """How several readings at one tick become one."""
 
@@ -47,7 +50,8 @@ class Layout:
         file with the columns ``stream, label``, or with ``start, end, label``, and ``stream`` if the intervals are
         not those of all streams; ``stream`` and ``label`` may be named as in the recording. Each
         interval (its end excluded) then is a stream of its own, such as ``desk/2``, and rows outside of all
-        intervals are left out.
+        intervals are left out. With ``"runs"``, the column of the label changes within streams: each run of rows
+        with one label is a stream, and rows without a label are left out.
     time_format : str, optional
         What times are, if that is not found by itself: ``s``, ``ms``, ``us`` or ``ns``, or a format of `strftime`,
         such as ``"%d.%m.%Y %H:%M"``.

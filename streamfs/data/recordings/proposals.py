@@ -9,7 +9,7 @@ import polars as pl
 from streamfs.data.recordings.cells import MixedStreamsError
 from streamfs.data.recordings.date_forms import date_forms
 from streamfs.data.recordings.grid import MANY
-from streamfs.data.recordings.layout import LABEL, STREAM, TIME, Layout
+from streamfs.data.recordings.layout import LABEL, RUNS, STREAM, TIME, Layout
 from streamfs.data.recordings.tables import Table, numbers_of
 from streamfs.data.recordings.times import is_epoch, moments, times_of
 from streamfs.data.recordings.words import MOST_WORDS, TWO_STATES, coded, proposed_values, words_of
@@ -117,7 +117,7 @@ class _Guess:
         if found is None:
             return {}
         times, form = found
-        label = self._take(LABELS, self._repeats) if self.layout.labels is None else None
+        label = self._take(LABELS, self._repeats) if self.layout.labels in (None, RUNS) else None
         others = {
             **({} if label in (None, LABEL) else {"label": label}),
             **({} if form is None else {"time_format": form}),

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from feature_extractors.base import Array
-from streamfs.data.recordings.layout import LABEL, STREAM, Layout
+from streamfs.data.recordings.layout import LABEL, RUNS, STREAM, Layout
 from streamfs.data.recordings.pool import Pool
 from streamfs.data.recordings.tables import Table, numbers_of, texts_of
 from streamfs.data.recordings.times import check_times, in_seconds, moments, times_of
@@ -37,6 +37,8 @@ class Block:
         Seconds; NaN for a stream without ticks.
     columns : ndarray of shape (n_rows,), or 0
         Numbers of the columns of the streams, of a long table.
+    labels : ndarray of shape (n_rows,), optional
+        Numbers of the labels, if each run of rows with one is a stream; -1 if a row has none.
     cells : ndarray of shape (n_rows,), optional
         Places in the values of the streams, of a wide table those of its first column; `LEFT_OUT` or `TIMELESS`.
     """
@@ -44,6 +46,7 @@ class Block:
     streams: Codes | Few
     times: Array
     columns: Few | int = 0
+    labels: Codes | None = None
     cells: Codes | None = None
 
     @property
@@ -84,6 +87,8 @@ class Rows:
         Numbers of the streams and of their columns, in the order in which they first occur.
     labels : dict of int to str
         Label of each stream that has one in a column.
+    label_codes : dict of str to int
+        Numbers of the labels, if each run of rows with one is a stream.
     folders : dict of int to set of str
         Names of the folders of each stream's files.
     blocks : list of list of Block
@@ -95,6 +100,7 @@ class Rows:
     streams: dict[str, int] = field(default_factory=dict)
     columns: dict[str, int] = field(default_factory=dict)
     labels: dict[int, str] = field(default_factory=dict)
+    label_codes: dict[str, int] = field(default_factory=dict)
     folders: dict[int, set[str]] = field(default_factory=dict)
     blocks: list[list[Block]] = field(default_factory=list)
 
@@ -159,7 +165,9 @@ def read_rows(tables: Sequence[Table], layout: Layout) -> Rows:
 def _meaning(table: Table, layout: Layout) -> _Meaning:
     """Return the columns of a table that are not readings; refuse a table that lacks what the layout names."""
     stream = layout.stream or (STREAM if layout.long is None and STREAM in table.columns else None)
-    label = None if layout.labels is not None else layout.label or (LABEL if LABEL in table.columns else None)
+    label = (
+        None if layout.labels not in (None, RUNS) else layout.label or (LABEL if LABEL in table.columns else None)
+    )
     for field_name, column in (
         *(("time", column) for column in layout.time_columns),
         ("stream", stream),
@@ -204,11 +212,12 @@ def _block(rows: Rows, pool: Pool, table: Table, meaning: _Meaning, n_before: in
         narrow = pl.Int16 if len(rows.streams) <= MOST_COLUMNS else pl.Int32
         streams = names.replace_strict(rows.streams, return_dtype=narrow).to_numpy()
     _add_labels(rows, table, meaning, n_before, batch, streams)
+    labels = _label_codes(rows, table, meaning, batch)
     if rows.layout.sensor is None:
-        return Block(pool.keep(streams), pool.keep(times))
+        return Block(pool.keep(streams), pool.keep(times), labels=labels)
     columns = _sensors(rows, texts_of(batch[rows.layout.sensor], table.source), table, n_before)
     taken = np.where(columns < 0, streams.dtype.type(-1), streams)
-    return Block(pool.keep(taken), pool.keep(times), pool.keep(columns))
+    return Block(pool.keep(taken), pool.keep(times), pool.keep(columns), labels)
 
 
 def _sensors(rows: Rows, sensors: pl.Series, table: Table, n_before: int) -> Few:
@@ -227,17 +236,30 @@ def _add_labels(
     """Note the label and the folder of each stream; refuse two labels of one stream."""
     for stream in np.unique(streams):
         rows.folders.setdefault(int(stream), set()).add(table.folder)
-    if meaning.label is None:
+    if meaning.label is None or rows.layout.labels == RUNS:
         return
     labels = texts_of(batch[meaning.label], table.source)
-    if rows.layout.labelled:
-        _require(labels, "label", table, n_before)
     found = pl.DataFrame({STREAM: streams, LABEL: labels}).unique(maintain_order=True)
     for stream, label in found.iter_rows():
         first = rows.labels.setdefault(stream, label)
-        if first != label:
+        if first != label and not (rows.layout.labelled and "" in (first, label)):  # that is refused below
             name = list(rows.streams)[stream]
-            raise DataError(f"stream {name} of {table.source} has two labels, {first!r} and {label!r}")
+            raise LayoutError(
+                f"stream {name} of {table.source} has two labels, {first!r} and {label!r}", {"labels": RUNS}
+            )
+    if rows.layout.labelled:
+        _require(labels, "label", table, n_before)
+
+
+def _label_codes(rows: Rows, table: Table, meaning: _Meaning, batch: pl.DataFrame) -> Codes | None:
+    """Return the numbers of the rows' labels, if each run of rows with one is a stream; -1 if a row has none."""
+    if rows.layout.labels != RUNS:
+        return None
+    if meaning.label is None:
+        raise MissingColumnError(table, "label", LABEL)
+    labels = texts_of(batch[meaning.label], table.source)
+    _number(labels.filter(labels != ""), rows.label_codes)
+    return np.asarray(labels.replace_strict(rows.label_codes, default=-1, return_dtype=pl.Int32).to_numpy())
 
 
 def _require(texts: pl.Series, what: str, table: Table, n_before: int) -> None:
