@@ -319,11 +319,19 @@ class LorawanDevice(SimulatedDevice):
     def _born(self) -> Messages:
         self._waiting = []
         self._n_uplinks = 0
-        return []
+        return [(self._join_topic, b"{}")]
+
+    @property
+    def _join_topic(self) -> str:
+        return f"application/1/device/{self.name}/event/join"
 
 
 class TheThingsDevice(LorawanDevice):
     """The same behind The Things Stack, where the newest downlink replaces those that wait."""
+
+    @property
+    def _join_topic(self) -> str:
+        return f"v3/app@ttn/devices/{self.name}/join"
 
     @property
     def topics(self) -> tuple[str, ...]:

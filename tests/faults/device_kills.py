@@ -8,13 +8,15 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+from urllib.request import urlopen
 
 import numpy as np
 from conftest import DURABLE
 from helpers import demo_devices
-from helpers.broker import Broker
+from helpers.broker import HOST, Broker, free_port
 from helpers.procedures import channels_procedure
 from processes import Fork
 
@@ -22,8 +24,8 @@ from sensors_sim._connection import Connection
 from sensors_sim.device_fleet import DeviceFleet
 from sensors_sim.devices import KINDS, Manners
 
-HIGH, LOW = 25.0, 15.0
-"""Values that are decided at once, and never."""
+HIGH, LOW = 1e6, 15.0
+"""Values that are decided at once, whatever an episode has had before, and never."""
 
 PATIENCE = 12 * demo_devices.REST
 """Stated latency: seven reports at rest show that a message was lost, and those after it that it was obeyed."""
@@ -48,7 +50,11 @@ class Campaign:
     def __init__(self, folder, broker, seed=0):
         self._rng = np.random.default_rng(seed)
         self._broker, self._folder = broker, folder
-        demo_devices.quick_settings(folder, broker.url, "[devices]\nguard_after = 3600.0")
+        self._port = free_port()
+        demo_devices.quick_settings(folder, broker.url, f"[http]\nport = {self._port}")
+        for path in (folder / "profiles").glob("*.toml"):
+            text = path.read_text(encoding="utf-8").replace("per_day = 200", "per_day = 5000")
+            path.write_text(text.replace("[limits]\n", "[limits]\ncorrections = 1000\n"), encoding="utf-8")
         endless = channels_procedure("temperature@delta:0.5", threshold=20.0, time_limit=10**6, max_silence=5.0)
         endless.save(folder / "model.streamfs")
         text = (folder / "gateway.toml").read_text(encoding="utf-8")
@@ -109,6 +115,13 @@ class Campaign:
             self._flip()
         return victim
 
+    def remarks(self):
+        """What the gateway says of devices."""
+        with suppress(OSError), urlopen(f"http://{HOST}:{self._port}/metrics", timeout=2.0) as page:
+            lines = page.read().decode().splitlines()
+            return [line for line in lines if line.startswith("streamfs_devices_")]
+        return ["it does not answer"]
+
     def _flip(self):
         """Let a device be needed that is not, or the reverse."""
         kind = KINDS_ASKED[self._rng.integers(len(KINDS_ASKED))]
@@ -158,8 +171,10 @@ def run(n_kills, seed=0, say=lambda _: None):
                 passed, astray = campaign.settle()
                 seconds.append(passed)
                 late += [Late(number, victim, kind, campaign.needed[kind]) for kind in astray]
-                if (number + 1) % 20 == 0 or astray:
-                    say(f"{number + 1} kills, {len(late)} late {late[-len(astray) :] if astray else ''}")
+                if (number + 1) % 20 == 0:
+                    say(f"{number + 1} kills, {len(late)} late")
+                if astray:
+                    say(f"late: {late[-len(astray) :]}; {'; '.join(campaign.remarks())}")
     return victims, seconds, late
 
 

@@ -497,11 +497,11 @@ class Conduct:
             self.counters["devices_acknowledged"] += 1
 
     def _stray(self, device: Device, now: float) -> None:
-        """A device has ceased to do what it did: ask it anew, once a day at most, to fight no owner."""
+        """A device has ceased to do what it did: ask it anew, not too often, to fight no owner."""
         self.counters["devices_strayed"] += 1
-        is_fought = device.strayed_at is not None and now < device.strayed_at + DAY
-        device.strayed_at = now
-        if is_fought:
+        strayed = [at for at in device.strayed_at if now < at + DAY]
+        device.strayed_at = [*strayed, now]
+        if len(strayed) >= self._profiles[device.profile].reach.corrections:
             begin_observing(device)
             device.disobeys = True
             self.counters["devices_disobeyed"] += 1

@@ -107,6 +107,9 @@ class Reach(OptionSection):
             above=0,
         ),
     ] = None
+    corrections: Annotated[
+        int, Option("Times in a day that it is asked anew once it has ceased to do what it did", least=0)
+    ] = 2
     queued: Annotated[bool, Option("Whether its network keeps messages until it hears")] = False
     least_delta: Annotated[float, Option("Least change that it can be asked for", least=0)] = 0.0
     most_delta: Annotated[float, Option("Greatest change", above=0)] = 1e6
@@ -139,6 +142,7 @@ class DeviceProfile:
     reach: Reach = field(default_factory=Reach)
     quantities: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     availability: tuple[Availability, ...] = ()
+    inventory: str = ""  # topic on which a bridge lists its devices
 
     @property
     def hears_at_once(self) -> bool:

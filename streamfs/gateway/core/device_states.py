@@ -39,7 +39,7 @@ class Device:
     heard_on: dict[str, float] = field(default_factory=dict)  # when, by topic
     offline_since: float | None = None
     topic: str = ""  # on which it reported last
-    strayed_at: float | None = None  # when it last had ceased to do what it did before
+    strayed_at: list[float] = field(default_factory=list)  # when it ceased to do what it did, within a day
 
     @property
     def state(self) -> str:

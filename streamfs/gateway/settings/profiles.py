@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from streamfs.errors import SettingsError
 from streamfs.gateway.core.device_profile import Answer, Availability, Birth, DeviceProfile, Reach, Report
 from streamfs.gateway.core.option_declaration import Option, OptionSection
+from streamfs.gateway.messages.topics import Template
 from streamfs.gateway.settings.sources import InputSource
 from streamfs.gateway.settings.toml_lines import lines_of
 from streamfs.gateway.settings.toml_problems import Problems, nearest
@@ -27,6 +28,9 @@ class _Head(OptionSection):
 
     format_version: Annotated[int, Option("Version of the format of profiles", least=VERSION, most=VERSION)]
     about: Annotated[str, Option("What kind of devices")]
+    inventory: Annotated[
+        str | None, Option("Topic on which a bridge lists its devices, by friendly_name", check=Template)
+    ] = None
 
 
 def profile_files(folder: Path | None = None) -> dict[str, Path]:
@@ -110,4 +114,5 @@ def _profile(name: str, values: dict[str, Any], top: Section) -> DeviceProfile:
         found["limits"] or Reach(),
         values.get("quantity", {}),
         availability,
+        head.inventory or "",
     )

@@ -14,7 +14,9 @@ from streamfs.errors import PayloadError, SettingsError
 from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.routes import Route
 from streamfs.gateway.messages.codecs import Reading, Several
+from streamfs.gateway.messages.codecs.paths import load_json
 from streamfs.gateway.messages.message import Message
+from streamfs.gateway.messages.topics import Template
 from streamfs.gateway.settings.device_sources import sources_of
 from streamfs.gateway.settings.profiles import load_profile, profile_files
 
@@ -44,6 +46,7 @@ class HeardDevices:
         self.names: dict[str, set[str]] = defaultdict(set)  # of quantities, by node
         self.quantities: dict[str, str] = {}  # by path or name
         self.offsets: dict[str, list[float]] = defaultdict(list)  # arrival less stamp, seconds, by node
+        self.known: dict[str, str] = {}  # what a bridge says of how devices are powered, by their names
 
 
 @cache
@@ -104,6 +107,9 @@ def _heard(messages: Iterable[Message], folder: Path | None) -> tuple[dict[str, 
     for message in messages:
         is_known = False
         for profile, routes in _routes(folder):
+            inventory = profile.inventory and Template(profile.inventory).match(message.topic)
+            if inventory:
+                heard[profile.name].known |= _inventory(message.payload)
             is_known = is_known or any(route.ignores(message.topic) for route in routes)
             if any(_take(route, message, profile, heard) for route in routes):
                 is_known = True
@@ -135,13 +141,31 @@ def _take(route: Route, message: Message, profile: DeviceProfile, heard: dict[st
     return True
 
 
+def _inventory(payload: bytes) -> dict[str, str]:
+    """Return how the devices that a bridge lists are powered, by name; nothing of what is no list."""
+    try:
+        listed = load_json(payload)
+    except PayloadError:
+        return {}
+    devices = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    return {
+        str(each["friendly_name"]): "battery" if each.get("power_source") == "Battery" else "mains"
+        for each in devices
+        if "friendly_name" in each and each.get("type") != "Coordinator" and not each.get("disabled")
+    }
+
+
 def _section(name: str, devices: HeardDevices, wanted: Sequence[str]) -> str:
     nodes = sorted(devices.nodes)
+    silent = [f"{node} ({power})" for node, power in devices.known.items() if node not in devices.nodes]
     named = ", ".join(nodes[:_MOST_NAMED]) + (", ..." if len(nodes) > _MOST_NAMED else "")
     lines = ["[[source]]", f'device = "{name}"', f"# {len(nodes)} devices: {named}"]
     fields = _fields(name, devices, wanted)
     if fields:
         lines.append(f"fields = {{ {', '.join(f'{_key(each)} = {_key(fields[each])}' for each in fields)} }}")
+    if silent:
+        shown = ", ".join(silent[:_MOST_NAMED]) + (", ..." if len(silent) > _MOST_NAMED else "")
+        lines.append(f"# its bridge knows {len(silent)} others, not heard: {shown}")
     unread = sorted(set(devices.quantities.values()) - set(wanted) - set(fields))
     if unread:
         lines.append(f"# which also send {', '.join(unread)}, which the model does not read")
@@ -150,7 +174,11 @@ def _section(name: str, devices: HeardDevices, wanted: Sequence[str]) -> str:
         for node, offset in ((node, median(found)) for node, found in sorted(devices.offsets.items()))
         if abs(offset) > _OFF
     ]
-    lines += [f'# [node.NAME]\n# alias = ["{node}"]  # a name of one level' for node in nodes if "/" in node]
+    lines += [
+        f'# [node.NAME]\n# alias = ["{node}"]  # a name of one level'
+        for node in dict.fromkeys((*nodes, *devices.known))
+        if "/" in node
+    ]
     return "\n".join(lines) + "\n"
 
 

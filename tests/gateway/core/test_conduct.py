@@ -20,7 +20,7 @@ Z, ASK = "zigbee2mqtt", "zigbee2mqtt/bridge/request/device/reporting/configure"
 ANSWER = "zigbee2mqtt/bridge/response/device/reporting/configure"
 
 
-def begun(profile, parameters=None, **options):
+def begun(profile, /, parameters=None, **options):
     """Return a core whose nodes are devices of a profile."""
     found = load_profile(profile, parameters=parameters)
     routes = tuple(
@@ -122,7 +122,7 @@ def test_a_device_that_refuses_is_not_asked_again_until_it_starts_anew():
 
 def test_no_more_messages_are_sent_than_the_budget_of_the_day():
     core = begun("chirpstack", reopen_after=60.0)
-    topic = "application/1/device/01/command/down"
+    topic = "application/7/device/01/command/down"
 
     def uplink(at, value):
         return raw("application/7/device/01/event/up", orjson.dumps({"object": {"temperature": value}}), at)
@@ -131,6 +131,41 @@ def test_no_more_messages_are_sent_than_the_budget_of_the_day():
     sent = [each for each in core.take(records).publications if each.topic == topic]
     assert 2 <= len(sent) <= 10 + 10 * 480 * 60 / 86_400
     assert core.conduct.counters["devices_deferred"] > 0
+
+
+@pytest.mark.parametrize(
+    ("profile", "topic", "said"),
+    [
+        (
+            "chirpstack",
+            "application/7/device/01/event/{}",
+            {"object": {"temperature": 1.0}, "txInfo": {"modulation": {"lora": {"spreadingFactor": 7}}}},
+        ),
+        (
+            "thethings",
+            "v3/app@ttn/devices/01/{}",
+            {
+                "uplink_message": {
+                    "decoded_payload": {"temperature": 1.0},
+                    "settings": {"data_rate": {"lora": {"spreading_factor": 7}}},
+                }
+            },
+        ),
+    ],
+)
+def test_frames_of_class_a_are_paid_by_their_spreading_factor_and_joining_is_a_start(profile, topic, said):
+    spent = []
+    for factor in (b"7", b"12"):
+        core = begun(profile, profile="sx1276_lora_sf7")
+        payload = orjson.dumps(said).replace(b'actor":7', b'actor":' + factor)
+        core.take([raw(topic.format("up"), payload, 60.0)])
+        spent.append(core.joules)
+        assert only(core).settings[""].tries == 1
+        joined = [raw(topic.format("join"), b"{}", 90.0), raw(topic.format("up"), payload, 120.0)]
+        asked = [each for each in core.take(joined).publications if "/down" in each.topic]
+        assert asked
+        assert asked[0].topic.startswith(topic.partition("/device")[0])
+    assert spent[1] > 10 * spent[0] > 0.0
 
 
 def test_names_of_devices_may_differ_from_those_of_nodes():

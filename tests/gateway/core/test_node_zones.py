@@ -58,7 +58,7 @@ def test_times_of_a_node_are_in_its_own_zone(tmp_path, node, stamp, arrival, exp
     assert isinstance(bindings, Bindings)
 
 
-@given(st.integers(946_684_800, 2_145_916_800), st.sampled_from(["Europe/Berlin", "Asia/Kolkata"]))
+@given(st.integers(1_000_000_000, 2_145_916_800), st.sampled_from(["Europe/Berlin", "Asia/Kolkata"]))
 def test_local_times_are_found_again_whatever_the_season(tmp_path_factory, true, name):
     bindings = bound(tmp_path_factory.mktemp("zone"), f'[node.n]\ntime_zone = "{name}"')
     local = datetime.fromtimestamp(true, ZoneInfo(name)).replace(tzinfo=None).isoformat()

@@ -1,5 +1,6 @@
 """Device profiles: what devices send is read, or refused by name, and they are asked as they read it."""
 
+import re
 import tomllib
 from math import isnan
 from pathlib import Path
@@ -37,9 +38,9 @@ def read(profile, topic, payload):
     return None
 
 
-def corpus():
+def corpus(name="payloads"):
     """Profile, topic, payload, node and readings (value, time, sequence) of what devices send."""
-    lines = Path(__file__).with_name("payloads.tsv").read_text(encoding="utf-8").splitlines()
+    lines = Path(__file__).with_name(f"{name}.tsv").read_text(encoding="utf-8").splitlines()
     return [line.split("\t") for line in lines]
 
 
@@ -48,6 +49,12 @@ def test_what_devices_send_is_read(profile, topic, payload, node, readings):
     found, values = read(profile, topic, payload)
     shown = {name: [None if isnan(value) else value, *rest] for name, (value, *rest) in values.items()}
     assert (found, shown) == (node, orjson.loads(readings))
+
+
+@pytest.mark.parametrize(("profile", "topic", "payload", "error"), corpus("refused"))
+def test_what_is_no_reading_is_refused_by_name(profile, topic, payload, error):
+    with pytest.raises(PayloadError, match=re.escape(error)):
+        read(profile, topic, payload)
 
 
 @pytest.mark.parametrize(
@@ -303,3 +310,23 @@ def test_messages_on_a_broker_are_proposed_as_sources():
     ):
         assert line in text
     assert proposal([], []) == "# nothing was heard\n"
+
+
+def test_silent_devices_that_a_bridge_knows_are_named():
+    known = [
+        {"type": "Coordinator", "friendly_name": "Coordinator"},
+        {"type": "Router", "friendly_name": "plug", "power_source": "Mains (single phase)"},
+        {"type": "EndDevice", "friendly_name": "kitchen/floor", "power_source": "Battery"},
+        {"type": "EndDevice", "friendly_name": "attic", "power_source": "Battery", "disabled": True},
+        {"type": "EndDevice", "friendly_name": "cellar", "power_source": "Battery"},
+        "odd",
+    ]
+    messages = [
+        Message("zigbee2mqtt/bridge/devices", orjson.dumps(known), True, NOON),
+        Message("zigbee2mqtt/plug", b'{"temperature":21}', False, NOON),
+        Message("other/bridge/devices", b"?", True, NOON),
+    ]
+    text = proposal(messages, ["temperature"])
+    assert "# its bridge knows 2 others, not heard: kitchen/floor (battery), cellar (battery)\n" in text
+    assert '# alias = ["kitchen/floor"]' in text
+    assert proposal(messages[:1], ["temperature"]).count("[[source]]") == 1

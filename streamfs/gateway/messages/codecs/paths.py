@@ -20,7 +20,10 @@ def load_json(payload: bytes) -> Any:
 
 
 class Paths:
-    """Dotted paths into nested objects; ``*`` is the first name from which the path leads on."""
+    """Dotted paths into nested objects, where null is nothing.
+
+    ``*`` is the first name from which the path leads on to something, ``*!ESP32`` the first but that one.
+    """
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._parts = tuple((text, tuple(text.split("."))) for text in texts)
@@ -34,10 +37,13 @@ class Paths:
         for text, parts in self._parts:
             value: Any = document
             for place, part in enumerate(parts):
+                if value is None and place:
+                    value = _NOWHERE
+                    break
                 if type(value) is not dict:
                     raise PayloadError(f"{text} leads through {shown(value)}, expected an object")
-                if part == "*":
-                    value = _somewhere(value, parts[place + 1 :])
+                if part == "*" or part.startswith("*!"):
+                    value = _somewhere(value, parts[place + 1 :], part[2:])
                     break
                 if part not in value:
                     value = _NOWHERE
@@ -51,12 +57,12 @@ class Paths:
 _NOWHERE = object()
 
 
-def _somewhere(document: dict[str, Any], parts: tuple[str, ...]) -> Any:
-    """Return the value at a path within the first of an object's objects that has it."""
-    for value in document.values():
+def _somewhere(document: dict[str, Any], parts: tuple[str, ...], left_out: str) -> Any:
+    """Return the value at a path within the first of an object's objects that has it, and is not left out."""
+    for name, value in document.items():
         for part in parts:
-            value = value.get(part, _NOWHERE) if type(value) is dict else _NOWHERE  # noqa: PLW2901 - leads on
-        if value is not _NOWHERE:
+            value = value.get(part) if type(value) is dict else None  # noqa: PLW2901 - leads on
+        if value is not None and name != left_out:
             return value
     return _NOWHERE
 

@@ -27,6 +27,7 @@ _VALUE = ("v", "value")
 _TIME = ("t", "ts", "timestamp")
 _SEQUENCE = "seq"
 _DOUBLE = np.dtype(np.float64)
+_CLOCK_SET = 1e9  # seconds since 1970: times in text before 2001 are those of clocks that nobody has set
 _KNOWN = 256  # numbers of samples whose packing is remembered
 
 
@@ -39,7 +40,8 @@ class PlainCodec:
 
     By default the number is at ``v`` or ``value``, the time at ``t``, ``ts`` or ``timestamp``, and the sequence
     number at ``seq``. `time_unit` is also the unit of ``dt``, which is in seconds if times are text (``iso``);
-    these are in a `time_zone`, or UTC, unless they have an offset. `words` stand for numbers.
+    these are in a `time_zone`, or UTC, unless they have an offset. If times are of `any` unit, a text before 2001
+    is none: the device's clock was not set. `words` stand for numbers.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class PlainCodec:
         self._start = "t0" if time is None else time
         self._sequence = _SEQUENCE if sequence is None else sequence
         self._seconds = clock(time_unit)
+        self._is_any = time_unit == "any"
         self._step = clock("s" if time_unit in ("iso", "any") else time_unit)
         self._max_samples = max_samples
         is_nested = any("." in path for path in (value, time, sequence) if path is not None)
@@ -91,10 +94,16 @@ class PlainCodec:
                 break
         return Reading(time, value, self._number(fields))
 
-    def _time(self, name: str, value: object, arrival: float) -> float:
-        if self._zone is None or not isinstance(value, str):
+    def _time(self, name: str, value: object, arrival: float) -> float | None:
+        """Return a time; None for a text of a clock that was not set yet, which begins in 1970."""
+        if not isinstance(value, str):
             return self._seconds(name, value)
-        return local_seconds(self._zone, name, value, arrival)
+        zone_of_text = self._zone
+        if zone_of_text is None:
+            time = self._seconds(name, value)
+        else:
+            time = local_seconds(zone_of_text, name, value, arrival)
+        return None if self._is_any and time < _CLOCK_SET else time
 
     def _number(self, fields: Mapping[str, Any]) -> int | None:
         if self._sequence not in fields:
@@ -107,7 +116,8 @@ class PlainCodec:
         except KeyError as error:
             message = f"{name} is {shown(values)}, expected {self._start} and dt beside an array"
             raise PayloadError(message) from error
-        start, step = self._time(self._start, start, arrival), self._step("dt", step)
+        begin, step = self._time(self._start, start, arrival), self._step("dt", step)
+        start = arrival if begin is None else begin
         check_series(name, start, step, len(values), self._max_samples)
         return Series(start, step, _DOUBLE, _packed(name, values), self._number(fields))
 
@@ -139,7 +149,7 @@ class FieldsCodec:
         document = self._codec.load(payload)
         if type(document) is not dict:
             raise PayloadError(f"payload is {shown(payload)}, expected an object")
-        found = self._paths.found(document)
+        found = {path: value for path, value in self._paths.found(document).items() if value is not None}
         parts: list[tuple[str, Reported]] = []
         refused = []
         for path, channel in self._fields.items():
