@@ -53,7 +53,10 @@ OPTIONS = {
         help="The columns of these, if STREAMS has a row for each reading: --long device,time,sensor,value.",
     ),
     "stream": click.option(
-        "--stream", metavar="COLUMN", help="Column of the stream's name; a file without one is a stream."
+        "--stream",
+        type=NAMES,
+        metavar="COLUMN,...",
+        help="Column of the stream's name, or several: --stream session,device; a file without one is a stream.",
     ),
     "time": click.option(
         "--time",
@@ -201,7 +204,10 @@ def flags(layout: Mapping[str, Any]) -> list[str]:
     ['--stream', 'device', '--columns', 'x,y', '--max-age', '20']
     """
     given = [name for name in (*OPTIONS, "period") if name in layout]
-    fields = {**layout, **({"time": (layout["time"],)} if isinstance(layout.get("time"), str) else {})}
+    fields = {
+        **layout,
+        **{name: (layout[name],) for name in ("stream", "time") if isinstance(layout.get(name), str)},
+    }
     return [word for name in given for word in (f"--{name.replace('_', '-')}", _word(fields[name]))]
 
 

@@ -182,6 +182,16 @@ def test_runs_of_a_label_are_streams_of_their_own(files):
         StreamSet.read(files(bare="time,label,x\n0,,1\n") / "bare.csv", labels="runs")
 
 
+def test_several_columns_name_a_stream(files):
+    path = files(log="day,mote,time,x\n1,a,0,1\n1,b,0,2\n2,a,0,3\n2,a,1,4\n") / "log.csv"
+    streams = StreamSet.read(path, stream=("day", "mote"), labelled=False)
+    assert (streams.names, streams.columns, streams.lengths.tolist()) == (("1/a", "1/b", "2/a"), ("x",), [1, 1, 2])
+    with pytest.raises(DataError, match="has no column 'node', only day, mote, time, x"):
+        StreamSet.read(path, stream=("day", "node"), labelled=False)
+    with pytest.raises(DataError, match=r"stream is \(\), expected a column, or several"):
+        StreamSet.read(path, stream=(), labelled=False)
+
+
 def test_labels_of_a_file(files):
     folder = files(one=run(0, 1), two=run(0, 1), names="stream,label\none.csv,on\ntwo,off\nthree,off\n")
     assert StreamSet.read(folder, labels=folder / "names.csv").labels.tolist() == ["on", "off"]

@@ -87,7 +87,8 @@ def _of_file(rows: Rows, path: Path) -> list[str]:
     if not path.name.endswith(ENDINGS):
         raise DataError(f"labels is {str(path)!r}, expected 'folder', or a CSV or Parquet file")
     table = read_table(path)
-    of_stream = rows.layout.stream if rows.layout.stream in table.columns else STREAM
+    named = [column for column in rows.layout.stream_columns if column in table.columns]
+    of_stream = named[0] if len(named) == len(rows.layout.stream_columns) == 1 else STREAM
     columns = [rows.layout.label or LABEL, *((START, END) if START in table.columns else (of_stream,))]
     for column in columns:
         if column not in table.columns:

@@ -31,9 +31,9 @@ class Layout:
 
     Parameters
     ----------
-    stream : str, optional
+    stream : str or sequence of str, optional
         Column of the stream's name; by default ``stream`` if a file has it. A file without it is one stream, and
-        has the name of the file.
+        has the name of the file. Of several columns, such as session and device, the names are joined by ``/``.
     time : str or sequence of two str
         Column of the time, or of the date and of the time of day: seconds from any origin, or
         seconds, milliseconds, microseconds or nanoseconds since 1970 (by their size), or dates of ISO 8601.
@@ -83,7 +83,7 @@ class Layout:
     'sensor'
     """
 
-    stream: str | None = None
+    stream: str | Sequence[str] | None = None
     time: str | Sequence[str] = TIME
     label: str | None = None
     long: Sequence[str] | None = None
@@ -100,6 +100,7 @@ class Layout:
 
     def __post_init__(self) -> None:
         self._set_times()
+        self._set_streams()
         if self.long is not None:
             self._set_long(self.long)
         if self.values is not None:
@@ -121,6 +122,12 @@ class Layout:
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
             raise DataError(f"time_zone is {self.time_zone!r}, expected a name such as 'Europe/Berlin'") from error
 
+    def _set_streams(self) -> None:
+        if self.stream is not None and not isinstance(self.stream, str):
+            if not (self.stream and all(self.stream)):
+                raise DataError(f"stream is {self.stream!r}, expected a column, or several")
+            object.__setattr__(self, "stream", self.stream[0] if len(self.stream) == 1 else tuple(self.stream))
+
     def _set_times(self) -> None:
         if not isinstance(self.time, str):
             if not (1 <= len(self.time) <= 2 and all(self.time)):
@@ -131,6 +138,13 @@ class Layout:
     def time_columns(self) -> tuple[str, ...]:
         """The column of the time, or those of the date and of the time of day."""
         return (self.time,) if isinstance(self.time, str) else tuple(self.time)
+
+    @property
+    def stream_columns(self) -> tuple[str, ...]:
+        """The columns of the stream's name, if they are said."""
+        return (
+            () if self.stream is None else (self.stream,) if isinstance(self.stream, str) else tuple(self.stream)
+        )
 
     def _set_long(self, long: Sequence[str]) -> None:
         if isinstance(long, str) or len(long) != 4 or not all(long[1:]) or len(set(long)) < 4:

@@ -132,14 +132,14 @@ def _require_times(numbers: Array, cells: Codes, table: Table, n_before: int) ->
 class _Meaning(NamedTuple):
     """Columns of one table."""
 
-    stream: str | None
+    streams: tuple[str, ...]
     times: tuple[str, ...]
     label: str | None
 
     @property
     def columns(self) -> tuple[str | None, ...]:
         """The columns that are not readings."""
-        return (self.stream, *self.times, self.label)
+        return (*self.streams, *self.times, self.label)
 
 
 def read_rows(tables: Sequence[Table], layout: Layout) -> Rows:
@@ -164,20 +164,20 @@ def read_rows(tables: Sequence[Table], layout: Layout) -> Rows:
 
 def _meaning(table: Table, layout: Layout) -> _Meaning:
     """Return the columns of a table that are not readings; refuse a table that lacks what the layout names."""
-    stream = layout.stream or (STREAM if layout.long is None and STREAM in table.columns else None)
+    streams = layout.stream_columns or ((STREAM,) if layout.long is None and STREAM in table.columns else ())
     label = (
         None if layout.labels not in (None, RUNS) else layout.label or (LABEL if LABEL in table.columns else None)
     )
     for field_name, column in (
         *(("time", column) for column in layout.time_columns),
-        ("stream", stream),
+        *(("stream", column) for column in streams),
         ("sensor", layout.sensor),
         ("value", layout.value),
         ("label", label),
     ):
         if column is not None and column not in table.columns:
             raise MissingColumnError(table, field_name, column)
-    return _Meaning(stream, layout.time_columns, label)
+    return _Meaning(streams, layout.time_columns, label)
 
 
 class MissingColumnError(LayoutError):
@@ -203,11 +203,13 @@ def _add_columns(rows: Rows, table: Table, meaning: _Meaning) -> None:
 def _block(rows: Rows, pool: Pool, table: Table, meaning: _Meaning, n_before: int, batch: pl.DataFrame) -> Block:
     """Read the streams, times, labels and sensors of a batch."""
     times = times_of(moments(batch, meaning.times), rows.layout, table.source, n_before, table.decimal)
-    if meaning.stream is None:
+    if not meaning.streams:
         streams = np.full(len(batch), rows.streams.setdefault(table.name, len(rows.streams)), dtype=np.int32)
     else:
-        names = texts_of(batch[meaning.stream], table.source)
-        _require(names, "stream", table, n_before)
+        parts = [texts_of(batch[column], table.source) for column in meaning.streams]
+        for part in parts:
+            _require(part, "stream", table, n_before)
+        names = parts[0] if len(parts) == 1 else pl.select(pl.concat_str(parts, separator="/")).to_series()
         _number(names, rows.streams)
         narrow = pl.Int16 if len(rows.streams) <= MOST_COLUMNS else pl.Int32
         streams = names.replace_strict(rows.streams, return_dtype=narrow).to_numpy()
