@@ -34,14 +34,17 @@ def gateway_readings(path: Path, settings: "Settings | None", left_out: Counter[
 
     `settings` are those of the gateway; by default, nodes publish to sensors/{node}/{channel}.
     """
-    from streamfs.gateway.collected import collect  # noqa: PLC0415 - help shall not wait for the gateway
-    from streamfs.gateway.core.bindings import STANDARD  # noqa: PLC0415
-    from streamfs.gateway.core.options import Options  # noqa: PLC0415
-    from streamfs.gateway.storage.segment import segments  # noqa: PLC0415
+    if not path.is_dir():
+        return None
+    from streamfs.gateway.storage.segment import segments  # noqa: PLC0415 - tables shall not wait for the gateway
     from streamfs.gateway.storage.state import log_folder  # noqa: PLC0415
 
-    if not path.is_dir() or not (log_folder(path).is_dir() or segments(path)):
+    if not (log_folder(path).is_dir() or segments(path)):
         return None
+    from streamfs.gateway.collected import collect  # noqa: PLC0415
+    from streamfs.gateway.core.bindings import STANDARD  # noqa: PLC0415
+    from streamfs.gateway.core.options import Options  # noqa: PLC0415
+
     routes = (STANDARD,) if settings is None else tuple(source.route() for source in settings.sources)
     prefix = Options.prefix if settings is None else settings.prefix
     return collect(path, routes, prefix, left_out)
