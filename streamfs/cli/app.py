@@ -17,7 +17,7 @@ NO_CACHE = "there is no folder for compiled code: set NUMBA_CACHE_DIR to a writa
 
 
 COMMANDS: Mapping[str, str] = {
-    "backup": "Copy the folder STATE of a gateway, which may be running, to a new folder COPY.",
+    "backup": "Copy the folder STATE of a running gateway to a new folder COPY.",
     "bench": "Compare streamfs with other methods on your own sets.",
     "card": "Show what to know about MODEL before deploying it.",
     "check": "Check the SETTINGS of a gateway, and show what it would do.",

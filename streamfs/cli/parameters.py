@@ -1,11 +1,12 @@
 """Types and options of the command line; a wrong argument is reported before any work is done."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from math import floor, isfinite
 from os.path import realpath
 from pathlib import Path
+from time import time
 from typing import Any
 
 import click
@@ -96,13 +97,34 @@ class NewFile(click.Path):
         return path
 
 
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+def moment(text: str) -> float:
+    """Parse a date and time, UTC without an offset, or how long ago it was (90m), to seconds since 1970.
+
+    Examples
+    --------
+    >>> moment("2026-11-23T09:00+01:00")
+    1795420800.0
+    """
+    number, unit = text[:-1], text[-1:]
+    if unit in _SECONDS and number.isdecimal():
+        return time() - int(number) * _SECONDS[unit]
+    try:
+        date = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no time, expected such as 2026-11-23T08:00 or 90m") from None
+    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+
+
 def time_limit(text: str) -> int | timedelta:
     """Parse a time limit: whole ticks (40), or seconds with the suffix s (600s)."""
     try:
         if text.endswith("s"):
-            time = timedelta(seconds=float(text.removesuffix("s")))
-            if time > timedelta():
-                return time
+            limit = timedelta(seconds=float(text.removesuffix("s")))
+            if limit > timedelta():
+                return limit
         elif 1 <= int(text) <= MAX_TICKS:
             return int(text)
     except (ValueError, OverflowError):

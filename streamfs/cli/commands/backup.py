@@ -7,15 +7,11 @@ import click
 from streamfs.cli.parameters import example_text
 
 
-@click.command(
-    epilog=example_text(
-        "streamfs backup /var/lib/streamfs backup-2026-11-23", "streamfs journal backup-2026-11-23"
-    )
-)
-@click.argument("state", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.command(epilog=example_text("streamfs backup /var/lib/streamfs /mnt/backup/monday"))
+@click.argument("state", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("copy", type=click.Path(path_type=Path))
 def backup(state: Path, copy: Path) -> None:
-    """Copy the folder STATE of a gateway, which may be running, to a new folder COPY.
+    """Copy the folder STATE of a running gateway to a new folder COPY.
 
     The copy is verified, and is itself a state: to go back to it, stop the gateway, move STATE away, and put COPY
     in its place. What was received after the copy was made is then missing.

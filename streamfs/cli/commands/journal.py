@@ -1,18 +1,21 @@
 """Show the files of a gateway's state."""
 
 from datetime import UTC, datetime
+from math import inf, nan
 from pathlib import Path
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from streamfs.cli.parameters import JSON, example_text
+from streamfs.cli.parameters import JSON, Parsed, example_text, moment
 
 if TYPE_CHECKING:
     from streamfs.gateway.storage.journal_reader import JournalReader
 
 Rows = list[dict[str, Any]]
 
+_PAUSE = 0.5  # seconds between looks for new decisions
 _SHOWN = 24  # characters of a payload in a table
 _EARLIEST, _LATEST = 1e8, 1e11  # seconds since 1970 that are shown as a date
 _LEFT_OUT = ("id", "content_type")  # in tables
@@ -23,6 +26,8 @@ _PARTS = ("summary", "decisions", "energy", "outbox", "snapshots", "log")
     epilog=example_text(
         "streamfs journal state",
         "streamfs journal state decisions --last 5",
+        "streamfs journal state decisions --stream pair-7 --since 2026-11-23T08:00",
+        "streamfs journal state decisions --follow",
         "streamfs journal state energy --last 100000 --json > energy.jsonl",
         "streamfs journal state --verify",
     )
@@ -30,15 +35,35 @@ _PARTS = ("summary", "decisions", "energy", "outbox", "snapshots", "log")
 @click.argument("state", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("part", default="summary", metavar="[PART]", type=click.Choice(_PARTS))
 @click.option("--last", default=20, show_default=True, type=click.IntRange(1), help="Maximum number of rows.")
+@click.option("--stream", help="Only decisions of this stream.")
+@click.option(
+    "--since",
+    type=Parsed("time", moment),
+    default=None,
+    metavar="TIME",
+    help="Only decisions from this time on: 2026-11-23T08:00 (UTC without an offset), or 90m for 90 minutes ago.",
+)
+@click.option("--follow", is_flag=True, help="Go on with decisions as they fall, until stopped (Ctrl-C).")
 @click.option("--verify", is_flag=True, help="Check every file; exit with 1 if one is damaged.")
 @JSON
-def journal(state: Path, part: str, last: int, verify: bool, as_json: bool) -> None:
+def journal(
+    state: Path,
+    part: str,
+    last: int,
+    stream: str | None,
+    since: float | None,
+    follow: bool,
+    verify: bool,
+    as_json: bool,
+) -> None:
     """Show the folder STATE of a gateway, which may be running.
 
     PART is summary (the default), decisions, energy, outbox (messages not yet confirmed by the broker), snapshots
     or log (messages received). The newest rows are shown, of the outbox the next, in order; with --json each is a
     line. With --verify, each file is read whole instead and reported.
     """
+    if part != "decisions" and (stream is not None or since is not None or follow):
+        raise click.UsageError(f"--stream, --since and --follow are for decisions, not for {part}.")
     from streamfs.cli import console
     from streamfs.gateway.storage.journal_reader import JournalReader
     from streamfs.gateway.storage.state import journal_path
@@ -46,8 +71,15 @@ def journal(state: Path, part: str, last: int, verify: bool, as_json: bool) -> N
     if verify:
         _verify(state, as_json=as_json)
         return
+    earliest = -inf if since is None else since
     with JournalReader(journal_path(state)) as reader:
-        rows = _rows(state, reader, part, last)
+        if follow:
+            _follow(reader, last, stream, earliest, as_json=as_json)
+            return
+        if part == "decisions":
+            rows = reader.decisions(last, stream=stream, since=earliest)
+        else:
+            rows = _rows(state, reader, part, last)
     if as_json:
         for row in rows:
             console.print_json(row)
@@ -73,9 +105,23 @@ def _verify(state: Path, *, as_json: bool) -> None:
         raise SystemExit(1)
 
 
+def _follow(reader: "JournalReader", last: int, stream: str | None, since: float, *, as_json: bool) -> None:
+    """Print the newest decisions, and then each as it falls."""
+    from streamfs.cli import console
+    from streamfs.procedure.procedure import Decision
+
+    number = max(0, reader.highest_numbers()["decisions"] - last)
+    while True:
+        for found, row in reader.decisions_after(number):
+            number = found
+            if stream in (None, row["stream"]) and (row["time"] is None or row["time"] >= since):
+                known = {name: nan if row[name] is None else row[name] for name in ("confidence", "cost", "time")}
+                decision = {name: value for name, value in row.items() if name != "id"}
+                console.print_decision(Decision(**(decision | known)), as_json=as_json)
+        sleep(_PAUSE)
+
+
 def _rows(state: Path, reader: "JournalReader", part: str, last: int) -> Rows:
-    if part == "decisions":
-        return reader.decisions(last)
     if part == "energy":
         return reader.energy(last)
     if part == "snapshots":

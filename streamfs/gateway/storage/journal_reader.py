@@ -3,8 +3,9 @@
 import hashlib
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from math import inf
 from os import PathLike
 from pathlib import Path
 from threading import Lock
@@ -61,11 +62,33 @@ class JournalReader:
         """Return the number of rows of each table."""
         return {table: self._rows(f"SELECT count(*) FROM {table}")[0][0] for table in COLUMNS}  # noqa: S608 - ours
 
-    def decisions(self, limit: int | None = None) -> list[dict[str, Any]]:
-        """Return the newest `limit` decisions (by default all), oldest first, as `Decision.to_json` does."""
-        rows = self._newest("decisions", limit)
+    def decisions(
+        self, limit: int | None = None, *, stream: str | None = None, since: float = -inf
+    ) -> list[dict[str, Any]]:
+        """Return the newest `limit` decisions (by default all), oldest first, as `Decision.to_json` does.
+
+        Those of one `stream`, if given, and of event times from `since` on, seconds since 1970, are chosen first.
+        """
+        conditions: dict[str, str | float] = {} if stream is None else {"stream = ?": stream}
+        if since > -inf:
+            conditions["time >= ?"] = since
+        return [decision for _, decision in self._decisions(conditions, "DESC", limit)][::-1]
+
+    def decisions_after(self, number: int) -> list[tuple[int, dict[str, Any]]]:
+        """Return the decisions after one with this number, oldest first, each with its own."""
+        return self._decisions({"number > ?": number}, "ASC", None)
+
+    def _decisions(
+        self, conditions: Mapping[str, str | float], order: str, limit: int | None
+    ) -> list[tuple[int, dict[str, Any]]]:
+        where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
+        at_most = -1 if limit is None else limit  # SQLite takes -1 for no limit
+        rest = f"{where}ORDER BY number {order} LIMIT ?"
         names = COLUMNS["decisions"][1:]
-        return [{"id": f"{row[1]}/{row[2]}", **dict(zip(names, row[1:], strict=True))} for row in rows]
+        return [
+            (row[0], {"id": f"{row[1]}/{row[2]}", **dict(zip(names, row[1:], strict=True))})
+            for row in self._whole_rows("decisions", rest, *conditions.values(), at_most)
+        ]
 
     def energy(self, limit: int | None = None) -> list[dict[str, Any]]:
         """Return the newest `limit` lines of the energy log (by default all), oldest first."""
@@ -165,7 +188,7 @@ class JournalReader:
             raise StateError(f"{self.path} is damaged: the row of the table totals; {_REMEDY}")
         return dict(zip(TOTALS, rows[0], strict=False))
 
-    def _whole_rows(self, table: str, rest: str = "", *values: int) -> list[tuple[Any, ...]]:
+    def _whole_rows(self, table: str, rest: str = "", *values: str | float) -> list[tuple[Any, ...]]:
         """Return rows of a table without their checksums; raise a StateError if one is damaged."""
         rows = self._rows(f"{selection(table)} {rest}", *values)
         for row in rows:
@@ -178,6 +201,6 @@ class JournalReader:
         at_most = -1 if limit is None else limit  # SQLite takes -1 for no limit
         return self._whole_rows(table, "ORDER BY number DESC LIMIT ?", at_most)[::-1]
 
-    def _rows(self, query: str, *values: int) -> list[tuple[Any, ...]]:
+    def _rows(self, query: str, *values: str | float) -> list[tuple[Any, ...]]:
         with using(self.path), self._reading:
             return self._reader.execute(query, values).fetchall()

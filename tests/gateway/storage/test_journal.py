@@ -565,3 +565,41 @@ def test_the_command_says_where_there_is_nothing(tmp_path, capfd):
     State(tmp_path).close()
     main(["journal", str(tmp_path), "log"])
     assert capfd.readouterr().err == "log: nothing\n"
+
+
+def test_decisions_of_a_stream_and_since_a_time_are_chosen(tmp_path, capsys):
+    with State(tmp_path) as state:
+        state.journal.commit(
+            Entry(0, [decision(number) for number in range(5)] + [decision(1, episode=2, time=nan)])
+        )
+
+    def shown(*words):
+        main(["journal", str(tmp_path), "decisions", "--json", *words])
+        return [orjson.loads(line)["id"] for line in capsys.readouterr().out.splitlines()]
+
+    assert shown("--stream", "mote-1") == ["mote-1/1", "mote-1/2"]
+    assert shown("--stream", "mote-1", "--last", "1") == ["mote-1/2"]
+    assert shown("--since", "2023-11-14T22:13:23") == ["mote-3/1", "mote-4/1"]
+    assert shown("--since", "2023-11-14T23:13:23+01:00", "--stream", "mote-4") == ["mote-4/1"]
+    assert shown("--since", "1s") == []
+    for words in (["energy", "--stream", "x"], ["decisions", "--since", "soon"]):
+        with pytest.raises(SystemExit, match="2"):
+            main(["journal", str(tmp_path), *words])
+
+
+def test_decisions_are_followed_as_they_fall(tmp_path, monkeypatch, capsys):
+    with State(tmp_path) as state:
+        state.journal.commit(Entry(0, [decision(number) for number in range(3)]))
+        looks = iter([[decision(3), decision(4)], [], [decision(5)]])
+
+        def wait(_seconds):
+            more = next(looks, None)
+            if more is None:
+                raise KeyboardInterrupt
+            state.journal.commit(Entry(0, more))
+
+        monkeypatch.setattr("streamfs.cli.commands.journal.sleep", wait)
+        with pytest.raises(SystemExit, match="130"):
+            main(["journal", str(tmp_path), "decisions", "--follow", "--last", "2", "--json"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [orjson.loads(line)["stream"] for line in lines] == [f"mote-{number}" for number in range(1, 6)]
