@@ -27,16 +27,16 @@ __all__ = [
 
 
 def _compiler() -> list[str]:
-    """Return what a build needs to compile C."""
+    """Return what a build needs to compile C; asked first, since `setup.py` chooses a compiler."""
     has_one = "CC" in os.environ or any(map(shutil.which, ("cc", "gcc", "clang")))
     return [] if has_one else ["ziglang>=0.15"]
 
 
 def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
     """Return what a wheel needs to be built."""
-    return [*build_meta.get_requires_for_build_wheel(config_settings), *_compiler()]
+    return [*_compiler(), *build_meta.get_requires_for_build_wheel(config_settings)]
 
 
 def get_requires_for_build_editable(config_settings: Any = None) -> list[str]:
     """Return what an editable installation needs to be built."""
-    return [*build_meta.get_requires_for_build_editable(config_settings), *_compiler()]
+    return [*_compiler(), *build_meta.get_requires_for_build_editable(config_settings)]

@@ -9,7 +9,15 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).parent
-FLAGS = ["-std=gnu11", "-O3", "-g0", "-ffp-contract=off", "-fno-strict-aliasing"]
+FLAGS = [
+    "-std=gnu11",
+    "-O3",
+    "-g0",
+    "-ffp-contract=off",
+    "-fno-strict-aliasing",
+    "-fwrapv",
+    "-fno-sanitize=undefined",
+]
 """The results are those of Python to the bit: nothing is contracted, and memory may be read as several types."""
 
 

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+NO_NUMBA = "these kernels are not built in C, and numba is not installed: pip install 'streamfs[train]'"
+
 _NUMBA = "feature_extractors._numba"
 
 _waiting: list[Callable[[], None]] = []
@@ -24,7 +26,10 @@ _waiting: list[Callable[[], None]] = []
 def numba_side() -> ModuleType:
     """Return the module that compiles by numba, which it imports at the first call."""
     is_first = _NUMBA not in sys.modules
-    module = import_module(_NUMBA)
+    try:
+        module = import_module(_NUMBA)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(NO_NUMBA, name="numba") from error
     while is_first and _waiting:
         _waiting.pop()()
     return module

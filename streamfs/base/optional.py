@@ -5,6 +5,15 @@ from typing import Any
 
 from streamfs.errors import MissingExtraError
 
+EXTRAS = dict.fromkeys(("joblib", "numba", "polars", "river", "scipy", "sklearn"), "train")
+"""The extras of packages that are imported as any other, by the names of these."""
+
+
+def missing_extra(error: ModuleNotFoundError) -> MissingExtraError | None:
+    """Return what to say of a package that is not installed; None if no extra installs it."""
+    package = str(error.name).partition(".")[0]
+    return MissingExtraError(package, EXTRAS[package]) if package in EXTRAS else None
+
 
 def load_optional(package: str, extra: str) -> Any:
     """Import a package that an extra installs.

@@ -9,6 +9,7 @@ from traceback import walk_tb
 
 import click
 
+from streamfs.base.optional import missing_extra
 from streamfs.cli.parameters import example_text
 from streamfs.cli.recordings import flags
 from streamfs.errors import LayoutError, StreamfsError
@@ -135,6 +136,12 @@ def main(args: Sequence[str] | None = None) -> None:
         if "no locator available" not in str(error):  # numba has no class for this error
             raise
         click.echo(f"streamfs: {NO_CACHE}", err=True)
+        sys.exit(1)
+    except ModuleNotFoundError as error:
+        missing = missing_extra(error)
+        if missing is None:
+            raise
+        click.echo(f"streamfs: {missing}", err=True)
         sys.exit(1)
     except (AttributeError, ImportError) as error:
         folder = _stale_cache(error)

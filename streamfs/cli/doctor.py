@@ -33,7 +33,7 @@ SLOWEST_SYNC = 0.1
 PATIENCE = 5.0
 """Seconds to reach a broker."""
 
-EXTRAS = ("gateway", "plot", "report", "sign", "sparkplug")
+EXTRAS = ("train", "gateway", "plot", "report", "sign", "sparkplug")
 """What may be installed beside what is always needed."""
 
 _EXTRA = re.compile(r"extra == [\"'](\w+)")

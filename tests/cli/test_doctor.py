@@ -27,11 +27,11 @@ def test_a_machine_that_runs_these_tests_has_what_it_needs():
 
 def test_an_extra_that_lacks_a_package_is_named(monkeypatch):
     usual = doctor._installed
-    monkeypatch.setattr(doctor, "_installed", lambda name: None if name in ("jinja2", "river") else usual(name))
+    monkeypatch.setattr(doctor, "_installed", lambda name: None if name in ("jinja2", "rich") else usual(name))
     found = {finding.what: finding for finding in doctor.packages()}
     assert found["extra report"].status == NOTE
     assert found["extra report"].text == "lacks jinja2: pip install 'streamfs[report]'"
-    assert found["river"].status == ERROR
+    assert found["rich"].status == ERROR
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,13 @@ def test_the_image_installs_what_is_pinned_and_that_fits_the_project():
             assert all(re.fullmatch(r"[0-9a-f]{64}\s*", each) for each in hashes)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    for text in (*project["dependencies"], *extras["gateway"], *extras["sign"], "setuptools>=77"):
+    for text in (
+        *project["dependencies"],
+        *extras["train"],
+        *extras["gateway"],
+        *extras["sign"],
+        "setuptools>=77",
+    ):
         wanted = Requirement(text)
         assert pinned[canonicalize_name(wanted.name)] in wanted.specifier
 
