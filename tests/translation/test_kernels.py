@@ -22,7 +22,7 @@ from streamfs.procedure._rank_bets import N_WAYS, bet_on_ranks
 pytestmark = pytest.mark.skipif(in_c() is None, reason="there is no extension module of these kernels")
 
 seeds = st.integers(0, 2**32 - 1)
-few = settings(max_examples=8, deadline=None)
+few = settings(max_examples=5, deadline=None)
 
 
 def bits(*arrays):

@@ -1,0 +1,41 @@
+"""What Python calls refuses arguments that the kernels in C cannot take, and sources that have changed."""
+
+import numpy as np
+import pytest
+
+from feature_extractors import _compiled
+from feature_extractors._compiled import digest_of, in_c
+
+pytestmark = pytest.mark.skipif(in_c() is None, reason="there is no extension module of these kernels")
+
+REALS = np.zeros(3)
+READ_ONLY = np.zeros(3)
+READ_ONLY.flags.writeable = False
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((REALS,), "write_logits takes 2 arguments, got 1"),
+        ((REALS, np.zeros((3, 1))), "argument 2 of write_logits has not one dimension"),
+        ((np.zeros(3, np.float32), REALS), "argument 1 of write_logits has items of 4 bytes, expected 8"),
+        ((np.zeros(3, np.int64), REALS), "argument 1 of write_logits has items of another type"),
+        ((np.zeros(6)[::2], REALS), "argument 1 of write_logits is no array without gaps"),
+        ((REALS, READ_ONLY), "argument 2 of write_logits is no writeable array"),
+        ((1.0, REALS), "argument 1 of write_logits is no array"),
+    ],
+)
+def test_a_wrong_argument_is_named(arguments, message):
+    kernel = getattr(in_c(), "streamfs.classifiers._calibration.write_logits")
+    with pytest.raises(TypeError, match=message):
+        kernel(*arguments)
+
+
+def test_kernels_of_other_sources_are_not_used(monkeypatch):
+    assert digest_of(in_c().SOURCES.split()) == in_c().DIGEST
+    monkeypatch.setattr(_compiled, "digest_of", lambda _files: "other")
+    monkeypatch.setenv("STREAMFS_KERNELS", "")
+    assert in_c.__wrapped__() is None
+    monkeypatch.setenv("STREAMFS_KERNELS", "c")
+    with pytest.raises(ImportError, match="no kernels were built from these sources"):
+        in_c.__wrapped__()
