@@ -162,7 +162,7 @@ class Recordings:
         self, period: float | None = None, *, labelled: bool = True, count: bool = False
     ) -> "ReadStreams":
         """Read the streams with what their files say of times, and count those of each stream if asked."""
-        from streamfs.cli.histories import readings_of  # noqa: PLC0415 - the same
+        from streamfs.cli.histories.readings import readings_of  # noqa: PLC0415 - the same
         from streamfs.data.recordings.layout import Layout  # noqa: PLC0415
         from streamfs.data.stream_files import LONG, open_recording, read_tables, readings_table  # noqa: PLC0415
 

@@ -102,6 +102,9 @@ class StoppingRule(ABC):
         }
 
 
+_MOST_TICKS = 3  # that are decided at by the same threshold, and are listed
+
+
 @dataclass(frozen=True)
 class TickThresholds(StoppingRule):
     """Confidence thresholds that depend on the tick.
@@ -207,13 +210,19 @@ class TickThresholds(StoppingRule):
         return said if self.gives_up else {name: value for name, value in said.items() if name != "floors"}
 
     def text(self, time_limit: int) -> str:
-        """Return the thresholds in words."""
+        """Return the thresholds in words; many single ticks at which streams are decided are not listed."""
+        many = self._many_ticks(time_limit)
+        hidden = {*many, 1.0} if many else set()
         levels = [
+            f"{level:.3g} at {len(ticks)} ticks from {ticks[0]} to {ticks[-1]}" for level, ticks in many.items()
+        ]
+        levels += ["1 at the others"] if many and 1.0 in self.levels else []
+        levels += [
             f"{level:.3g} from tick {tick}"
             if level > 0
             else f"{'at' if tick == time_limit else 'from'} tick {tick} in any case"
             for tick, level, before in zip(self.ticks, self.levels, (None, *self.levels), strict=False)
-            if level != before or not self.gives_up
+            if level not in hidden and (level != before or not self.gives_up)
         ]
         floors = [
             f"given up below {floor:.3g} from tick {tick}"
@@ -221,6 +230,14 @@ class TickThresholds(StoppingRule):
             if floor != before
         ]
         return ", ".join([*levels, *floors])
+
+    def _many_ticks(self, time_limit: int) -> dict[float, list[int]]:
+        """Return the ticks of thresholds that hold at single ticks alone, if these are too many to be listed."""
+        ends = [*(tick - 1 for tick in self.ticks[1:]), time_limit]
+        spans = [*zip(self.levels, self.ticks, ends, strict=True)]
+        long = {level for level, first, last in spans if first < last}
+        single = {level: [first for each, first, _ in spans if each == level] for level in {*self.levels} - long}
+        return {level: ticks for level, ticks in single.items() if 0 < level < 1 and len(ticks) > _MOST_TICKS}
 
     def _at(self, ticks: Integers, first: float, shares: tuple[float, ...]) -> Array:
         """Return the shares that hold at ticks, and `first` before the first."""

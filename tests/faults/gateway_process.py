@@ -18,7 +18,7 @@ from helpers.broker import HOST, free_port
 from processes import Fork, begin
 from traffic import LATENESS, pairs, procedure
 
-PATIENCE = 60.0  # seconds for whatever is waited for: a cold start compiles
+PATIENCE = 180.0  # seconds for whatever is waited for: a cold start compiles
 PAUSE = 0.01  # seconds between two looks at what tells nobody that it has changed
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and prlimit, which only Linux has")

@@ -59,7 +59,6 @@ ROOMS = {
             "classifiers",
             "costs",
             "data",
-            "histories",
             "base",
             "feature_extractors",
         ),
@@ -202,11 +201,6 @@ ROOMS = {
         "recorded streams, files, tables of feature values",
         ("base", "feature_extractors"),
         ("matplotlib", "paho", "sklearn", "socket", "sqlite3"),
-    ),
-    "histories": Room(
-        "what other systems have kept of their devices' readings",
-        (),
-        ("paho", "socket", *LEARNING),
     ),
     "base": Room(
         "private ground: containers, estimators, kernels, charts",

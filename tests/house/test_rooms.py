@@ -131,7 +131,7 @@ def test_every_module_is_in_a_room():
 def test_a_room_imports_rooms_below_it_alone():
     """The table is acyclic: it is in order."""
     names = list(ROOMS)
-    assert len(names) <= 25
+    assert len(names) <= 24
     for place, (name, room) in enumerate(ROOMS.items()):
         assert set(room.imports) <= set(names[place + 1 :]), name
 

@@ -165,6 +165,10 @@ def test_they_are_said_in_words():
     assert "confidence" not in text
     assert "confidence  0.9\n" in mean_procedure().text()
     assert TickThresholds((1, 4), (0.97, 0.0)).text(10) == "0.97 from tick 1, from tick 4 in any case"
+    points = TickThresholds((1, 3, 4, 6, 7, 9, 10, 12, 13, 20), (1.0, *[0.9, 1.0] * 4, 0.0))
+    assert points.text(20) == "0.9 at 4 ticks from 3 to 12, 1 at the others, at tick 20 in any case"
+    few = TickThresholds((1, 3, 4, 20), (1.0, 0.9, 1.0, 0.0))
+    assert few.text(20) == "1 from tick 1, 0.9 from tick 3, 1 from tick 4, at tick 20 in any case"
 
 
 def test_an_engine_decides_by_the_threshold_of_the_tick():

@@ -60,10 +60,10 @@ def collect(
     follow, and no model is needed.
     """
     from streamfs.cli import console
-    from streamfs.cli.histories import gateway_readings
+    from streamfs.cli.histories.find import history
+    from streamfs.cli.histories.readings import gateway_readings
     from streamfs.data.stream_files import write_readings
     from streamfs.gateway.settings.settings import read_settings
-    from streamfs.histories.find import history
 
     if not source.exists():
         raise DataError(f"{source} cannot be read: No such file or directory")

@@ -95,7 +95,8 @@ def importances(
         progress("exchanging readings", done, len(columns))
         losses = [_outcome(procedure, _exchanged(streams, column, rng.permutation)) for _ in range(repeats)]
         right, cost = np.mean(losses, axis=0)
-        found.append(Importance(column, float(usual[0] - right), float(cost - usual[1])))
+        more = 0.0 if np.isclose(cost, usual[1], rtol=1e-9, atol=0.0) else float(cost - usual[1])
+        found.append(Importance(column, float(usual[0] - right), more))
     progress("exchanging readings", len(columns), len(columns))
     return sorted(found, key=lambda each: (-each.accuracy, -each.paid, each.column))
 

@@ -142,10 +142,11 @@ class JournalReader:
         return numbers
 
     def copy_to(self, path: Path) -> None:
-        """Write a durable copy of the journal as of one commit, which its owner alone can read."""
+        """Write a durable copy of the journal as of one commit, in one file that its owner alone can read."""
         path.touch(OWNERS_FILE)
         with self._reading, using(path), closing(connect(path)) as copy:
             self._reader.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")  # readers of one with a log beside it leave files behind
 
     def check_sums(self) -> None:
         """Raise a StateError if a row has vanished, or is there again; rows are checked when they are read."""

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import orjson
 
-from streamfs.histories.past_reading import PastReading, value_of
+from streamfs.cli.histories.past_reading import PastReading, value_of
 
 PUBLISHED = re.compile(
     r"(?P<date>\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(?:\.\d+)?)"

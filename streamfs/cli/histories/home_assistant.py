@@ -8,8 +8,8 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+from streamfs.cli.histories.past_reading import PastReading, device_and_quantity, value_of
 from streamfs.errors import DataError
-from streamfs.histories.past_reading import PastReading, device_and_quantity, value_of
 
 EXPORTED = ["entity_id", "state", "last_changed"]
 """The header of the history page's file."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
+from streamfs.cli.histories.past_reading import PastReading, device_and_quantity, value_of
 from streamfs.errors import DataError
-from streamfs.histories.past_reading import PastReading, device_and_quantity, value_of
 
 DEVICES = ("entity_id", "device", "device_id", "node", "friendly_name", "name", "sensor", "topic", "host")
 """Tags that name a device; the first that is there counts, else all tags do."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from streamfs.histories.home_assistant import EXPORTED, exported_states, recorded_states, recorded_statistics
-from streamfs.histories.influx import ANNOTATIONS, LINE, annotated, lines
-from streamfs.histories.past_reading import PastReading
-from streamfs.histories.zigbee2mqtt import PUBLISHED, published
+from streamfs.cli.histories.home_assistant import EXPORTED, exported_states, recorded_states, recorded_statistics
+from streamfs.cli.histories.influx import ANNOTATIONS, LINE, annotated, lines
+from streamfs.cli.histories.past_reading import PastReading
+from streamfs.cli.histories.zigbee2mqtt import PUBLISHED, published
 
 DATABASE = b"SQLite format 3\0"
 TABLES = (".csv", ".csv.gz", ".parquet")

@@ -9,10 +9,10 @@ from click.testing import CliRunner
 from helpers.procedures import channels_procedure
 
 from streamfs.cli.app import cli
+from streamfs.cli.histories.find import history
+from streamfs.cli.histories.home_assistant import recorded_statistics
+from streamfs.cli.histories.past_reading import PastReading
 from streamfs.errors import DataError
-from streamfs.histories.find import history
-from streamfs.histories.home_assistant import recorded_statistics
-from streamfs.histories.past_reading import PastReading
 
 AT = 1_795_365_000.0  # 2026-11-22T16:30:00Z
 

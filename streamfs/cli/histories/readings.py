@@ -6,8 +6,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamfs.cli.histories.find import history
 from streamfs.errors import DataError
-from streamfs.histories.find import history
 
 if TYPE_CHECKING:
     from streamfs.gateway.settings.settings import Settings
