@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array
 from feature_extractors.report import Policy, quantity_of, silent_ticks, split_channel
+from streamfs.gateway.core.conduct import KEPT
 from streamfs.gateway.core.speech import Asked, asked_for
 
 if TYPE_CHECKING:
@@ -75,8 +76,8 @@ def savings(
     """Return what each device would have saved, and all of them in the last row.
 
     A device is asked for what the model's channels need until its stream is decided, and rests until the next
-    episode. Values between recorded readings are not known: what was not recorded is not counted, so there was as
-    much at least.
+    episode, as far as its daily budget of messages to it allows. Values between recorded readings are not known:
+    what was not recorded is not counted, so there was as much at least.
 
     Parameters
     ----------
@@ -180,16 +181,37 @@ def _sent(
     is_open = np.zeros(n_ticks, dtype=bool)
     sent = 0.0
     begun = 0 if profile.reach.hears == "always" else len(asked)  # the heartbeat is the first report
-    for episode in episodes:
-        begin, end = episode.begin, min(episode.end, n_ticks)
+    for begin, end, was_at_rest in _talks(episodes, n_ticks, profile, len(asked), procedure.period):
         is_open[begin:end] = True
-        sent -= begun * (begin > 0)
+        sent -= begun * (begin > 0 and was_at_rest)
         if "" in asked:
             sent += (end - begin) * procedure.period / asked[""].most
         else:
             sent += sum(_reported(asked[name], of_quantity[name][begin:end], procedure.period) for name in asked)
     resting = int((~is_open).sum()) * procedure.period / profile.reach.rest
     return sent + resting * (1 if "" in asked else len(asked))
+
+
+def _talks(
+    episodes: "Sequence[RecordedEpisode]", n_ticks: int, profile: "DeviceProfile", n_messages: int, period: float
+) -> Iterator[tuple[int, int, bool]]:
+    """Yield from and until which ticks a device reports, and whether it was at rest before.
+
+    It is told to rest once the stream is decided and its daily budget allows that, beside what is kept for waking
+    it; if it does not before the next episode, it goes on.
+    """
+    rate = profile.reach.per_day / DAY
+    left, refilled, rests = profile.reach.per_day, 0.0, True
+    begins = [*(episode.begin for episode in episodes[1:]), n_ticks]
+    for episode, following in zip(episodes, begins, strict=True):
+        was_at_rest, end = rests, min(episode.end, n_ticks)
+        left = min(profile.reach.per_day, left + (end * period - refilled) * rate) - n_messages * was_at_rest
+        short = max(0.0, n_messages + KEPT - left)
+        until = end + ceil(short / rate / period) if short else end
+        rests = until < following
+        until = min(until, following)
+        left, refilled = left + (until - end) * period * rate - n_messages * rests, until * period
+        yield episode.begin, until if rests else following, was_at_rest
 
 
 def _reported(asked: Asked, values: Array, period: float) -> float:

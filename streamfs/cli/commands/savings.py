@@ -75,7 +75,7 @@ def savings(
     if reopen_after is not None and device_savings.MESSAGES * most > profile.reach.per_day:
         console.say(
             f"note: {most:.3g} decisions a day may need {device_savings.MESSAGES * most:.3g} messages to a "
-            f"device, and {profile.name} allows {profile.reach.per_day:g}: then it is not told to rest"
+            f"device, and {profile.name} allows {profile.reach.per_day:g}: it then goes on reporting for longer"
         )
     if decisions_path is not None:
         with decisions_path.open("w", encoding="utf-8", newline="") as file:

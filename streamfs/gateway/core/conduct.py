@@ -47,14 +47,14 @@ COUNTERS = (
 DAY = 86_400.0
 """Seconds after which a device that does not obey is asked again."""
 
-_SKIPPED, _ENOUGH, _TOO_MANY = (
-    2,
-    2,
-    5,
-)  # gaps after a message: not counted, that show obedience, that show the contrary
+KEPT = 1.0
+"""Messages of a device's daily budget that are kept for waking it."""
+
+_SKIPPED, _ENOUGH, _TOO_MANY = 2, 2, 5
+"""Gaps after a message: not counted, that show obedience, that show the contrary."""
+
 _BURST = 1.0  # seconds within which messages of a device are one
 _LEAST, _MOST = 0.6, 1.5  # of the interval that it was asked for
-_KEPT = 1.0  # messages of a day's budget that are kept for waking
 _MOST_TOPICS = 16  # of a device, whose reports are observed
 
 
@@ -447,7 +447,7 @@ class Conduct:
         per_day = profile.reach.per_day
         device.tokens = min(per_day, device.tokens + max(0.0, now - device.tokens_at) * per_day / DAY)
         device.tokens_at = max(now, device.tokens_at)
-        if device.tokens < 1.0 + _KEPT * setting.rests:
+        if device.tokens < 1.0 + KEPT * setting.rests:
             self.counters["devices_deferred"] += not device.is_deferred
             device.is_deferred = True
             return False
