@@ -20,7 +20,7 @@ demo-devices: $(VENV)/dev
 test: $(VENV)/dev
 	@sh tests/install_broker.sh
 	@$(MAKE) --jobs 2 check kernels
-	$(BIN)/pytest --numprocesses 6 --dist worksteal
+	$(BIN)/pytest --numprocesses 4 --dist worksteal
 
 # Build the kernels in C again if their sources have changed, and compile most others before several processes would
 # each do so; with a cache it takes two seconds.

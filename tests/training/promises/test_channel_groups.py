@@ -123,11 +123,11 @@ class TestTraining:
     """Two classes that differ only in how the least and the largest reading of one of many columns are related."""
 
     PROMISE = Promise(accuracy=0.8, completeness=0.8, risk=0.1)
-    NOISES = tuple(f"noise.{i}" for i in range(12))
+    NOISES = tuple(f"noise.{i}" for i in range(10))
 
     SEED = 2
 
-    def streams(self, seed, n_streams=240, n_ticks=6):
+    def streams(self, seed, n_streams=160, n_ticks=6):
         rng = np.random.default_rng(seed)
         deep, high = rng.integers(0, 2, (2, n_streams))
         values = rng.normal(0, 0.3, (n_streams, n_ticks, 1 + len(self.NOISES)))
