@@ -81,6 +81,8 @@ def compiled_code() -> Diagnosis:
         return Diagnosis("compiled code", NOTE, "lacks the kernels in C, so that a gateway starts late")
     try:
         folder = Path(difference.dispatcher.stats.cache_path)
+    except ModuleNotFoundError:
+        return Diagnosis("compiled code", OK, "has the kernels in C that serve; others are compiled for training")
     except RuntimeError:
         return Diagnosis("compiled code", ERROR, "has no folder: set NUMBA_CACHE_DIR to a writable one")
     n_files = sum(1 for _ in folder.glob("*.nbi"))

@@ -263,6 +263,19 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as
 TRUST = click.option(
     "--trust", is_flag=True, help="Load a pickled River model; only from a source that you trust."
 )
+REOPEN_AFTER = click.option(
+    "--reopen-after",
+    default=3600.0,
+    show_default=True,
+    type=NOT_NEGATIVE,
+    help="Seconds from a decision to the stream's next episode.",
+)
+BATTERY = click.option(
+    "--battery",
+    type=POSITIVE,
+    metavar="JOULES",
+    help="Usable energy of a node's battery; by default two AA cells.",
+)
 SEED = click.option(
     "--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of everything random."
 )

@@ -161,14 +161,7 @@ def replay_with_values(
     procedure: Procedure, streams: StreamSet, start: float = 0.0
 ) -> Iterator[tuple[Decision, Array]]:
     """Yield each decision as `replay` does, with the feature values behind it, shape (n_features,)."""
-    _require_procedure(procedure)
-    require_streams(streams)
-    require_period(procedure, streams)
-    require_columns(procedure, streams)
-    seen = streams.seen_through(procedure.channels, procedure.max_silence)
-    engine = Engine(procedure)
-    for name in seen.names:
-        engine.admit(name)
+    seen, engine = _admitted(procedure, streams)
     going = np.ones(len(seen), dtype=bool)
     place = {name: index for index, name in enumerate(seen.names)}
     for tick in range(seen.n_ticks):
@@ -213,15 +206,8 @@ def replay_episodes(
     DataError, TypeError
         As for `replay`.
     """
-    _require_procedure(procedure)
-    require_streams(streams)
-    require_period(procedure, streams)
-    require_columns(procedure, streams)
-    seen = streams.seen_through(procedure.channels, procedure.max_silence)
-    engine = Engine(procedure)
+    seen, engine = _admitted(procedure, streams)
     place = {name: index for index, name in enumerate(seen.names)}
-    for name in seen.names:
-        engine.admit(name)
     begins = np.zeros(len(seen), dtype=np.int64)
     for tick in range(seen.n_ticks):
         if tick:
@@ -282,6 +268,18 @@ def write_csv(rows: Sequence[Mapping[str, Any]], path: str | Path) -> None:
         writer.writeheader()
         for row in rows:
             writer.writerow({name: "" if value != value else value for name, value in row.items()})  # noqa: PLR0124
+
+
+def _admitted(procedure: Procedure, streams: StreamSet) -> tuple[StreamSet, Engine]:
+    """Return streams as a gateway sees them, and an engine that has admitted them; raise as `replay`."""
+    _require_procedure(procedure)
+    require_streams(streams)
+    require_period(procedure, streams)
+    require_columns(procedure, streams)
+    seen, engine = streams.seen_through(procedure.channels, procedure.max_silence), Engine(procedure)
+    for name in seen.names:
+        engine.admit(name)
+    return seen, engine
 
 
 def _require_procedure(procedure: object) -> None:

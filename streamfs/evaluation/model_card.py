@@ -56,19 +56,19 @@ def build_card(
         "data": _data(streams),
         "radio": _radio(radio, message_bytes),
         "prices": {quantity: float(price) for quantity, price in (prices or {}).items()},
-        "traffic": _traffic(procedure, watched, held_out=measured_on is not None),
+        "traffic": _counted(procedure, measure_traffic(procedure, watched), len(watched), measured_on is not None),
     }
 
 
-def facts_on(procedure: Procedure, streams: StreamSet, duty: Duty | None = None) -> Facts:
-    """Return all facts of a card, with messages counted on other streams than those of training.
+def facts_on(procedure: Procedure, traffic: Traffic, n_streams: int, duty: Duty | None = None) -> Facts:
+    """Return all facts of a card, with the messages of other streams than those of training.
 
-    Without a card they are those of `facts`. Raises as `build_card` and `facts`.
+    Without a card they are those of `facts`. Raises as `facts`.
     """
     card = read_card(procedure.about.get("card"))
     if card is None:
         return facts(procedure, duty=duty)
-    measured = {**card, "traffic": _traffic(procedure, streams, held_out=True)}
+    measured = {**card, "traffic": _counted(procedure, traffic, n_streams, held_out=True)}
     known = facts(replace(procedure, about={**procedure.about, "card": measured}), duty=duty)
     known["model"] = procedure.digest
     return known
@@ -146,11 +146,10 @@ def markdown(procedure: Procedure, radio: Profile | None = None, duty: Duty | No
     return card_text.markdown(facts(procedure, radio, duty))
 
 
-def _traffic(procedure: Procedure, streams: StreamSet, *, held_out: bool) -> TrafficFacts:
-    """Count the messages of streams, which the procedure was trained on or not."""
-    traffic = measure_traffic(procedure, streams)
+def _counted(procedure: Procedure, traffic: Traffic, n_streams: int, held_out: bool) -> TrafficFacts:
+    """Return the messages of streams, which the procedure was trained on or not."""
     return {
-        "streams": len(streams),
+        "streams": n_streams,
         "held_out": held_out,
         "confidence": procedure.confidence,
         "stopping": _stopping(procedure),

@@ -34,6 +34,17 @@ def test_an_extra_that_lacks_a_package_is_named(monkeypatch):
     assert found["rich"].status == ERROR
 
 
+def test_a_gateway_needs_no_compiler(monkeypatch):
+    class Kernel:
+        @property
+        def dispatcher(self):
+            raise ModuleNotFoundError("no numba", name="numba")
+
+    monkeypatch.setattr(doctor, "in_c", object)
+    monkeypatch.setattr(doctor, "difference", Kernel())
+    assert doctor.compiled_code().status == OK
+
+
 @pytest.mark.parametrize(
     ("now", "is_unsynchronised", "status"), [(0.0, False, ERROR), (2e9, True, WARNING), (2e9, False, OK)]
 )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from html import escape
 
-from streamfs.base.charts.chart import Chart
+from streamfs.base.charts.chart import Chart, drawing
 from streamfs.base.charts.lines import COLORS, WIDTH
 from streamfs.base.charts.scale import Scale, text_of
 
@@ -44,8 +44,5 @@ def bar_chart(title: str, bars: Mapping[str, float], unit: str) -> Chart:
         f'<line x1="{zero:.1f}" y1="0" x2="{zero:.1f}" y2="{height - 20}" stroke="currentColor"/>',
         f'<text x="{WIDTH / 2:.0f}" y="{height - 4}" text-anchor="middle">{escape(unit)}</text>',
     ]
-    svg = (
-        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}" font-size="12" '
-        f'fill="currentColor" font-family="system-ui, sans-serif">{"".join(parts)}</svg>'
-    )
+    svg = drawing(title, WIDTH, height, parts)
     return Chart(title, svg, ("", unit), tuple((name, float(number)) for name, number in bars.items()))

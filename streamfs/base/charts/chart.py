@@ -1,6 +1,6 @@
 """A chart: its title, its drawing, and a table of its numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -33,6 +33,14 @@ class Chart(NamedTuple):
             f"<figure><figcaption>{escape(self.title)}</figcaption>{self.svg}"
             f"<details><summary>Numbers</summary>{table(self.header, self.rows)}</details></figure>"
         )
+
+
+def drawing(title: str, width: float, height: float, parts: Iterable[str]) -> str:
+    """Return elements of SVG as a drawing with a title for those who do not see it."""
+    return (
+        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title)}" font-size="12" '
+        f'fill="currentColor" font-family="system-ui, sans-serif">{"".join(parts)}</svg>'
+    )
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str | float]]) -> str:

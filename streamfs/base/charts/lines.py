@@ -6,7 +6,7 @@ from itertools import cycle
 from math import isfinite
 from typing import NamedTuple
 
-from streamfs.base.charts.chart import Chart
+from streamfs.base.charts.chart import Chart, drawing
 from streamfs.base.charts.scale import Scale, text_of
 
 COLORS = ("#2f7fc2", "#c8690f", "#2e8b57", "#9467bd", "#b5508c", "#8a7a1f")
@@ -91,10 +91,7 @@ def line_chart(
         parts += _drawn(line, across, up, color, dash)
     for mark in marks:
         parts += _marked(mark, across)
-    svg = (
-        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}" font-size="12" '
-        f'fill="currentColor" font-family="system-ui, sans-serif">{"".join([*parts, *legend])}</svg>'
-    )
+    svg = drawing(title, WIDTH, height, [*parts, *legend])
     rows = tuple(
         (line.name, float(x), float(y))
         for line in lines

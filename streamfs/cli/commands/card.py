@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from streamfs.cli import parameters
-from streamfs.cli.parameters import JSON, MODEL, NEW_FILE, NOT_NEGATIVE, POSITIVE, TRUST, example_text
+from streamfs.cli.parameters import BATTERY, JSON, MODEL, NEW_FILE, NOT_NEGATIVE, REOPEN_AFTER, TRUST, example_text
 from streamfs.costs.radio_profiles import PROFILES
 
 
@@ -23,13 +23,7 @@ from streamfs.costs.radio_profiles import PROFILES
     type=click.Choice(list(PROFILES)),
     help=f"Radio of the nodes; by default that of training: {', '.join(PROFILES)}.",
 )
-@click.option(
-    "--reopen-after",
-    default=3600.0,
-    show_default=True,
-    type=NOT_NEGATIVE,
-    help="Seconds from a decision to the stream's next episode.",
-)
+@REOPEN_AFTER
 @click.option(
     "--awake",
     default=0.1,
@@ -37,12 +31,7 @@ from streamfs.costs.radio_profiles import PROFILES
     type=NOT_NEGATIVE,
     help="Seconds of each tick of an episode for which a radio is awake, besides its messages.",
 )
-@click.option(
-    "--battery",
-    type=POSITIVE,
-    metavar="JOULES",
-    help="Usable energy of a node's battery; by default two AA cells.",
-)
+@BATTERY
 @TRUST
 @JSON
 def card(

@@ -6,7 +6,7 @@ import click
 
 from streamfs.base.progress import step
 from streamfs.cli import parameters
-from streamfs.cli.parameters import MODEL, NEW_FILE, NOT_NEGATIVE, OLD_FILE, POSITIVE, TRUST, example_text
+from streamfs.cli.parameters import BATTERY, MODEL, NEW_FILE, OLD_FILE, REOPEN_AFTER, SEED, TRUST, example_text
 from streamfs.cli.recordings import Recordings, recordings
 
 
@@ -20,20 +20,9 @@ from streamfs.cli.recordings import Recordings, recordings
 @recordings(period=False)
 @click.option("-o", "--out", type=NEW_FILE, required=True, help="Write the report to this HTML file.")
 @click.option("--groups", type=OLD_FILE, metavar="CSV", help="Rows of stream,group, such as sessions or rooms.")
-@click.option(
-    "--reopen-after",
-    default=3600.0,
-    show_default=True,
-    type=NOT_NEGATIVE,
-    help="Seconds from a decision to the stream's next episode.",
-)
-@click.option(
-    "--battery",
-    type=POSITIVE,
-    metavar="JOULES",
-    help="Usable energy of a node's battery; by default two AA cells.",
-)
-@click.option("--seed", default=0, show_default=True, help="Seed of what is drawn to find what each column tells.")
+@REOPEN_AFTER
+@BATTERY
+@SEED
 @TRUST
 def report(
     model: Path,

@@ -71,7 +71,7 @@ def choose(procedure: Procedure, streams: StreamSet, evaluation: Evaluation) -> 
 
 
 def _indices(evaluation: Evaluation) -> dict[str, list[int]]:
-    """Return the streams of each kind, those to show first at the front; none is in two kinds."""
+    """Return the streams of each kind, the first to show first; each is of one kind only."""
     decisions, labels = evaluation.decisions, evaluation.labels
     labelled = [i for i, decision in enumerate(decisions) if decision.label is not None]
     right = [i for i in labelled if decisions[i].label == labels[i]]

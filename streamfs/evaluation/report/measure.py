@@ -9,6 +9,7 @@ import numpy as np
 from streamfs.base.progress import Progress, quiet, step
 from streamfs.costs.batteries import Duty
 from streamfs.data.streams import StreamSet, require_streams
+from streamfs.evaluation.by_group import counts_by_group
 from streamfs.evaluation.evaluation import Evaluation, evaluate, monitored, sweep
 from streamfs.evaluation.model_card import facts_on, paid
 from streamfs.evaluation.reliability import Reliability, reliability
@@ -129,7 +130,7 @@ def measure(
         reliable,
         importances(procedure, streams, repeats=repeats, seed=seed, progress=progress),
         choose(procedure, streams, evaluation),
-        facts_on(procedure, streams, duty),
+        facts_on(procedure, traffic, len(streams), duty),
         None if monitor is None else monitor.to_json(),
         [] if groups is None else _by_group(evaluation, groups),
         seed,
@@ -154,17 +155,6 @@ def _trade_off(procedure: Procedure, streams: StreamSet, progress: Progress) -> 
 
 def _by_group(evaluation: Evaluation, groups: Sequence[str]) -> list[dict[str, Any]]:
     """Return figures of each group, in the order of their names."""
-    group_of = np.asarray(groups)
-    labels = np.array([decision.label for decision in evaluation.decisions], dtype=object)
-    is_labelled = labels != None  # noqa: E711 - elementwise
-    is_right = labels == evaluation.labels
-    return [
-        {
-            "group": str(group),
-            "streams": int(inside.sum()),
-            "labelled": int((inside & is_labelled).sum()),
-            "right": int((inside & is_right).sum()),
-        }
-        for group in np.unique(group_of)
-        for inside in [group_of == group]
-    ]
+    is_labelled = np.array([decision.label is not None for decision in evaluation.decisions])
+    pairs = zip(evaluation.decisions, evaluation.labels, strict=True)
+    return counts_by_group(is_labelled, np.array([d.label == label for d, label in pairs]), np.asarray(groups))

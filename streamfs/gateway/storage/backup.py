@@ -62,7 +62,8 @@ def back_up(state: str | PathLike[str], target: str | PathLike[str], progress: P
     if wanted.exists():
         raise StateError(f"{wanted} exists, expected a new folder for the copy")
     partial = wanted.with_name(f"{wanted.name}.partial")
-    for left in range(_TRIES - 1, -1, -1):
+    problems: list[str] = []
+    for _ in range(_TRIES):
         with storing(partial):
             shutil.rmtree(partial, ignore_errors=True)
             make_folder(partial, OWNERS_FOLDER)
@@ -73,9 +74,7 @@ def back_up(state: str | PathLike[str], target: str | PathLike[str], progress: P
                 partial.rename(wanted)
                 sync_folder(wanted.absolute().parent)
             return position
-        if not left:
-            raise StateError(f"{source} could not be copied whole: {problems[0]}")
-    raise AssertionError
+    raise StateError(f"{source} could not be copied whole: {problems[0]}")
 
 
 def _copy(source: Path, target: Path, progress: Progress) -> int:

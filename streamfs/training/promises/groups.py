@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import DataError
+from streamfs.evaluation.by_group import counts_by_group
 from streamfs.training.promises.csv_rows import read_rows
 
 
@@ -41,14 +41,9 @@ def worst_group(labels: Integers, truth: Integers, groups: npt.NDArray[Any]) -> 
 
     Examples
     --------
+    >>> import numpy as np
     >>> worst_group(np.array([0, 1, 1, 0]), np.array([0, 1, 0, 0]), np.array(["hall", "hall", "lab", "lab"]))
     {'group': 'lab', 'streams': 2, 'labelled': 2, 'right': 1}
     """
-    found = []
-    for group in np.unique(groups):
-        inside = groups == group
-        labelled = inside & (labels >= 0)
-        right = int((labelled & (labels == truth)).sum())
-        counts = {"streams": int(inside.sum()), "labelled": int(labelled.sum()), "right": right}
-        found.append({"group": str(group), **counts})
+    found = counts_by_group(labels >= 0, labels == truth, groups)
     return min(found, key=lambda each: each["right"] / each["labelled"] if each["labelled"] else 1.0)

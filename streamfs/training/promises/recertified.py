@@ -41,7 +41,7 @@ def streams_needed(promise: Promise, accuracy: float = 1.0) -> int | None:
     promise : Promise
         To be certified.
     accuracy : float
-        Of labels; by default none is wrong, so that the result is the least number of streams.
+        Of labels; 1 by default, with which fewest streams are needed.
 
     Returns
     -------
