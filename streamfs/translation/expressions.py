@@ -78,12 +78,17 @@ class Expressions:
     """A function whose expressions are translated, and what its statements have shown of it so far."""
 
     def __init__(
-        self, unit: Surroundings, function: Callable[..., Any], name: str, kinds: Sequence[Value]
+        self,
+        unit: Surroundings,
+        function: Callable[..., Any],
+        name: str,
+        kinds: Sequence[Value],
+        is_updated: bool = False,
     ) -> None:
         self._unit = unit
         self._function = function
         self._globals = function.__globals__
-        self._tree: ast.FunctionDef = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]  # type: ignore[assignment]
+        self._tree = definition_of(function, is_updated)
         self._arguments = [argument.arg for argument in self._tree.args.args]
         self._kinds: dict[str, Value] = dict(zip(self._arguments, kinds, strict=True))
         self._locals: dict[str, Value] = {}
@@ -314,6 +319,14 @@ class Expressions:
         ast.Subscript: "_element",
         ast.Call: "_call",
     }
+
+
+def definition_of(function: Callable[..., Any], is_updated: bool = False) -> ast.FunctionDef:
+    """Return the syntax tree of a function; without its first statement if what this updates is up to date."""
+    tree: ast.FunctionDef = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]  # type: ignore[assignment]
+    if is_updated:
+        del tree.body[ast.get_docstring(tree) is not None]
+    return tree
 
 
 def called(name: str, kind: Value) -> Typed:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors.base import LARGEST, Feature, Step
+from feature_extractors.base import LARGEST
 from feature_extractors.report import Policy, silent_ticks, split_channel
 from streamfs.classifiers import _calibration, _evaluate
 from streamfs.classifiers._evaluate import FlatTree
@@ -19,6 +19,7 @@ from streamfs.procedure.card_schema import certified_rule, read_promise
 from streamfs.procedure.procedure import Procedure
 from streamfs.translation import on_node
 from streamfs.translation.precision import DOUBLE, Precision
+from streamfs.translation.states import STEP, Placed, placed, step_of
 from streamfs.translation.templates import BODY, HEADER
 from streamfs.translation.unit import Unit, wrapped
 from streamfs.translation.values import POINTER, REAL, WHOLE, Array, stored_in, struct_of
@@ -105,10 +106,9 @@ class _Model:
         procedure = self._procedure
         seen = [self._seen(*channel) for channel in self._channels]
         n_values = len(procedure.features)
-        places = n_values + np.cumsum([0, *(feature.state_size for feature in procedure.features)])
-        steps = [self._step(k, feature, int(places[k])) for k, feature in enumerate(procedure.features)]
+        features, n_state = placed(procedure.features, n_values)
+        steps = [self._step(k, feature) for k, feature in enumerate(features)]
         ask = self._ask()
-        n_state = int(places[-1])
         n_reports = self._n_reports
         n_reals = n_state + n_reports * on_node.REPORT_SIZE
         body = BODY.format(
@@ -185,11 +185,10 @@ class _Model:
 
     # Features
 
-    def _step(self, place: int, feature: Feature, start: int) -> str:
+    def _step(self, place: int, found: Placed) -> str:
         """Return the statements that update a feature."""
-        if not isinstance(feature.kind.step, Step):
-            raise TranslationError(f"{feature.name} is a Python function, which has no translation")
-        function = self._unit.entry(feature.kind.step.function, (POINTER, POINTER, POINTER, REAL))
+        feature, start, is_updated = found
+        function = self._unit.entry(step_of(feature), STEP, is_updated)
         inputs = [self._procedure.channels.index(channel) for channel in feature.columns]
         params = ", ".join(self._literal(value) for value in feature.params.values()) or self._literal(0.0)
         given = "".join(f"    inputs[{k}] = sample[{channel}];\n" for k, channel in enumerate(inputs))

@@ -41,28 +41,33 @@ class Unit:
 
     def __init__(self, precision: Precision) -> None:
         self.precision = precision
-        self._translated: dict[tuple[Callable[..., Any], tuple[Value, ...]], Translated] = {}
+        self._translated: dict[tuple[Callable[..., Any], tuple[Value, ...], bool], Translated] = {}
         self._tables: dict[str, str] = {}
         self._names: dict[str, int] = {}
         self._entries: dict[str, None] = {}
         self._structs: dict[np.dtype[Any], Struct] = {}
 
-    def entry(self, function: Callable[..., Any], kinds: tuple[Value, ...]) -> Translated:
+    def entry(
+        self, function: Callable[..., Any], kinds: tuple[Value, ...], is_updated: bool = False
+    ) -> Translated:
         """Return a function for arguments of these types; it will be part of the text."""
-        translated = self.translated(function, kinds)
+        translated = self.translated(function, kinds, is_updated)
         self._entries[translated.name] = None
         return translated
 
-    def translated(self, function: Callable[..., Any], kinds: tuple[Value, ...]) -> Translated:
-        """Return a function for arguments of these types."""
-        key = function, kinds
+    def translated(
+        self, function: Callable[..., Any], kinds: tuple[Value, ...], is_updated: bool = False
+    ) -> Translated:
+        """Return a function for arguments of these types; one that is updated lacks its first statement."""
+        key = function, kinds, is_updated
         if key not in self._translated:
-            self._translated[key] = Function(self, function, self._new_name(function), kinds).translate()
+            name = self._new_name(function)
+            self._translated[key] = Function(self, function, name, kinds, is_updated).translate()
         return self._translated[key]
 
     def functions(self) -> list[Callable[..., Any]]:
         """Return the functions that have been translated."""
-        return [function for function, _ in self._translated]
+        return [function for function, *_ in self._translated]
 
     def table(self, function: Callable[..., Any], name: str, values: Values) -> Typed:
         """Return a constant table, which the function knows under a name."""
@@ -84,7 +89,7 @@ class Unit:
         functions = self._in_order()
         body = "\n".join(function.text for function in functions)
         helpers = [text for name, text in HELPERS.items() if f"{name}(" in body]
-        kinds = {kind.text: kind for _, given in self._translated for kind in given_records(given)}
+        kinds = {kind.text: kind for _, given, _ in self._translated for kind in given_records(given)}
         results = {f.result.text: f.result for f in functions if isinstance(f.result, Results)}
         parts = [
             *(kind.definition for kind in (kinds | {kind.text: kind for kind in self._structs.values()}).values()),

@@ -98,6 +98,23 @@ def test_policies_are_part_of_the_model(tmp_path, max_silence):
     assert_equal(tmp_path, procedure, streams)
 
 
+def test_features_with_the_same_update_share_a_state(tmp_path):
+    rng = np.random.default_rng(6)
+    pairs = ("correlation(a, b)", "regression_slope(a, b)")
+    shared = (*pairs, "mean(a)", "min(a)", "variance(a)", "max(a)", "energy(a)")
+    windowed = ("variance(b; window=3)", "mean(b; window=3)", "sign_runs(a; window=4)", "mean(b)", "slope(a)")
+    features = tuple(map(fx.get, (*shared, *windowed)))
+    procedure = with_features(random_procedure(rng), *features)
+    assert_equal(tmp_path, procedure, recordings(rng, ("a", "b"), 60))
+    alone = sum(translate(with_features(procedure, feature)).n_reals for feature in features)
+    assert translate(procedure).n_reals == alone - 8 - 2 * 4 - 3 - fx.get("mean(b; window=3)").state_size
+
+
+def with_features(procedure, *features):
+    tree = random_tree(np.random.default_rng(0), len(features), n_tests=30)
+    return replace(procedure, features=features, classifier=tree, costs=Costs(np.ones(len(features))))
+
+
 def test_every_policy_that_holds_is_translated():
     for kind in ("every", "mean", "flag", "delta", "quantised"):
         assert Policy(kind, 2.0).holds
