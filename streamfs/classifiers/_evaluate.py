@@ -87,7 +87,8 @@ def spread(
     At a test of a missing value, every branch is followed with its share of the weight. A node is met at most
     once, so that the stack of pending nodes never outgrows the tree.
     """
-    result[to] = 0.0
+    for c in range(shares.shape[1]):
+        result[to, c] = 0.0
     stack[0] = 0
     weights[0] = 1.0
     n_pending = 1

@@ -20,6 +20,7 @@ from streamfs.procedure.procedure import Procedure
 from streamfs.translation import on_node
 from streamfs.translation.precision import DOUBLE, Precision
 from streamfs.translation.states import STEP, Placed, placed, step_of
+from streamfs.translation.tables import are_tests, most_pending, packed
 from streamfs.translation.templates import BODY, HEADER
 from streamfs.translation.unit import Unit, wrapped
 from streamfs.translation.values import POINTER, REAL, WHOLE, Array, stored_in, struct_of
@@ -74,8 +75,7 @@ def translate(procedure: Procedure, name: str = "model", precision: Precision = 
     ValueError
         If the name is not one in C.
     """
-    if not _NAME.fullmatch(name):
-        raise ValueError(f"name is {name!r}, expected a letter, and up to 30 letters, digits and underscores")
+    require_name(name)
     return _Model(procedure, name, precision).sources()
 
 
@@ -112,12 +112,13 @@ class _Model:
         n_reports = self._n_reports
         n_reals = n_state + n_reports * on_node.REPORT_SIZE
         body = BODY.format(
-            about=self._about(),
+            about=about(procedure),
             name=self._name,
             upper=self._name.upper(),
             functions=self._unit.text(),
             tables="".join(self._tables),
             suffix=self._precision.suffix,
+            n_bytes=self._precision.dtype().itemsize,
             largest=self._literal(self._precision.constants.get("LARGEST", LARGEST)),
             columns=len(self._columns),
             channels=len(self._channels),
@@ -138,7 +139,7 @@ class _Model:
             **self._thresholds(),
         )
         header = HEADER.format(
-            about=self._about(),
+            about=about(procedure),
             name=self._name,
             upper=self._name.upper(),
             real=self._precision.text,
@@ -155,16 +156,6 @@ class _Model:
     def _literal(self, value: float) -> str:
         return self._precision.literal(value)
 
-    def _about(self) -> str:
-        promise = read_promise(self._procedure.about.get("promise"))
-        if promise is None or self._procedure.rule != certified_rule(promise):
-            return f"model {self._procedure.digest}, by streamfs"
-        completeness = promise["completeness"] or 0.0
-        return (
-            f"model {self._procedure.digest}, by streamfs\n"
-            f"   certified: accuracy at least {promise['accuracy']:g}, completeness at least {completeness:g}"
-        )
-
     # Report policies
 
     def _seen(self, column: str, policy: Policy) -> str:
@@ -174,10 +165,7 @@ class _Model:
         if not policy.holds:
             return f"  sample[{place}] = reading_of({reading});\n"
         function = self._unit.entry(on_node.POLICIES[policy.kind], (POINTER, REAL, REAL, REAL))
-        silence = silent_ticks(self._procedure.max_silence, self._procedure.period)
-        most = inf if silence is None else float(silence)
-        if policy.kind in ("every", "mean"):
-            most = max(most, policy.value)
+        most = longest_silence(self._procedure, policy)
         report = f"reports + {self._n_reports * on_node.REPORT_SIZE}"
         self._n_reports += 1
         arguments = f"{report}, reading_of({reading}), {self._literal(policy.value)}, {self._literal(most)}"
@@ -217,7 +205,7 @@ class _Model:
         )
         likeliest = self._unit.entry(_calibration.likeliest_class.py_func, (TABLE, WHOLE))
         n_nodes, n_classes = tree.shares.shape
-        n_pending = _most_pending(tree)
+        n_pending = most_pending(tree)
         self._add_records("tree_nodes", "tree_node", tree.nodes)
         self._add_shares(tree.shares)
         return (
@@ -229,14 +217,14 @@ class _Model:
         )
 
     def _ask_forest(self, forest: FlatForest) -> str:
-        tables, shares = _packed(forest)
+        tables, shares = packed(forest)
         n_nodes, (n_rows, n_classes), n_roots = len(tables["features"]), shares.shape, len(forest.roots)
         stored = {name: Array(WHOLE, 1, stored_in(table)) for name, table in tables.items()}
         nodes = Array(REAL, 1), stored["features"], stored["below"], stored["above"]
         total = self._unit.entry(on_node.sum_shares, (*nodes, TABLE, stored["roots"], TABLE, TABLE))
         divide = self._unit.entry(on_node.divide, (TABLE, REAL))
         likeliest = self._unit.entry(_calibration.likeliest_class.py_func, (TABLE, WHOLE))
-        thresholds = forest.ways["threshold"][_are_tests(forest)].tolist() or [0.0]
+        thresholds = forest.ways["threshold"][are_tests(forest)].tolist() or [0.0]
         thresholds = wrapped(map(self._precision.threshold, thresholds))
         self._tables.append(f"static const real thresholds[] = {{{thresholds}}};\n")
         for name, table in tables.items():
@@ -296,36 +284,29 @@ class _Model:
         }
 
 
-def _are_tests(forest: FlatForest) -> npt.NDArray[np.bool_]:
-    """Return which nodes are tests; a leaf leads to itself."""
-    are_tests: npt.NDArray[np.bool_] = forest.ways["next"] != np.arange(len(forest.ways))
-    return are_tests
+def about(procedure: Procedure) -> str:
+    """Return what a file says of its model: its digest, and what is certified."""
+    promise = read_promise(procedure.about.get("promise"))
+    if promise is None or procedure.rule != certified_rule(promise):
+        return f"model {procedure.digest}, by streamfs"
+    completeness = promise["completeness"] or 0.0
+    return (
+        f"model {procedure.digest}, by streamfs\n"
+        f"   certified: accuracy at least {promise['accuracy']:g}, completeness at least {completeness:g}"
+    )
 
 
-def _packed(forest: FlatForest) -> tuple[dict[str, npt.NDArray[np.int64]], npt.NDArray[np.float64]]:
-    """Return a forest as `on_node.sum_shares` reads it: tables of its tests and roots, and the distinct shares."""
-    are_tests = _are_tests(forest)
-    shares, rows = np.unique(forest.shares[~are_tests], axis=0, return_inverse=True)
-    numbers = np.empty(len(are_tests), dtype=np.int64)
-    numbers[are_tests] = np.arange(are_tests.sum())
-    numbers[~are_tests] = -1 - rows.ravel()
-    first = forest.ways["next"][are_tests].astype(np.int64)
-    features = forest.ways["feature"][are_tests].astype(np.int64)
-    tables = {"features": features, "below": numbers[first], "above": numbers[first + 1]}
-    return {**tables, "roots": numbers[forest.roots.astype(np.int64)]}, shares
+def longest_silence(procedure: Procedure, policy: Policy) -> float:
+    """Return the ticks after which a value of a report policy is no longer held."""
+    silence = silent_ticks(procedure.max_silence, procedure.period)
+    most = inf if silence is None else float(silence)
+    return max(most, policy.value) if policy.kind in ("every", "mean") else most
 
 
-def _most_pending(tree: FlatTree) -> int:
-    """Return the greatest length of the stack of pending nodes, for any values."""
-    nodes, most = tree.nodes, np.ones(len(tree.nodes), dtype=np.int64)
-    for node in reversed(range(len(nodes))):  # children stand behind their parents
-        first = int(nodes["first_child"][node])
-        children = range(first, first + int(nodes["n_children"][node]))
-        spread = [child for child in children if nodes["share"][child] > 0.0]
-        known = [int(most[child]) for child in children]
-        missing = [int(most[child]) + len(spread) - 1 - place for place, child in enumerate(spread)]
-        most[node] = max([1, *known, *missing])
-    return int(most[0])
+def require_name(name: str) -> None:
+    """Raise a ValueError if a name cannot be that of a model in C."""
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"name is {name!r}, expected a letter, and up to 30 letters, digits and underscores")
 
 
 def _texts(texts: Sequence[str]) -> str:

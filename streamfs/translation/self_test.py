@@ -43,9 +43,9 @@ def self_test(sources: Sources, precision: Precision, streams: Sequence[Expected
     )
 
 
-def makefile(name: str) -> str:
-    """Return a Makefile that builds and runs the program."""
-    return _MAKEFILE.format(name=name)
+def makefile(name: str, sources: str = ".") -> str:
+    """Return a Makefile that builds and runs the program, with the model's files in a folder."""
+    return _MAKEFILE.format(name=name, sources=sources)
 
 
 _PROGRAM = """\
@@ -96,6 +96,6 @@ EXACT = -ffp-contract=off
 test: self_test
 \t./self_test
 
-self_test: self_test.c {name}.c {name}.h
-\t$(CC) $(CFLAGS) $(EXACT) -o $@ self_test.c {name}.c -lm
+self_test: self_test.c {sources}/{name}.c {sources}/{name}.h
+\t$(CC) $(CFLAGS) $(EXACT) -I {sources} -o $@ self_test.c {sources}/{name}.c -lm
 """

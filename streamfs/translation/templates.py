@@ -56,8 +56,16 @@ BODY = """\
 
 #include <math.h>
 
+/* A multiplication and an addition in one would round otherwise, and change decisions. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
 typedef {name}_real real;
 typedef int32_t whole;
+typedef char real_has_{n_bytes}_bytes[sizeof(real) == {n_bytes} ? 1 : -1];
 
 enum {{
   N_COLUMNS = {columns},

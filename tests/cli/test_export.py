@@ -1,7 +1,9 @@
 """`streamfs export`: files that compile, and a test that decides as streamfs does."""
 
 import json
+import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -39,6 +41,50 @@ def test_the_test_of_an_exported_model_passes(tmp_path, model, recorded, precisi
     flags = f"CFLAGS={strict} -fsanitize=address,undefined -fno-sanitize-recover=all"
     made = subprocess.run(["make", "-C", out, flags, "test"], capture_output=True, text=True, check=False)  # noqa: S607
     assert "20 of 20 streams are decided as expected" in made.stdout, made.stderr
+
+
+FOLDERS = {"arduino": "extras", "esphome": "test", "zephyr": "test"}
+STUB = """
+#include <cstdint>
+#include <cmath>
+#define A0 14
+static unsigned long millis() { return 0; }
+static int analogRead(int pin) { return pin; }
+static struct { void begin(long) {} void println(const char *) {} } Serial;
+"""
+
+
+@pytest.mark.parametrize("target", FOLDERS)
+def test_targets_in_c_pass_their_test(tmp_path, model, recorded, target):
+    out = tmp_path / "node"
+    main(["export", *map(str, [model, recorded, "-o", out, "--target", target, "--name", "rooms"])])
+    command = ["make", "-C", out / FOLDERS[target], "test"]
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "20 of 20 streams are decided as expected" in made.stdout, made.stderr
+
+
+def test_the_example_for_arduino_compiles(tmp_path, model):
+    main(["export", str(model), "-o", str(tmp_path), "--target", "arduino", "--name", "rooms"])
+    sketch = (tmp_path / "examples/decide/decide.ino").read_text(encoding="utf-8")
+    (tmp_path / "decide.cpp").write_text(STUB + sketch + "\nint main() { setup(); loop(); }\n", encoding="utf-8")
+    strict = ["-std=c++11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I", tmp_path / "src"]
+    subprocess.run(["g++", *strict, tmp_path / "decide.cpp"], check=True)  # noqa: S607
+    keys = dict(
+        line.split("=") for line in (tmp_path / "library.properties").read_text(encoding="utf-8").split("\n")[:-1]
+    )
+    assert {"name", "version", "author", "maintainer", "sentence", "paragraph", "category", "url"} <= {*keys}
+
+
+@pytest.mark.parametrize("precision", ["double", "float"])
+def test_the_test_in_plain_python_passes(tmp_path, model, recorded, precision):
+    options = ["-o", tmp_path / "py", "--target", "micropython", "--precision", precision, "--name", "rooms"]
+    main(["export", *map(str, [model, recorded, *options])])
+    interpreters = filter(None, [sys.executable, shutil.which("micropython")])
+    for interpreter in interpreters:
+        run = subprocess.run(
+            [interpreter, "self_test.py"], cwd=tmp_path / "py", capture_output=True, text=True, check=False
+        )
+        assert "20 of 20 streams are decided as expected" in run.stdout, run.stderr
 
 
 def test_without_streams_there_is_no_test(tmp_path, model, capsys):

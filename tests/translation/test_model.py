@@ -1,5 +1,9 @@
-"""Models in C: decisions, ticks and confidence are those of an engine, to the bit."""
+"""Models in C and in plain Python: decisions, ticks and confidence are those of an engine, to the bit."""
 
+import ast
+import platform
+import shutil
+import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +23,8 @@ from streamfs.evaluation.evaluation import replay
 from streamfs.procedure import TickThresholds
 from streamfs.translation.model import columns_of, translate
 from streamfs.translation.on_node import POLICIES
+from streamfs.translation.plain import Plain
+from streamfs.translation.plain_model import translate_plainly
 from streamfs.translation.precision import DOUBLE, FLOAT
 from streamfs.translation.self_test import UNLABELLED
 
@@ -46,25 +52,46 @@ def answer_of(decision, procedure):
 
 
 def decisions_in_c(folder, procedure, streams, precision=DOUBLE):
-    model = Model(folder, translate(procedure, precision=precision), precision)
+    return decisions_by(
+        Model(folder, translate(procedure, precision=precision), precision).decide, procedure, streams
+    )
+
+
+def decisions_in_plain_python(procedure, streams):
+    model = {}
+    exec(translate_plainly(procedure), model)  # noqa: S102 - what we have written
+
+    def decide(readings):
+        stream, n_taken = model["Stream"](), 0
+        while stream.answer == model["WAIT"] and n_taken < len(readings):
+            stream.take(readings[n_taken])
+            n_taken += 1
+        return stream.answer, n_taken, stream.confidence
+
+    return decisions_by(lambda rows: decide(rows.tolist()), procedure, streams)
+
+
+def decisions_by(decide, procedure, streams):
+    """Return the answer, its tick and the last confidence of each stream, by an exported model."""
     order = [streams.columns.index(column) for column in columns_of(procedure)]
     opened = streams.seen_through(procedure.channels, procedure.max_silence).episodes()
     found = []
     for stream, length, n_open in zip(streams.values, streams.lengths, opened.lengths, strict=True):
-        answer, n_taken, confidence = model.decide(stream[:length][:, order])
+        answer, n_taken, confidence = decide(stream[:length][:, order])
         tick = max(n_taken - int(length - n_open), 0)
         found.append((answer, tick, confidence))
     return found
 
 
 def assert_equal(folder, procedure, streams):
-    got, wanted = decisions_in_c(folder, procedure, streams), decisions(procedure, streams)
-    for one, other in zip(got, wanted, strict=True):
-        assert one[0] == other[0]
-        if one[0] != UNLABELLED["closed"]:
-            assert one[1] == other[1]
-        if one[0] >= 0:
-            assert one[2] == other[2]
+    wanted = decisions(procedure, streams)
+    for got in decisions_in_c(folder, procedure, streams), decisions_in_plain_python(procedure, streams):
+        for one, other in zip(got, wanted, strict=True):
+            assert one[0] == other[0]
+            if one[0] != UNLABELLED["closed"]:
+                assert one[1] == other[1]
+            if one[0] >= 0:
+                assert one[2] == other[2]
 
 
 @settings(max_examples=12)
@@ -129,6 +156,21 @@ def test_single_precision_decides_alike(tmp_path):
     assert sum(one[:2] == other[:2] for one, other in zip(got, wanted, strict=True)) >= 99
 
 
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the assembly is that of x86_64")
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_operations_are_not_contracted_by_default(tmp_path, compiler):
+    if compiler == "clang" and shutil.which(compiler) is None:
+        pytest.skip("clang is not installed")
+    sources = translate(random_procedure(np.random.default_rng(1)))
+    (tmp_path / "model.h").write_text(sources.header)
+    is_fused = []
+    for text in (sources.body, sources.body.replace("#pragma", "//")):
+        (tmp_path / "model.c").write_text(text)
+        command = [compiler, "-std=gnu11", "-O2", "-march=haswell", "-w", "-S", "-o", "-", tmp_path / "model.c"]
+        is_fused.append("fmadd" in subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert is_fused == [False, True]
+
+
 def test_the_same_model_has_the_same_text():
     procedure = random_procedure(np.random.default_rng(1))
     assert translate(procedure) == translate(procedure)
@@ -154,3 +196,42 @@ def test_what_has_no_translation_is_named():
     own = fx.python_feature(lambda values, _times: values.mean(), ["a"], "own")
     with pytest.raises(TranslationError, match=r"own.* is a Python function, which has no translation"):
         translate(replace(procedure, features=(own, *procedure.features[1:])))
+
+
+def test_plain_python_has_no_more_than_micropython_has():
+    channels = ("a@delta:0.5", "b@flag:1", "b@every:3", "a@quantised:0.3", "a@mean:4")
+    texts = [translate_plainly(random_procedure(np.random.default_rng(k), random_tree(RNG, 5))) for k in range(3)]
+    texts += [translate_plainly(random_procedure(np.random.default_rng(k), any_forest(RNG, 5))) for k in range(3)]
+    texts.append(
+        translate_plainly(with_features(random_procedure(RNG), *(fx.get(f"last({x})") for x in channels)))
+    )
+    unit = Plain(FLOAT)
+    for kind in fx.KINDS:
+        unit.entry(kind.step.function)
+    for text in (*texts, unit.text()):
+        assert beyond_micropython(ast.parse(text)) == set()
+    assert beyond_micropython(ast.parse("math.hypot(x)\nimport os\nx[1, 2]\nf'{x}'\nmath.perm")) == {
+        *("math.perm", "import os", "x[1, 2]", "f'{x}'")
+    }
+
+
+RNG = np.random.default_rng(0)
+MATH = "ceil copysign cos exp fabs floor fmod frexp hypot isfinite isinf isnan ldexp log pi pow sin sqrt trunc"
+
+
+def beyond_micropython(tree):
+    """Return what a module has that ports of MicroPython may lack; `hypot` is asked for before it is used."""
+    found = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id="math"), attr=attr) if attr in MATH.split():
+                continue
+            case ast.Attribute(value=ast.Name(id="math")) | ast.JoinedStr() | ast.NamedExpr() | ast.Match():
+                found.add(ast.unparse(node))
+            case ast.Subscript(slice=ast.Tuple()) | ast.AnnAssign() | ast.With() | ast.Starred() | ast.MatMult():
+                found.add(ast.unparse(node))
+            case ast.Import(names=[ast.alias(name="math")]):
+                continue
+            case ast.Import() | ast.ImportFrom():
+                found.add(ast.unparse(node))
+    return found

@@ -1,6 +1,7 @@
-"""Steps in C: equal to the bit to the compiled ones in double precision."""
+"""Steps in C and in plain Python: equal to the bit to the compiled ones in double precision."""
 
 import ctypes
+import math
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 import feature_extractors as fx
 from feature_extractors.base import LARGEST
+from streamfs.translation.plain import Plain
 from streamfs.translation.precision import DOUBLE, FLOAT
 from streamfs.translation.unit import Unit
 from streamfs.translation.values import POINTER, REAL
@@ -65,6 +67,24 @@ def in_c(loop, feature, signal, precision):
     return values
 
 
+@pytest.fixture(scope="module")
+def plain_steps():
+    unit = Plain(DOUBLE)
+    names, scope = [unit.entry(feature.kind.step.function) for feature in FEATURES], {}
+    exec(unit.text(), scope)  # noqa: S102 - what we have written
+    return [scope[name] for name in names]
+
+
+def in_plain_python(step, feature, signal):
+    state, params, value = [0.0] * feature.state_size, tuple(feature.params.values()), math.nan
+    values = []
+    for tick, row in enumerate(signal[:, : feature.kind.n_columns].tolist()):
+        if all(abs(x) <= LARGEST for x in row):
+            value = step(state, row, params, float(tick))
+        values.append(value)
+    return values
+
+
 def by_python(feature, signal):
     width = max(1, feature.kind.n_columns)
     return fx.scan([feature], signal[None, :, :width], columns=["a", "b"][:width])[0, :, 0]
@@ -79,6 +99,14 @@ def assert_equal(loops, signal):
 @pytest.mark.parametrize("name", named_signals())
 def test_every_kind_on_named_signals(loops, name):
     assert_equal(loops, named_signals()[name])
+
+
+@pytest.mark.parametrize("name", named_signals())
+def test_every_kind_in_plain_python(plain_steps, name):
+    signal = named_signals()[name]
+    for step, feature in zip(plain_steps, FEATURES, strict=True):
+        got = in_plain_python(step, feature, signal)
+        assert np.array_equal(got, by_python(feature, signal), equal_nan=True), feature.name
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -1,7 +1,7 @@
 """Translate a model to C."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,10 +11,14 @@ from streamfs.cli.parameters import FOLDER, JSON, MODEL, TRUST, example_text
 from streamfs.cli.recordings import Recordings, recordings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from streamfs.procedure.procedure import Procedure
+    from streamfs.translation.precision import Precision
     from streamfs.translation.self_test import Expected
 
 PRECISIONS = ("double", "float")
+TARGETS = ("c", "arduino", "esphome", "zephyr", "micropython")
 MOST_TESTS = 20
 
 
@@ -22,7 +26,7 @@ MOST_TESTS = 20
     epilog=example_text(
         "streamfs export pairs.streamfs new.csv -o pairs_c",
         "make -C pairs_c test",
-        "streamfs export pairs.streamfs -o pairs_c --precision float --name pairs",
+        "streamfs export pairs.streamfs -o pairs --name pairs --target arduino",
     )
 )
 @MODEL
@@ -32,16 +36,30 @@ MOST_TESTS = 20
     "--name", default="model", show_default=True, help="Name of the files, and prefix of what they declare."
 )
 @click.option(
+    "--target",
+    type=click.Choice(TARGETS),
+    default=TARGETS[0],
+    show_default=True,
+    help="For which build system: a library of Arduino, an external component of ESPHome, a module of Zephyr, or "
+    "plain Python for MicroPython.",
+)
+@click.option(
     "--precision",
     type=click.Choice(PRECISIONS),
-    default=PRECISIONS[0],
-    show_default=True,
-    help="Of the numbers. In double precision the decisions are those of a gateway.",
+    help="Of the numbers. In double precision the decisions are those of a gateway.  [default: double; float for "
+    "arduino and micropython, whose small boards have no other]",
 )
 @TRUST
 @JSON
 def export(
-    model: Path, streams: Recordings, out: Path, name: str, precision: str, trust: bool, as_json: bool
+    model: Path,
+    streams: Recordings,
+    out: Path,
+    name: str,
+    target: str,
+    precision: str | None,
+    trust: bool,
+    as_json: bool,
 ) -> None:
     """Write MODEL as C, for nodes that decide by themselves.
 
@@ -53,40 +71,60 @@ def export(
     from streamfs.cli import console
     from streamfs.errors import TranslationError
     from streamfs.procedure.procedure import Procedure
-    from streamfs.translation.model import translate
     from streamfs.translation.precision import DOUBLE, FLOAT
-    from streamfs.translation.self_test import makefile, self_test
 
     parameters.protect_inputs({"MODEL": model, **streams.inputs}, {"--out": out / f"{name}.c"})
     console.announce_compiling()
     procedure = Procedure.load(model, trust=trust)
+    precision = precision or ("float" if target in ("arduino", "micropython") else "double")
     reals = DOUBLE if precision == "double" else FLOAT
+    expected = _expected(procedure, streams) if streams.paths else []
     try:
-        sources = translate(procedure, name, reals)
+        files, found = _written(procedure, name, target, reals, expected)
     except TranslationError as error:
         raise TranslationError(f"{model}: {error}") from error
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--name") from error
-    files = {f"{name}.h": sources.header, f"{name}.c": sources.body}
-    expected = _expected(procedure, streams) if streams.paths else []
-    if expected:
-        files |= {"self_test.c": self_test(sources, reals, expected), "Makefile": makefile(name)}
-    out.mkdir(parents=True, exist_ok=True)
     for file, text in files.items():
+        (out / file).parent.mkdir(parents=True, exist_ok=True)
         (out / file).write_text(text, encoding="utf-8")
-    size = reals.dtype().itemsize
     found = {
         "files": [str(out / file) for file in files],
         "precision": precision,
-        "bytes_a_stream": sources.n_reals * size + 8,
+        **found,
         "n_tests": len(expected),
     }
     if as_json:
         console.print_json(found)
         return
-    console.say(f"wrote {', '.join(str(out / file) for file in files)}")
-    console.say(f"memory      {found['bytes_a_stream']} bytes a stream")
-    console.say(f"next: make -C {out} test" if expected else "with STREAMS there is a test, too")
+    console.say(f"wrote {', '.join(found['files'])}")
+    if "bytes_a_stream" in found:
+        console.say(f"memory      {found['bytes_a_stream']} bytes a stream")
+    test = f"python {out}/self_test.py" if target == "micropython" else f"make -C {out / found['test']} test"
+    console.say(f"next: {test}" if expected else "with STREAMS there is a test, too")
+
+
+def _written(
+    procedure: "Procedure", name: str, target: str, reals: "Precision", expected: "Sequence[Expected]"
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the files of a target by their paths, and what is known of them."""
+    from streamfs.translation.layouts import LAYOUTS
+    from streamfs.translation.model import columns_of, require_name, translate
+    from streamfs.translation.plain_model import plain_test, translate_plainly
+    from streamfs.translation.self_test import makefile, self_test
+
+    if target == "micropython":
+        require_name(name)
+        files = {f"{name}.py": translate_plainly(procedure, reals)}
+        return files | ({"self_test.py": plain_test(name, expected, reals)} if expected else {}), {}
+    sources, layout = translate(procedure, name, reals), LAYOUTS[target]
+    files = layout.files(sources, procedure.period, columns_of(procedure))
+    if expected:
+        files |= {
+            f"{layout.test}/self_test.c": self_test(sources, reals, expected),
+            f"{layout.test}/Makefile": makefile(name, layout.sources_from_test(name)),
+        }
+    return files, {"bytes_a_stream": sources.n_reals * reals.dtype().itemsize + 8, "test": layout.test}
 
 
 def _expected(procedure: "Procedure", streams: Recordings) -> "list[Expected]":
