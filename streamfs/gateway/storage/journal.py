@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from math import isnan
 from os import PathLike
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import orjson
@@ -21,6 +22,7 @@ from streamfs.procedure.procedure import Decision
 
 _N_SNAPSHOTS = 2  # the newest, and one as a fallback
 _WAL_BYTES = 64 * 2**20  # size to which the write-ahead log shrinks after a large snapshot
+_CLOSING = 1.0  # seconds for a commit under way to end before the file is closed
 
 
 @dataclass
@@ -56,6 +58,7 @@ class Journal(JournalReader):
         if decisions_kept < 1:
             raise ValueError(f"decisions_kept is {decisions_kept}, expected at least 1")
         self._kept = decisions_kept
+        self._in_use = Lock()  # SQLite crashes when a connection is closed while another thread uses it
         self._until_pruning = 0  # rows that may be added before older ones are removed
         with using(Path(path)):
             self._connection = connect(path)
@@ -80,7 +83,7 @@ class Journal(JournalReader):
         if entry.position < self.position:
             raise ValueError(f"position is {entry.position}, expected at least {self.position}")
         snapshots = self._snapshots
-        with using(self.path), self._writer.transaction(entry.position):
+        with self._in_use, using(self.path), self._writer.transaction(entry.position):
             n_repeated = self._add_decisions(entry.decisions)
             numbers = self._add_publications(entry.publications)
             n_confirmed = self._remove_publications(entry.confirmed)
@@ -100,9 +103,11 @@ class Journal(JournalReader):
         return min(self._snapshots.values()) if len(self._snapshots) >= _N_SNAPSHOTS else 0
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; if a commit hangs on the disk, leave that to the end of the process."""
         super().close()
-        self._connection.close()
+        if self._in_use.acquire(timeout=_CLOSING):
+            self._connection.close()
+            self._in_use.release()
 
     def _open(self, path: Path) -> None:
         version_of(self._connection, path)  # before anything is changed

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 from contextlib import contextmanager, nullcontext
 from math import nan
+from threading import Event, Thread
 
 import orjson
 import pytest
@@ -603,3 +604,27 @@ def test_decisions_are_followed_as_they_fall(tmp_path, monkeypatch, capsys):
             main(["journal", str(tmp_path), "decisions", "--follow", "--last", "2", "--json"])
     lines = capsys.readouterr().out.splitlines()
     assert [orjson.loads(line)["stream"] for line in lines] == [f"mote-{number}" for number in range(1, 6)]
+
+
+@pytest.mark.parametrize("is_late", [False, True], ids=["soon", "later than closing waits"])
+def test_closing_leaves_a_commit_under_way_its_file(tmp_path, is_late):
+    journal, begun, may_end = Journal(tmp_path / "journal"), Event(), Event()
+    numbers = []
+
+    def state():
+        begun.set()
+        may_end.wait()
+        return b"state"
+
+    committing = Thread(target=lambda: numbers.extend(journal.commit(entry(1, snapshot=state))))
+    committing.start()
+    begun.wait()
+    closing = Thread(target=journal.close)
+    closing.start()
+    closing.join(30.0 if is_late else 0.1)
+    may_end.set()
+    committing.join()
+    closing.join()
+    assert numbers == [1]
+    with Journal(tmp_path / "journal") as again:
+        assert [made["id"] for made in again.decisions()] == ["mote-1/1"]
