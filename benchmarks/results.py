@@ -24,6 +24,7 @@ import export
 import figure2
 import gateway
 import j48
+import node_sizes
 import numpy as np
 import papers
 import promise_kept
@@ -183,6 +184,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "engine_forest": engine_forest.section,
     "recordings": recordings.section,
     "export": export.section,
+    "node_sizes": node_sizes.section,
     "tables": tables.section,
     "startup": startup.section,
     "gateway": gateway.section,

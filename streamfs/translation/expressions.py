@@ -30,7 +30,7 @@ from streamfs.translation.values import (
 BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 BITS = {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
 COMPARED = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.Gt: ">", ast.LtE: "<=", ast.GtE: ">="}
-REALS = ("sqrt", "fabs", "cos", "sin", "hypot", "copysign", "ldexp", "log", "exp", "log1p", "floor", "rint")
+REALS = ("sqrt", "fabs", "cos", "sin", "hypot", "copysign", "ldexp", "log", "exp", "log1p", "floor")
 """Functions of `math` and numpy that C has under the same name."""
 
 
@@ -210,7 +210,7 @@ class Expressions:
             case ast.Div():
                 return Typed(f"({_real(one)} / {_real(other)})", REAL)
             case ast.Pow() if isinstance(right, ast.Constant) and right.value == 2 and is_real:
-                return Typed(f"square({one.text})", REAL)
+                return Typed(f"squared({one.text})", REAL)
             case ast.Pow():
                 return Typed(f"pow{self._unit.precision.suffix}({one.text}, {_real(other)})", REAL)
             case ast.Mod():
@@ -282,6 +282,8 @@ class Expressions:
             return Typed(f"({name}({bare(texts)}) != 0)", TRUTH)
         if name == "abs" and not are_whole:
             return Typed(f"fabs{suffix}({bare(texts)})", REAL)
+        if name == "rint":
+            return Typed(f"nearest_whole({texts})", REAL)
         if name in REALS:
             return Typed(f"{name}{suffix}({texts})", REAL)
         raise self._refuse(node)

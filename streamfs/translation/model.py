@@ -1,8 +1,8 @@
 """A procedure in C: features, classifier, calibration, stopping rule and report policies, for a node."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
@@ -42,12 +42,15 @@ class Sources:
         The files' texts.
     n_reals : int
         Reals that a stream keeps.
+    parts : mapping of str to str
+        The names in C of the functions in the body, by names that are the same in every model.
     """
 
     name: str
     header: str
     body: str
     n_reals: int
+    parts: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 def translate(procedure: Procedure, name: str = "model", precision: Precision = DOUBLE) -> Sources:
@@ -151,7 +154,7 @@ class _Model:
             classes=_listed(procedure.classes),
             period=f"{procedure.period:g}",
         )
-        return Sources(self._name, header, body, n_reals)
+        return Sources(self._name, header, body, n_reals, self._unit.parts())
 
     def _literal(self, value: float) -> str:
         return self._precision.literal(value)

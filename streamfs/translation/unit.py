@@ -16,17 +16,19 @@ HELPERS = {
     "max_real": "real max_real(real a, real b) { return b > a ? b : a; }",
     "min_whole": "whole min_whole(whole a, whole b) { return b < a ? b : a; }",
     "max_whole": "whole max_whole(whole a, whole b) { return b > a ? b : a; }",
-    "square": "real square(real x) { return x * x; }",
+    "squared": "real squared(real x) { return x * x; }",
     "exponent_of": "whole exponent_of(real x) { int e; (void)frexp@(x, &e); return e; }",
     "quotient_of": "whole quotient_of(whole a, whole b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }",
     "remainder_of": "whole remainder_of(whole a, whole b) { whole r = a % b; "
     "return r != 0 && (r < 0) != (b < 0) ? r + b : r; }",
     "argmax_of": "whole argmax_of(const real *a, whole n) { whole b = 0; for (whole i = 0; i < n; i++) { "
     "if (isnan(a[i])) { return i; } if (a[i] > a[b]) { b = i; } } return b; }",
+    "nearest_whole": "real nearest_whole(real x) { real r = floor@(x), d = x - r; "
+    "return d > (real)0.5 || (d == (real)0.5 && fmod@(r, 2) != 0) ? r + 1 : r; }",
     "modulo": "real modulo(real a, real b) { real r = fmod@(a, b); "
     "return r != 0 && (r < 0) != (b < 0) ? r + b : r; }",
 }
-"""What Python has and C lacks; @ stands for the suffix of the precision."""
+"""What Python has and C lacks, or the library of AVR, as `rint`; @ stands for the suffix of the precision."""
 
 
 _MOST_SIGNS = 110  # in a line of a table
@@ -64,6 +66,11 @@ class Unit:
             name = self._new_name(function)
             self._translated[key] = Function(self, function, name, kinds, is_updated).translate()
         return self._translated[key]
+
+    def parts(self) -> dict[str, str]:
+        """Return the names in C of the functions, by names that do not depend on what else there is."""
+        keys = {translated.name: key for key, translated in self._translated.items()}
+        return {_part_name(*keys[translated.name]): translated.name for translated in self._in_order()}
 
     def functions(self) -> list[Callable[..., Any]]:
         """Return the functions that have been translated."""
@@ -119,6 +126,16 @@ class Unit:
         number = self._names.get(name, 0) + 1
         self._names[name] = number
         return name if number == 1 else f"{name}_{number}"
+
+
+def _part_name(function: Callable[..., Any], kinds: tuple[Value, ...], is_updated: bool) -> str:
+    words = (
+        f"{kind.item.text}{kind.n_dimensions}" if isinstance(kind, Array) else getattr(kind, "text", "")
+        for kind in kinds
+    )
+    module = function.__module__.rpartition(".")[2].lstrip("_")
+    signature = ",".join(word for word in words if word not in ("real", "real0"))
+    return f"{module}.{function.__name__.strip('_')}{'+' * is_updated}({signature})"
 
 
 def given_records(kinds: tuple[Value, ...]) -> list[Struct]:

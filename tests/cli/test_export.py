@@ -7,9 +7,11 @@ import sys
 
 import numpy as np
 import pytest
-from helpers.random_models import random_procedure
+from helpers.random_models import random_procedure, random_tree
 
-from streamfs import StreamSet
+import feature_extractors as fx
+from streamfs import Costs, Procedure, StreamSet
+from streamfs.classifiers.tree import Tree
 from streamfs.cli.app import main
 
 
@@ -85,6 +87,39 @@ def test_the_test_in_plain_python_passes(tmp_path, model, recorded, precision):
             [interpreter, "self_test.py"], cwd=tmp_path / "py", capture_output=True, text=True, check=False
         )
         assert "20 of 20 streams are decided as expected" in run.stdout, run.stderr
+
+
+@pytest.fixture
+def close_call(tmp_path):
+    """A model with a threshold of 0.1, and streams of this very reading, which single precision rounds upwards."""
+    tree = random_tree(np.random.default_rng(0), 1, n_tests=1).to_json()
+    tree |= {"feature": [0, -1, -1], "nominal": [False] * 3, "threshold": [0.1, 0.0, 0.0], "n_children": [2, 0, 0]}
+    tree |= {"first_child": [1, 0, 0], "code": [0.0] * 3, "share": [1.0, 0.5, 0.5]}
+    tree |= {"counts": [[50.0, 50.0, 0.0], [50.0, 0.0, 0.0], [0.0, 50.0, 0.0]]}
+    features, costs = (fx.get("last(a)"),), Costs(np.ones(1))
+    path, streams = tmp_path / "close.streamfs", tmp_path / "close.csv"
+    Procedure(features, Tree.from_json(tree), tuple("tuv"), costs, 0.5, 9, 0.5).save(path)
+    StreamSet(np.full((3, 12, 1), 0.1), ["t"] * 3, ("a",), 0.5).write(streams)
+    return path, streams
+
+
+def test_exact_refuses_other_decisions_and_states_them(tmp_path, close_call, capsys):
+    with pytest.raises(SystemExit):
+        main(["export", *map(str, close_call), "-o", str(tmp_path / "c"), "--precision", "float", "--exact"])
+    said = " ".join(capsys.readouterr().err.split())
+    assert (
+        "in float precision 0 of 3 streams are decided as expected: stream 0: 1 after 1 ticks, expected 0" in said
+    )
+    assert not (tmp_path / "c").exists()
+    main(["export", *map(str, close_call), "-o", str(tmp_path / "c"), "--exact", "--json"])
+    assert json.loads(capsys.readouterr().out)["n_equal"] == 3
+
+
+def test_a_model_is_sized_before_it_is_built(model, capsys):
+    main(["export", str(model), "--estimate", "--precision", "float", "--json"])
+    found = {row["processor"]: row for row in json.loads(capsys.readouterr().out)["processors"]}
+    assert {*found} == {"cortex-m0plus", "cortex-m4", "riscv32", "avr", "esp32"}
+    assert all(500 < row["flash"] < 9000 and 50 < row["stack"] < 800 for row in found.values())
 
 
 def test_without_streams_there_is_no_test(tmp_path, model, capsys):

@@ -7,6 +7,7 @@ import click
 
 from streamfs.base.progress import step
 from streamfs.cli import parameters
+from streamfs.cli.compiled import require_equal
 from streamfs.cli.parameters import FOLDER, JSON, MODEL, TRUST, example_text
 from streamfs.cli.recordings import Recordings, recordings
 
@@ -27,11 +28,18 @@ MOST_TESTS = 20
         "streamfs export pairs.streamfs new.csv -o pairs_c",
         "make -C pairs_c test",
         "streamfs export pairs.streamfs -o pairs --name pairs --target arduino",
+        "streamfs export pairs.streamfs new.csv --estimate --precision float --exact",
     )
 )
 @MODEL
 @recordings(period=False, required=False)
-@click.option("-o", "--out", required=True, type=FOLDER, help="Folder for the files.")
+@click.option("-o", "--out", type=FOLDER, help="Folder for the files.")
+@click.option("--estimate", is_flag=True, help="Say what the model takes of microcontrollers.")
+@click.option(
+    "--exact",
+    is_flag=True,
+    help="Compile the model here, and refuse it if it decides one of STREAMS otherwise than a gateway.",
+)
 @click.option(
     "--name", default="model", show_default=True, help="Name of the files, and prefix of what they declare."
 )
@@ -54,7 +62,9 @@ MOST_TESTS = 20
 def export(
     model: Path,
     streams: Recordings,
-    out: Path,
+    out: Path | None,
+    estimate: bool,
+    exact: bool,
     name: str,
     target: str,
     precision: str | None,
@@ -73,35 +83,84 @@ def export(
     from streamfs.procedure.procedure import Procedure
     from streamfs.translation.precision import DOUBLE, FLOAT
 
-    parameters.protect_inputs({"MODEL": model, **streams.inputs}, {"--out": out / f"{name}.c"})
+    _require_use(out, estimate=estimate, exact=exact, streams=streams)
+    parameters.protect_inputs({"MODEL": model, **streams.inputs}, {"--out": out and out / f"{name}.c"})
     console.announce_compiling()
     procedure = Procedure.load(model, trust=trust)
     precision = precision or ("float" if target in ("arduino", "micropython") else "double")
     reals = DOUBLE if precision == "double" else FLOAT
-    expected = _expected(procedure, streams) if streams.paths else []
+    expected = _expected(procedure, streams, None if exact else MOST_TESTS) if streams.paths else []
     try:
-        files, found = _written(procedure, name, target, reals, expected)
+        files, found = _written(procedure, name, target, reals, expected[:MOST_TESTS])
+        found |= {"processors": _estimates(procedure, reals)} if estimate else {}
+        if exact:
+            require_equal(procedure, reals, expected)
     except TranslationError as error:
         raise TranslationError(f"{model}: {error}") from error
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--name") from error
+    if out is not None:
+        found = {"files": _write(out, files), **found}
+    found |= {"precision": precision, "n_tests": min(len(expected), MOST_TESTS), "n_equal": len(expected) * exact}
+    if as_json:
+        console.print_json(found)
+    else:
+        _say(found, out, f"python {out}/self_test.py" if target == "micropython" else None)
+
+
+def _require_use(out: Path | None, *, estimate: bool, exact: bool, streams: Recordings) -> None:
+    """Raise a UsageError if nothing is asked for, or something without which it cannot be."""
+    if out is None and not estimate:
+        raise click.UsageError("--out is missing, or --estimate")
+    if exact and not streams.paths:
+        raise click.UsageError("--exact needs STREAMS, on which decisions are compared")
+
+
+def _say(found: dict[str, Any], out: Path | None, test: str | None) -> None:
+    """Say what was exported, and how to test it."""
+    from streamfs.cli import console
+
+    if out is not None:
+        test = test or f"make -C {out / found['test']} test"
+        console.say(f"wrote {', '.join(found['files'])}")
+        console.say(f"next: {test}" if found["n_tests"] else "with STREAMS there is a test, too")
+    if "bytes_a_stream" in found:
+        console.say(f"memory      {found['bytes_a_stream']} bytes a stream")
+    if found["n_equal"]:
+        console.say(f"exact       all of {found['n_equal']} streams are decided alike, at the same tick")
+    if "processors" in found:
+        console.print_table(
+            found["processors"], "bytes; flash with its largest error, without the compiler's library"
+        )
+
+
+def _write(out: Path, files: dict[str, str]) -> list[str]:
+    """Write files; return their paths."""
     for file, text in files.items():
         (out / file).parent.mkdir(parents=True, exist_ok=True)
         (out / file).write_text(text, encoding="utf-8")
-    found = {
-        "files": [str(out / file) for file in files],
-        "precision": precision,
-        **found,
-        "n_tests": len(expected),
-    }
-    if as_json:
-        console.print_json(found)
-        return
-    console.say(f"wrote {', '.join(found['files'])}")
-    if "bytes_a_stream" in found:
-        console.say(f"memory      {found['bytes_a_stream']} bytes a stream")
-    test = f"python {out}/self_test.py" if target == "micropython" else f"make -C {out / found['test']} test"
-    console.say(f"next: {test}" if expected else "with STREAMS there is a test, too")
+    return [str(out / file) for file in files]
+
+
+def _estimates(procedure: "Procedure", reals: "Precision") -> list[dict[str, Any]]:
+    """Return what a model takes of each processor that has numbers of a precision."""
+    from streamfs.translation.estimate import estimate, processors
+    from streamfs.translation.model import translate
+
+    sources, rows = translate(procedure, precision=reals), []
+    for processor in processors(reals):
+        found = estimate(sources, reals, processor)
+        share = f"{100 * found.error:.0f} %"
+        rows.append(
+            {
+                "processor": processor,
+                "flash": found.flash,
+                "+-": share,
+                "RAM a stream": found.ram,
+                "stack": found.stack,
+            }
+        )
+    return rows
 
 
 def _written(
@@ -127,8 +186,8 @@ def _written(
     return files, {"bytes_a_stream": sources.n_reals * reals.dtype().itemsize + 8, "test": layout.test}
 
 
-def _expected(procedure: "Procedure", streams: Recordings) -> "list[Expected]":
-    """Return the first of some recorded streams, and what is decided of them."""
+def _expected(procedure: "Procedure", streams: Recordings, most: int | None) -> "list[Expected]":
+    """Return the first of some recorded streams, or all, and what is decided of them."""
     from streamfs.cli import console
     from streamfs.evaluation.evaluation import replay
     from streamfs.procedure.fits import require_columns
@@ -138,7 +197,7 @@ def _expected(procedure: "Procedure", streams: Recordings) -> "list[Expected]":
     with console.progress() as report, step(report, "reading the streams"):
         recorded = streams.read(procedure.period, labelled=False)
     require_columns(procedure, recorded, streams)
-    recorded = recorded.take(range(min(len(recorded), MOST_TESTS)))
+    recorded = recorded.take(range(len(recorded) if most is None else min(len(recorded), most)))
     order = [recorded.columns.index(column) for column in columns_of(procedure)]
     decided = {decision.stream: decision for decision in replay(procedure, recorded)}
     opened = recorded.seen_through(procedure.channels, procedure.max_silence).episodes()

@@ -1,0 +1,58 @@
+"""What models take of microcontrollers: counted, and from sizes that were measured."""
+
+import ctypes
+import re
+
+import numpy as np
+import pytest
+from helpers.compiled_c import compiled
+from helpers.random_models import any_forest, random_procedure, random_tree
+
+import feature_extractors as fx
+from streamfs import Costs, Procedure
+from streamfs.translation.estimate import POINTER_BYTES, estimate, processors, ram_of, table_bytes
+from streamfs.translation.model import translate
+from streamfs.translation.on_node import POLICIES
+from streamfs.translation.precision import DOUBLE, FLOAT
+
+PAIRS = (("a", "b"), ("c", "d"))
+
+
+def test_every_function_has_been_measured():
+    """After a new kind of feature: python benchmarks/node_sizes.py."""
+    features = [fx.get(f"last(a@{policy}:2)") for policy in POLICIES]
+    for kind in fx.KINDS:
+        params = {p.name: 8.0 for p in kind.parameters if p.default is None}
+        features += [
+            fx.Feature(kind, columns[: kind.n_columns], params) for columns in PAIRS[: kind.n_columns + 1]
+        ]
+    rng, costs = np.random.default_rng(0), Costs(np.ones(len(features)))
+    for classifier in (random_tree(rng, len(features)), any_forest(rng, len(features))):
+        classes = tuple("tuvwxyz"[: classifier.n_classes])
+        procedure = Procedure(tuple(features), classifier, classes, costs, 0.6, 9, 0.5)
+        for precision in (DOUBLE, FLOAT):
+            sources = translate(procedure, precision=precision)
+            for processor in processors(precision):
+                assert estimate(sources, precision, processor).flash > 10_000
+
+
+@pytest.mark.parametrize("precision", [DOUBLE, FLOAT])
+@pytest.mark.parametrize("classifier", [random_tree, any_forest])
+def test_memory_and_tables_are_counted(tmp_path, precision, classifier):
+    rng = np.random.default_rng(1)
+    sources = translate(random_procedure(rng, classifier(rng, 5)), precision=precision)
+    names = re.findall(r"^static const \w+ (\w+)\[", sources.body, re.MULTILINE)
+    counted = " + ".join(f"sizeof {name}" for name in names)
+    text = f"{sources.body}\nint n_stream = sizeof(model_stream), n_tables = {counted};\n"
+    library = compiled(tmp_path, text, model_h=sources.header)
+    n_stream, n_tables = (ctypes.c_int.in_dll(library, name).value for name in ("n_stream", "n_tables"))
+    assert ram_of(sources, precision) == n_stream
+    n_params = sources.body.count("params[] = ") * precision.dtype().itemsize  # each has one number
+    n_texts = len(re.findall(r'"(\w)"', sources.body))
+    assert table_bytes(sources.body, precision) == n_tables + n_params + n_texts * (2 + POINTER_BYTES)
+
+
+def test_a_processor_is_one_that_was_measured():
+    sources = translate(random_procedure(np.random.default_rng(1)))
+    with pytest.raises(ValueError, match="processor is 'avr', expected one with double numbers: cortex-m0plus"):
+        estimate(sources, DOUBLE, "avr")
