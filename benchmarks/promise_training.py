@@ -22,7 +22,7 @@ from streamfs.data.default_features import default_features
 from streamfs.errors import TrainingError
 from streamfs.experiments.sources import Motes
 from streamfs.selection.by_name import SELECTORS
-from streamfs.training.learners import LEARNERS
+from streamfs.training.learners import USUAL_LEARNERS
 from streamfs.training.promises.curve import Curve, Point
 from streamfs.training.promises.problem import PromiseProblem, SearchSettings
 from streamfs.training.promises.search_and_certify import FittedModel, PromiseTrainer
@@ -54,7 +54,7 @@ def problem_of(
         features,
         Pricing(profile("transmissions"), prices),
         SELECTORS["streamrelief"],
-        learners=LEARNERS,
+        learners=USUAL_LEARNERS,
         min_leaf=2,
         time_limit=streams.n_ticks,
         groups=None,
@@ -142,8 +142,8 @@ def of_columns(streams: StreamSet) -> Sequence[Feature]:
 
 
 PEERS: Mapping[str, Peer] = {
-    "all features": Peer(default_features, LEARNERS),
-    "all columns": Peer(of_columns, LEARNERS),
+    "all features": Peer(default_features, USUAL_LEARNERS),
+    "all columns": Peer(of_columns, USUAL_LEARNERS),
     "all columns, one tree": Peer(of_columns, ("c45",)),
 }
 

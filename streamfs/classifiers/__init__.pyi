@@ -1,3 +1,5 @@
+from .boosted_trees import BoostedTrees as BoostedTrees
+from .boosting import BoostingClassifier as BoostingClassifier
 from .c45 import C45Classifier as C45Classifier
 from .calibrated import CalibratedClassifier as CalibratedClassifier
 from .calibration import Calibration as Calibration

@@ -1,5 +1,6 @@
 """The compiled evaluation of a forest: groups of rows, or of trees, go down together."""
 
+from math import exp
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,12 +28,16 @@ BLOCK = 16 * GROUP
 
 
 class FlatForest(NamedTuple):
-    """A forest as kernels read it: its nodes, class probabilities of each as a leaf, roots, and calibration."""
+    """A forest as kernels read it: its nodes, what each gives the classes as a leaf, roots, and calibration.
+
+    `adds` is 1 if trees add to the classes' scores, and 0 if they give probabilities, of which the mean is taken.
+    """
 
     ways: Ways
     shares: Array
     roots: Places
     calibration: Given
+    adds: int = 0
 
 
 @inlined
@@ -106,24 +111,41 @@ def _sum_shares(
 
 
 @kernel
+def turn_to_probabilities(scores: Array, row: int) -> None:
+    """Replace the scores of a row by their exponentials over the sum of them."""
+    highest, total = scores[row, 0], 0.0
+    for c in range(1, scores.shape[1]):
+        highest = max(highest, scores[row, c])
+    for c in range(scores.shape[1]):
+        scores[row, c] = exp(scores[row, c] - highest)
+        total += scores[row, c]
+    for c in range(scores.shape[1]):
+        scores[row, c] /= total
+
+
+@kernel
 def write_probabilities(
     ways: Ways,
     shares: Array,
     roots: Places,
     calibration: Given,
+    adds: int,
     X: Array,
     values: Array,
     nodes: Places,
     means: Array,
     result: Array,
 ) -> None:
-    """Write the probability of each class for each row of X: the mean over the trees, calibrated.
+    """Write the probability of each class for each row of X: what the trees give together, calibrated.
 
     Scratch space: `values`, one more than 2 * n_features for each row of a block; `nodes`, (GROUP,); `means`, of
     the result's shape.
     """
     _sum_shares(ways, shares, roots, X, values, nodes, means)
     for row in range(len(X)):
-        for c in range(means.shape[1]):
-            means[row, c] /= len(roots)
+        if adds:
+            turn_to_probabilities(means, row)
+        else:
+            for c in range(means.shape[1]):
+                means[row, c] /= len(roots)
     calibrate_rows(calibration, X, means, result)

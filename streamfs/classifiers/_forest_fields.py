@@ -32,12 +32,11 @@ def check_names(arrays: Tables) -> None:
 
 
 def check_tables(tables: Tables) -> None:
-    """Refuse arrays that are not the tables of a forest."""
+    """Refuse arrays that are not the tables of trees; what their leaves give is another matter."""
     _check_shapes(tables)
     _check_roots(tables)
     _check_tests(tables)
     _check_parents(tables)
-    _check_shares(tables["shares"])
 
 
 def _check_shapes(tables: Tables) -> None:
@@ -96,7 +95,13 @@ def _check_parents(tables: Tables) -> None:
     _refuse("first_child", n_parents != 1, n_parents, "one parent")
 
 
-def _check_shares(shares: npt.NDArray[Any]) -> None:
+def check_scores(scores: npt.NDArray[Any]) -> None:
+    """Refuse what is not finite."""
+    _refuse("shares", ~np.isfinite(scores).all(axis=1), scores, "finite numbers")
+
+
+def check_shares(shares: npt.NDArray[Any]) -> None:
+    """Refuse what is not the probabilities of classes."""
     is_within = (shares.min(axis=1) >= 0.0) & (shares.max(axis=1) <= 1.0)
     _refuse("shares", ~is_within, shares, "shares in [0, 1]")
     _refuse("shares", ~(abs(shares.sum(axis=1) - 1.0) <= 1e-9), shares, "shares that sum to 1")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from streamfs.classifiers._evaluate import Array, Indices
 from streamfs.classifiers._forest import BLOCK, GROUP, WAY, FlatForest, Ways, write_probabilities
-from streamfs.classifiers._forest_fields import TABLES, check_names, check_tables
+from streamfs.classifiers._forest_fields import TABLES, Tables, check_names, check_shares, check_tables
 from streamfs.classifiers.calibration import Calibration, given
 from streamfs.classifiers.classifier import Classifier, FileParts
 from streamfs.classifiers.forest_text import forest_text
@@ -64,6 +64,7 @@ class Forest(Classifier):
     """
 
     word: ClassVar = "forest"
+    adds: ClassVar = False  # whether trees add to scores, of which probabilities are made
 
     feature: Indices
     threshold: Array
@@ -74,7 +75,13 @@ class Forest(Classifier):
     calibration: Calibration | None = None
 
     def __post_init__(self) -> None:
-        check_tables({name: getattr(self, name) for name in TABLES})
+        self._check({name: getattr(self, name) for name in TABLES})
+
+    @staticmethod
+    def _check(tables: Tables) -> None:
+        """Raise ModelError unless the tables are a forest."""
+        check_tables(tables)
+        check_shares(tables["shares"])
 
     @property
     def n_nodes(self) -> int:
@@ -168,7 +175,7 @@ class Forest(Classifier):
     @cached_property
     def _flat(self) -> FlatForest:
         shares = np.require(self.shares, requirements=["C", "W"])
-        return FlatForest(self.ways, shares, self.roots.astype(np.uint64), given(self.calibration))
+        return FlatForest(self.ways, shares, self.roots.astype(np.uint64), given(self.calibration), int(self.adds))
 
     def to_file(self) -> FileParts:
         """Return its parts of a model file."""

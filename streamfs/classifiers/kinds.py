@@ -10,6 +10,7 @@ from streamfs.errors import ModelError
 _KINDS: dict[str, str | type[Classifier]] = {
     "tree": "streamfs.classifiers.tree:Tree",
     "forest": "streamfs.classifiers.forest:Forest",
+    "boosting": "streamfs.classifiers.boosted_trees:BoostedTrees",
     "river": "streamfs.classifiers.online:OnlineClassifier",
     "neighbours": "streamfs.classifiers.lazy:LazyNeighbors",
     "sklearn": "streamfs.classifiers.estimator:EstimatorClassifier",

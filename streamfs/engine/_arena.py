@@ -74,7 +74,7 @@ The first dimension is a minimum. `single_sample` holds a sample's row, as a who
 
 SIZES = (
     *("n_rows", "width", "n_features", "n_columns", "n_inputs", "n_thresholds", "n_block"),
-    *("n_nodes", "n_classes", "n_trees", "n_twice", "depth", "limit"),
+    *("n_nodes", "n_classes", "n_trees", "n_twice", "depth", "adds", "limit"),
 )
 
 LAYOUTS = (
@@ -155,7 +155,9 @@ class KernelArena:
         n_nodes, n_classes = forest.shares.shape
         n_block, n_features = (int(self.record[name][0]) for name in ("n_block", "n_features"))
         n_twice = 2 * n_block * n_features + 1
-        self._set(n_nodes=n_nodes, n_classes=n_classes, n_trees=len(forest.roots), n_twice=n_twice)
+        self._set(
+            n_nodes=n_nodes, n_classes=n_classes, n_trees=len(forest.roots), n_twice=n_twice, adds=forest.adds
+        )
         self.hold(ways=forest.ways, shares=forest.shares, roots=forest.roots, calibration=forest.calibration)
         self.hold(twice=np.zeros(n_twice), places=np.zeros(GROUP, np.uint64))
         self.hold(means=np.zeros((n_block, n_classes)), result=np.zeros((n_block, n_classes)))

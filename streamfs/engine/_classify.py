@@ -41,6 +41,7 @@ def ask_forest(arena: Any, n_rows: int) -> None:
         carray(pointer(arena.shares), (arena.n_nodes, arena.n_classes), np.float64),
         carray(pointer(arena.roots), arena.n_trees, np.uint64),
         carray(pointer(arena.calibration), 1, CALIBRATION),
+        arena.adds,
         carray(pointer(arena.values), (n_rows, arena.n_features), np.float64),
         carray(pointer(arena.twice), arena.n_twice, np.float64),
         carray(pointer(arena.places), GROUP, np.uint64),

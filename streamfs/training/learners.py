@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from feature_extractors.base import Array, Feature, channels_of
+from streamfs.classifiers.boosting import BoostingClassifier
 from streamfs.classifiers.c45 import C45Classifier
 from streamfs.classifiers.classifier import Classifier
 from streamfs.classifiers.estimator import EstimatorClassifier
@@ -23,7 +24,12 @@ if TYPE_CHECKING:
 
 FOREST = "extra-trees"
 
-LEARNERS = (FOREST, "c45")
+BOOSTING = "boosting"
+
+USUAL_LEARNERS = (FOREST, "c45")
+"""Models of which training for a promise takes the better one, by name."""
+
+LEARNERS = (*USUAL_LEARNERS, BOOSTING)
 """Models with which a promise can be kept, by name."""
 
 FOREST_TICKS = 16
@@ -61,6 +67,15 @@ def forest_learner(min_leaf: float, time_limit: int, seed: int, n_trees: int = N
 
     def learn(table: FeatureTable) -> Classifier:
         return grown_forest(table, min_leaf, time_limit, seed, n_trees).forest_
+
+    return learn
+
+
+def boosting_learner(time_limit: int, seed: int) -> Learn:
+    """Fit gradient boosting to the rows of a forest."""
+
+    def learn(table: FeatureTable) -> Classifier:
+        return BoostingClassifier(random_state=seed).fit(*forest_rows(table, time_limit)).boosted_
 
     return learn
 
@@ -114,10 +129,14 @@ def grown_forest(
     table: FeatureTable, min_leaf: float, time_limit: int, seed: int, n_trees: int
 ) -> ExtraTreesClassifier:
     """Grow a forest on at most `FOREST_TICKS` ticks of each stream."""
-    streams, ticks = table.rows(position_grid(min(table.n_ticks, time_limit), FOREST_TICKS, "geometric"))
-    weights = 1.0 / np.bincount(streams)[streams]
     forest = ExtraTreesClassifier(n_trees, min_leaf, N_CANDIDATES, random_state=seed)
-    return forest.fit(table.values[streams, ticks - 1], table.labels[streams], sample_weight=weights)
+    return forest.fit(*forest_rows(table, time_limit))
+
+
+def forest_rows(table: FeatureTable, time_limit: int) -> tuple[Array, Labels, Array]:
+    """Return rows at some ticks of each stream, their labels, and weights: one over a stream's rows."""
+    streams, ticks = table.rows(position_grid(min(table.n_ticks, time_limit), FOREST_TICKS, "geometric"))
+    return table.values[streams, ticks - 1], table.labels[streams], 1.0 / np.bincount(streams)[streams]
 
 
 def river_learner(model: "RiverClassifier", points: Integers) -> Learn:

@@ -11,8 +11,10 @@ from streamfs.relief import position_grid
 from streamfs.selection.query_sensitive import QuerySensitiveNeighbors
 from streamfs.training.cross_validation import Learn
 from streamfs.training.learners import (
+    BOOSTING,
     FOREST,
     LEARNERS,
+    boosting_learner,
     estimator_learner,
     forest_learner,
     river_learner,
@@ -65,11 +67,15 @@ class TrainingModel:
             require_reach(model, self.confidence, n_classes)
             return NeighborsLearner(model, points, self.seed)
         if isinstance(model, str):
-            forest = forest_learner(MIN_LEAF, time_limit, self.seed)
-            return forest if model == FOREST else tree_learner(MIN_LEAF, time_limit)
+            return self._named(model, time_limit)
         if EstimatorClassifier.is_model(model):
             return estimator_learner(model, points)
         return uncalibrated_learner(model) if callable(model) else river_learner(model, points)
+
+    def _named(self, model: str, time_limit: int) -> Learn:
+        if model == FOREST:
+            return forest_learner(MIN_LEAF, time_limit, self.seed)
+        return boosting_learner(time_limit, self.seed) if model == BOOSTING else tree_learner(MIN_LEAF, time_limit)
 
 
 def training_positions(n_ticks: int, time_limit: int) -> Integers:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from feature_extractors.base import LARGEST
 from feature_extractors.report import Policy, silent_ticks, split_channel
-from streamfs.classifiers import _calibration, _evaluate
+from streamfs.classifiers import _calibration, _evaluate, _forest
 from streamfs.classifiers._evaluate import FlatTree
 from streamfs.classifiers._forest import FlatForest
 from streamfs.errors import TranslationError
@@ -225,7 +225,6 @@ class _Model:
         stored = {name: Array(WHOLE, 1, stored_in(table)) for name, table in tables.items()}
         nodes = Array(REAL, 1), stored["features"], stored["below"], stored["above"]
         total = self._unit.entry(on_node.sum_shares, (*nodes, TABLE, stored["roots"], TABLE, TABLE))
-        divide = self._unit.entry(on_node.divide, (TABLE, REAL))
         likeliest = self._unit.entry(_calibration.likeliest_class.py_func, (TABLE, WHOLE))
         thresholds = forest.ways["threshold"][are_tests(forest)].tolist() or [0.0]
         thresholds = wrapped(map(self._precision.threshold, thresholds))
@@ -238,10 +237,16 @@ class _Model:
             f"  real sums[{n_classes}] = {{0}};\n  real result[{n_classes}] = {{0}};\n  int32_t best, c;\n"
             f"  {total.name}(thresholds, {n_nodes}, features, {n_nodes}, below, {n_nodes}, above, {n_nodes},\n"
             f"      shares, {n_rows}, {n_classes}, roots, {n_roots}, values, 1, N_VALUES, sums, 1, {n_classes});\n"
-            f"  {divide.name}(sums, 1, {n_classes}, {self._literal(float(n_roots))});\n"
         )
-        text += self._calibrate(forest, n_classes)
+        text += self._combine(forest, n_classes) + self._calibrate(forest, n_classes)
         return text + f"  best = {likeliest.name}(result, 1, {n_classes}, 0);\n"
+
+    def _combine(self, forest: FlatForest, n_classes: int) -> str:
+        if forest.adds:
+            turn = self._unit.entry(_forest.turn_to_probabilities.py_func, (TABLE, WHOLE))
+            return f"  {turn.name}(sums, 1, {n_classes}, 0);\n"
+        divide = self._unit.entry(on_node.divide, (TABLE, REAL))
+        return f"  {divide.name}(sums, 1, {n_classes}, {self._literal(float(len(forest.roots)))});\n"
 
     def _calibrate(self, forest: FlatForest, n_classes: int) -> str:
         found = forest.calibration[0]

@@ -5,7 +5,7 @@ from typing import Any
 
 from feature_extractors.base import LARGEST
 from feature_extractors.report import Policy, split_channel
-from streamfs.classifiers import _calibration, _evaluate
+from streamfs.classifiers import _calibration, _evaluate, _forest
 from streamfs.classifiers._evaluate import FlatTree
 from streamfs.classifiers._forest import FlatForest
 from streamfs.errors import TranslationError
@@ -150,7 +150,6 @@ class _PlainModel:
     def _ask_forest(self, forest: FlatForest) -> str:
         tables, shares = packed(forest)
         total, likeliest = self._unit.entry(on_node.sum_shares), self._unit.entry(_calibration.likeliest_class)
-        divide = self._unit.entry(on_node.divide)
         thresholds = forest.ways["threshold"][are_tests(forest)].tolist()
         rounded = (self._unit.number(self._precision.threshold(each)) for each in thresholds)
         self._tables["_THRESHOLDS"] = f"({''.join(f'{each}, ' for each in rounded)})"
@@ -161,9 +160,14 @@ class _PlainModel:
         text = (
             f"        sums = [[0.0] * {n_classes}]\n"
             f"        {total}(_THRESHOLDS, _FEATURES, _BELOW, _ABOVE, _SHARES, _ROOTS, [self._values], sums)\n"
-            f"        {divide}(sums, {self._literal(float(len(forest.roots)))})\n"
         )
-        return text + self._calibrate(forest, n_classes) + f"        best = {likeliest}(result, 0)\n"
+        text += self._combine(forest) + self._calibrate(forest, n_classes)
+        return text + f"        best = {likeliest}(result, 0)\n"
+
+    def _combine(self, forest: FlatForest) -> str:
+        if forest.adds:
+            return f"        {self._unit.entry(_forest.turn_to_probabilities)}(sums, 0)\n"
+        return f"        {self._unit.entry(on_node.divide)}(sums, {self._literal(float(len(forest.roots)))})\n"
 
     def _calibrate(self, forest: FlatForest, n_classes: int) -> str:
         found = forest.calibration[0]

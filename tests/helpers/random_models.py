@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 import feature_extractors as fx
 from streamfs import Costs, Procedure
-from streamfs.classifiers import Calibration, Forest
+from streamfs.classifiers import BoostedTrees, Calibration, Forest
+from streamfs.classifiers._forest_fields import TABLES
 from streamfs.classifiers.tree import Tree
 from streamfs.procedure import TickThresholds
 
@@ -64,11 +65,20 @@ def random_forest(seed, n_features=3, n_classes=3, n_trees=4):
     return Forest(**{name: np.array(table) for name, table in tables.items()})
 
 
+def boosted(forest, rng):
+    """The same trees, which add to scores of classes."""
+    scores = rng.normal(0.0, 2.0 / np.sqrt(forest.n_trees), forest.shares.shape)
+    tables = {name: getattr(forest, name) for name in TABLES}
+    return BoostedTrees(**(tables | {"shares": scores}))
+
+
 def any_forest(rng, n_features):
-    """1 to 300 trees of 2 to 7 classes, most of them calibrated, some with feature 0 as their clock."""
+    """1 to 300 trees of 2 to 7 classes, some boosted; most calibrated, some with feature 0 as their clock."""
     calibrations = [None, Calibration(0.7, 0.2), Calibration(1.5, -0.3, 0.4, clock=0)]
     n_trees, n_classes = int(rng.choice([1, 3, 15, 16, 17, 60, 300])), int(rng.integers(2, 8))
     forest = random_forest(int(rng.integers(2**32)), n_features, n_classes, n_trees)
+    if rng.random() < 0.3:
+        forest = boosted(forest, rng)
     return forest.calibrated(calibrations[rng.integers(3)])
 
 

@@ -140,6 +140,7 @@ def test_any_model_and_own_costs_are_taken():
         StandardScaler() | LogisticRegression(),
         RandomForestClassifier(20, max_features=None, random_state=0),
         "c45",
+        "boosting",
         "qsfs1",
     ],
 )

@@ -125,7 +125,7 @@ class PromiseOptions:
             from streamfs.experiments import plots  # noqa: F401 - fails at once without matplotlib
         name = context.params["classifier"]
         if name in LAZY and (self.promise is not None or self.explore is not None):
-            raise click.UsageError(f"--classifier {name} cannot be tested, expected c45 or extra-trees")
+            raise click.UsageError(f"--classifier {name} cannot be tested, expected extra-trees, c45 or boosting")
 
     def protect_inputs(self, streams: Mapping[str, Path | None], out: Path | None) -> None:
         """Refuse to overwrite an input, or to write two outputs to one file."""

@@ -126,10 +126,10 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
 )
 @click.option(
     "--classifier",
-    type=click.Choice(["c45", "extra-trees", *parameters.LAZY]),
-    help="Extra trees (the default on chosen channels), C4.5 (the default on ranked features), or nearest "
-    "neighbours that request some channels only while a stream is unusual. By default a promise takes the cheaper "
-    "of the first two.",
+    type=click.Choice(["c45", "extra-trees", "boosting", *parameters.LAZY]),
+    help="Extra trees (the default on chosen channels), C4.5 (the default on ranked features), gradient boosting, "
+    "or nearest neighbours that request some channels only while a stream is unusual. By default a promise takes "
+    "the cheaper of the first two.",
 )
 @click.option(
     "--river",

@@ -79,7 +79,7 @@ def explore(
         least of them are left out.
     pricing, time_limit, select, min_leaf, groups, seed, n_jobs, progress
         As in `train_promised`.
-    model : {"extra-trees", "c45"}
+    model : {"extra-trees", "c45", "boosting"}
         The classifier.
     risk : float
         Of each of the bounds on a point that is measured.

@@ -22,7 +22,7 @@ from streamfs.procedure.procedure import Procedure
 from streamfs.relief import position_grid
 from streamfs.selection.by_name import SELECTORS, MakeSelector
 from streamfs.training.cross_validation import Learn
-from streamfs.training.learners import FOREST, N_TREES, forest_learner, tree_learner
+from streamfs.training.learners import BOOSTING, FOREST, N_TREES, boosting_learner, forest_learner, tree_learner
 from streamfs.training.promises.candidates import Candidates, Propose
 from streamfs.training.promises.certificate import Certificate
 from streamfs.training.promises.channel_groups import FEW
@@ -134,11 +134,12 @@ class PromiseProblem:
             table = tabulate(split.train, candidates.features, self.pricing.max_silence)
             spending = self.pricing.spending(split.train, candidates.features, table.lengths)
         require_episodes(table, split.train)
-        scout, limit = self._learner(self.learners[0], N_SCOUTS), self.time_limit
+        scout = FOREST if self.learners[0] == BOOSTING else self.learners[0]  # boosting is slow to fit
+        limit = self.time_limit
         scouted = HeldOut(
             table,
             spending,
-            scout,
+            self._learner(scout, N_SCOUTS),
             limit,
             split.groups,
             self.seed,
@@ -247,6 +248,8 @@ class PromiseProblem:
     def _learner(self, name: str, n_trees: int) -> Learn:
         if name == FOREST:
             return forest_learner(self.min_leaf, self.time_limit, self.seed, n_trees)
+        if name == BOOSTING:
+            return boosting_learner(self.time_limit, self.seed)
         return tree_learner(self.min_leaf, self.time_limit)
 
 

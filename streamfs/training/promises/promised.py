@@ -15,7 +15,7 @@ from streamfs.procedure.procedure import Procedure
 from streamfs.selection.by_name import MakeSelector
 from streamfs.training import arguments
 from streamfs.training.description import made_with, with_card
-from streamfs.training.learners import LEARNERS
+from streamfs.training.learners import LEARNERS, USUAL_LEARNERS
 from streamfs.training.promises.problem import PromiseProblem, SearchSettings
 from streamfs.training.promises.promise import Promise
 
@@ -59,8 +59,8 @@ def train_promised(
         The time limit, by StreamRelief's name for it.
     select : str or callable, optional
         What ranks the features where they are many, as in `train`. None searches all of them.
-    model : {"c45", "extra-trees"}, optional
-        By default whichever is cheaper.
+    model : {"c45", "extra-trees", "boosting"}, optional
+        By default whichever of the first two is cheaper.
     min_leaf : float
         Least number of streams in a leaf of a tree.
     groups : array_like of shape (n_streams,), optional
@@ -145,7 +145,7 @@ def train_promised(
 def _learners(model: str | None) -> tuple[str, ...]:
     """Return the models that may keep the promise: one, or all."""
     if model is None:
-        return LEARNERS
+        return USUAL_LEARNERS
     if not isinstance(model, str) or model not in LEARNERS:
         raise ValueError(f"model is {model!r}, expected one of {', '.join(LEARNERS)} besides a promise")
     return (model,)

@@ -17,7 +17,7 @@ from streamfs.procedure.fits import require_classes, require_columns, require_pe
 from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.reference import reference_of
 from streamfs.training.description import made_with, with_card
-from streamfs.training.learners import LEARNERS
+from streamfs.training.learners import USUAL_LEARNERS
 from streamfs.training.promises.certificate import Certificate
 from streamfs.training.promises.giving_up import Patience
 from streamfs.training.promises.problem import PromiseProblem, SearchSettings
@@ -231,7 +231,7 @@ def _problem(
         procedure.features,
         Pricing(radio, prices, procedure.max_silence),
         make_selector=None,
-        learners=LEARNERS,
+        learners=USUAL_LEARNERS,
         min_leaf=2,
         time_limit=procedure.time_limit,
         groups=groups,

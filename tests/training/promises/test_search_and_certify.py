@@ -12,6 +12,7 @@ from scipy.stats import binom
 
 import feature_extractors as fx
 from streamfs import Costs, Procedure, SearchSettings, StreamSet, evaluate, tabulate, train_promised
+from streamfs.classifiers.boosted_trees import BoostedTrees
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.forest import Forest
 from streamfs.classifiers.tree import Tree
@@ -155,14 +156,14 @@ class TestTheEvidence:
 
 
 class TestTheProcedure:
-    @pytest.mark.parametrize("model", ["c45", "extra-trees"])
+    @pytest.mark.parametrize("model", ["c45", "extra-trees", "boosting"])
     @pytest.mark.parametrize("channel", ["a.level", "a.level@delta:0.5"])
     def test_decides_when_it_is_loaded_as_the_trajectories_that_were_tested(self, tmp_path, model, channel):
         recorded = labelled_streams(n_streams=160, n_ticks=10, gaps=0.1)
         features = [f"mean({channel})", "min(b.level@every:2)", "mean(b.noise)"]
         found = kept(recorded, features=features, model=model, max_silence=4.0)
         assert found.about["classifier"] == model
-        assert isinstance(found.classifier, {"c45": Tree, "extra-trees": Forest}[model])
+        assert isinstance(found.classifier, {"c45": Tree, "extra-trees": Forest, "boosting": BoostedTrees}[model])
         found.save(tmp_path / "kept.streamfs")
         loaded = Procedure.load(tmp_path / "kept.streamfs")
         assert loaded.digest == found.digest
