@@ -7,8 +7,8 @@ INSTALL ?= $(BIN)/python -m pip install --quiet
 QUICK := classifiers costs data engine evaluation feature_extractors gateway/core gateway/messages gateway/settings \
 	oracles procedure relief selection sensors_sim
 
-.PHONY: demo demo-devices test quick check kernels mutants fuzz simulate docs lock release-check bench soak \
-	device-kills clean
+.PHONY: demo demo-devices test quick check kernels mutants fuzz simulate docs lock release-check wheels matrix \
+	bench soak device-kills clean
 
 demo: $(VENV)/demo
 	$(BIN)/streamfs demo
@@ -82,6 +82,14 @@ release-check: $(VENV)/dev
 	$(BIN)/python -m pip install --quiet cyclonedx-bom
 	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-file dist/streamfs.cdx.json dist/image/bin/python
 
+# Build wheels for aarch64 and armv7, and compare their decisions with those of this machine, where qemu-user is.
+wheels: $(VENV)/cross
+	PYTHONPATH=.:tests $(BIN)/python tests/helpers/cross_wheels.py dist/cross
+
+# Compile exported models by each compiler that is installed, and run their tests, emulated where there is qemu-user.
+matrix: $(VENV)/cross
+	@PYTHONPATH=.:tests $(BIN)/python tests/helpers/node_matrix.py
+
 bench: $(VENV)/bench
 	$(BIN)/python benchmarks/results.py
 
@@ -115,6 +123,10 @@ $(VENV)/mutants: $(VENV)/dev
 
 $(VENV)/fuzz: $(VENV)/dev
 	$(INSTALL) --editable '.[fuzz]'
+	touch $@
+
+$(VENV)/cross: $(VENV)/dev
+	$(INSTALL) 'setuptools>=77' wheel ziglang
 	touch $@
 
 $(VENV)/bench: $(VENV)/dev

@@ -88,10 +88,11 @@ def _check_parents(tables: Tables) -> None:
     first, roots, n_nodes = tables["first_child"], tables["roots"], len(tables["feature"])
     nodes, is_test = np.arange(n_nodes), tables["feature"] >= 0
     sizes = np.diff(np.append(roots, n_nodes))
-    ends = np.repeat(roots + sizes, sizes)
+    ends = np.repeat(roots + sizes, sizes.astype(np.intp))
     is_within = (first > nodes) & (first < ends - 1)
     _refuse("first_child", is_test & ~is_within, first, "two children behind the node, in its tree")
-    n_parents = np.bincount(np.concatenate((first[is_test], first[is_test] + 1, roots)), minlength=n_nodes)
+    children = np.concatenate((first[is_test], first[is_test] + 1, roots)).astype(np.intp)
+    n_parents = np.bincount(children, minlength=n_nodes)
     _refuse("first_child", n_parents != 1, n_parents, "one parent")
 
 

@@ -109,7 +109,7 @@ def _check_children(tables: Mapping[str, npt.NDArray[Any]]) -> None:
     nodes, is_test = np.arange(n_nodes), tables["feature"] >= 0
     is_within = (first > nodes) & (n_children <= n_nodes - first)
     _refuse("first_child", is_test & ~is_within, first, f"children behind the node, before {n_nodes}")
-    starts, ends = first[is_test], (first + n_children)[is_test]
+    starts, ends = (each[is_test].astype(np.intp) for each in (first, first + n_children))
     n_parents = np.cumsum(np.bincount(starts, minlength=n_nodes + 1) - np.bincount(ends, minlength=n_nodes + 1))
     n_parents[0] += 1
     _refuse("first_child", n_parents[:-1] != 1, n_parents, "one parent")
@@ -125,10 +125,10 @@ def _check_branches(tables: Mapping[str, npt.NDArray[Any]]) -> None:
     tests = tests[np.argsort(tables["first_child"][tests])]  # so that their children, in turn, are all other nodes
     if not len(tests):
         return
-    sums = np.add.reduceat(share, tables["first_child"][tests])
+    sums = np.add.reduceat(share, tables["first_child"][tests].astype(np.intp))
     for i in np.flatnonzero(abs(sums - 1.0) > 1e-6):
         raise ModelError(f"tree.share sums to {sums[i]} below node {tests[i]}, expected 1")
-    parents = np.repeat(tests, tables["n_children"][tests])
+    parents = np.repeat(tests, tables["n_children"][tests].astype(np.intp))
     is_same = (parents[1:] == parents[:-1]) & tables["nominal"][parents[1:]]
     for node in parents[1:][is_same & (np.diff(code[1:]) <= 0)]:
         raise ModelError(f"tree.code does not ascend below node {node}")
