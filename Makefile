@@ -7,7 +7,7 @@ INSTALL ?= $(BIN)/python -m pip install --quiet
 QUICK := classifiers costs data engine evaluation feature_extractors gateway/core gateway/messages gateway/settings \
 	oracles procedure relief selection sensors_sim
 
-.PHONY: demo demo-devices test quick check kernels mutants fuzz simulate docs lock release-check wheels matrix \
+.PHONY: demo demo-devices demo-node test quick check kernels mutants fuzz simulate docs lock release-check wheels matrix \
 	bench soak device-kills clean
 
 demo: $(VENV)/demo
@@ -17,6 +17,11 @@ demo: $(VENV)/demo
 demo-devices: $(VENV)/dev
 	@sh tests/install_broker.sh
 	PYTHONPATH=.:tests $(BIN)/python tests/helpers/demo_devices.py
+
+# A fleet of which half decides by itself, by the model in C, beside the same fleet that a gateway decides.
+demo-node: $(VENV)/dev
+	@sh tests/install_broker.sh
+	PYTHONPATH=.:tests $(BIN)/python tests/helpers/demo_node.py
 
 test: $(VENV)/dev
 	@sh tests/install_broker.sh

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from feature_extractors.report import silent_ticks
 from sensors_sim._connection import Connection
 from sensors_sim._control import read_control
+from sensors_sim.deciding import DecidingNode, ExportedModel
 from sensors_sim.links import Link
 from sensors_sim.nodes import Battery, Node
 from streamfs.costs.energy import Profile
@@ -37,6 +38,9 @@ class Fleet:
     messages, ``controls`` followed, and those ignored as ``malformed_controls``, ``outdated_controls`` or
     ``foreign_controls`` (for other nodes).
 
+    Nodes with one of the `models` decide by themselves, and publish nothing but their decision,
+    ``{"label": label, "time": seconds}``, to ``{prefix}/decision/{node}``.
+
     `readings` are arrays of shape (n_ticks,) by node and column, `period` and `max_silence` are in seconds of
     event time, and `battery_joules` is in the profile's unit. Names must be valid levels of a topic.
     """
@@ -53,6 +57,7 @@ class Fleet:
         prefix: str = "streamfs",
         channels: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
         max_silence: float | None = None,
+        models: Mapping[str, ExportedModel] | None = None,
     ) -> None:
         if not (isfinite(period) and period > 0):
             raise ValueError(f"period is {period}, expected seconds, more than 0")
@@ -63,13 +68,15 @@ class Fleet:
         self._controls: SimpleQueue[tuple[str, bytes]] = SimpleQueue()
         capacity = inf if battery_joules is None else battery_joules
         silence = silent_ticks(max_silence, period)
-        self._nodes = {}
+        self._nodes: dict[str, Node] = {}
         for name, columns in readings.items():
             for word in (name, *columns):
                 _check_topic_level(word)
-            self._nodes[name] = Node(
-                name, columns, self.meter, Battery(capacity), link, max_silence=silence, seed=seed
-            )
+            kind = DecidingNode if name in (models or {}) else Node
+            node = kind(name, columns, self.meter, Battery(capacity), link, max_silence=silence, seed=seed)
+            if models and isinstance(node, DecidingNode):
+                node.run_model(models[name])
+            self._nodes[name] = node
         self._initial: dict[str, Sequence[str]] = {}
         self._numbers: dict[str, int] = {}  # of the last control message that a node has followed
         self._set_initial_channels(channels)
@@ -78,6 +85,12 @@ class Fleet:
     def batteries(self) -> dict[str, float]:
         """Energy left in each node's battery, in the profile's unit; infinite if it is unlimited."""
         return {name: node.battery.remaining for name, node in self._nodes.items()}
+
+    @property
+    def decided(self) -> dict[str, str | None]:
+        """Labels of the nodes that have decided by themselves; None of one that ended without."""
+        found = (node for node in self._nodes.values() if isinstance(node, DecidingNode))
+        return {node.name: node.label for node in found if node.is_done}
 
     @property
     def n_ticks(self) -> int:
@@ -176,8 +189,13 @@ class Fleet:
         for node in self._nodes.values():
             for message in node.transmit(tick, seconds):
                 if message.delivered:
-                    connection.publish(f"sensors/{node.name}/{message.channel}", message.payload)
+                    connection.publish(self._topic(node, message.channel), message.payload)
                 self.counters["published" if message.delivered else "lost"] += 1
+
+    def _topic(self, node: Node, channel: str) -> str:
+        if isinstance(node, DecidingNode):
+            return f"{self._prefix}/decision/{node.name}"
+        return f"sensors/{node.name}/{channel}"
 
 
 def _check_topic_level(word: str) -> None:

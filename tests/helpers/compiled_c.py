@@ -5,6 +5,11 @@ import subprocess
 
 import numpy as np
 
+from sensors_sim.deciding import ExportedModel
+from streamfs.translation.estimate import ram_of
+from streamfs.translation.model import columns_of, translate
+from streamfs.translation.precision import DOUBLE
+
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-ffp-contract=off")
 
 
@@ -41,3 +46,11 @@ class Model:
             answer = self._library.model_take(address(self._stream), address(rows[n_taken]), address(confidence))
             n_taken += 1
         return answer, n_taken, float(confidence[0])
+
+
+def exported_model(folder, procedure):
+    """Return a procedure as simulated nodes run it."""
+    sources = translate(procedure)
+    compiled(folder, sources.body, sources.name, model_h=sources.header)
+    columns, n_bytes = columns_of(procedure), ram_of(sources, DOUBLE)
+    return ExportedModel(folder / "model.so", columns, procedure.classes, n_bytes)

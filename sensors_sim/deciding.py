@@ -1,0 +1,99 @@
+"""Nodes that decide by themselves: they run an exported model, and send nothing but its decision."""
+
+import ctypes
+from collections.abc import Iterable, Sequence
+from math import nan
+from pathlib import Path
+
+import orjson
+
+from sensors_sim.nodes import Node, Transmission
+
+WAIT = -1
+"""The answer of a model that goes on; other negative ones are ends without a label."""
+
+
+class ExportedModel:
+    """A model of `streamfs export` in double precision, compiled as a shared library on this machine.
+
+    Parameters
+    ----------
+    library : Path
+        The library.
+    columns, classes : sequence of str
+        Those of the model, in its order.
+    n_bytes : int
+        Memory of a stream.
+    name : str
+        Prefix of what the model declares.
+    """
+
+    def __init__(
+        self, library: Path, columns: Sequence[str], classes: Sequence[str], n_bytes: int, name: str = "model"
+    ) -> None:
+        self.columns = tuple(columns)
+        self.classes = tuple(classes)
+        loaded = ctypes.CDLL(str(library))
+        self._begin, self._take = getattr(loaded, f"{name}_begin"), getattr(loaded, f"{name}_take")
+        self._n_bytes = n_bytes
+
+    def begin(self) -> ctypes.Array[ctypes.c_double]:
+        """Return the memory of a stream, at the beginning of an episode."""
+        stream = (ctypes.c_double * -(-self._n_bytes // 8))()
+        self._begin(stream)
+        return stream
+
+    def take(self, stream: ctypes.Array[ctypes.c_double], readings: Sequence[float]) -> int:
+        """Take the readings of a tick, in the order of columns; return the answer."""
+        answer: int = self._take(stream, (ctypes.c_double * len(readings))(*readings), None)
+        return answer
+
+
+class DecidingNode(Node):
+    """A node that runs a model on its own readings, and sends one message: the label, or none, and the tick.
+
+    It is made as any `Node`, and then given its model. Control messages do not concern it.
+    """
+
+    _model: ExportedModel
+
+    def run_model(self, model: ExportedModel) -> None:
+        """Begin an episode of a model.
+
+        Raises
+        ------
+        ValueError
+            If the node lacks a column of the model.
+        """
+        missing = [column for column in model.columns if column not in self._columns]
+        if missing:
+            raise ValueError(f"node {self.name} has no column {missing[0]!r}, which its model reads")
+        self._model, self._stream, self._answer = model, model.begin(), WAIT
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the node is dead, or has decided."""
+        return not self.alive or self._answer != WAIT
+
+    @property
+    def label(self) -> str | None:
+        """What it has decided; None before, and without a label."""
+        return self._model.classes[self._answer] if self._answer >= 0 else None
+
+    def set_channels(self, channels: Iterable[str], tick: int, n_ticks: int | None = None) -> None:
+        """Do nothing: the node sends no readings."""
+
+    def transmit(self, tick: int, time: float) -> list[Transmission]:
+        """Return the decision at the tick at which it is made; it is paid and counted."""
+        if self.is_done:
+            return []
+        values = (self._columns[column] for column in self._model.columns)
+        self._answer = self._model.take(self._stream, [float(x[tick]) if tick < len(x) else nan for x in values])
+        if self._answer == WAIT:
+            return []
+        payload = orjson.dumps({"label": self.label, "time": time})
+        self.alive = self.battery.spend(self._meter.message_joules(len(payload)))
+        if not self.alive:
+            return []
+        self._meter.count(self.name, len(payload))
+        return [Transmission("decision", payload, delivered=True)]
