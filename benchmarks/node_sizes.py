@@ -26,7 +26,7 @@ from figures import Figure, Parts, main, measure, processor, table
 ROOT = Path(__file__).parents[1]
 sys.path[1:1] = [str(ROOT), str(ROOT / "tests")]
 
-from helpers.random_models import random_forest, random_tree  # noqa: E402
+from helpers.random_models import boosted, random_forest, random_tree  # noqa: E402
 
 import feature_extractors as fx  # noqa: E402
 from streamfs import Costs, Procedure  # noqa: E402
@@ -136,7 +136,7 @@ def covering() -> Iterator[Procedure]:
     for features, classifier in (
         (apart, random_tree(np.random.default_rng(0), len(apart))),
         (together, forest),
-        (together[::-1], forest),
+        (together[::-1], boosted(forest, np.random.default_rng(0))),
     ):
         yield Procedure(tuple(features), classifier, tuple("tuv"), Costs(np.ones(len(features))), 0.6, 99, 0.5)
 

@@ -101,6 +101,7 @@ ROOMS = {
         "from labelled streams to a procedure",
         (
             "evaluation",
+            "translation",
             "selection",
             "procedure",
             "relief",

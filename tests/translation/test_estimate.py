@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 from helpers.compiled_c import compiled
-from helpers.random_models import any_forest, random_procedure, random_tree
+from helpers.random_models import any_forest, boosted, random_procedure, random_tree
 
 import feature_extractors as fx
 from streamfs import Costs, Procedure
@@ -27,7 +27,8 @@ def test_every_function_has_been_measured():
             fx.Feature(kind, columns[: kind.n_columns], params) for columns in PAIRS[: kind.n_columns + 1]
         ]
     rng, costs = np.random.default_rng(0), Costs(np.ones(len(features)))
-    for classifier in (random_tree(rng, len(features)), any_forest(rng, len(features))):
+    forest = any_forest(rng, len(features))
+    for classifier in (random_tree(rng, len(features)), forest, boosted(forest, rng)):
         classes = tuple("tuvwxyz"[: classifier.n_classes])
         procedure = Procedure(tuple(features), classifier, classes, costs, 0.6, 9, 0.5)
         for precision in (DOUBLE, FLOAT):

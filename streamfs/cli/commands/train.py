@@ -38,6 +38,9 @@ PRICING = ("profile", "prices", "max_silence", "weight_each", "weight_once")
 MODELS = ("river", "sklearn")
 """Options for classifiers of other packages."""
 
+LIMITS = ("max_flash", "max_ram", "processor")
+"""Options for what an exported model may take."""
+
 DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
 
 
@@ -155,6 +158,13 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
     help="Offer only channels that devices of this profile can send by themselves: a name, or a TOML file; see "
     "streamfs devices.",
 )
+@click.option("--max-flash", type=click.IntRange(1), help="Bytes of flash that the exported model may take.")
+@click.option("--max-ram", type=click.IntRange(1), help="Bytes that the exported model may keep for a stream.")
+@click.option(
+    "--processor",
+    metavar="NAME",
+    help="Where, in single precision: one that streamfs export --estimate names; by default cortex-m4.",
+)
 @promise_options
 @profile_option("transmissions")
 @SEED
@@ -183,7 +193,7 @@ def train(
     """
     pricing, models = ({name: others.pop(name) for name in names} for names in (PRICING, MODELS))
     devices = others.pop("devices")
-    decision_costs = {name: others.pop(name) for name in DECISION_COSTS}
+    decision_costs, limits = ({name: others.pop(name) for name in names} for names in (DECISION_COSTS, LIMITS))
     promised = PromiseOptions(**others)
     context = click.get_current_context()
     promised.check(context)
@@ -211,9 +221,23 @@ def train(
         options |= {} if confidence is None else {"confidence": confidence}
         options |= {} if n_features is None else {"n_features": n_features}
         options |= {name: cost for name, cost in decision_costs.items() if cost is not None}
+        options |= _limits(limits)
         _train(recorded, offered, promised, options, out, as_json=as_json)
         following = ["streamfs", "evaluate", str(out), "STREAMS", *streams.flags_of_model]
         say(f"wrote {out}; next: {shlex.join(following)}")
+
+
+def _limits(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what an exported model may take, if that is limited."""
+    known = {name: value for name, value in given.items() if value is not None}
+    if not known:
+        return {}
+    from streamfs.training.within import NodeLimits
+
+    try:
+        return {"limits": NodeLimits(**known)}
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--processor") from error
 
 
 def _check_options(given: dict[str, Any]) -> None:
@@ -225,6 +249,9 @@ def _check_options(given: dict[str, Any]) -> None:
         raise click.UsageError("--features counts ranked features: give --select streamrelief or another ranking")
     if given["extrapolation"] and select not in (None, "streamrelief", "literal"):
         raise click.UsageError(f"--extrapolation is for StreamRelief, and --select is {select}")
+    limited = [f"--{name.replace('_', '-')}" for name in LIMITS if given[name] is not None]
+    if limited and (given["promise"] is not None or given["explore"] is not None):
+        raise click.UsageError(f"{limited[0]} is not for --promise and --explore: train without them")
     if given["promise"] is not None and select == "channels":
         raise click.UsageError("--promise searches features of its own proposals, and --select is channels")
     named = [f"--{name}" for name in MODELS if given[name] is not None]
@@ -317,11 +344,13 @@ def _train(
     from streamfs.training.cost_aware import train as train_plainly
     from streamfs.training.promises import PromiseError
     from streamfs.training.promises.promised import train_promised
+    from streamfs.training.within import train_within
 
     if promised.promise is not None:
         promised.require_few(default_features(recorded) if offered is None else offered)
         options |= promised.training_options(recorded)
-    train_one = train_plainly if promised.promise is None else train_promised
+    train_one: Any = train_plainly if promised.promise is None else train_promised
+    train_one = train_within if "limits" in options else train_one
     try:
         with console.progress() as report:
             procedure = train_one(recorded, features=offered, progress=report, **options)
