@@ -17,7 +17,7 @@ from streamfs.gateway.core.speech import Asked, asked_for
 if TYPE_CHECKING:
     from streamfs.data.streams import StreamSet
     from streamfs.evaluation.evaluation import RecordedEpisode
-    from streamfs.gateway.core.device_profile import DeviceProfile
+    from streamfs.gateway.core.device_profile import DeviceProfile, Reach
     from streamfs.procedure.procedure import Procedure
 
 DAY = 86_400.0
@@ -57,13 +57,22 @@ class Saved(NamedTuple):
 def pause(procedure: "Procedure", profile: "DeviceProfile", reopen_after: float | None) -> int | None:
     """Return the ticks from a decision to the next episode of the stream; None if there is none.
 
-    A device that hears only after it has reported is asked again with its next heartbeat, and begins there.
+    It begins with the tick after the one that is due. Where no value holds from one heartbeat to the next, that
+    takes a heartbeat, and what the device reports once it has heard.
     """
     if reopen_after is None:
         return None
-    is_waited_for = _can_be_asked(procedure, profile) and profile.reach.hears != "always"
-    rest = profile.reach.rest if is_waited_for else procedure.period
-    return ceil(ceil(reopen_after / rest - 1e-9) * rest / procedure.period - 1e-9)
+    reach, period = profile.reach, procedure.period
+    if not _can_be_asked(procedure, profile) or _is_held(procedure, reach.rest):
+        return ceil(reopen_after / period - 1e-9) + 1
+    heard = reach.rest if reach.queued else period
+    return ceil((ceil(reopen_after / reach.rest - 1e-9) * reach.rest + heard) / period - 1e-9)
+
+
+def _is_held(procedure: "Procedure", seconds: float) -> bool:
+    """Return whether values of all channels hold for some seconds."""
+    longest = inf if procedure.max_silence is None else procedure.max_silence
+    return seconds <= longest and all(split_channel(channel)[1].holds for channel in procedure.channels)
 
 
 def savings(
@@ -177,41 +186,53 @@ def _sent(
     if not asked:
         return None
     of_quantity = {quantity_of(column): values for column, values in columns.items()}
-    n_ticks = len(next(iter(columns.values())))
-    is_open = np.zeros(n_ticks, dtype=bool)
-    sent = 0.0
-    begun = 0 if profile.reach.hears == "always" else len(asked)  # the heartbeat is the first report
-    for begin, end, was_at_rest in _talks(episodes, n_ticks, profile, len(asked), procedure.period):
-        is_open[begin:end] = True
-        sent -= begun * (begin > 0 and was_at_rest)
-        if "" in asked:
-            sent += (end - begin) * procedure.period / asked[""].most
-        else:
-            sent += sum(_reported(asked[name], of_quantity[name][begin:end], procedure.period) for name in asked)
-    resting = int((~is_open).sum()) * procedure.period / profile.reach.rest
-    return sent + resting * (1 if "" in asked else len(asked))
+    is_open = np.zeros(len(next(iter(columns.values()))), dtype=bool)
+    for episode in episodes:
+        is_open[episode.begin : episode.end] = True
+    has_intervals = all(each.least == each.most for each in asked.values())
+    talk = min(each.most for each in asked.values()) if has_intervals else procedure.period
+    is_talking, n_reports = _talks(is_open, profile.reach, len(asked), procedure.period, talk)
+    if has_intervals:
+        return float(n_reports * len(asked))
+    sent = (~is_talking).sum() * procedure.period / profile.reach.rest * len(asked)
+    edges = np.flatnonzero(np.diff(is_talking, prepend=False, append=False)).reshape(-1, 2)
+    for begin, end in edges:
+        sent -= len(asked) * (begin > 0 and profile.reach.hears != "always")  # the heartbeat is the first report
+        sent += sum(_reported(asked[name], of_quantity[name][begin:end], procedure.period) for name in asked)
+    return float(sent)
 
 
 def _talks(
-    episodes: "Sequence[RecordedEpisode]", n_ticks: int, profile: "DeviceProfile", n_messages: int, period: float
-) -> Iterator[tuple[int, int, bool]]:
-    """Yield from and until which ticks a device reports, and whether it was at rest before.
+    is_open: npt.NDArray[np.bool_], reach: "Reach", n_messages: int, period: float, talk: float
+) -> tuple[npt.NDArray[np.bool_], int]:
+    """Return at which ticks a device does not rest but reports every `talk` seconds, and its reports in all.
 
-    It is told to rest once the stream is decided and its daily budget allows that, beside what is kept for waking
-    it; if it does not before the next episode, it goes on.
+    When it hears, after a report or always, it is asked for what is wanted then, as far as its daily budget allows
+    that beside what is kept for waking it. What its network keeps for it, it hears with its next report.
     """
-    rate = profile.reach.per_day / DAY
-    left, refilled, rests = profile.reach.per_day, 0.0, True
-    begins = [*(episode.begin for episode in episodes[1:]), n_ticks]
-    for episode, following in zip(episodes, begins, strict=True):
-        was_at_rest, end = rests, min(episode.end, n_ticks)
-        left = min(profile.reach.per_day, left + (end * period - refilled) * rate) - n_messages * was_at_rest
-        short = max(0.0, n_messages + KEPT - left)
-        until = end + ceil(short / rate / period) if short else end
-        rests = until < following
-        until = min(until, following)
-        left, refilled = left + (until - end) * period * rate - n_messages * rests, until * period
-        yield episode.begin, until if rests else following, was_at_rest
+    is_talking, n_ticks = np.ones(len(is_open), dtype=bool), len(is_open)
+    changes = np.append(np.flatnonzero(np.diff(is_open)) + 1, n_ticks)
+    rate, steps = reach.per_day * period / DAY, {True: talk / period, False: reach.rest / period}
+    left, refilled, tick, reported = reach.per_day, 0.0, 0.0, -inf
+    asked, kept, talks, n_reports = None, None, True, 0
+    hears_at_once = reach.hears == "always"
+    while tick < n_ticks:
+        wanted = bool(is_open[int(tick)])
+        left, refilled = min(reach.per_day, left + (tick - refilled) * rate), tick
+        is_told = wanted != asked and left >= n_messages + KEPT * (not wanted)
+        talks = wanted if is_told and hears_at_once else talks
+        if tick >= reported + steps[talks]:
+            talks, kept = (talks, None) if kept is None else (kept, None)
+            n_reports, reported = n_reports + 1, tick
+        if is_told:
+            asked, left = wanted, left - n_messages
+            talks, kept = (talks, wanted) if reach.queued else (wanted, None)
+        following = max(tick, reported + steps[talks])
+        if hears_at_once:
+            following = min(following, changes[np.searchsorted(changes, tick, "right")])
+        is_talking[int(tick) : ceil(following)] = talks
+        tick = following
+    return is_talking, n_reports
 
 
 def _reported(asked: Asked, values: Array, period: float) -> float:

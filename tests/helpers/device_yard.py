@@ -29,8 +29,8 @@ def begun(tmp_path, kind, **streams):
 class Yard:
     """A device, its broker and a gateway, second by second."""
 
-    def __init__(self, core, device, seed=0):
-        self.core, self.device, self.now = core, device, 0.0
+    def __init__(self, core, device, seed=0, begin=0.0):
+        self.core, self.device, self.now = core, device, begin
         self.rng = np.random.default_rng(seed)
         self.decisions = []
 

@@ -158,7 +158,9 @@ class Conduct:
     def _set(self, device: Device, quantity: str, wanted: Asked, *, rests: bool) -> None:
         before = device.settings.get(quantity)
         if before is None or before.asked != list(wanted):
-            device.settings[quantity] = Setting(list(wanted), rests)
+            device.settings[quantity] = (
+                Setting(list(wanted), rests) if before is None else before.followed_by(wanted, rests=rests)
+            )
             device.disobeys = False
             begin_observing(device)
         else:

@@ -1,14 +1,14 @@
 """What is known of devices: what they were asked, and whether they do it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
 
 @dataclass
 class Setting:
-    """One thing that a device is asked: `asked` as (least, most, delta)."""
+    """A thing that a device is asked: `asked` as (least, most, delta); `told` is what it was before, until it is."""
 
     asked: list[float]
     rests: bool
@@ -17,6 +17,14 @@ class Setting:
     tries: int = 0
     is_acknowledged: bool = False
     refusal: str = ""
+    told: "Setting | None" = None
+
+    def followed_by(self, asked: Sequence[float], *, rests: bool) -> "Setting":
+        """Return the setting that takes its place: the one that the device was told last, if it is that again."""
+        told = replace(self, told=None) if self.tries else self.told
+        if told is not None and told.asked == list(asked):
+            return replace(told, rests=rests)
+        return Setting(list(asked), rests, told=told)
 
 
 @dataclass
@@ -72,15 +80,18 @@ def begin_observing(device: Device) -> None:
 def ask_anew(device: Device) -> None:
     """Take all that a device was asked as unknown to it."""
     for setting in device.settings.values():
-        setting.tries, setting.is_acknowledged, setting.refusal = 0, False, ""
+        setting.tries, setting.is_acknowledged, setting.refusal, setting.told = 0, False, "", None
     device.disobeys = False
     begin_observing(device)
 
 
 def device_of_state(values: Mapping[str, Any]) -> Device:
     """Return a device of a snapshot, where JSON has null for a time before all."""
-    settings = {
-        name: Setting(**{**setting, "sent_at": -inf if setting["sent_at"] is None else setting["sent_at"]})
-        for name, setting in values["settings"].items()
-    }
+    settings = {name: _setting_of_state(setting) for name, setting in values["settings"].items()}
     return Device(**{**values, "settings": settings})
+
+
+def _setting_of_state(values: Mapping[str, Any]) -> Setting:
+    sent_at, told = values["sent_at"], values.get("told")
+    known = {"sent_at": -inf if sent_at is None else sent_at, "told": told and _setting_of_state(told)}
+    return Setting(**{**values, **known})
