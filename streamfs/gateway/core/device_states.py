@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass
 class Setting:
-    """A thing that a device is asked: `asked` as (least, most, delta); `told` is what it was before, until it is."""
+    """A thing that a device is asked: `asked` as (least, most, delta), and `told`, what it was until then."""
 
     asked: list[float]
     rests: bool
