@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 MOST_SHOWN = 5
 
 
-def require_equal(procedure: "Procedure", reals: "Precision", expected: "Sequence[Expected]") -> None:
+def require_equal(
+    procedure: "Procedure", reals: "Precision", expected: "Sequence[Expected]", resolutions: dict[str, float]
+) -> None:
     """Raise a TranslationError, with the differences, unless a model in C decides streams as is expected."""
     from streamfs.translation.model import translate  # noqa: PLC0415 - help does not wait
     from streamfs.translation.self_test import makefile, self_test  # noqa: PLC0415 - the same
 
-    sources = translate(procedure, precision=reals)
+    sources = translate(procedure, precision=reals, resolutions=resolutions)
     files = {
         "model.c": sources.body,
         "model.h": sources.header,

@@ -171,6 +171,18 @@ def price(text: str) -> tuple[str, float]:
     return quantity, value
 
 
+def resolution(text: str) -> tuple[str, float]:
+    """Parse the step of a column's readings: temperature=0.0625."""
+    column, _, step = text.rpartition("=")
+    try:
+        value = float(step)
+    except ValueError:
+        value = 0.0
+    if not column or not (isfinite(value) and value > 0):
+        raise ValueError(f"{text!r}, expected a column and a number above 0: temperature=0.0625")
+    return column, value
+
+
 def prices(
     _context: click.Context, option: click.Parameter, named: Sequence[tuple[str, float]]
 ) -> dict[str, float]:

@@ -18,9 +18,10 @@ from streamfs.errors import TranslationError
 from streamfs.procedure.card_schema import certified_rule, read_promise
 from streamfs.procedure.procedure import Procedure
 from streamfs.translation import on_node
+from streamfs.translation.grids import whole_forest
 from streamfs.translation.precision import DOUBLE, Precision
 from streamfs.translation.states import STEP, Placed, placed, step_of
-from streamfs.translation.tables import are_tests, most_pending, packed
+from streamfs.translation.tables import most_pending, packed
 from streamfs.translation.templates import BODY, HEADER
 from streamfs.translation.unit import Unit, wrapped
 from streamfs.translation.values import POINTER, REAL, WHOLE, Array, stored_in, struct_of
@@ -53,7 +54,12 @@ class Sources:
     parts: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
-def translate(procedure: Procedure, name: str = "model", precision: Precision = DOUBLE) -> Sources:
+def translate(
+    procedure: Procedure,
+    name: str = "model",
+    precision: Precision = DOUBLE,
+    resolutions: Mapping[str, float] | None = None,
+) -> Sources:
     """Translate a procedure to C99.
 
     Parameters
@@ -64,6 +70,9 @@ def translate(procedure: Procedure, name: str = "model", precision: Precision = 
         Prefix of what the files declare: a name in C of at most 31 characters.
     precision : Precision
         Of its reals. In double precision the decisions are those of `streamfs.engine.Engine`.
+    resolutions : mapping of str to float, optional
+        Steps of which readings are multiples, by column: a forest of counts and readings alone (last, min, max)
+        then has whole thresholds, and tests of four bytes. Decisions on such readings are the same.
 
     Returns
     -------
@@ -79,7 +88,7 @@ def translate(procedure: Procedure, name: str = "model", precision: Precision = 
         If the name is not one in C.
     """
     require_name(name)
-    return _Model(procedure, name, precision).sources()
+    return _Model(procedure, name, precision, resolutions or {}).sources()
 
 
 def columns_of(procedure: Procedure) -> tuple[str, ...]:
@@ -90,7 +99,9 @@ def columns_of(procedure: Procedure) -> tuple[str, ...]:
 class _Model:
     """The parts of a model in C."""
 
-    def __init__(self, procedure: Procedure, name: str, precision: Precision) -> None:
+    def __init__(
+        self, procedure: Procedure, name: str, precision: Precision, resolutions: Mapping[str, float]
+    ) -> None:
         self._procedure = procedure
         self._name = name
         self._precision = precision
@@ -103,6 +114,10 @@ class _Model:
         self._rule = rule
         self._tables: list[str] = []
         self._n_reports = 0
+        self._resolutions = resolutions
+        unknown = sorted(set(resolutions) - set(self._columns))
+        if unknown:
+            raise TranslationError(f"the model reads no column {unknown[0]!r}, which has a resolution")
 
     def sources(self) -> Sources:
         """Return the files."""
@@ -196,6 +211,8 @@ class _Model:
         forest, tree = classifier.flat_forest(), classifier.flat_tree()
         if forest is not None:
             return self._ask_forest(forest)
+        if tree is not None and self._resolutions:
+            raise TranslationError("the classifier is a tree, but only forests have whole thresholds")
         if tree is not None:
             return self._ask_tree(tree)
         raise TranslationError(f"the classifier is {classifier.describe()}, expected a tree or a forest")
@@ -220,26 +237,40 @@ class _Model:
         )
 
     def _ask_forest(self, forest: FlatForest) -> str:
-        tables, shares = packed(forest)
-        n_nodes, (n_rows, n_classes), n_roots = len(tables["features"]), shares.shape, len(forest.roots)
+        found, values, counting = packed(forest), "values", ""
+        kind = Array(REAL, 1)
+        if self._resolutions:
+            found, steps = whole_forest(found, self._procedure.features, self._resolutions)
+            kind, values, counting = Array(WHOLE, 1, "int16_t"), "rounded", self._counting(steps)
+        thresholds, tables, shares = found
+        (n_rows, n_classes), n_tests = shares.shape, len(thresholds)
         stored = {name: Array(WHOLE, 1, stored_in(table)) for name, table in tables.items()}
-        nodes = Array(REAL, 1), stored["features"], stored["below"], stored["above"]
-        total = self._unit.entry(on_node.sum_shares, (*nodes, TABLE, stored["roots"], TABLE, TABLE))
+        given = kind, *stored.values(), TABLE, TABLE, TABLE
+        total = self._unit.entry(on_node.sum_shares, given)
         likeliest = self._unit.entry(_calibration.likeliest_class.py_func, (TABLE, WHOLE))
-        thresholds = forest.ways["threshold"][are_tests(forest)].tolist() or [0.0]
-        thresholds = wrapped(map(self._precision.threshold, thresholds))
-        self._tables.append(f"static const real thresholds[] = {{{thresholds}}};\n")
+        literal = str if self._resolutions else self._precision.threshold
+        numbers = wrapped(map(literal, thresholds.tolist() or [0]))
+        self._tables.append(f"static const {kind.text} thresholds[] = {{{numbers}}};\n")
         for name, table in tables.items():
             numbers = wrapped(map(str, table.tolist() or [0]))
             self._tables.append(f"static const {stored_in(table)} {name}[] = {{{numbers}}};\n")
         self._add_shares(shares)
+        lengths = "".join(f", {name}, {len(table)}" for name, table in tables.items())
         text = (
             f"  real sums[{n_classes}] = {{0}};\n  real result[{n_classes}] = {{0}};\n  int32_t best, c;\n"
-            f"  {total.name}(thresholds, {n_nodes}, features, {n_nodes}, below, {n_nodes}, above, {n_nodes},\n"
-            f"      shares, {n_rows}, {n_classes}, roots, {n_roots}, values, 1, N_VALUES, sums, 1, {n_classes});\n"
+            f"{counting}  {total.name}(thresholds, {n_tests}{lengths},\n"
+            f"      shares, {n_rows}, {n_classes}, {values}, 1, N_VALUES, sums, 1, {n_classes});\n"
         )
         text += self._combine(forest, n_classes) + self._calibrate(forest, n_classes)
         return text + f"  best = {likeliest.name}(result, 1, {n_classes}, 0);\n"
+
+    def _counting(self, steps: npt.NDArray[np.float64]) -> str:
+        """Return the statements that count the steps of values."""
+        count = self._unit.entry(on_node.count_steps, (TABLE, Array(REAL, 1), TABLE))
+        numbers = wrapped(map(self._literal, steps.tolist()))
+        self._tables.append(f"static const real steps[] = {{{numbers}}};\n")
+        call = f"{count.name}(values, 1, N_VALUES, steps, N_VALUES, rounded, 1, N_VALUES);"
+        return f"  real rounded[N_VALUES];\n  {call}\n"
 
     def _combine(self, forest: FlatForest, n_classes: int) -> str:
         if forest.adds:

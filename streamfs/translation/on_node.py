@@ -81,23 +81,40 @@ POLICIES = {"delta": delta, "flag": flag, "quantised": quantised, "every": every
 
 
 def sum_shares(
-    thresholds: Any, features: Any, below: Any, above: Any, shares: Any, roots: Any, values: Any, sums: Any
+    thresholds: Any, features: Any, skips: Any, rows: Any, sizes: Any, shares: Any, values: Any, sums: Any
 ) -> None:
     """Sum the class probabilities of the leaves that values reach, tree by tree.
 
-    Nodes from 0 on are tests, and -1 - k is a leaf whose class probabilities are row k of the shares. Of a test's
-    feature the number is doubled, and 1 is added if a missing value is above all thresholds and not below.
+    The tests of a tree stand before those of the next; behind a test are those of the branch below, whose number
+    is its skip, and then those of the branch above. Leaves stand in the same order, each with a row of the shares.
+    Of a test's feature the number is doubled, and 1 is added if a missing value is above all thresholds.
     """
     for c in range(shares.shape[1]):
         sums[0, c] = 0.0
-    for root in roots:
-        node = root
-        while node >= 0:
+    first, first_leaf = 0, 0
+    for size in sizes:
+        node, leaf, left = first, first_leaf, size
+        while left > 0:
             value = values[0, features[node] // 2]
             is_above = features[node] % 2 if math.isnan(value) else value > thresholds[node]
-            node = above[node] if is_above else below[node]
+            below = skips[node]
+            node += 1
+            if is_above:
+                node += below
+                leaf += below + 1
+                left -= below + 1
+            else:
+                left = below
         for c in range(shares.shape[1]):
-            sums[0, c] += shares[-1 - node, c]
+            sums[0, c] += shares[rows[leaf], c]
+        first += size
+        first_leaf += size + 1
+
+
+def count_steps(values: Any, steps: Any, rounded: Any) -> None:
+    """Write how many steps of a grid each value is; NaN for one that is missing, or has no grid."""
+    for f in range(len(steps)):
+        rounded[0, f] = np.rint(values[0, f] / steps[f]) if steps[f] > 0.0 else math.nan
 
 
 def divide(sums: Any, n: float) -> None:

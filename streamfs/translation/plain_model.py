@@ -16,7 +16,7 @@ from streamfs.translation.plain import Plain
 from streamfs.translation.precision import DOUBLE, Precision
 from streamfs.translation.self_test import Expected
 from streamfs.translation.states import Placed, placed, step_of
-from streamfs.translation.tables import are_tests, most_pending, packed
+from streamfs.translation.tables import most_pending, packed
 
 
 def translate_plainly(procedure: Procedure, precision: Precision = DOUBLE) -> str:
@@ -148,10 +148,9 @@ class _PlainModel:
         )
 
     def _ask_forest(self, forest: FlatForest) -> str:
-        tables, shares = packed(forest)
+        thresholds, tables, shares = packed(forest)
         total, likeliest = self._unit.entry(on_node.sum_shares), self._unit.entry(_calibration.likeliest_class)
-        thresholds = forest.ways["threshold"][are_tests(forest)].tolist()
-        rounded = (self._unit.number(self._precision.threshold(each)) for each in thresholds)
+        rounded = (self._unit.number(self._precision.threshold(each)) for each in thresholds.tolist())
         self._tables["_THRESHOLDS"] = f"({''.join(f'{each}, ' for each in rounded)})"
         for name, table in tables.items():
             self._tables[f"_{name.upper()}"] = self._literal(table.tolist())
@@ -159,7 +158,7 @@ class _PlainModel:
         n_classes = shares.shape[1]
         text = (
             f"        sums = [[0.0] * {n_classes}]\n"
-            f"        {total}(_THRESHOLDS, _FEATURES, _BELOW, _ABOVE, _SHARES, _ROOTS, [self._values], sums)\n"
+            f"        {total}(_THRESHOLDS, _FEATURES, _SKIPS, _ROWS, _SIZES, _SHARES, [self._values], sums)\n"
         )
         text += self._combine(forest) + self._calibrate(forest, n_classes)
         return text + f"        best = {likeliest}(result, 0)\n"

@@ -115,6 +115,17 @@ def test_exact_refuses_other_decisions_and_states_them(tmp_path, close_call, cap
     assert json.loads(capsys.readouterr().out)["n_equal"] == 3
 
 
+def test_resolutions_reach_the_model(tmp_path, model, capsys):
+    def said(*options):
+        with pytest.raises(SystemExit):
+            main(["export", str(model), "-o", str(tmp_path / "c"), *options])
+        return " ".join(capsys.readouterr().err.split())
+
+    assert "a tree, but only forests have whole thresholds" in said("--resolution", "a=0.1")
+    assert "--resolution is for targets in C" in said("--resolution", "a=0.1", "--target", "micropython")
+    assert "'a=0', expected a column and a number above 0" in said("--resolution", "a=0")
+
+
 def test_a_model_is_sized_before_it_is_built(model, capsys):
     main(["export", str(model), "--estimate", "--precision", "float", "--json"])
     found = {row["processor"]: row for row in json.loads(capsys.readouterr().out)["processors"]}

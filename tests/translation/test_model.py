@@ -11,13 +11,22 @@ import pytest
 from helpers.compiled_c import Model, compiled
 from helpers.own_classifier import Opaque
 from helpers.own_stopping import Leads
-from helpers.random_models import any_classifier, any_forest, random_procedure, random_tree, tick_thresholds
+from helpers.random_models import (
+    any_classifier,
+    any_forest,
+    random_forest,
+    random_procedure,
+    random_tree,
+    tick_thresholds,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import feature_extractors as fx
 from feature_extractors.report import Policy
 from streamfs import Costs, Procedure, StreamSet
+from streamfs.classifiers import Forest
+from streamfs.classifiers._forest_fields import TABLES
 from streamfs.errors import TranslationError
 from streamfs.evaluation.evaluation import replay
 from streamfs.procedure import TickThresholds
@@ -51,10 +60,9 @@ def answer_of(decision, procedure):
     return UNLABELLED[decision.reason] if decision.label is None else procedure.classes.index(decision.label)
 
 
-def decisions_in_c(folder, procedure, streams, precision=DOUBLE):
-    return decisions_by(
-        Model(folder, translate(procedure, precision=precision), precision).decide, procedure, streams
-    )
+def decisions_in_c(folder, procedure, streams, precision=DOUBLE, **options):
+    model = Model(folder, translate(procedure, precision=precision, **options), precision)
+    return decisions_by(model.decide, procedure, streams)
 
 
 def decisions_in_plain_python(procedure, streams):
@@ -100,6 +108,55 @@ def test_any_model_decides_as_an_engine_does(tmp_path_factory, seed, thresholds)
     rng = np.random.default_rng(seed)
     procedure = random_procedure(rng, any_classifier(rng, 5), stopping=thresholds)
     assert_equal(tmp_path_factory.mktemp("model"), procedure, recordings(rng, ("a", "b")))
+
+
+READ = ("last(a)", "min(a)", "max(a)", "min(b@quantised:0.3; window=3)", "last(b@flag:1)")
+COUNTED = ("count()", "sign_runs(b)")
+
+
+def gridded_forest(procedure, rng, thresholds):
+    """Return the procedure with a forest of counts and readings, and such thresholds."""
+    features = tuple(map(fx.get, READ + COUNTED))
+    forest = random_forest(int(rng.integers(2**32)), len(features), n_trees=10)
+    tables = {name: getattr(forest, name) for name in TABLES}
+    drawn = rng.choice(thresholds, len(forest.feature))
+    forest = Forest(**(tables | {"threshold": np.where(forest.feature >= 0, drawn, 0.0)}))
+    return replace(procedure, features=features, classifier=forest, costs=Costs(np.ones(len(features))))
+
+
+@pytest.mark.parametrize("precision", [DOUBLE, FLOAT])
+@pytest.mark.parametrize("step", [0.1, 0.0625])
+def test_whole_thresholds_decide_alike_on_multiples_of_the_resolution(tmp_path, precision, step):
+    rng = np.random.default_rng(8)
+    thresholds = rng.normal(1, 1, 200)
+    procedure = gridded_forest(random_procedure(rng), rng, thresholds)
+    streams = recordings(rng, ("a", "b"), 200)
+    streams = replace_values(streams, np.round(np.round(streams.values / step) * step, 4))
+    options = {"resolutions": {"a": step}}
+    sources = translate(procedure, precision=precision, **options)
+    for table in ("int16_t thresholds", "uint8_t features", "uint8_t skips"):  # four bytes a test
+        assert f"static const {table}[]" in sources.body
+    got, wanted = decisions_in_c(tmp_path, procedure, streams, precision, **options), decisions(procedure, streams)
+    assert len({answer for answer, *_ in wanted}) > 2
+    for one, other in zip(got, wanted, strict=True):
+        assert one[0] == other[0]
+        assert one[0] == UNLABELLED["closed"] or one[1] == other[1]
+
+
+def replace_values(streams, values):
+    return StreamSet(values, streams.labels, streams.columns, streams.period, lengths=streams.lengths)
+
+
+def test_what_has_no_whole_thresholds_is_named():
+    rng = np.random.default_rng(8)
+    procedure = gridded_forest(random_procedure(rng), rng, [0.55])
+    with pytest.raises(TranslationError, match="the model reads no column 'c', which has a resolution"):
+        translate(procedure, resolutions={"c": 0.1})
+    with pytest.raises(TranslationError, match=r"all tested features are counts or readings, but .*\(a\) is not"):
+        translate(procedure, resolutions={"b": 0.1})
+    for threshold in (1e5, 0.3):  # the reading 0.3 is not above it, but 3 * 0.1 is
+        with pytest.raises(TranslationError, match="beyond 16 bits of the resolution, or at one of its multiples"):
+            translate(gridded_forest(procedure, rng, [threshold]), resolutions={"a": 0.1})
 
 
 def test_streams_are_given_up(tmp_path):

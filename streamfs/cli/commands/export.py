@@ -8,7 +8,7 @@ import click
 from streamfs.base.progress import step
 from streamfs.cli import parameters
 from streamfs.cli.compiled import require_equal
-from streamfs.cli.parameters import FOLDER, JSON, MODEL, TRUST, example_text
+from streamfs.cli.parameters import FOLDER, JSON, MODEL, TRUST, Parsed, example_text
 from streamfs.cli.recordings import Recordings, recordings
 
 if TYPE_CHECKING:
@@ -35,6 +35,15 @@ MOST_TESTS = 20
 @recordings(period=False, required=False)
 @click.option("-o", "--out", type=FOLDER, help="Folder for the files.")
 @click.option("--estimate", is_flag=True, help="Say what the model takes of microcontrollers.")
+@click.option(
+    "--resolution",
+    "resolutions",
+    multiple=True,
+    type=Parsed("column=step", parameters.resolution),
+    callback=parameters.prices,
+    help="Step of which readings of a column are multiples, such as temperature=0.0625; may be repeated. A forest "
+    "of counts and readings alone then takes less flash.",
+)
 @click.option(
     "--exact",
     is_flag=True,
@@ -64,6 +73,7 @@ def export(
     streams: Recordings,
     out: Path | None,
     estimate: bool,
+    resolutions: dict[str, float],
     exact: bool,
     name: str,
     target: str,
@@ -91,10 +101,10 @@ def export(
     reals = DOUBLE if precision == "double" else FLOAT
     expected = _expected(procedure, streams, None if exact else MOST_TESTS) if streams.paths else []
     try:
-        files, found = _written(procedure, name, target, reals, expected[:MOST_TESTS])
+        files, found = _written(procedure, name, target, reals, expected[:MOST_TESTS], resolutions)
         found |= {"processors": _estimates(procedure, reals)} if estimate else {}
         if exact:
-            require_equal(procedure, reals, expected)
+            require_equal(procedure, reals, expected, resolutions)
     except TranslationError as error:
         raise TranslationError(f"{model}: {error}") from error
     except ValueError as error:
@@ -164,7 +174,12 @@ def _estimates(procedure: "Procedure", reals: "Precision") -> list[dict[str, Any
 
 
 def _written(
-    procedure: "Procedure", name: str, target: str, reals: "Precision", expected: "Sequence[Expected]"
+    procedure: "Procedure",
+    name: str,
+    target: str,
+    reals: "Precision",
+    expected: "Sequence[Expected]",
+    resolutions: dict[str, float],
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the files of a target by their paths, and what is known of them."""
     from streamfs.translation.layouts import LAYOUTS
@@ -173,10 +188,12 @@ def _written(
     from streamfs.translation.self_test import makefile, self_test
 
     if target == "micropython":
+        if resolutions:
+            raise click.UsageError("--resolution is for targets in C")
         require_name(name)
         files = {f"{name}.py": translate_plainly(procedure, reals)}
         return files | ({"self_test.py": plain_test(name, expected, reals)} if expected else {}), {}
-    sources, layout = translate(procedure, name, reals), LAYOUTS[target]
+    sources, layout = translate(procedure, name, reals, resolutions), LAYOUTS[target]
     files = layout.files(sources, procedure.period, columns_of(procedure))
     if expected:
         files |= {
