@@ -10,13 +10,18 @@ last tick, by each export compiled for this machine, against those of the model 
 
 - ``sizes``: bytes of flash, and of a stream
 - ``decisions``: share of decisions that differ
+- ``streams``: streams that the same trees, with a rule that decides early, decide otherwise in single precision than an
+  engine in double precision: another label, or another tick
+- ``samples``: kinds of features of which a value in C, in double precision, differs in a bit from that of the engine
 """
 
 import ctypes
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -28,12 +33,13 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import feature_extractors as fx
-from streamfs import Costs, Procedure
+from streamfs import Costs, Procedure, StreamSet, evaluate
 from streamfs.base.optional import load_optional
 from streamfs.classifiers import Forest
 from streamfs.procedure import TickThresholds
 from streamfs.translation.model import Sources, translate
-from streamfs.translation.precision import FLOAT
+from streamfs.translation.precision import DOUBLE, FLOAT
+from streamfs.translation.self_test import UNLABELLED
 
 Array = npt.NDArray[np.float64]
 
@@ -50,6 +56,8 @@ MODELS: dict[str, tuple[int, int, int | None]] = {
 
 
 AT_THE_END = TickThresholds((N_TICKS,), (0.0,))
+EARLY = TickThresholds((1, 6, N_TICKS), (0.9, 0.75, 0.0))
+N_STREAMS, N_SAMPLES = 100_000, 1_000_000
 
 
 class Export(NamedTuple):
@@ -220,7 +228,77 @@ def decisions() -> list[Figure]:
     return figures
 
 
-PARTS: Parts = {"sizes": sizes, "decisions": decisions}
+FOLLOWED = """
+void follow(const float *x, int n, int *out) {
+  int i, tick;
+  for (i = 0; i < n; i++) {
+    model_stream stream;
+    int answer = -1;
+    model_begin(&stream);
+    for (tick = 0; tick < %(ticks)d && answer == -1; tick++) answer = model_take(&stream, x + i * %(ticks)d + tick, 0);
+    out[2 * i] = answer;
+    out[2 * i + 1] = tick;
+  }
+}
+"""
+
+
+def streams() -> list[Figure]:
+    """Count the streams that are decided otherwise in single precision."""
+    values, _ = signals(N_STREAMS, seed=5)
+    recorded = StreamSet(values[:, :, np.newaxis], ["a"] * N_STREAMS, ("x",), 1.0)
+    figures = []
+    for model, (n_trees, n_leaves, _) in MODELS.items():
+        procedure = replace(ours(n_trees, n_leaves), stopping=EARLY)
+        wanted = [
+            (UNLABELLED.get(each.reason, -1) if each.label is None else CLASSES.index(each.label), each.tick)
+            for each in evaluate(procedure, recorded).decisions
+        ]
+        text = translate(procedure, precision=FLOAT)
+        body = text.body.replace('#include "model.h"\n', text.header) + FOLLOWED % {"ticks": N_TICKS}
+        rows, got = np.ascontiguousarray(values.astype(np.float32)), np.zeros((N_STREAMS, 2), np.int32)
+        with TemporaryDirectory() as folder:
+            source, library = Path(folder, "model.c"), f"{folder}/model.so"
+            source.write_text(body, encoding="utf-8")
+            words = [
+                "gcc",
+                "-O2",
+                "-ffp-contract=off",
+                "-w",
+                "-shared",
+                "-fPIC",
+                str(source),
+                "-o",
+                library,
+                "-lm",
+            ]
+            subprocess.run(words, check=True)  # noqa: S603 - the same
+            follow = ctypes.CDLL(library).follow
+            follow(ctypes.c_void_p(rows.ctypes.data), N_STREAMS, ctypes.c_void_p(got.ctypes.data))
+        n_different = int((got != np.array(wanted)).any(axis=1).sum())
+        figures.append(Figure(f"of {N_STREAMS} streams decided otherwise, {model}", n_different, at_most=0))
+    return figures
+
+
+def samples() -> list[Figure]:
+    """Count the kinds of features whose values differ."""
+    root = Path(__file__).parents[1]
+    sys.path[1:1] = [str(root), str(root / "tests"), str(root / "tests/translation")]
+    steps: Any = import_module("test_steps")
+    rng = np.random.default_rng(0)
+    signal = rng.normal(1, 1, (N_SAMPLES, 2))
+    signal[:, 0] = 0.01 * np.cumsum(signal[:, 0] - 1)
+    signal[rng.random(signal.shape) < 0.05] = np.nan
+    n_different = 0
+    with TemporaryDirectory() as folder:
+        for loop, feature in zip(steps.translated(DOUBLE, Path(folder)), steps.FEATURES, strict=True):
+            got, wanted = steps.in_c(loop, feature, signal, DOUBLE), steps.by_python(feature, signal)
+            n_different += not np.array_equal(got, wanted, equal_nan=True)
+    what = f"of {len(steps.FEATURES)} kinds, those that differ in {N_SAMPLES} samples"
+    return [Figure(what, n_different, at_most=0)]
+
+
+PARTS: Parts = {"sizes": sizes, "decisions": decisions, "streams": streams, "samples": samples}
 
 
 def section() -> str:
