@@ -35,7 +35,7 @@ def words(text: str) -> dict[str, float | str]:
     for pair in names(text):
         word, _, value = pair.rpartition("=")
         try:
-            found[word] = value if value == "missing" else float(value)
+            found[word] = value if value in ("missing", "unit") else float(value)
         except ValueError as error:
             raise ValueError(f"{pair!r} is no word and its number, such as open=1 or NA=missing") from error
         if not word:
@@ -88,7 +88,7 @@ OPTIONS = {
         "--values",
         type=Parsed("words", words),
         metavar="WORD=NUMBER,...",
-        help="Words in place of numbers: --values closed=0,open=1,unavailable=missing.",
+        help="Words in place of numbers: --values closed=0,open=1,unavailable=missing; or after them: °C=unit.",
     ),
     "decimal": click.option(
         "--decimal",

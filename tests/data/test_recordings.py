@@ -249,7 +249,7 @@ def test_labels_are_in_a_file_or_folders(files):
         ("columns", "x", "columns is 'x', expected the names of some columns"),
         ("time_format", "hours", "time_format is 'hours', expected s, ms, us, ns or a format"),
         ("time", ("a", "b", "c"), "time is .*, expected a column, or those of date and time of day"),
-        ("values", {"open": "wide"}, "values says that 'open' is 'wide', expected a number or 'missing'"),
+        ("values", {"open": "wide"}, "values says that 'open' is 'wide', expected a number, 'missing' or 'unit'"),
         ("decimal", "'", "decimal is .*, expected ',' or '.'"),
         ("time_zone", "Middle/Earth", "time_zone is 'Middle/Earth', expected a name such as"),
     ],
@@ -369,6 +369,12 @@ def test_what_is_proposed_for_jittered_times_is_accepted(tmp_path_factory, perio
         ("time,x\n0,5\n1,error\n2,NA\n3,7\n", {"values": {"error": "missing", "NA": "missing"}}),
         ('time,x\n0,"1,5"\n1,"2,75"\n', {"decimal": ","}),
         (
+            "time,x,h\n0,21.5 °C,40%\n1,NA,41%\n2,22,4e1 %\n",
+            {"values": {"NA": "missing", "°C": "unit", "%": "unit"}},
+        ),
+        ("time,flow\n0,5 m³\n1,4.5 m³\n", {"values": {"m³": "unit"}}),
+        ("time,door,x\n0,open,1 V\n1,shut,2 V\n2,open,3\n", {"values": {"open": 0, "shut": 1, "V": "unit"}}),
+        (
             "Datum;x\n22.11.2026 16:30;1,5\n22.11.2026 16:31;2\n",
             {"time": "Datum", "time_format": "%d.%m.%Y %H:%M"},
         ),
@@ -440,11 +446,35 @@ def test_a_header_names_columns(files, text, message):
 
 @pytest.mark.parametrize(
     "text",
-    [",time,x\n0,0,1\n1,1,2\n", "time,x,\n0,1,\n1,2,\n", "sep=;\ntime;x\n0;1\n1;2\n", "time| x\n0|1\n1|2\n"],
+    [
+        ",time,x\n0,0,1\n1,1,2\n",
+        "time,x,\n0,1,\n1,2,\n",
+        "sep=;\ntime;x\n0;1\n1;2\n",
+        "time| x\n0|1\n1|2\n",
+        "# logger 7\n# of room 3, floor 2\ntime,x\n0,1\n1,2\n",
+        "\ufeff# logger 7\n\n#,,\ntime;x\n0;1\n1;2\n",
+    ],
 )
 def test_what_spreadsheets_add_to_a_table_is_left_out(files, text):
     streams = StreamSet.read(files(log=text) / "log.csv", labelled=False)
     assert (streams.columns, streams.values.ravel().tolist()) == (("x",), [1.0, 2.0])
+
+
+def test_a_comment_before_numbers_names_their_columns(files):
+    folder = files(log="# logger 7\n#time,x\n0,1\n1,2\n", long="# logger 7\ntime,x\n0,1\n1,2,3\n")
+    streams = StreamSet.read(folder / "log.csv", time="#time", labelled=False)
+    assert (streams.columns, streams.values.ravel().tolist()) == (("x",), [1.0, 2.0])
+    with pytest.raises(DataError, match="row 2 has 3 cells, expected 2 as in the header"):
+        StreamSet.read(folder / "long.csv", labelled=False)
+
+
+def test_a_column_has_one_unit(files, monkeypatch):
+    rows = "".join(f"{row},{row} °C\n" for row in range(40))
+    path = files(log=f"time,x\n{rows}40,99 °F\n") / "log.csv"
+    monkeypatch.setattr(tables, "BLOCK", 64)
+    for values in ({"°C": "unit", "°F": "unit"}, {"°C": "unit"}):
+        with pytest.raises(DataError, match=r"x of .* is in °C and in °F, expected one unit"):
+            StreamSet.read(path, values=values, labelled=False)
 
 
 def test_a_file_in_another_encoding_is_refused_with_advice(tmp_path):

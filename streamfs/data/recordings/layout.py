@@ -6,7 +6,7 @@ from math import isfinite
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from streamfs.data.recordings.words import check_values
+from streamfs.data.recordings.words import UNIT, check_values
 from streamfs.errors import DataError
 
 STREAM, TIME, LABEL = "stream", "time", "label"
@@ -57,8 +57,9 @@ class Layout:
         such as ``"%d.%m.%Y %H:%M"``.
     time_zone : str
         Time zone of dates without an offset, such as ``Europe/Berlin``.
-    values : mapping of str to float or "missing", optional
-        Words in place of numbers, in any column of readings, such as ``{"open": 1, "NA": "missing"}``.
+    values : mapping of str to float, "missing" or "unit", optional
+        Words in place of numbers, in any column of readings, such as ``{"open": 1, "NA": "missing"}``; and those
+        that follow numbers, such as ``{"°C": "unit"}``, one a column.
     decimal : {",", "."}, optional
         What separates the decimals of numbers that are text; by default a comma, if semicolons separate the cells,
         and else a point.
@@ -133,6 +134,11 @@ class Layout:
             if not (1 <= len(self.time) <= 2 and all(self.time)):
                 raise DataError(f"time is {self.time!r}, expected a column, or those of date and time of day")
             object.__setattr__(self, "time", self.time[0] if len(self.time) == 1 else tuple(self.time))
+
+    @property
+    def has_units(self) -> bool:
+        """Whether units follow numbers."""
+        return self.values is not None and UNIT in self.values.values()
 
     @property
     def time_columns(self) -> tuple[str, ...]:

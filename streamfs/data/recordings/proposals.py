@@ -180,7 +180,7 @@ class _Guess:
         if when.n_unique() < (1 - MANY) * len(self.cells):
             table = self.cells.with_columns(when.alias("\0time"))
             return next((c for c in [*texts, *self.free] if _divides(table, c, "\0time")), None)
-        words = [c for c in readings if not words_of(self.cells[c])[1]]
+        words = [c for c in readings if not words_of(self.cells[c]).has_numbers]
         parts = [c for c in texts + words if _is_in_parts(self.cells[c])]
         return parts[0] if len(parts) == 1 and (texts == parts or not texts) else None
 
@@ -241,7 +241,7 @@ class _Guess:
             return False
         if self._is_number(column):
             return True
-        words, has_numbers = words_of(coded(column, self.layout.values))
+        words, has_numbers, _ = words_of(coded(column, self.layout.values))
         if (
             words
             and column.dtype == pl.String

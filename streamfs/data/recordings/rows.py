@@ -13,7 +13,7 @@ from streamfs.data.recordings.layout import LABEL, RUNS, STREAM, Layout
 from streamfs.data.recordings.pool import Pool
 from streamfs.data.recordings.tables import Table, numbers_of, texts_of
 from streamfs.data.recordings.times import check_times, in_seconds, moments, times_of
-from streamfs.data.recordings.words import coded
+from streamfs.data.recordings.words import coded, units_of
 from streamfs.errors import DataError, LayoutError
 
 Codes = npt.NDArray[np.int32]
@@ -111,16 +111,27 @@ class Rows:
 
     def readings(self) -> Iterator[tuple[Block, Codes, Array]]:
         """Yield the readings of each batch, and the cells into which they go."""
+        units: dict[str, str] = {}
         for table, blocks in zip(self.tables, self.blocks, strict=True):
             for (n_before, batch), block in zip(table.batches(), blocks, strict=True):
                 named = {self.layout.value: 0} if self.layout.value else self.columns
                 cells = np.zeros(0, dtype=np.int32) if block.cells is None else block.cells
                 for name, index in named.items():
                     if name in batch.columns:
+                        if self.layout.has_units:
+                            _require_one_unit(units, batch[name], table)
                         cells_of = coded(batch[name], self.layout.values)
                         numbers = numbers_of(cells_of, table.source, n_before, table.decimal)
                         _require_times(numbers, cells, table, n_before)
                         yield block, np.where(cells < 0, cells, cells + np.int32(index)), numbers
+
+
+def _require_one_unit(units: dict[str, str], cells: pl.Series, table: Table) -> None:
+    """Refuse readings of one column in two units; note the first."""
+    for unit in units_of(cells):
+        if units.setdefault(cells.name, unit) != unit:
+            both = f"{units[cells.name]} and in {unit}"
+            raise DataError(f"{cells.name} of {table.source} is in {both}, expected one unit")
 
 
 def _require_times(numbers: Array, cells: Codes, table: Table, n_before: int) -> None:

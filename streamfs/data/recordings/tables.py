@@ -2,11 +2,11 @@
 
 import csv
 import gzip
-import io
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import IO, NamedTuple, cast
 
@@ -20,15 +20,15 @@ ENDINGS = (".csv", ".csv.gz", ".parquet")
 BATCH = 2**17
 """Rows of a Parquet file or frame that are looked at together."""
 
-_HEAD = 16  # bytes of what may be before a header
-
 BOM = b"\xef\xbb\xbf"
 """What some spreadsheets put before a file."""
 
 BLOCK = 2**20
 """Bytes of a CSV file that are looked at together, but for the rest of a row."""
 
+_NUMBER = re.compile(r"[+-]?\d+([.,]\d*)?")
 _SEPARATORS = ",;\t|"
+_COMMENTS = re.compile(rb"(?:\s*#[^\n]*\n)*")
 _SPOKEN = re.compile(rb"\s*sep=(.)\s*\n")  # what some spreadsheets put before the header
 
 
@@ -188,7 +188,7 @@ def _header(block: bytes, separator: str) -> list[str]:
 
 def _require_header(cells: Sequence[str], path: Path) -> None:
     """Refuse a file whose first row has numbers, or nothing."""
-    numbers = [cell for cell in cells if re.fullmatch(r"[+-]?\d+([.,]\d*)?", cell)]
+    numbers = [cell for cell in cells if _NUMBER.fullmatch(cell)]
     if cells and len(numbers) == len(cells):
         raise DataError(
             f"{path} has no header, its first row is {', '.join(cells)}: put names of its columns before"
@@ -200,9 +200,7 @@ def _require_header(cells: Sequence[str], path: Path) -> None:
 def _blocks(path: Path) -> Iterator[bytes]:
     """Yield the bytes of a CSV file in blocks of whole rows; a row ends at a line break outside of quotes."""
     with _opened(path) as file:
-        rest = file.read(_HEAD)
-        rest = rest.removeprefix(BOM)
-        rest = rest[spoken.end() :] if (spoken := _SPOKEN.match(rest)) else rest
+        rest = _without_preamble(file.read(BLOCK))
         while block := file.read(max(BLOCK, len(rest))):
             rest += block
             end = len(rest)
@@ -213,6 +211,24 @@ def _blocks(path: Path) -> Iterator[bytes]:
                 rest = rest[end:]
         if rest:
             yield rest
+
+
+def _without_preamble(block: bytes) -> bytes:
+    """Return the beginning of a CSV file from its header on: without what spreadsheets and loggers put before it.
+
+    Lines that begin with # are comments, but for a last one that names the columns of a row of numbers behind it.
+    """
+    block = block.removeprefix(BOM)
+    block = block[spoken.end() :] if (spoken := _SPOKEN.match(block)) else block
+    comments = _COMMENTS.match(block)
+    if comments is None or not comments[0]:
+        return block
+    *_, last = comments[0].splitlines(keepends=True)
+    following = block[comments.end() :].partition(b"\n")[0]
+    separator = _separator(following)
+    cells, names = (line.decode(errors="replace").strip().split(separator) for line in (following, last))
+    is_header = len(cells) == len(names) and any(_NUMBER.fullmatch(cell.strip()) for cell in cells)
+    return block[comments.end() - len(last) * is_header :]
 
 
 def _opened(path: Path) -> IO[bytes]:
@@ -245,14 +261,14 @@ def _too_long_row(path: Path) -> str | None:
     if path.suffix == ".parquet":
         return None
     try:
-        with _opened(path) as raw, io.TextIOWrapper(raw, "utf-8", "replace", newline="") as file:
-            separator = _separator(file.readline().encode())
-            file.seek(0)
-            rows = (row for row in csv.reader(file, delimiter=separator) if row)
-            n_columns = len(next(rows, []))
-            for number, row in enumerate(rows, start=1):
-                if len(row) > n_columns:
-                    return f"row {number} has {len(row)} cells, expected {n_columns} as in the header"
+        blocks = _blocks(path)
+        first = next(blocks, b"")
+        lines = (line for block in chain([first], blocks) for line in block.decode(errors="replace").splitlines())
+        rows = (row for row in csv.reader(lines, delimiter=_separator(first)) if row)
+        n_columns = len(next(rows, []))
+        for number, row in enumerate(rows, start=1):
+            if len(row) > n_columns:
+                return f"row {number} has {len(row)} cells, expected {n_columns} as in the header"
     except (csv.Error, OSError, EOFError, zlib.error):
         pass  # damaged in another way, which polars has reported
     return None

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
+from typing import NamedTuple
 
 import polars as pl
 
@@ -9,6 +10,9 @@ from streamfs.errors import DataError
 
 MISSING = "missing"
 """What a word stands for that is no reading."""
+
+UNIT = "unit"
+"""What a word stands for that follows numbers, such as %."""
 
 MOST_WORDS = 12
 """Words of a column with more are no states, but names or remarks."""
@@ -46,61 +50,101 @@ TWO_STATES = (
 )
 """Pairs of states that are read as 0 and 1, in small letters."""
 
-_NUMBER = r"^[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?$|^(?i:[+-]?(?:nan|inf|infinity))$"
+_DIGITS = r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = rf"^{_DIGITS}$|^(?i:[+-]?(?:nan|inf|infinity))$"
+_MEASURED = rf"^{_DIGITS}\s*([^\s\d.,:;+-][^\s\d]{{0,7}}[²³\d]?)$"
 
 
 def check_values(values: Mapping[str, float | str]) -> None:
-    """Refuse words that stand for neither a finite number nor `MISSING`."""
+    """Refuse words that stand for neither a finite number, `MISSING` nor `UNIT`."""
     for word, value in values.items():
         is_number = isinstance(value, int | float) and isfinite(value)
-        if not word or not (is_number or value == MISSING):
-            raise DataError(f"values says that {word!r} is {value!r}, expected a number or {MISSING!r}")
+        if not word or not (is_number or value in (MISSING, UNIT)):
+            raise DataError(f"values says that {word!r} is {value!r}, expected a number, {MISSING!r} or {UNIT!r}")
 
 
 def coded(cells: pl.Series, values: Mapping[str, float | str] | None) -> pl.Series:
-    """Return cells with the numbers that their words stand for; those that are missing are empty.
+    """Return cells with the numbers that their words stand for, without units; those that are missing are empty.
 
     Examples
     --------
     >>> coded(pl.Series(["open", "closed", "?"]), {"open": 1, "closed": 0, "?": "missing"}).to_list()
     ['1.0', '0.0', None]
+    >>> coded(pl.Series(["21.5 °C", "22"]), {"°C": "unit"}).to_list()
+    ['21.5', '22']
     """
     if isinstance(cells.dtype, pl.Categorical | pl.Enum):
         cells = cells.cast(pl.String)
     if values is None or cells.dtype != pl.String:
         return cells
-    numbers = {word: None if value == MISSING else repr(float(value)) for word, value in values.items()}
-    return cells.str.strip_chars().replace(numbers)
+    texts, units = cells.str.strip_chars(), [word for word, value in values.items() if value == UNIT]
+    if units:
+        texts = _bare(texts).zip_with(texts.str.extract(_MEASURED).is_in(units).fill_null(value=False), texts)
+    numbers = {
+        word: None if value == MISSING else repr(float(value)) for word, value in values.items() if value != UNIT
+    }
+    return texts.replace(numbers)
 
 
-def words_of(cells: pl.Series) -> tuple[list[str], bool]:
-    """Return the words of a column, at most one more than `MOST_WORDS`, and whether it has numbers, too."""
-    if isinstance(cells.dtype, pl.Categorical | pl.Enum):
-        cells = cells.cast(pl.String)
-    if cells.dtype != pl.String:
-        return [], True
-    texts = cells.drop_nulls().str.strip_chars().unique(maintain_order=True)
-    texts = texts.filter(texts != "")
-    is_number = texts.str.contains(_NUMBER)
-    return texts.filter(~is_number).head(MOST_WORDS + 1).to_list(), bool(is_number.any())
-
-
-def proposed_values(columns: Iterable[tuple[Sequence[str], bool]]) -> dict[str, float | str]:
-    """Return numbers for the words of some columns; empty if one has more than `MOST_WORDS`.
-
-    Of two common states the second is 1; others are numbered in the order of the alphabet. Words beside numbers,
-    and those that say so, are missing.
+def units_of(cells: pl.Series) -> list[str]:
+    """Return the different words that follow the numbers of a column; "" of numbers alone is not among them.
 
     Examples
     --------
-    >>> proposed_values([(["open", "closed"], False), (["unavailable"], True)])
+    >>> units_of(pl.Series(["21.5 °C", "40%", "7", "open"]))
+    ['°C', '%']
+    """
+    if cells.dtype != pl.String:
+        return []
+    return cells.str.strip_chars().str.extract(_MEASURED).drop_nulls().unique(maintain_order=True).to_list()
+
+
+def _bare(texts: pl.Series) -> pl.Series:
+    return texts.str.extract(f"^({_DIGITS})")
+
+
+class ColumnWords(NamedTuple):
+    """The words of a column, at most one more than `MOST_WORDS`; whether it has numbers, too; and their units."""
+
+    words: Sequence[str]
+    has_numbers: bool
+    units: Sequence[str] = ()
+
+
+def words_of(cells: pl.Series) -> ColumnWords:
+    """Return what the cells of a column are besides numbers."""
+    if isinstance(cells.dtype, pl.Categorical | pl.Enum):
+        cells = cells.cast(pl.String)
+    if cells.dtype != pl.String:
+        return ColumnWords([], has_numbers=True)
+    texts = cells.drop_nulls().str.strip_chars().unique(maintain_order=True)
+    texts = texts.filter(texts != "")
+    units = units_of(texts)
+    if len(units) == 1:
+        texts = coded(texts, {units[0]: UNIT})
+    is_number = texts.str.contains(_NUMBER)
+    found = texts.filter(~is_number).unique(maintain_order=True).head(MOST_WORDS + 1).to_list()
+    return ColumnWords(found, bool(is_number.any()), units if len(units) == 1 else ())
+
+
+def proposed_values(columns: Iterable[ColumnWords]) -> dict[str, float | str]:
+    """Return numbers for the words of some columns; empty if one has more than `MOST_WORDS`.
+
+    Of two common states the second is 1; others are numbered in the order of the alphabet. Words beside numbers,
+    and those that say so, are missing; a word that follows the numbers of a column is a unit.
+
+    Examples
+    --------
+    >>> proposed_values([ColumnWords(["open", "closed"], False), ColumnWords(["unavailable"], True)])
     {'closed': 0, 'open': 1, 'unavailable': 'missing'}
-    >>> proposed_values([(["rain", "dry", "sunny", "n/a"], False)])
+    >>> proposed_values([ColumnWords(["rain", "dry", "sunny", "n/a"], False)])
     {'dry': 0, 'rain': 1, 'sunny': 2, 'n/a': 'missing'}
+    >>> proposed_values([ColumnWords([], True, ["°C"])])
+    {'°C': 'unit'}
     """
     states: dict[str, float | str] = {}
-    missing: dict[str, float | str] = {}
-    for words, has_numbers in columns:
+    others: dict[str, float | str] = {}
+    for words, has_numbers, units in columns:
         if len(words) > MOST_WORDS:
             return {}
         left_out = [word for word in words if has_numbers or word.lower() in NO_READING]
@@ -109,8 +153,8 @@ def proposed_values(columns: Iterable[tuple[Sequence[str], bool]]) -> dict[str, 
         if any(states.get(word, number) != number for word, number in numbered.items()):
             numbered = _numbered(sorted({*states, *kept}))
         states |= numbered
-        missing |= dict.fromkeys(left_out, MISSING)
-    return {word: states[word] for word in sorted(states, key=lambda each: (states[each], each))} | missing
+        others |= dict.fromkeys(left_out, MISSING) | dict.fromkeys(units, UNIT)
+    return {word: states[word] for word in sorted(states, key=lambda each: (states[each], each))} | others
 
 
 def _numbered(words: Sequence[str]) -> dict[str, float | str]:
