@@ -373,7 +373,7 @@ def test_what_is_proposed_for_jittered_times_is_accepted(tmp_path_factory, perio
             {"values": {"NA": "missing", "°C": "unit", "%": "unit"}},
         ),
         ("time,flow\n0,5 m³\n1,4.5 m³\n", {"values": {"m³": "unit"}}),
-        ("time,door,x\n0,open,1 V\n1,shut,2 V\n2,open,3\n", {"values": {"open": 0, "shut": 1, "V": "unit"}}),
+        ("time,door,x\n0,open,1 V\n1,closed,2 V\n2,open,3\n", {"values": {"closed": 0, "open": 1, "V": "unit"}}),
         (
             "Datum;x\n22.11.2026 16:30;1,5\n22.11.2026 16:31;2\n",
             {"time": "Datum", "time_format": "%d.%m.%Y %H:%M"},
