@@ -158,8 +158,11 @@ class Conduct:
     def _set(self, device: Device, quantity: str, wanted: Asked, *, rests: bool) -> None:
         before = device.settings.get(quantity)
         if before is None or before.asked != list(wanted):
+            is_kept = self._profiles[device.profile].reach.queued
             device.settings[quantity] = (
-                Setting(list(wanted), rests) if before is None else before.followed_by(wanted, rests=rests)
+                Setting(list(wanted), rests)
+                if before is None
+                else before.followed_by(wanted, rests=rests, is_kept=is_kept)
             )
             device.disobeys = False
             begin_observing(device)

@@ -19,10 +19,13 @@ class Setting:
     refusal: str = ""
     told: "Setting | None" = None
 
-    def followed_by(self, asked: Sequence[float], *, rests: bool) -> "Setting":
-        """Return the setting that takes its place: the one that the device was told last, if it is that again."""
+    def followed_by(self, asked: Sequence[float], *, rests: bool, is_kept: bool) -> "Setting":
+        """Return the setting that takes its place: the one that the device was told last, if it is that again.
+
+        Unless networks keep messages for it, it is only taken as told once it has said so.
+        """
         told = replace(self, told=None) if self.tries else self.told
-        if told is not None and told.asked == list(asked):
+        if told is not None and told.asked == list(asked) and (is_kept or told.is_acknowledged):
             return replace(told, rests=rests)
         return Setting(list(asked), rests, told=told)
 
