@@ -12,6 +12,7 @@ from feature_extractors import moments, normalised, order, pair, pair_window, pa
 from feature_extractors._window import WINDOW
 from feature_extractors.base import Feature, Kind
 from feature_extractors.report import channel_name, quantity_of, split_channel
+from feature_extractors.spelling import nearest
 
 ESSENTIAL: tuple[Kind, ...] = (
     moments.COUNT,
@@ -157,8 +158,9 @@ def _kind(word: str, params: Iterable[str], kinds: Sequence[Kind]) -> Kind:
     """Return the first kind of that name that takes these parameters and needs no others, else the first."""
     named = [kind for kind in kinds if kind.name == word]
     if not named:
-        known = ", ".join(dict.fromkeys(kind.name for kind in kinds))
-        raise ValueError(f"{word} is not a kind of feature, expected one of {known}")
+        known = dict.fromkeys(kind.name for kind in kinds)
+        expected = f"expected one of {', '.join(known)}{nearest(word, known)}"
+        raise ValueError(f"{word} is not a kind of feature, {expected}")
     return next((kind for kind in named if _takes(kind, set(params))), named[0])
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from feature_extractors.base import Array, Feature, channels_of
 from feature_extractors.report import quantity_of, silent_ticks, split_channel
+from feature_extractors.spelling import nearest
 from streamfs.costs.energy import Profile
 from streamfs.errors import DataError
 
@@ -161,6 +162,7 @@ def check_prices(streams: "StreamSet", prices: Mapping[str, float] | None) -> No
     known = {quantity_of(column) for column in streams.columns}
     for quantity, price in ({} if prices is None else prices).items():
         if quantity not in known:
-            raise DataError(f"there is a price of {quantity!r}, expected one of {', '.join(sorted(known))}")
+            expected = f"expected one of {', '.join(sorted(known))}{nearest(quantity, known)}"
+            raise DataError(f"there is a price of {quantity!r}, {expected}")
         if not 0 <= price < float("inf"):
             raise ValueError(f"price of {quantity} is {price}, expected a finite number not below 0")

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from feature_extractors.base import LARGEST, Array
 from feature_extractors.report import silent_ticks, split_channel
+from feature_extractors.spelling import nearest
 from streamfs.data.recordings.layout import Layout, check_period
 from streamfs.data.recordings.tables import check_names
 from streamfs.data.stream_files import StreamArrays, read_frame, read_streams, write_streams
@@ -235,7 +236,8 @@ class StreamSet:
             If there is no such column.
         """
         if name not in self.columns:
-            raise DataError(f"column {name!r} does not exist, expected one of {', '.join(self.columns)}")
+            known = f"expected one of {', '.join(self.columns)}{nearest(name, self.columns)}"
+            raise DataError(f"column {name!r} does not exist, {known}")
         return self.values[:, :, self.columns.index(name)]
 
     @classmethod

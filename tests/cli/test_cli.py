@@ -513,7 +513,7 @@ ERRORS = {
     "train pairs.csv -o x --period 2": "several rows at tick 2 of 2 s: keep one of them, "
     "or resample; a model keeps the period of its training; try --resample last --max-age 4",
     "train pairs.csv -o x --period 1e-9": "spans 19,000,000,001 ticks of 1e-09 s",
-    "train pairs.csv -o x --feature 'mean(a.lihgt)'": "column 'a.lihgt' does not exist, expected one of a.temp",
+    "train pairs.csv -o x --feature 'mean(a.lihgt)'": "b.light; did you mean a.light?",
     "train pairs.csv -o x --channel a.lihgt": "column 'a.lihgt' does not exist, expected one of a.temperature",
     "train pairs.csv -o x --features 2 --feature 'mean(a.light)'": "n_features is 2, expected 1 to 1",
     "train pairs.csv -o /proc/x --features 1 --feature 'mean_absolute_difference(a.light, b.light)'": (

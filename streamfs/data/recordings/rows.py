@@ -9,6 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from feature_extractors.base import Array
+from feature_extractors.spelling import nearest
 from streamfs.data.recordings.layout import LABEL, RUNS, STREAM, Layout
 from streamfs.data.recordings.pool import Pool
 from streamfs.data.recordings.tables import Table, numbers_of, texts_of
@@ -195,7 +196,8 @@ class MissingColumnError(LayoutError):
     """A table without a column that its layout names."""
 
     def __init__(self, table: Table, field_name: str, column: str) -> None:
-        super().__init__(f"{table.source} has no column {column!r}, only {', '.join(table.columns)}")
+        known = f"only {', '.join(table.columns)}{nearest(column, table.columns)}"
+        super().__init__(f"{table.source} has no column {column!r}, {known}")
         self.field_name = field_name
 
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+from feature_extractors.spelling import nearest
 from streamfs.errors import SettingsError
 from streamfs.gateway.core.device_profile import Answer, Availability, Birth, DeviceProfile, Reach, Report
 from streamfs.gateway.core.option_declaration import Option, OptionSection
 from streamfs.gateway.messages.topics import Template
 from streamfs.gateway.settings.sources import InputSource
 from streamfs.gateway.settings.toml_lines import lines_of
-from streamfs.gateway.settings.toml_problems import Problems, nearest
+from streamfs.gateway.settings.toml_problems import Problems
 from streamfs.gateway.settings.toml_section import Section
 
 OURS = Path(__file__).with_suffix("")

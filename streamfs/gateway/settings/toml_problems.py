@@ -1,8 +1,7 @@
 """Errors of a TOML file, reported together."""
 
-import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from streamfs.errors import SettingsError
@@ -34,9 +33,3 @@ def dotted(place: Place) -> str:
     """Return a key with the keys of the enclosing tables, without positions in arrays."""
     keys = (key for key in place if isinstance(key, str))
     return ".".join(key if _BARE.fullmatch(key) else f'"{key}"' for key in keys)
-
-
-def nearest(word: str, known: Sequence[str]) -> str:
-    """Return a question that suggests the most similar known word; empty if no word is similar."""
-    close = difflib.get_close_matches(word, known, n=1)
-    return f"; did you mean {close[0]}?" if close else ""

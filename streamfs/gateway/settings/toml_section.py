@@ -5,10 +5,11 @@ from dataclasses import MISSING
 from pathlib import Path
 from typing import Any, TypeVar
 
+from feature_extractors.spelling import nearest
 from streamfs.gateway.core.option_declaration import MAX_WHOLE, Declared, Option, OptionSection, declared, shown
 from streamfs.gateway.core.options import GONE
 from streamfs.gateway.settings.toml_lines import Place
-from streamfs.gateway.settings.toml_problems import Problems, nearest
+from streamfs.gateway.settings.toml_problems import Problems
 
 S = TypeVar("S", bound=OptionSection)
 V = TypeVar("V")

@@ -15,6 +15,7 @@ from helpers.procedures import mean_procedure
 from hypothesis import given
 from hypothesis import strategies as st
 
+from feature_extractors.spelling import nearest
 from streamfs.cli.app import cli, main
 from streamfs.errors import DataError, PayloadError, SettingsError, TransportError
 from streamfs.gateway.core.option_declaration import declared
@@ -27,7 +28,7 @@ from streamfs.gateway.settings.sections import HomeAssistant, Http, Logging
 from streamfs.gateway.settings.settings import read_settings
 from streamfs.gateway.settings.streams import Streams
 from streamfs.gateway.settings.toml_lines import line_of, lines_of
-from streamfs.gateway.settings.toml_problems import dotted, nearest
+from streamfs.gateway.settings.toml_problems import dotted
 
 ROOT = Path(__file__).parents[3]
 LARGE = 50_000  # defaults below may be written elsewhere for other reasons
