@@ -67,7 +67,7 @@ def test_what_names_no_file_is_refused(tmp_path):
         with pytest.raises(DataError, match=r"no file|No such file"):
             StreamSet.read(path)
     (tmp_path / "none").mkdir()
-    with pytest.raises(DataError, match=r"none has no file that ends in \.csv"):
+    with pytest.raises(DataError, match=r"none has no file of a recording, expected \.csv"):
         StreamSet.read(tmp_path / "none")
 
 
@@ -361,6 +361,7 @@ def test_what_is_proposed_for_jittered_times_is_accepted(tmp_path_factory, perio
         ("time,seq,x\n0,1,5\n1,1,6\n0,2,7\n1,2,8\n", {"stream": "seq"}),
         ("x,abs_ms\n1,1790000000000\n2,1790000001000\n", {"time": "abs_ms"}),
         ("x,y\n0,1\n", {}),
+        ("x,T_out\n0,1\n", {}),
         ("time,door\n0,open\n1,closed\n2,open\n", {"values": {"closed": 0, "open": 1}}),
         (
             "time,sky,x\n0,fog,1\n1,sun,2\n2,rain,?\n3,sun,4\n4,fog,5\n5,rain,6\n",
@@ -466,6 +467,12 @@ def test_a_comment_before_numbers_names_their_columns(files):
     assert (streams.columns, streams.values.ravel().tolist()) == (("x",), [1.0, 2.0])
     with pytest.raises(DataError, match="row 2 has 3 cells, expected 2 as in the header"):
         StreamSet.read(folder / "long.csv", labelled=False)
+
+
+def test_a_table_may_have_tabs(files):
+    folder = files(log=WIDE.replace(",", "\t"))
+    (folder / "log.csv").rename(folder / "log.tsv")
+    assert StreamSet.read(folder).names == ("a", "b")
 
 
 def test_a_column_has_one_unit(files, monkeypatch):

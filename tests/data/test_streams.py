@@ -301,7 +301,7 @@ def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(DataError, match=r"none.csv cannot be read: No such file"):
         StreamSet.read(tmp_path / "none.csv")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(DataError, match=r"folder.csv has no file that ends in"):
+    with pytest.raises(DataError, match=r"folder.csv has no file of a recording"):
         StreamSet.read(tmp_path / "folder.csv")
 
 

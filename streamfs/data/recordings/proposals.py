@@ -194,7 +194,10 @@ class _Guess:
         plain = {_plain(column): column for column in self.cells.columns if column in self.free}
         exact = [plain[name] for name in map(_plain, names) if name in plain]
         longer = [
-            column for name in names for text, column in plain.items() if text.startswith(f"{_plain(name)} ")
+            column
+            for name in names
+            for text, column in plain.items()
+            if len(name) > 1 and text.startswith(f"{_plain(name)} ")  # T_out is a temperature
         ]
         return next((column for column in exact + longer if fits(self.cells[column])), None)
 

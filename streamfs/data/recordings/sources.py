@@ -5,7 +5,7 @@ from glob import glob, has_magic
 from os.path import commonpath
 from pathlib import Path
 
-from streamfs.data.recordings.tables import ENDINGS, Table, bare_name, open_table
+from streamfs.data.recordings.tables import ENDINGS, EXPECTED, Table, bare_name, open_table
 from streamfs.errors import DataError
 
 
@@ -15,8 +15,8 @@ def open_tables(paths: str | Path | Iterable[str | Path], without: Path | None =
     Parameters
     ----------
     paths : path or sequence of paths
-        Files, folders and patterns such as ``runs/*.csv``. Of a folder, all CSV and Parquet files in it and in its
-        folders are read. A path that exists is not a pattern.
+        Files, folders and patterns such as ``runs/*.csv``. Of a folder, all CSV, TSV and Parquet files in it and
+        in its folders are read. A path that exists is not a pattern.
     without : path, optional
         A file that is not part of the recording, although it is in its folder.
     """
@@ -34,7 +34,7 @@ def _files(path: Path) -> Sequence[Path]:
     if path.is_dir():
         found = [file for file in path.rglob("*") if file.name.endswith(ENDINGS) and _is_shown(file, path)]
         if not found:
-            raise DataError(f"{path} has no file that ends in .csv, .csv.gz or .parquet")
+            raise DataError(f"{path} has no file of a recording, {EXPECTED}")
         return sorted(found)
     if has_magic(str(path)) and not path.exists():
         found = [Path(each) for each in glob(str(path), recursive=True)]  # noqa: PTH207 - Path.glob needs a folder

@@ -16,7 +16,10 @@ import polars as pl
 from feature_extractors.base import Array
 from streamfs.errors import DataError, LayoutError
 
-ENDINGS = (".csv", ".csv.gz", ".parquet")
+ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
+"""Of a recording's files; text may have any of the usual separators, whatever it ends in."""
+
+EXPECTED = f"expected {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
 BATCH = 2**17
 """Rows of a Parquet file or frame that are looked at together."""
 
@@ -82,7 +85,7 @@ def open_table(path: Path, name: str = "") -> Table:
         Name of the stream if no column names it; by default the file's own, without its ending.
     """
     if not path.name.endswith(ENDINGS):
-        raise DataError(f"{path} ends in {path.suffix!r}, expected .csv, .csv.gz or .parquet")
+        raise DataError(f"{path} ends in {path.suffix!r}, {EXPECTED}")
     decimal = "."
     try:
         if path.suffix == ".parquet":
