@@ -4,7 +4,10 @@ from random import Random
 
 
 class Backoff:
-    """Seconds before another attempt: doubled up to a maximum, and randomly up to half less."""
+    """Seconds before another attempt: doubled up to a maximum, and randomly up to half less.
+
+    After a connection that lasted longer than the next delay it begins anew with the least.
+    """
 
     def __init__(self, least: float, most: float, seed: int | None) -> None:
         self._least, self._most = least, most
@@ -15,7 +18,7 @@ class Backoff:
         """Return the next delay, in seconds, after a connection that lasted `stood_for` seconds."""
         if is_taken_over:
             self._seconds = self._most
-        elif stood_for > self._most:
+        elif stood_for > self._seconds:
             self._seconds = self._least
         seconds = self._seconds
         self._seconds = min(2 * seconds, self._most)

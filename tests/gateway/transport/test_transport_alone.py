@@ -93,6 +93,10 @@ def test_the_back_off_doubles_up_to_its_bound_and_is_the_same_for_the_same_seed(
         assert bound / 2 <= value <= bound
     assert most / 2 <= first.next(most, is_taken_over=False) <= most
     assert first.next(2 * most, is_taken_over=False) <= least
+    assert first.next(3 * least, is_taken_over=False) <= least
+    assert first.next(1.5 * least, is_taken_over=False) <= 2 * least
+    assert first.next(1.5 * least, is_taken_over=False) <= 4 * least
+    assert first.next(0.0, is_taken_over=False) > min(2 * least, most / 2) - 1e-9
     assert most / 2 <= first.next(2 * most, is_taken_over=True) <= most
 
 
