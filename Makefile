@@ -7,7 +7,7 @@ INSTALL ?= $(BIN)/python -m pip install --quiet
 QUICK := classifiers costs data engine evaluation feature_extractors gateway/core gateway/messages gateway/settings \
 	oracles procedure relief selection sensors_sim
 
-.PHONY: demo demo-devices demo-node test quick check kernels mutants fuzz simulate docs lock release-check wheels matrix \
+.PHONY: demo demo-devices demo-node test collected quick check kernels mutants fuzz simulate docs lock release-check wheels matrix \
 	bench soak device-kills clean
 
 demo: $(VENV)/demo
@@ -25,7 +25,7 @@ demo-node: $(VENV)/dev
 
 test: $(VENV)/dev
 	@sh tests/install_broker.sh
-	@$(MAKE) --jobs 2 check kernels
+	@$(MAKE) --jobs 2 check collected
 	$(BIN)/pytest --numprocesses 4 --dist worksteal
 
 # Build the kernels in C again if their sources have changed, and compile most others before several processes would
@@ -34,6 +34,10 @@ kernels: $(VENV)/dev
 	@STREAMFS_KERNELS=c $(BIN)/python -c 'import feature_extractors._compiled as k; k.in_c()' 2>/dev/null \
 		|| $(INSTALL) --no-deps --editable .
 	PYTHONPATH=.:tests $(BIN)/python tests/helpers/compile_kernels.py
+
+# Collect the tests once, so that they are compiled before several processes would each do so.
+collected: kernels
+	@$(BIN)/pytest --collect-only --quiet > /dev/null
 
 # The unit tests of the rooms, with few examples of each law: no broker, no processes, no long training.
 quick: $(VENV)/dev

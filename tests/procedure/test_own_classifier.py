@@ -66,7 +66,7 @@ def test_its_header_is_validated(procedure, tmp_path):
 def test_a_kind_that_is_not_registered_is_refused_by_its_word(procedure, tmp_path, monkeypatch):
     procedure.save(tmp_path / "m.streamfs")
     monkeypatch.delitem(kinds._KINDS, "nearest-mean")
-    with pytest.raises(ModelError, match="'nearest-mean', expected one of tree, forest, boosting, river, neighbours"):
+    with pytest.raises(ModelError, match="'nearest-mean', expected one of tree, forest, boosting, river"):
         Procedure.load(tmp_path / "m.streamfs")
 
 
