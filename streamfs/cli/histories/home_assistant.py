@@ -10,6 +10,7 @@ from pathlib import Path
 
 from streamfs.cli.histories.past_reading import PastReading, device_and_quantity, value_of
 from streamfs.errors import DataError
+from streamfs.gateway.storage.read_only import open_read_only
 
 EXPORTED = ["entity_id", "state", "last_changed"]
 """The header of the history page's file."""
@@ -105,19 +106,10 @@ def _columns(database: sqlite3.Connection, table: str) -> list[str]:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """Open a database that is only read; one that nobody writes to may be in a folder that cannot be written."""
-    last: sqlite3.Error | None = None
-    has_log = path.with_name(f"{path.name}-wal").exists()
-    for mode in ("mode=ro",) if has_log else ("mode=ro", "immutable=1"):
-        database = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True)
-        try:
-            database.execute("SELECT name FROM sqlite_master").fetchall()
-        except sqlite3.Error as error:
-            database.close()
-            last = error
-        else:
-            return database
-    raise DataError(f"{path} cannot be read: {last}")
+    try:
+        return open_read_only(path)
+    except sqlite3.Error as error:
+        raise DataError(f"{path} cannot be read: {error}") from error
 
 
 def _seconds(time: float | str) -> float:

@@ -19,6 +19,7 @@ from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.storage.folders import OWNERS_FILE
 from streamfs.gateway.storage.journal_rows import COLUMNS, TOTALS, is_whole, selection
 from streamfs.gateway.storage.journal_schema import check_version, check_whole, connect, using
+from streamfs.gateway.storage.read_only import open_read_only
 
 _log = logging.getLogger(__name__)
 
@@ -34,9 +35,8 @@ class JournalReader:
         self._reading = Lock()
         if not self.path.exists():
             raise StateError(f"{self.path} does not exist, expected a gateway's journal")
-        address = f"{self.path.absolute().as_uri()}?mode=ro"
         with using(self.path):
-            self._reader = connect(address, uri=True)
+            self._reader = open_read_only(self.path, connect)
         try:
             check_version(self._reader, self.path)
         except BaseException:
