@@ -46,6 +46,9 @@ class SimulatedDevice(ABC):
     open = np.inf
     """Seconds after a report for which it hears."""
 
+    address = "{name}"
+    """What a gateway calls it without an alias."""
+
     def __init__(
         self,
         name: str,
@@ -389,13 +392,15 @@ class SparkplugDevice(SimulatedDevice):
     _is_born = False
     _now = 0.0
 
+    address = "edge-{name}/{name}"
+
     @property
     def topics(self) -> tuple[str, ...]:
         """Topics on which it is asked."""
         return (self._topic("DCMD"), f"spBv1.0/plant/NCMD/edge-{self.name}")
 
     def _topic(self, kind: str) -> str:
-        return f"spBv1.0/plant/{kind}/edge-{self.name}/{self.name}"
+        return f"spBv1.0/plant/{kind}/{self.address.format(name=self.name)}"
 
     def _payload(self, now: float, metrics: list[WireMetric]) -> bytes:
         self._n_sent += 1

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from helpers import mixed_fleet
 from helpers.broker import Broker
+from helpers.device_settings import device_lines
 from helpers.procedures import channels_procedure
 
 from sensors_sim.device_fleet import DeviceFleet
@@ -48,7 +49,7 @@ def quick_settings(folder, url, more=""):
     model = channels_procedure("temperature@delta:0.5", threshold=20.0, time_limit=20, max_silence=5.0)
     model.save(folder / "model.streamfs")
     lines = ['model = "model.streamfs"', "[broker]", f'url = "{url}"', "[time]", "lateness = 0.0", more]
-    lines += [f'[[source]]\ndevice = "{kind}"' for kind in KINDS]
+    lines += device_lines((kind, f"{kind}-1") for kind in KINDS)
     (folder / "gateway.toml").write_text("\n".join(lines), encoding="utf-8")
     return read_settings(folder / "gateway.toml")
 
@@ -73,7 +74,7 @@ def run(seconds, manners=None):
             gateway.wake()
             fleet.join(10.0)
             following.join(10.0)
-            states = {device.name: device.state for device in gateway.core.conduct.devices.values()}
+            states = {device.node: device.state for device in gateway.core.conduct.devices.values()}
     return devices, decisions, states
 
 

@@ -1,6 +1,7 @@
 """A simulated device, its broker and a gateway's core in simulated time."""
 
 import numpy as np
+from helpers.device_settings import device_lines
 from helpers.procedures import channels_procedure
 from helpers.records import Models, new_core, raw, restored
 
@@ -20,7 +21,7 @@ def begun(tmp_path, kind, **streams):
     lines = ['model = "m"', "[broker]", 'url = "mqtt://b"', "[time]", "lateness = 0.0", "grace = 0.0", "[streams]"]
     lines += [f"{key} = {value}" for key, value in streams.items()]
     path = tmp_path / "gateway.toml"
-    path.write_text("\n".join([*lines, "[[source]]", f'device = "{kind}"']), encoding="utf-8")
+    path.write_text("\n".join([*lines, *device_lines([(kind, "d1")])]), encoding="utf-8")
     settings = read_settings(path)
     core, _ = new_core(MODELS, settings.bindings(MODELS.first.channels), **streams, lateness=0.0, grace=0.0)
     return core

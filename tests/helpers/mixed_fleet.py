@@ -5,6 +5,7 @@ from math import inf
 from typing import NamedTuple
 
 import orjson
+from helpers.device_settings import device_lines
 from helpers.records import Models, new_core, raw
 
 from sensors_sim.devices import KINDS, Manners
@@ -52,9 +53,10 @@ def run(procedure, folder, n_pairs, every=EVERY, seed=1):
     columns = {name: live.values[i // 2, :, i % 2] for i, name in enumerate(names)}
     others = names[every - 1 :: every] if every else []
     kinds = [*KINDS]
+    protocols = {name: kinds[i % len(kinds)] for i, name in enumerate(others)}
     devices = {
-        name: KINDS[kinds[i % len(kinds)]](name, columns[name], PERIOD, Manners(interval=PERIOD), begin=BEGIN)
-        for i, name in enumerate(others)
+        name: KINDS[protocols[name]](name, columns[name], PERIOD, Manners(interval=PERIOD), begin=BEGIN)
+        for name in others
     }
     meter = EnergyMeter(profile(RADIO))
     nodes = {
@@ -62,7 +64,7 @@ def run(procedure, folder, n_pairs, every=EVERY, seed=1):
         for name in names
         if name not in devices
     }
-    core, effects = _begun(procedure, folder, live.names)
+    core, effects = _begun(procedure, folder, live.names, protocols)
     decisions, queue = {}, [effects]
     for tick in range(N_TICKS):
         now = BEGIN + tick * PERIOD
@@ -77,14 +79,13 @@ def run(procedure, folder, n_pairs, every=EVERY, seed=1):
         queue = [core.take(said), core.take([clock_record(now + 1.0)])]
     while queue:
         queue += _obey(core, queue.pop(0), nodes, devices, N_TICKS, decisions)
-    protocols = {name: kinds[i % len(kinds)] for i, name in enumerate(others)}
     return Outcome(decisions, dict(core.spent.nodes), protocols, core.unit)
 
 
-def _begun(procedure, folder, pairs):
+def _begun(procedure, folder, pairs, protocols):
     lines = ['model = "m"', "[broker]", 'url = "mqtt://b"', "[streams.pairs]"]
     lines += [f'{pair} = {{ a = "{pair}-a", b = "{pair}-b" }}' for pair in pairs]
-    lines += [f'[[source]]\ndevice = "{kind}"' for kind in ("streamfs", *KINDS)]
+    lines += ['[[source]]\ndevice = "streamfs"', *device_lines((kind, name) for name, kind in protocols.items())]
     path = folder / "gateway.toml"
     path.write_text("\n".join(lines), encoding="utf-8")
     bindings = read_settings(path).bindings(procedure.channels)

@@ -143,15 +143,15 @@ class SparkplugHost:
         names = []
         for each in [each for each in self._metrics if f"{each}/".startswith(f"{address}/")]:
             del self._metrics[each]
-            names.append(each.rpartition("/")[2])
+            names.append(each.split("/", 2)[2])
         self._sequences.pop(address.removeprefix(f"{NAMESPACE}/"), None)
         return names
 
 
 def _parted(topic: str) -> tuple[str, str, str] | None:
-    """Return edge node with its group, kind of message, name of the device or edge node; None for other topics."""
+    """Return edge node with its group, kind of message, and ``edge`` or ``edge/device``; None for other topics."""
     levels = topic.split("/")
     if len(levels) < _EDGE_LEVELS or levels[0] != NAMESPACE:
         return None
     kinds = {_EDGE_LEVELS: _OF_EDGES, _DEVICE_LEVELS: _OF_DEVICES}.get(len(levels), ())
-    return (f"{levels[1]}/{levels[3]}", levels[2], levels[-1]) if levels[2] in kinds else None
+    return (f"{levels[1]}/{levels[3]}", levels[2], "/".join(levels[3:])) if levels[2] in kinds else None

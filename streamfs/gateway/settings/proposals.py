@@ -1,8 +1,8 @@
 """Proposals: which sources would read what was heard on a broker."""
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -91,6 +91,7 @@ def proposal(messages: Iterable[Message], channels: Sequence[str], folder: Path 
     heard, others = _heard(messages, folder)
     found = {quantity for devices in heard.values() for quantity in devices.quantities.values()}
     parts = [_section(name, devices, wanted) for name, devices in heard.items()]
+    parts += _aliases(dict.fromkeys(node for each in heard.values() for node in (*each.nodes, *each.known)))
     missing = [quantity for quantity in wanted if quantity not in found]
     if missing:
         parts.append(f"# nobody was heard to send {', '.join(missing)}, which the model reads\n")
@@ -174,12 +175,18 @@ def _section(name: str, devices: HeardDevices, wanted: Sequence[str]) -> str:
         for node, offset in ((node, median(found)) for node, found in sorted(devices.offsets.items()))
         if abs(offset) > _OFF
     ]
-    lines += [
-        f'# [node.NAME]\n# alias = ["{node}"]  # a name of one level'
-        for node in dict.fromkeys((*nodes, *devices.known))
-        if "/" in node
-    ]
     return "\n".join(lines) + "\n"
+
+
+def _aliases(nodes: Collection[str]) -> list[str]:
+    """Return sections that name nodes of several levels by their last one, left to the reader where several do."""
+    names = Counter(node.rpartition("/")[2] for node in nodes)
+    return [
+        f'[node.{_key(name)}]\nalias = ["{node}"]\n'
+        if names[name] == 1
+        else f'# [node.NAME]\n# alias = ["{node}"]  # choose a name: several end in {name}\n'
+        for node, name in ((node, node.rpartition("/")[2]) for node in nodes if "/" in node)
+    ]
 
 
 def _fields(profile: str, devices: HeardDevices, wanted: Sequence[str]) -> dict[str, str]:

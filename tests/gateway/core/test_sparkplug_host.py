@@ -103,3 +103,15 @@ def test_a_simulated_device_answers_a_request_for_births_at_once(tmp_path):
     yard.run(3600.0, step=60.0)
     assert yard.conduct.state in {"acknowledged", "observed"}
     assert [decision.label for decision in yard.decisions] == ["on"]
+
+
+def test_devices_of_equal_names_below_two_edge_nodes_are_two_nodes(tmp_path):
+    core = begun(tmp_path, "sparkplug")
+    for at, (edge, other) in enumerate((("press", "mill"), ("mill", "press")), 1):
+        birth = written(float(at), [TEMPERATURE], 1)
+        core.take([raw(f"spBv1.0/plant/DBIRTH/{edge}/die", birth, float(at))])
+        assert f"{edge}%2Fdie" in core.roster.nodes
+        assert (f"{other}%2Fdie" in core.roster.nodes) == (at == 2)
+    core.take([raw("spBv1.0/plant/DDEATH/mill/die", b"", 3.0)])
+    states = {device.name: device.state for device in core.conduct.devices.values()}
+    assert states["mill/die"] == "offline" != states["press/die"]
