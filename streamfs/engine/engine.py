@@ -123,6 +123,28 @@ class Engine:
         """Return the stream in a row."""
         return self._registry.names[row]
 
+    @property
+    def capacity(self) -> int:
+        """Number of rows, free ones included."""
+        return len(self._table.status)
+
+    def names(self, rows: Rows) -> list[str]:
+        """Return the streams in some rows."""
+        names = self._registry.names
+        return [names[row] for row in rows.tolist()]
+
+    def progress(self, rows: Rows) -> npt.NDArray[Any]:
+        """Return copies of the streams' start, newest tick, episode number and confidence, shape (n_rows,)."""
+        return self._table.streams[rows]
+
+    def statuses(self, rows: Rows) -> npt.NDArray[np.int8]:
+        """Return copies of the statuses of rows, shape (n_rows,)."""
+        return self._table.status[rows]
+
+    def newest_values(self, rows: Rows) -> Array:
+        """Return copies of streams' newest feature values, shape (n_rows, n_features)."""
+        return self._table.newest(rows)
+
     def status(self, stream: str) -> int:
         """Return the status of the stream's row; FREE for an unknown stream."""
         row = self._registry.row_of.get(stream)

@@ -18,6 +18,7 @@ from streamfs.gateway.storage.committer import Done
 from streamfs.gateway.storage.energy_log import EnergyLog
 from streamfs.gateway.storage.store import Store
 from streamfs.gateway.transport.transport import Transport
+from streamfs.gateway.view_writer import ViewWriter
 from streamfs.procedure.procedure import Decision
 
 _log = logging.getLogger(__name__)
@@ -40,6 +41,7 @@ class CommitCycle:
         outbox: Outbox,
         commits: Commits,
         on_decision: Callable[[Decision], None] | None,
+        view: ViewWriter | None = None,
     ) -> None:
         self.outbox = outbox
         self.energy_file: EnergyLog | None = None  # gets the lines of the energy log
@@ -48,6 +50,7 @@ class CommitCycle:
         self._store = store
         self._transport = transport
         self._on_decision = on_decision
+        self._view = view
         self._batch = CommitBatch(commits if store.keeps else _IMMEDIATELY)
         self._submitted_since: float | None = None  # arrival of the oldest effects that are being committed
         self._is_committing = False
@@ -142,6 +145,8 @@ class CommitCycle:
             self._store.forget_models(self.core.models_in_use)
         if self.energy_file is not None:
             self._log_energy(self.energy_file, entry.energy)
+        if self._view is not None:
+            self._view.note_decisions(entry.decisions)
         if self._on_decision is not None:
             for decision in entry.decisions:
                 self._on_decision(decision)

@@ -9,15 +9,19 @@ from threading import Event
 
 import orjson
 
+from streamfs.errors import SettingsError
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.model_file import ModelFile
+from streamfs.gateway.operations.actions import SHORTEST_TOKEN, Actions
 from streamfs.gateway.operations.json_log import configure
 from streamfs.gateway.operations.notify import ALIVE, READY, STOPPING, notify, watchdog_seconds
 from streamfs.gateway.service import Gateway
+from streamfs.gateway.settings.sections import Http
 from streamfs.gateway.settings.settings import Settings
 from streamfs.gateway.settings_file import SettingsFile
-from streamfs.gateway.storage.state import State
+from streamfs.gateway.storage.state import State, view_folder
 from streamfs.gateway.transport.transport import Transport
+from streamfs.gateway.view_writer import ViewWriter
 from streamfs.gateway.warm_up import warm_up
 from streamfs.procedure.procedure import Decision
 
@@ -58,6 +62,7 @@ def hosted(
         procedure = model_file.first(state, trust=settings.trust)
         bindings = settings.bindings(procedure.channels)
         transport = exits.enter_context(closing(_transport(settings)))
+        view = ViewWriter(_view_folder(settings), settings.view.seconds)
         gateway = Gateway(
             procedure,
             bindings,
@@ -72,13 +77,19 @@ def hosted(
             goodbye=status(settings, "offline"),
             energy_log=energy_log,
             on_decision=on_decision,
+            view=None if settings.state is None and settings.http is None else view,
         )
         warm_up(gateway.core.procedure)
         if settings.http is not None:
-            from streamfs.gateway.operations.web import serve  # noqa: PLC0415 - needs an extra
+            from streamfs.gateway.operations.web import ForPages, serve  # noqa: PLC0415 - needs an extra
 
-            site = serve(settings.http.host, settings.http.port, gateway.statistics, gateway.health)
-            _log.info("metrics and health at http://%s:%d", *exits.enter_context(site))
+            actions = _actions(settings, settings.http, gateway)
+            pages = ForPages(view.newest, view.course, actions)
+            site = serve(settings.http.host, settings.http.port, gateway.statistics, gateway.health, pages)
+            host, port = exits.enter_context(site)
+            _log.info("metrics and health at http://%s:%d", host, port)
+            if actions.are_allowed:
+                view.http, view.muted = f"http://{host}:{port}", lambda: actions.muted
         exits.enter_context(_frozen_garbage())
         yield gateway
 
@@ -118,6 +129,30 @@ def _frozen_garbage() -> Iterator[None]:
         yield
     finally:
         gc.unfreeze()
+
+
+def _view_folder(settings: Settings) -> Path | None:
+    """Return where the view is written."""
+    if settings.view.folder is not None or settings.state is None:
+        return settings.view.folder
+    return view_folder(settings.state)
+
+
+def _actions(settings: Settings, http: Http, gateway: Gateway) -> Actions:
+    """Return what operators may do, with the token that the settings name."""
+    token = None
+    if http.token is not None:
+        where = settings.where("http", "token")
+        try:
+            token = http.token.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(f"{where}: http.token: {http.token} cannot be read: {error}") from error
+        if len(token) < SHORTEST_TOKEN:
+            raise SettingsError(
+                f"{where}: http.token: {http.token} has {len(token)} characters, expected {SHORTEST_TOKEN} or more"
+            )
+    topics = {"label": f"{settings.prefix}/label/", "command": f"{settings.prefix}/command/{settings.name}"}
+    return Actions(token, topics, gateway.send, gateway.request_reload)
 
 
 def _open_state(folder: Path, settings: Settings) -> State:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
 from os import PathLike
+from queue import SimpleQueue
 from threading import Event
 from time import monotonic
 from typing import NamedTuple
@@ -45,6 +46,7 @@ from streamfs.gateway.storage.energy_log import EnergyLog
 from streamfs.gateway.storage.state import State
 from streamfs.gateway.storage.store import Disk, Nowhere, Store
 from streamfs.gateway.transport.transport import Message, Transport
+from streamfs.gateway.view_writer import ViewWriter
 from streamfs.procedure.procedure import Decision, Procedure
 
 _log = logging.getLogger(__name__)
@@ -99,6 +101,8 @@ class Gateway:
         The last publication.
     on_decision : callable, optional
         Called with each safe decision.
+    view : ViewWriter, optional
+        Writes what `streamfs page` shows.
 
     Attributes
     ----------
@@ -131,6 +135,7 @@ class Gateway:
         homeassistant: str | None = None,
         goodbye: Publication | None = None,
         on_decision: Callable[[Decision], None] | None = None,
+        view: ViewWriter | None = None,
     ) -> None:
         self.ready = Event()
         self.turned = monotonic()
@@ -155,8 +160,12 @@ class Gateway:
             self._store = Disk(state, transport.wake)
         bound, dear = self._options.limits.outbox, f"{self._options.prefix}/decision/"
         outbox = Outbox(transport, self._store.waiting(), bound, dear)
-        self._cycle = CommitCycle(self._core, self._store, transport, outbox, commits or Commits(), on_decision)
+        self._cycle = CommitCycle(
+            self._core, self._store, transport, outbox, commits or Commits(), on_decision, view
+        )
         self._cycle.add([], 0, effects)
+        self._view = view
+        self._asked: SimpleQueue[tuple[str, bytes]] = SimpleQueue()
         self._dead_letters = DeadLetters(self._cycle.outbox, self._options)
         self._redeliveries = Redeliveries(self._core)
         self._announcer = Announcer(self._options, homeassistant)
@@ -200,6 +209,11 @@ class Gateway:
     def request_reload(self) -> None:
         """Read settings and model again; may be called from any thread, and from a signal handler."""
         self._model_file.request()
+        self._transport.wake()
+
+    def send(self, topic: str, payload: bytes) -> None:
+        """Take what an operator asks for like a message on a topic; may be called from any thread."""
+        self._asked.put((topic, payload))
         self._transport.wake()
 
     def statistics(self) -> Statistics:
@@ -273,6 +287,8 @@ class Gateway:
             finally:
                 self._store.stop(_GOODBYE)
                 self._transport.close(_GOODBYE, self._goodbye)
+                if self._view is not None:
+                    self._view.finish(self._core, self)
         return Summary(self._all_counters(), self._core.decided, self._core.spent)
 
     def _follow(
@@ -300,6 +316,7 @@ class Gateway:
         )
         if messages:
             self._receive(messages)
+        self._take_asked()
         self._let_time_pass()
         if self._model_file.take_request():
             self._change_model()
@@ -315,6 +332,8 @@ class Gateway:
         self.turned = monotonic()
         if self.turned >= self._statistics_due:
             self._report()
+        if self._view is not None:
+            self._view.advance(self._core, self)
         return bool(messages)
 
     def _receive(self, messages: list[Message]) -> None:
@@ -335,6 +354,14 @@ class Gateway:
         effects = self._core.take(records)
         self._cycle.add(records, n_messages, effects)
         self._dead_letters.publish(effects.rejected)
+        if self._view is not None:
+            self._view.note_rejected(effects.rejected)
+
+    def _take_asked(self) -> None:
+        """Take what operators have asked for."""
+        while not self._asked.empty():
+            topic, payload = self._asked.get()
+            self._take([Record(MESSAGE, self._clock.now(), topic, payload)], 0)
 
     def _let_time_pass(self) -> None:
         """Record silence that is proved, while what it leads to can be stored."""

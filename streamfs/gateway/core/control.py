@@ -52,6 +52,14 @@ class Control:
         """Whether an undecided stream requests each slot, shape (n_nodes, n_channels)."""
         return self._uses > 0
 
+    def told(self, n_nodes: int) -> tuple[npt.NDArray[np.bool_], Times]:
+        """Return which channels each of the first nodes was told to send, and when; NaN if that is not known."""
+        known = min(n_nodes, len(self._requested))
+        told = np.zeros((n_nodes, len(self._channels)), dtype=np.bool_)
+        told_at = np.full(n_nodes, np.nan)
+        told[:known], told_at[:known] = self._requested[:known], self.requested_at[:known]
+        return told, told_at
+
     def begin(self, now: float) -> None:
         """Number the messages of a run that begins at a time in seconds since 1970."""
         self.newest_number = max(self.newest_number, int(1000 * now))

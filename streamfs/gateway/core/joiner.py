@@ -162,6 +162,11 @@ class Joiner:
         return int(self._grid[0]["n_pending"])
 
     @property
+    def n_nodes(self) -> int:
+        """Number of nodes, those that were removed included, whose numbers will be used again."""
+        return self._n_nodes
+
+    @property
     def silence(self) -> float:
         """Time up to which silence is proved, in seconds since 1970; -inf before the first."""
         return float(self._grid[0]["silence"])

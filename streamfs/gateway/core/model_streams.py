@@ -102,6 +102,19 @@ class ModelStreams:
         """Return the name of one of the joiner's streams."""
         return self.engine.name(int(self._row_of[number]))
 
+    @property
+    def max_ages(self) -> Integers:
+        """Ticks for which a value of each of the model's channels is held."""
+        return self._max_ages
+
+    def numbers(self, rows: Integers) -> Integers:
+        """Return the joiner's numbers of the streams in some rows of the engine."""
+        return self._numbers[rows]
+
+    def slots(self, rows: Integers) -> Slots:
+        """Return the slots that feed the streams in some rows, a row each."""
+        return self._slots[rows]
+
     def decided_at(self, stream: str) -> float | None:
         """Event time of a stream's decision, in seconds; None if it is undecided."""
         if not self.engine.is_decided(stream):

@@ -9,13 +9,16 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from threading import Condition, Thread
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qs
 
 import orjson
 
-from streamfs.errors import StreamfsError
+from streamfs.errors import PayloadError, StreamfsError
+from streamfs.gateway.operations.actions import LONGEST_ACTION, Actions
 from streamfs.gateway.operations.health import Health, Statistics
+from streamfs.gateway.operations.view_file import NOW, STREAMS
 
 if TYPE_CHECKING:
     from streamfs.gateway.operations.metrics import Metrics
@@ -26,7 +29,9 @@ PATIENCE = 5.0  # seconds that a client has to send its request, and again to ac
 LONGEST = 16_384  # most bytes of a request
 MOST = 16  # simultaneous connections
 _ROUND = 0.1  # seconds between checks for the end
+VIEWS = {f"/view/{name}": name for name in (NOW, STREAMS)}
 _FAREWELL = 0.5  # seconds for unfinished answers to break off
+_PENANCE = 1.0  # seconds that a wrong token takes
 
 _INDEX = b"""<!DOCTYPE html>
 <html lang="en"><meta charset="utf-8"><title>streamfs gateway</title>
@@ -35,6 +40,7 @@ _INDEX = b"""<!DOCTYPE html>
 <li><a href="/metrics">metrics</a>: metrics for Prometheus
 <li><a href="/healthz">healthz</a>: whether the gateway's loop runs
 <li><a href="/readyz">readyz</a>: whether the gateway works, and if not, why
+<li><a href="/view/now">view/now</a>, <a href="/view/streams">view/streams</a>: for <code>streamfs page</code>
 </ul></html>
 """
 
@@ -46,14 +52,31 @@ class Site(NamedTuple):
     port: int
 
 
+def _nothing(_: str) -> bytes:
+    return b""
+
+
+class ForPages(NamedTuple):
+    """What `streamfs page` asks for: the newest view of a kind, the course of a stream, and actions."""
+
+    view: Callable[[str], bytes] = _nothing
+    course: Callable[[str], bytes] = _nothing
+    actions: Actions | None = None
+
+
 @contextmanager
 def serve(
-    host: str, port: int, statistics: Callable[[], Statistics], health: Callable[[], Health]
+    host: str,
+    port: int,
+    statistics: Callable[[], Statistics],
+    health: Callable[[], Health],
+    pages: ForPages | None = None,
 ) -> Iterator[Site]:
     """Answer HTTP requests in a thread until the block ends; port 0 is any free port.
 
     ``/metrics`` is for Prometheus. ``/healthz`` answers 200 while the loop runs, ``/readyz`` while the gateway
-    works, and 503 otherwise; both list problems and warnings in JSON. A request must be complete within 5 s and
+    works, and 503 otherwise; both list problems and warnings in JSON. ``/view/...`` and ``/course?stream=`` are
+    for pages, and ``POST /do``, with a bearer's token, takes `Actions`. A request must be complete within 5 s and
     have at most 16 KiB; 16 are answered at a time, and others get 503, so that slow or hostile clients cost the
     gateway little. At the end all connections are cut. Raise a StreamfsError if the address cannot be listened on.
     """
@@ -61,7 +84,7 @@ def serve(
 
     if not 0 <= port <= 65_535:
         raise ValueError(f"port is {port}, expected 0 to 65535")
-    server = _open(host, port, Metrics(statistics, health), health)
+    server = _open(host, port, Metrics(statistics, health), health, pages or ForPages())
     thread = Thread(target=server.serve_forever, args=[_ROUND], name="streamfs-web", daemon=True)
     thread.start()
     try:
@@ -72,10 +95,10 @@ def serve(
         thread.join()
 
 
-def _open(host: str, port: int, metrics: "Metrics", health: Callable[[], Health]) -> "_Server":
+def _open(host: str, port: int, metrics: "Metrics", health: Callable[[], Health], pages: ForPages) -> "_Server":
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return _Server(family, address, metrics, health)
+        return _Server(family, address, metrics, health, pages)
     except OSError as error:
         raise StreamfsError(f"cannot listen for HTTP on {host}, port {port}: {error.strerror}") from error
 
@@ -87,9 +110,15 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = MOST
 
     def __init__(
-        self, family: socket.AddressFamily, address: Any, metrics: "Metrics", health: Callable[[], Health]
+        self,
+        family: socket.AddressFamily,
+        address: Any,
+        metrics: "Metrics",
+        health: Callable[[], Health],
+        pages: ForPages,
     ) -> None:
         self.address_family = family
+        self.pages = pages
         self.metrics = metrics
         self.health = health
         self._connections: set[Any] = set()
@@ -151,12 +180,49 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.OK, *self.server.metrics.page(self.headers.get("Accept", "")))
         elif path in ("/healthz", "/readyz"):
             self._answer_health(path)
+        elif path in VIEWS and (view := self.server.pages.view(VIEWS[path])):
+            self._answer(HTTPStatus.OK, view, "application/octet-stream")
+        elif path == "/course":
+            stream = parse_qs(self.path.partition("?")[2]).get("stream", [""])[0]
+            self._answer(HTTPStatus.OK, self.server.pages.course(stream), "application/json")
         elif path == "/":
             self._answer(HTTPStatus.OK, _INDEX, "text/html; charset=utf-8")
         else:
             self.send_error(HTTPStatus.NOT_FOUND)
 
     do_HEAD = do_GET  # noqa: N815 - the base's name
+
+    def do_POST(self) -> None:
+        """Do what is asked with the right token."""
+        actions = self.server.pages.actions
+        if self.path != "/do" or actions is None:
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return
+        if not actions.admits(self.headers.get("Authorization", "").removeprefix("Bearer ")):
+            sleep(_PENANCE)
+            _log.warning("somebody at %s asked for an action without the right token", self.client_address[0])
+            self._answer_action(HTTPStatus.FORBIDDEN, "the token is not the right one")
+            return
+        try:
+            self._answer_action(HTTPStatus.OK, actions.do(self._body(), str(self.client_address[0])))
+        except PayloadError as error:
+            self._answer_action(HTTPStatus.BAD_REQUEST, str(error))
+
+    def _body(self) -> bytes:
+        """Read what follows the head."""
+        length = self.headers.get("Content-Length", "")
+        if not length.isdigit() or int(length) > LONGEST_ACTION:
+            raise PayloadError(f"Content-Length is {length!r}, expected at most {LONGEST_ACTION}")
+        body = self.rfile.read(int(length))
+        while len(body) < int(length):
+            piece = self.connection.recv(int(length) - len(body))
+            if not piece:
+                raise PayloadError(f"an action ends after {len(body)} bytes, expected {length}")
+            body += piece
+        return body
+
+    def _answer_action(self, status: HTTPStatus, text: str) -> None:
+        self._answer(status, orjson.dumps({"ok": status == HTTPStatus.OK, "text": text}), "application/json")
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
         _log.debug(format, *args)
@@ -180,7 +246,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _head(connection: socket.socket) -> bytes:
-    """Read a request up to the empty line that ends it; bodies are ignored."""
+    """Read a request up to the empty line that ends it, with what has come of its body."""
     head = b""
     deadline = monotonic() + PATIENCE
     while b"\r\n\r\n" not in head:

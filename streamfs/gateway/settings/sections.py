@@ -48,6 +48,29 @@ class Http(OptionSection):
 
     host: Annotated[str, Option("Address to listen on")] = "127.0.0.1"
     port: Annotated[int, Option("Port to listen on; 0 is any free port", least=0, most=_LAST_PORT)] = 9464
+    token: Annotated[
+        Path | None,
+        Option(
+            "File with the token that lets people act from the page; by default nobody may",
+            example="/etc/streamfs/token",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class ViewTimes(OptionSection):
+    """Section ``[view]``: what ``streamfs page`` reads."""
+
+    seconds: Annotated[
+        float, Option("Seconds from one view to the next; more if it took over 1 % of a processor", least=0.1)
+    ] = 1.0
+    folder: Annotated[
+        Path | None,
+        Option(
+            'Where it is written, such as a folder in memory; by default "view" in the state',
+            example="/run/streamfs/view",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from streamfs.gateway.settings.broker import Broker
 from streamfs.gateway.settings.device_sources import read_source
 from streamfs.gateway.settings.nodes import NodeSettings, aliases_of, read_nodes, zones_of
 from streamfs.gateway.settings.profiles import FOLDER
-from streamfs.gateway.settings.sections import HomeAssistant, Http, Logging, TopLevel
+from streamfs.gateway.settings.sections import HomeAssistant, Http, Logging, TopLevel, ViewTimes
 from streamfs.gateway.settings.sources import STANDARD_SOURCE, InputSource
 from streamfs.gateway.settings.streams import Streams
 from streamfs.gateway.settings.toml_lines import Place, line_of, lines_of
@@ -28,6 +28,7 @@ _SECTIONS = {
     "limits": Limits,
     "commit": Commits,
     "http": Http,
+    "view": ViewTimes,
     "log": Logging,
     "homeassistant": HomeAssistant,
     "promise": AfterWithdrawal,
@@ -61,6 +62,7 @@ class Settings(TopLevel):
     sources: tuple[InputSource, ...] = (STANDARD_SOURCE,)
     commit: Commits = field(default_factory=Commits)
     http: Http | None = None
+    view: ViewTimes = field(default_factory=ViewTimes)
     log: Logging = field(default_factory=Logging)
     homeassistant: HomeAssistant | None = None
     nodes: Mapping[str, NodeSettings] = field(default_factory=dict)

@@ -30,6 +30,11 @@ def models_folder(state: str | PathLike[str]) -> Path:
     return Path(state) / "models"
 
 
+def view_folder(state: str | PathLike[str]) -> Path:
+    """Return the folder of the view in a state folder, which is no part of the state."""
+    return Path(state) / "view"
+
+
 class State:
     """The log, journal and models of a gateway, in a folder that one gateway at a time may open.
 

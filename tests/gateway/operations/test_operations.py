@@ -20,6 +20,7 @@ from streamfs.errors import MissingExtraError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.core import Core
 from streamfs.gateway.operations import notify, web
+from streamfs.gateway.operations.actions import Actions
 from streamfs.gateway.operations.health import Health, HealthLimits, Statistics
 from streamfs.gateway.operations.json_log import configure
 from streamfs.gateway.operations.log_notes import NOTES, LogNotes
@@ -457,3 +458,40 @@ def test_a_counter_that_rises_is_remarked_on_once(caplog):
 def test_what_is_remarked_on_is_counted():
     core = Core(channels_procedure("x"), Bindings.single(["x"]))
     assert NOTES.keys() <= core.counters.keys()
+
+
+# What pages ask for
+
+
+def act(site, body, token="a token of sixteen"):  # noqa: S107 - of the test
+    with closing(http.client.HTTPConnection(site.host, site.port, timeout=5)) as connection:
+        connection.request("POST", "/do", body, {"Authorization": f"Bearer {token}"})
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+
+
+def test_views_are_there_and_who_has_the_token_may_act(monkeypatch):
+    monkeypatch.setattr(web, "_PENANCE", 0.0)
+    sent = []
+    actions = Actions(
+        "a token of sixteen", {"label": "l/", "command": "c"}, lambda *each: sent.append(each), print
+    )
+    pages = web.ForPages(str.encode, str.encode, actions)
+    with web.serve(HOST, 0, lambda: STATISTICS, lambda: WELL, pages) as site:
+        assert get(site, "/view/now") == (200, b"now")
+        assert get(site, "/view/other")[0] == 404
+        assert get(site, "/course?stream=a%2Fb%20c") == (200, b"a/b c")
+        long = "x" * 3000  # more than one piece
+        assert act(site, json.dumps({"action": "label", "stream": long, "label": "on"}))[0] == 200
+        assert sent == [(f"l/{long}", b'{"label":"on"}')]
+        assert act(site, '{"action": "reload"}', "another token, wrong") == (
+            403,
+            {"ok": False, "text": "the token is not the right one"},
+        )
+        assert act(site, b"x" * 5000)[0] == 400
+        assert act(site, b"{}")[0] == 400
+    with web.serve(HOST, 0, lambda: STATISTICS, lambda: WELL) as site:
+        assert get(site, "/view/now")[0] == 404
+        with closing(http.client.HTTPConnection(site.host, site.port, timeout=5)) as connection:
+            connection.request("POST", "/do", b"{}")
+            assert connection.getresponse().status == 404

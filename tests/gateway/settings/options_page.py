@@ -6,7 +6,7 @@ from dataclasses import MISSING
 from streamfs.gateway.core.option_declaration import declared
 from streamfs.gateway.core.options import AfterWithdrawal, Commits, DeviceReturn, Drift, Limits, Time
 from streamfs.gateway.settings.broker import Broker
-from streamfs.gateway.settings.sections import HomeAssistant, Http, Logging, TopLevel
+from streamfs.gateway.settings.sections import HomeAssistant, Http, Logging, TopLevel, ViewTimes
 from streamfs.gateway.settings.sources import InputSource
 from streamfs.gateway.settings.streams import Streams
 
@@ -18,6 +18,7 @@ SECTIONS = {
     "limits": Limits,
     "commit": Commits,
     "http": Http,
+    "view": ViewTimes,
     "log": Logging,
     "homeassistant": HomeAssistant,
     "promise": AfterWithdrawal,
