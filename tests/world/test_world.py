@@ -43,7 +43,7 @@ def test_a_world_that_goes_wrong_is_made_small(monkeypatch):
 
 
 def test_every_clock_of_the_gateway_is_simulated():
-    """Who imports one is known to `world.seams`; the network is simulated as a whole, and the view changes nothing."""
+    """Who imports one is known to `world.seams`; the network is simulated as a whole, the view changes nothing."""
     importing = set()
     for path in GATEWAY.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
