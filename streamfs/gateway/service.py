@@ -28,6 +28,7 @@ from streamfs.gateway.core.records import (
     stop_record,
 )
 from streamfs.gateway.dead_letters import DeadLetters
+from streamfs.gateway.foreign import Foreign
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.operations.announcer import Announcer
@@ -168,6 +169,7 @@ class Gateway:
         self._asked: SimpleQueue[tuple[str, bytes]] = SimpleQueue()
         self._dead_letters = DeadLetters(self._cycle.outbox, self._options)
         self._redeliveries = Redeliveries(self._core)
+        self._foreign = Foreign(bindings, self._options.prefix)
         self._announcer = Announcer(self._options, homeassistant)
         self._clock = transport.clock
         self._clock.start_after(self._core.joiner.latest)
@@ -336,8 +338,8 @@ class Gateway:
             self._view.advance(self._core, self)
         return bool(messages)
 
-    def _receive(self, messages: list[Message]) -> None:
-        has_state = self._core.conduct.has_state
+    def _receive(self, received: list[Message]) -> None:
+        has_state, messages = self._core.conduct.has_state, self._foreign.drop(received)
         records = [
             Record(RETAINED if retained else MESSAGE, arrival, topic, payload, content_type)
             for topic, payload, retained, arrival, content_type in messages
@@ -348,7 +350,7 @@ class Gateway:
                 if not self._announcer.receive(message.topic, message.payload):
                     self._counters["retained"] += message.retained and not has_state(message.topic)
         records = self._redeliveries.drop(records, self._transport.counters["connections"])
-        self._take(records, len(messages))
+        self._take(records, len(received))
 
     def _take(self, records: list[Record], n_messages: int) -> None:
         effects = self._core.take(records)
@@ -398,6 +400,7 @@ class Gateway:
     def _reconfigure(self, procedure: Procedure, bindings: Bindings, options: Options) -> None:
         """Go on with other settings; open episodes of streams that are fed as before stay open."""
         core = self._core.reconfigured(bindings, options)
+        self._foreign.follow(bindings)
         self._core = self._cycle.core = self._redeliveries.core = core
         self._take([settings_record(procedure.digest, self._clock.now(), core.configuration)], 0)
         self._transport.subscribe((*core.topics, *self._announcer.topics))
@@ -484,6 +487,7 @@ class Gateway:
             self._cycle.outbox,
             self._dead_letters,
             self._redeliveries,
+            self._foreign,
             self._model_file,
         ):
             counters.update(part.counters)

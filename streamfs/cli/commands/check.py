@@ -88,6 +88,7 @@ def _summary(plan: "GatewayPreview") -> dict[str, str]:
         "channels": ", ".join(plan.procedure.channels),
         "broker": f"{plan.address}, {encryption}, user {plan.address.user or '-'}, {settings.broker.client_id}",
         "streams": "every node that sends" if plan.bindings.discovers else f"{len(streams)}: {named}",
+        **({} if settings.shard is None else {"shard": settings.shard}),
         "state": "not kept" if settings.state is None else str(settings.state),
     }
 

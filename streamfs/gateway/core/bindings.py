@@ -10,12 +10,16 @@ from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.feeds import Feed, feeds_of
 from streamfs.gateway.core.pairs import MAX_PAIRS, group_pairs
 from streamfs.gateway.core.routes import STANDARD, Route, Routed, level_of
+from streamfs.gateway.core.shards import Share, zone_by_node
 from streamfs.gateway.messages.topics import check_name
 
 __all__ = ["STANDARD", "Bindings", "NodeChannel", "Route", "quantity_sent"]
 
 PAIR = ("a", "b")
 """Default roles of the columns of pairs; a model with both is not one of single nodes."""
+
+NONE = -1
+"""The number of no route."""
 
 _ALONE = ""  # the role of a stream's only node
 _NOT_IN_ROLES = '.@"'
@@ -54,7 +58,8 @@ class Bindings:
     The channel ``a.light@flag:300`` is ``light@flag:300`` of the node in role ``a``; the only node of a stream has
     the role "". With `discovers`, any other node on a wanted topic is a stream too. The first route that fits
     counts. `aliases` are names of nodes by the names under which they are heard, `devices` the
-    profiles that routes name, `zones` the time zones of nodes that have their own.
+    profiles that routes name, `zones` the time zones of nodes that have their own. With a `share`, streams are
+    divided among gateways; `elsewhere` are the nodes that others serve, and `streams_elsewhere` theirs.
 
     >>> bindings = Bindings.pairs(["a.light@flag:300", "b.light@flag:300"], {"desk": {"a": "n1", "b": "n2"}})
     >>> bindings.topics, bindings.sources("desk")[1]
@@ -68,6 +73,9 @@ class Bindings:
     aliases: Mapping[str, str] = field(default_factory=dict)
     devices: Mapping[str, DeviceProfile] = field(default_factory=dict)
     zones: Mapping[str, str] = field(default_factory=dict)
+    share: Share | None = None
+    elsewhere: frozenset[str] = frozenset()
+    streams_elsewhere: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if not self.channels:
@@ -130,6 +138,33 @@ class Bindings:
         """Return the same nodes, bound for another procedure's channels."""
         return self if tuple(channels) == self.channels else replace(self, channels=tuple(channels))
 
+    def of_share(self, share: Share) -> Self:
+        """Return the part of these bindings that a gateway with a share of them serves."""
+        zones = zone_by_node(self.nodes_of)
+        nodes_of = {
+            stream: nodes
+            for stream, nodes in self.nodes_of.items()
+            if share.has(zones[next(iter(nodes.values()))])
+        }
+        elsewhere = frozenset(node for node, zone in zones.items() if not share.has(zone))
+        streams = frozenset(self.nodes_of.keys() - nodes_of.keys())
+        return replace(self, nodes_of=nodes_of, share=share, elsewhere=elsewhere, streams_elsewhere=streams)
+
+    def is_foreign(self, topic: str) -> bool:
+        """Return whether messages on a topic are those of a node that another gateway serves."""
+        if self.share is None:
+            return False
+        _, found = self._found(topic)
+        if found is None or found.node in self._streams_of:
+            return False
+        return found.node in self.elsewhere or not self.share.has(found.node)
+
+    def is_stream_elsewhere(self, stream: str) -> bool:
+        """Return whether another gateway serves a stream."""
+        if self.share is None or stream in self._sources:
+            return False
+        return stream in self.streams_elsewhere or (self.discovers and not self.share.has(stream))
+
     @cached_property
     def node_channels(self) -> tuple[str, ...]:
         """Distinct channels, as nodes know them, that nodes are to send."""
@@ -177,15 +212,21 @@ class Bindings:
 
     def route(self, topic: str) -> Routed | None:
         """Return a topic's node, channel (None if the payload names it) and codec; None if it feeds no stream."""
+        number, found = self._found(topic)
+        if found is None or not self._feeds(found):
+            return None
+        if found.node in self.zones:
+            found = (self._zoned(number, self.zones[found.node]).find(topic) or found)._replace(node=found.node)
+        return found
+
+    def _found(self, topic: str) -> tuple[int, Routed | None]:
+        """Return the first route that fits a topic, by its number, and what it says, with the node's own name."""
         for number, route in enumerate(self.routes):
             found = None if route.ignores(topic) else route.find(topic)
             if found is not None:
                 node = self.aliases.get(found.node) or level_of(found.node)
-                if node in self.zones:
-                    found = self._zoned(number, self.zones[node]).find(topic) or found
-                found = found if node == found.node else found._replace(node=node)
-                return found if self._feeds(found) else None
-        return None
+                return number, found if node == found.node else found._replace(node=node)
+        return NONE, None
 
     def _zoned(self, number: int, zone: str) -> Route:
         """Return a route, by its number, for nodes in a zone."""

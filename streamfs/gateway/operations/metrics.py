@@ -54,6 +54,7 @@ HELP: Mapping[str, str] = {
     "evicted": "Streams evicted because there were too many",
     "expired": "Streams closed because they were silent",
     "failed_connections": "Failed attempts to connect",
+    "foreign": "Messages of streams that another gateway serves, dropped before they were stored",
     "fsync_seconds": "Seconds spent waiting for the disk",
     "future": "Readings left out because their stamps were too far ahead of their node's others",
     "ignored": "Messages on topics that the settings leave out",

@@ -59,6 +59,7 @@ class GatewayPreview:
             },
             "any_node": self.bindings.discovers,
             "streams": list(self.bindings.streams),
+            "shard": settings.shard,
             "sources": self.sources,
             "limits": asdict(settings.limits),
             "state": None if settings.state is None else str(settings.state),

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from streamfs.gateway.core.option_declaration import Option, OptionSection
 from streamfs.gateway.core.options import Options
+from streamfs.gateway.core.shards import Shard
 from streamfs.gateway.messages.topics import check_topic
 
 _LAST_PORT = 65_535
@@ -26,6 +27,14 @@ class TopLevel(Options):
     spool: Annotated[
         Path | None,
         Option("Folder to keep the log's closed segments in; by default deleted", example="/srv/readings"),
+    ] = None
+    shard: Annotated[
+        str | None,
+        Option(
+            "Part of the streams that this gateway serves, by zones that share no node; all by default",
+            check=Shard.parse,
+            example="3/8",
+        ),
     ] = None
     trust: Annotated[bool, Option("Whether a pickled model of River or scikit-learn may be loaded")] = False
     require_signature: Annotated[

@@ -12,8 +12,10 @@ from streamfs.errors import SettingsError, StreamfsError
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.feeds import Feed
 from streamfs.gateway.core.options import AfterWithdrawal, Commits, DeviceReturn, Drift, Limits, Time
+from streamfs.gateway.core.shards import Shard, Share, zone_by_node
 from streamfs.gateway.settings.broker import Broker
 from streamfs.gateway.settings.device_sources import read_source
+from streamfs.gateway.settings.moved_zones import Moved, read_moved
 from streamfs.gateway.settings.nodes import NodeSettings, aliases_of, read_nodes, zones_of
 from streamfs.gateway.settings.profiles import FOLDER
 from streamfs.gateway.settings.sections import HomeAssistant, Http, Logging, TopLevel, ViewTimes
@@ -84,6 +86,7 @@ class Settings(TopLevel):
             devices = {source.key: source.profile for source in self.sources if source.profile and source.key}
             zones = zones_of(self.nodes)
             bindings = replace(bindings, aliases=aliases_of(self.nodes), devices=devices, zones=zones)
+            bindings = self._own(bindings)
         except StreamfsError:
             raise
         except ValueError as error:
@@ -101,6 +104,24 @@ class Settings(TopLevel):
                 where = self.where("source", 0)
                 raise SettingsError(f"{where}: no source has channel {', '.join(missing)}, which the model reads")
         return bindings
+
+    def share(self) -> Share | None:
+        """Return the share of the streams that the gateway serves, with the zones that were moved; None is all."""
+        if self.shard is None:
+            return None
+        moved = Moved() if self.state is None else read_moved(self.state)
+        return Share(Shard.parse(self.shard), moved.came, moved.left)
+
+    def _own(self, bindings: Bindings) -> Bindings:
+        """Return the part of the bindings that the gateway serves."""
+        share = self.share()
+        if share is None:
+            return bindings
+        own = bindings.of_share(share)
+        if not (own.discovers or own.streams):
+            n_zones = len(set(zone_by_node(bindings.nodes_of).values()))
+            raise SettingsError(f"{self.where('shard')}: none of the {n_zones} zones is of shard {self.shard}")
+        return own
 
     def unread_sources(self, bindings: Bindings) -> list[str]:
         """Return an error for each source of which the model reads no channel."""

@@ -23,6 +23,7 @@ from streamfs.gateway.core.options import Commits, Drift, Limits, Time
 from streamfs.gateway.messages.codecs import Several
 from streamfs.gateway.messages.topics import Template
 from streamfs.gateway.settings.broker import Broker
+from streamfs.gateway.settings.moved_zones import Moved
 from streamfs.gateway.settings.preview import preview_gateway
 from streamfs.gateway.settings.sections import HomeAssistant, Http, Logging
 from streamfs.gateway.settings.settings import read_settings
@@ -824,3 +825,23 @@ def test_settings_that_are_wrong_end_the_command_with_1(capsys):
     assert told.out == ""
     assert len(told.err.splitlines()) == 3
     assert "gateway.toml, line 1: modle is unknown; did you mean model?" in told.err
+
+
+def test_a_shard_takes_its_part_of_the_streams(read, tmp_path):
+    nodes = [f"n{i}" for i in range(20)]
+    named = (
+        LEAST.replace("[broker]", 'state = "state"\nshard = "{}/2"\n[broker]') + f"[streams]\nnodes = {nodes}\n"
+    )
+    parts = [set(read(named.replace("{}", str(number))).bindings(("x",)).streams) for number in (1, 2)]
+    assert parts[0].isdisjoint(parts[1])
+    assert parts[0] | parts[1] == set(nodes)
+    (tmp_path / "state").mkdir()
+    came, left = min(parts[1]), min(parts[0])
+    (tmp_path / "state" / "zones.json").write_bytes(Moved(frozenset([came]), frozenset([left])).packed())
+    assert set(read(named.replace("{}", "1")).bindings(("x",)).streams) == parts[0] - {left} | {came}
+
+
+def test_a_shard_without_a_zone_is_refused(read):
+    settings = read(LEAST.replace("[broker]", f'shard = "{1}/50"\n[broker]') + '[streams]\nnodes = ["n1"]\n')
+    with pytest.raises(SettingsError, match="none of the 1 zones is of shard 1/50"):
+        settings.bindings(("x",))
