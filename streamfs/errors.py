@@ -78,6 +78,10 @@ class TransportError(StreamfsError):
     """A broker that cannot be reached or refuses."""
 
 
+class ServedError(StreamfsError):
+    """What a gateway is to serve is served by another one."""
+
+
 class StorageError(StreamfsError):
     """A write that failed because the disk is full or failing; it may be retried."""
 

@@ -5,11 +5,15 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from secrets import token_hex
 from threading import Event
+from time import time
 
 import orjson
 
 from streamfs.errors import SettingsError
+from streamfs.gateway.core.bindings import Bindings
+from streamfs.gateway.lease import Lease
 from streamfs.gateway.messages.publication import Publication
 from streamfs.gateway.model_file import ModelFile
 from streamfs.gateway.operations.actions import SHORTEST_TOKEN, Actions
@@ -19,6 +23,8 @@ from streamfs.gateway.service import Gateway
 from streamfs.gateway.settings.sections import Http
 from streamfs.gateway.settings.settings import Settings
 from streamfs.gateway.settings_file import SettingsFile
+from streamfs.gateway.statuses import OFFLINE, ONLINE, Status, status_topic
+from streamfs.gateway.storage.last_run import LastRun
 from streamfs.gateway.storage.state import State, view_folder
 from streamfs.gateway.transport.transport import Transport
 from streamfs.gateway.view_writer import ViewWriter
@@ -61,7 +67,8 @@ def hosted(
         state = None if settings.state is None else exits.enter_context(_open_state(settings.state, settings))
         procedure = model_file.first(state, trust=settings.trust)
         bindings = settings.bindings(procedure.channels)
-        transport = exits.enter_context(closing(_transport(settings)))
+        lease = _lease(settings, bindings)
+        transport = exits.enter_context(closing(_transport(settings, lease)))
         view = ViewWriter(_view_folder(settings), settings.view.seconds)
         gateway = Gateway(
             procedure,
@@ -74,11 +81,13 @@ def hosted(
             trust=settings.trust,
             model_file=model_file,
             homeassistant=None if settings.homeassistant is None else settings.homeassistant.prefix,
-            goodbye=status(settings, "offline"),
+            goodbye=_status(settings, lease, OFFLINE, is_orderly=True),
             energy_log=energy_log,
             on_decision=on_decision,
             view=None if settings.state is None and settings.http is None else view,
         )
+        if lease is not None:
+            gateway.lease = exits.enter_context(closing(lease))
         warm_up(gateway.core.procedure)
         if settings.http is not None:
             from streamfs.gateway.operations.web import ForPages, serve  # noqa: PLC0415 - needs an extra
@@ -117,7 +126,34 @@ def systemd_notifier(gateway: Gateway, stop: Event) -> Callable[[], None]:
 def status(settings: Settings, word: str) -> Publication:
     """Return the publication that the gateway is online or offline."""
     content = {"status": word, "gateway": settings.name}
-    return Publication(f"{settings.prefix}/status/{settings.name}", orjson.dumps(content))
+    return Publication(status_topic(settings.prefix, settings.name), orjson.dumps(content))
+
+
+def _status(settings: Settings, lease: Lease | None, word: str, *, is_orderly: bool = False) -> Publication:
+    """Return the same, of a gateway that may have a lease."""
+    if lease is None:
+        return status(settings, word)
+    return lease.own.ended(is_orderly=is_orderly).publication(settings.prefix)
+
+
+def _lease(settings: Settings, bindings: Bindings) -> Lease | None:
+    """Return the lease of a gateway that shares streams with others; None if it is alone."""
+    if settings.shard is None:
+        return None
+    last = LastRun() if settings.state is None else LastRun.read(settings.state)
+    own = Status(settings.name, ONLINE, settings.shard, token_hex(8), time(), last.epoch).of_bindings(bindings)
+
+    def note() -> None:
+        if settings.state is not None:
+            LastRun(own.run, own.epoch).write(settings.state)
+
+    return Lease(own, settings.prefix, watch(settings, own.run), last.run, note)
+
+
+def watch(settings: Settings, run: str) -> Transport:
+    """Return a connection of its own for the statuses of gateways, given a name that nobody else has."""
+    broker = settings.broker
+    return Transport(broker.address(), f"streamfs-watch-{run}", qos=0, keepalive=broker.keepalive)
 
 
 @contextmanager
@@ -164,9 +200,9 @@ def _open_state(folder: Path, settings: Settings) -> State:
     )
 
 
-def _transport(settings: Settings) -> Transport:
+def _transport(settings: Settings, lease: Lease | None) -> Transport:
     broker, limits = settings.broker, settings.limits
-    return Transport(
+    transport = Transport(
         broker.address(),
         broker.client_id,
         qos=broker.qos,
@@ -176,6 +212,9 @@ def _transport(settings: Settings) -> Transport:
         max_packet_bytes=4 * limits.payload_bytes + _SPARE_BYTES,
         max_queue=max(limits.queue, broker.receive_maximum),
         connect_timeout=_CONNECT_TIMEOUT,
-        will=status(settings, "offline"),
-        birth=status(settings, "online"),
+        will=_status(settings, lease, OFFLINE),
+        birth=status(settings, ONLINE) if lease is None else None,
     )
+    if lease is not None:
+        transport.permits = lease.permits
+    return transport

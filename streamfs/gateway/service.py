@@ -8,7 +8,7 @@ from os import PathLike
 from queue import SimpleQueue
 from threading import Event
 from time import monotonic
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from streamfs.gateway.commit_cycle import CommitCycle
 from streamfs.gateway.core.bindings import Bindings
@@ -49,6 +49,9 @@ from streamfs.gateway.storage.store import Disk, Nowhere, Store
 from streamfs.gateway.transport.transport import Message, Transport
 from streamfs.gateway.view_writer import ViewWriter
 from streamfs.procedure.procedure import Decision, Procedure
+
+if TYPE_CHECKING:
+    from streamfs.gateway.lease import Lease
 
 _log = logging.getLogger(__name__)
 
@@ -109,6 +112,8 @@ class Gateway:
     ----------
     ready : threading.Event
         Set once the gateway has subscribed and the broker has confirmed the first publications.
+    lease : Lease or None
+        What ends the run if another gateway serves the same; to be set before the run.
     turned : float
         Monotonic time of the end of the loop's last iteration.
 
@@ -146,6 +151,7 @@ class Gateway:
         self._energy_log = energy_log
         self._model_file = ModelFile(lambda: procedure) if model_file is None else model_file
         self._goodbye = goodbye
+        self.lease: Lease | None = None
         self._state = state
         self._counters = Counter(retained=0)
         self._models: dict[str, Procedure] = {procedure.digest: procedure}  # without a state
@@ -183,6 +189,7 @@ class Gateway:
         self._data_warnings: list[str] = []
         self._promise_warnings: list[str] = []
         self._device_warnings: list[str] = []
+        self._shard_warnings: list[str] = []
         is_new = state is None or state.log.end == 0  # then the start has all control messages published
         self._take([start_record(procedure.digest, self._clock.now(), self._core.configuration)], 0)
         if not is_new:
@@ -233,7 +240,13 @@ class Gateway:
             refused_model=self._model_file.refused,
             refused_publications=self._cycle.outbox.refused,
             clocks=self._clock_warnings,
-            data=[*self._promise_warnings, *self._device_warnings, *self._data_warnings, *self._left_out.warnings],
+            data=[
+                *self._shard_warnings,
+                *self._promise_warnings,
+                *self._device_warnings,
+                *self._data_warnings,
+                *self._left_out.warnings,
+            ],
             outbox_fullness=self._cycle.outbox.fullness,
         )
 
@@ -316,6 +329,8 @@ class Gateway:
         messages = self._transport.poll(
             _POLL if wait is None else min(wait, _POLL), max(0, self._max_queue - self._cycle.n_messages)
         )
+        if self.lease is not None:
+            self.lease.keep(self._transport)
         if messages:
             self._receive(messages)
         self._take_asked()
@@ -401,6 +416,8 @@ class Gateway:
         """Go on with other settings; open episodes of streams that are fed as before stay open."""
         core = self._core.reconfigured(bindings, options)
         self._foreign.follow(bindings)
+        if self.lease is not None:
+            self.lease.follow(bindings, self._transport)
         self._core = self._cycle.core = self._redeliveries.core = core
         self._take([settings_record(procedure.digest, self._clock.now(), core.configuration)], 0)
         self._transport.subscribe((*core.topics, *self._announcer.topics))
@@ -460,6 +477,7 @@ class Gateway:
         )
         labels = f"{self._options.prefix}/label/{{stream}}"
         self._promise_warnings = promise_warnings(self._statistics.promise, labels)
+        self._shard_warnings = [] if self.lease is None else self.lease.troubles
         conduct = self._core.conduct
         self._device_warnings = [
             *device_warnings(conduct.devices.values()),

@@ -5,7 +5,7 @@ import math
 import socket
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from select import POLLIN, poll
 from typing import TYPE_CHECKING
@@ -43,6 +43,7 @@ COUNTERS = (
     "refused_publications",
 )
 _CHUNK = 1 << 16  # bytes per read
+_ASKED_AGAIN = 0.02  # seconds after which it is asked again whether a connection is permitted
 _TAKEN_OVER = 0x8E  # MQTT 5, 3.14.2.1
 
 
@@ -57,7 +58,8 @@ class Transport:
     messages of quality of service 1, and drops those of more than `max_packet_bytes`. It publishes the will if the
     connection is lost; the birth is published at each connection. `backoff` is the minimum and maximum seconds
     before reconnecting, doubled each time until a connection lasts longer than the maximum, and randomly up to
-    half less. `connect_timeout` does not count the lookup of the broker's name.
+    half less. `connect_timeout` does not count the lookup of the broker's name. `permits` is asked before `poll`
+    connects, and may be set.
 
     With MQTT 3.1.1, which the address may name, the broker says neither what it refuses nor that another client
     has taken over, decides itself for how long it keeps a session, how much it sends unacknowledged and how large
@@ -90,6 +92,7 @@ class Transport:
         seed: int | None = None,
         clock: SteadyClock | None = None,
     ) -> None:
+        self.permits: Callable[[], bool] = lambda: True
         check_range("qos", qos, 0, 1)
         check_range("max_queue", max_queue, 1, math.inf)
         check_range("backoff[1]", backoff[1], 1e-3, math.inf)
@@ -276,7 +279,7 @@ class Transport:
         """Take a step, and handle the loss of the connection."""
         try:
             if self._connection is None and time.monotonic() >= self._retry_at:
-                self._open(self._connect_timeout)
+                self._open_if_permitted()
             self._step(timeout)
         except LostError as error:
             self._warn(self._drop(error))
@@ -305,6 +308,13 @@ class Transport:
         connection = self._make_connection(patience)
         connection.open()
         self._connection = connection
+
+    def _open_if_permitted(self) -> None:
+        """Connect, or ask soon again whether it is permitted."""
+        if self.permits():
+            self._open(self._connect_timeout)
+        else:
+            self._retry_at = time.monotonic() + _ASKED_AGAIN
 
     def _make_connection(self, patience: float) -> BrokerConnection:
         connection = BrokerConnection(
