@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from functools import cache
 from math import isnan
 from pathlib import Path
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from streamfs.base.progress import Progress as Report
 
 COMPILING = "compiling for this machine, which takes some seconds; later starts are quick"
+
+_TIMES = ("time", "arrival")  # columns of tables
+_EARLIEST, _LATEST = 1e8, 1e11  # seconds since 1970 that are shown as dates, in the local zone
 
 _stderr = Console(stderr=True)
 
@@ -88,7 +92,7 @@ def print_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
         justify: JustifyMethod = "left" if isinstance(rows[0][name], str) else "right"
         table.add_column(name.replace("_", " " if justify == "left" else "\n"), justify=justify, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_cell(value)) for value in row.values()))
+        table.add_row(*(Text(_cell(name, value)) for name, value in row.items()))
     Console().print(Text(title), table)
 
 
@@ -113,7 +117,9 @@ def progress() -> Iterator["Report"]:
             bars.stop()
 
 
-def _cell(value: object) -> str:
+def _cell(name: str, value: object) -> str:
     if isinstance(value, float):
+        if name in _TIMES and _EARLIEST < value < _LATEST:
+            return f"{datetime.fromtimestamp(value).astimezone():%m-%d %H:%M:%S%z}"
         return "-" if value != value else f"{value:.4g}"  # noqa: PLR0124 - only NaN differs from itself
     return "-" if value is None else str(value)

@@ -1,7 +1,7 @@
 """Types and options of the command line; a wrong argument is reported before any work is done."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from importlib import import_module
 from math import floor, isfinite
 from os.path import realpath
@@ -101,7 +101,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 def moment(text: str) -> float:
-    """Parse a date and time, UTC without an offset, or how long ago it was (90m), to seconds since 1970.
+    """Parse a date and time, local without an offset, or how long ago it was (90m), to seconds since 1970.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def moment(text: str) -> float:
         date = datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(f"{text!r} is no time, expected such as 2026-11-23T08:00 or 90m") from None
-    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    return date.timestamp()
 
 
 def time_limit(text: str) -> int | timedelta:

@@ -1,6 +1,5 @@
 """Show the files of a gateway's state."""
 
-from datetime import UTC, datetime
 from math import inf, nan
 from pathlib import Path
 from time import sleep
@@ -17,7 +16,6 @@ Rows = list[dict[str, Any]]
 
 _PAUSE = 0.5  # seconds between looks for new decisions
 _SHOWN = 24  # characters of a payload in a table
-_EARLIEST, _LATEST = 1e8, 1e11  # seconds since 1970 that are shown as a date
 _LEFT_OUT = ("id", "content_type")  # in tables
 _PARTS = ("summary", "decisions", "energy", "outbox", "snapshots", "log")
 
@@ -41,7 +39,7 @@ _PARTS = ("summary", "decisions", "energy", "outbox", "snapshots", "log")
     type=Parsed("time", moment),
     default=None,
     metavar="TIME",
-    help="Only decisions from this time on: 2026-11-23T08:00 (UTC without an offset), or 90m for 90 minutes ago.",
+    help="Only decisions from this time on: 2026-11-23T08:00 (local), or 90m for 90 minutes ago.",
 )
 @click.option("--follow", is_flag=True, help="Go on with decisions as they fall, until stopped (Ctrl-C).")
 @click.option("--verify", is_flag=True, help="Check every file; exit with 1 if one is damaged.")
@@ -182,8 +180,6 @@ def _table(part: str, rows: Rows) -> Rows:
 def _cell(name: str, value: Any) -> Any:
     from rich.markup import escape
 
-    if name in ("time", "arrival") and value is not None and _EARLIEST < value < _LATEST:
-        return f"{datetime.fromtimestamp(value, UTC):%m-%d %H:%M:%S}"
     if not isinstance(value, str):
         return value
     text = "".join(character if character.isprintable() else "." for character in value)

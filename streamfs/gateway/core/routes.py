@@ -7,10 +7,12 @@ import orjson
 
 from feature_extractors.report import split_channel
 from streamfs.gateway.messages.codecs import Codec, codec_for
-from streamfs.gateway.messages.codecs.units import Conversion, ConvertedCodec
+from streamfs.gateway.messages.codecs.units import Conversion, ConvertedCodec, StatedUnit, conversion_of
 from streamfs.gateway.messages.topics import Template
 
 __all__ = ["STANDARD", "Route", "Routed"]
+
+_JSON = ("auto", "json", "chirpstack", "thethings")  # formats
 
 REPEATS = ("new", "held", "ignored")
 """What it means if a device says the same again: readings; none, if all is the same; none of each such value."""
@@ -43,7 +45,7 @@ class Route(NamedTuple):
     names: Mapping[str, str] | None = None
     ignored: tuple[Template, ...] = ()
     repeats: str = "new"
-    conversions: Mapping[str, Conversion] = {}
+    conversions: Mapping[str, Conversion | StatedUnit] = {}
     device: str = ""
     quantities: bool = False  # whether the names of channels in topics are those of quantities
 
@@ -77,7 +79,9 @@ class Route(NamedTuple):
             expected = "one {node}, or node beside it" if not node else "none with {node}: node is set"
             raise ValueError(f"topic is {topic!r}, expected {expected}")
         names = options.pop("fields", None) if template.has_channel else None
-        conversions = {name: Conversion.parse(text) for name, text in (units or {}).items()}
+        conversions = {name: conversion_of(text) for name, text in (units or {}).items()}
+        if name not in _JSON and any(isinstance(each, StatedUnit) for each in conversions.values()):
+            raise ValueError(f"units are stated by JSON payloads, and format is {name!r}")
         codec = codec_for(name, **options)
         if conversions and not (channel or template.has_channel):
             codec = ConvertedCodec(codec, conversions)

@@ -41,5 +41,9 @@ def _with_tuples(reading: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _own(reading: Any, section: Section) -> dict[str, Any]:
-    """Return the keys of a reading that stand beside those of a section."""
-    return {key: value for key, value in reading.items() if key not in section}
+    """Return the keys of a reading that stand beside those of a section, with units of its channels alone."""
+    own = {key: value for key, value in reading.items() if key not in section}
+    fields = section.get("fields")
+    if isinstance(fields, dict) and "units" in own:
+        own["units"] = {channel: unit for channel, unit in own["units"].items() if channel in fields.values()}
+    return {key: value for key, value in own.items() if value != {}}

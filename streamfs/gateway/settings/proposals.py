@@ -89,7 +89,7 @@ def proposal(messages: Iterable[Message], channels: Sequence[str], folder: Path 
     """
     wanted = list(dict.fromkeys(quantity_of(split_channel(channel)[0]) for channel in channels))
     heard, others = _heard(messages, folder)
-    found = {quantity for devices in heard.values() for quantity in devices.quantities.values()}
+    found = {quantity for name, devices in heard.items() for quantity in _read(name, devices, wanted)}
     parts = [_section(name, devices, wanted) for name, devices in heard.items()]
     parts += _aliases(dict.fromkeys(node for each in heard.values() for node in (*each.nodes, *each.known)))
     missing = [quantity for quantity in wanted if quantity not in found]
@@ -97,7 +97,7 @@ def proposal(messages: Iterable[Message], channels: Sequence[str], folder: Path 
         parts.append(f"# nobody was heard to send {', '.join(missing)}, which the model reads\n")
     if others:
         named = ", ".join(others[:_MOST_NAMED]) + (", ..." if len(others) > _MOST_NAMED else "")
-        parts.append(f"# no profile reads {len(others)} further topics: {named}\n")
+        parts.append(f"# no profile reads {_counted(len(others), 'further topic')}: {named}\n")
     return "\n".join(parts) or "# nothing was heard\n"
 
 
@@ -111,13 +111,21 @@ def _heard(messages: Iterable[Message], folder: Path | None) -> tuple[dict[str, 
             inventory = profile.inventory and Template(profile.inventory).match(message.topic)
             if inventory:
                 heard[profile.name].known |= _inventory(message.payload)
-            is_known = is_known or any(route.ignores(message.topic) for route in routes)
+            is_known = is_known or _is_no_reading(message.topic, profile, routes)
             if any(_take(route, message, profile, heard) for route in routes):
                 is_known = True
                 break
         if not is_known:
             others[message.topic] = None
     return dict(heard), list(others)
+
+
+def _is_no_reading(topic: str, profile: DeviceProfile, routes: Iterable[Route]) -> bool:
+    """Return whether a topic is known to a profile, and has no readings: births, answers, availability."""
+    known = [each.topic for each in (profile.birth, profile.answer, *profile.availability) if each is not None]
+    return any(route.ignores(topic) for route in routes) or any(
+        Template(each).match(topic) is not None for each in known
+    )
 
 
 def _take(route: Route, message: Message, profile: DeviceProfile, heard: dict[str, HeardDevices]) -> bool:
@@ -160,13 +168,13 @@ def _section(name: str, devices: HeardDevices, wanted: Sequence[str]) -> str:
     nodes = sorted(devices.nodes)
     silent = [f"{node} ({power})" for node, power in devices.known.items() if node not in devices.nodes]
     named = ", ".join(nodes[:_MOST_NAMED]) + (", ..." if len(nodes) > _MOST_NAMED else "")
-    lines = ["[[source]]", f'device = "{name}"', f"# {len(nodes)} devices: {named}"]
+    lines = ["[[source]]", f'device = "{name}"', f"# {_counted(len(nodes), 'device')}: {named}"]
     fields = _fields(name, devices, wanted)
     if fields:
         lines.append(f"fields = {{ {', '.join(f'{_key(each)} = {_key(fields[each])}' for each in fields)} }}")
     if silent:
         shown = ", ".join(silent[:_MOST_NAMED]) + (", ..." if len(silent) > _MOST_NAMED else "")
-        lines.append(f"# its bridge knows {len(silent)} others, not heard: {shown}")
+        lines.append(f"# its bridge knows {_counted(len(silent), 'other')}, not heard: {shown}")
     unread = sorted(set(devices.quantities.values()) - set(wanted) - set(fields))
     if unread:
         lines.append(f"# which also send {', '.join(unread)}, which the model does not read")
@@ -178,6 +186,10 @@ def _section(name: str, devices: HeardDevices, wanted: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}{'s' * (n != 1)}"
+
+
 def _aliases(nodes: Collection[str]) -> list[str]:
     """Return sections that name nodes of several levels by their last one, left to the reader where several do."""
     names = Counter(node.rpartition("/")[2] for node in nodes)
@@ -187,6 +199,11 @@ def _aliases(nodes: Collection[str]) -> list[str]:
         else f'# [node.NAME]\n# alias = ["{node}"]  # choose a name: several end in {name}\n'
         for node, name in ((node, node.rpartition("/")[2]) for node in nodes if "/" in node)
     ]
+
+
+def _read(profile: str, devices: HeardDevices, wanted: Sequence[str]) -> set[str]:
+    """Return quantities that are read, by their own names or those proposed."""
+    return {*devices.quantities.values(), *_fields(profile, devices, wanted).values()}
 
 
 def _fields(profile: str, devices: HeardDevices, wanted: Sequence[str]) -> dict[str, str]:

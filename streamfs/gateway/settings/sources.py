@@ -63,7 +63,10 @@ class InputSource(OptionSection):
     ] = field(default_factory=dict)
     units: Annotated[
         Mapping[str, str],
-        Option('Channels in another unit than the model\'s, such as `{ temperature = "F to C" }`'),
+        Option(
+            'Channels in another unit than the model\'s, such as `{ temperature = "F to C" }`, or '
+            '`"{TempUnit} to C"` for the unit that a JSON payload states at a path'
+        ),
     ] = field(default_factory=dict)
     repeats: Annotated[
         str,

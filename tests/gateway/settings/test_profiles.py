@@ -308,11 +308,29 @@ def test_messages_on_a_broker_are_proposed_as_sources():
         '# alias = ["kitchen/floor"]  # choose a name: several end in floor',
         "# plug: stamps are 3600 s ahead: set time_zone",
         "# nobody was heard to send sound, which the model reads",
-        "# no profile reads 1 further topics: odd/topic",
+        "# no profile reads 1 further topic: odd/topic",
     ):
         assert line in text
     assert tomllib.loads(text)["node"] == {"door": {"alias": ["bath/door"]}}
     assert proposal([], []) == "# nothing was heard\n"
+
+
+def test_a_quantity_of_another_name_is_proposed_and_not_said_to_be_missing():
+    messages = [Message("living/sensor/living_temperature/state", b"21", False, NOON)]
+    text = proposal([*messages, Message("living/status", b"online", True, NOON)], ["temperature"])
+    (source,) = tomllib.loads(text)["source"]
+    assert source == {"device": "esphome", "fields": {"living_temperature": "temperature"}}
+    assert "nobody" not in text
+    assert "no profile" not in text  # reads a topic that says who is online
+
+
+def test_units_of_a_profile_are_those_of_the_channels_of_a_source(tmp_path):
+    fields = 'fields = { "SHT.Temperature" = "warmth", "SHT.Pressure" = "pressure" }'
+    (tmp_path / "gateway.toml").write_text(
+        f'model = "m"\n[broker]\nurl = "mqtt://b"\n[[source]]\ndevice = "tasmota"\n{fields}\n'
+    )
+    (source,) = read_settings(tmp_path / "gateway.toml").sources
+    assert source.units == {"pressure": "{PressureUnit} to hPa"}
 
 
 def test_silent_devices_that_a_bridge_knows_are_named():

@@ -292,6 +292,9 @@ WRONG = {
     '[[source]]\ntopic = "a/{node}"\nchannel = "x"\nvalues = { ON = "yes" }': "line 1: source cannot be: 'ON' ",
     '[[source]]\ntopic = "a/{node}"\nchannel = "x"\nvalues = { ON = true }': "line 4: source.values is {'ON':",
     '[[source]]\ntopic = "a/{node}"\nchannel = "x"\nunits = { x = "F to m" }': "line 1: source cannot be: unit ",
+    '[[source]]\ntopic = "a/{node}"\nchannel = "x"\nunits = { x = "{u} to q" }': "line 1: source cannot be: unit ",
+    '[[source]]\ntopic = "a/{node}"\nchannel = "x"\nformat = "array"\nunits = { x = "{u} to C" }': "line 1: "
+    "source cannot be: units are stated by JSON payloads, and format is 'array'",
     '[[source]]\ntopic = "a/{node}"\nchannel = "x"\nunits = { y = "F to C" }': "line 4: source.units has 'y', ",
     '[node.a]\nalias = ["x"]\n[node.b]\nalias = ["x"]': "line 2: node.a.alias has 'x', which another node has",
     '[node."a/b"]\nalias = ["x"]': "line 1: node.\"a/b\" cannot be: node is 'a/b'",

@@ -1,11 +1,22 @@
 """Units: readings in one unit as values in another."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from streamfs.gateway.messages.codecs.reading import Codec, Reading, Reported, Series, Several, TimedSeries
+from streamfs.errors import PayloadError
+from streamfs.gateway.messages.codecs.checks import shown
+from streamfs.gateway.messages.codecs.paths import Paths, load_json
+from streamfs.gateway.messages.codecs.reading import (
+    Codec,
+    Reading,
+    Reported,
+    Series,
+    Several,
+    TimedSeries,
+    several,
+)
 
 _DOUBLE = np.dtype(np.float64)
 
@@ -32,6 +43,9 @@ _SCALES: Mapping[str, Mapping[str, tuple[float, float]]] = {
 }
 """By dimension and unit: the factor and the offset that lead to the first unit."""
 
+KNOWN = frozenset(name for scales in _SCALES.values() for name in scales)
+"""Units that can be converted."""
+
 
 class Conversion(NamedTuple):
     """A linear function of values."""
@@ -40,49 +54,88 @@ class Conversion(NamedTuple):
     offset: float
 
     @classmethod
-    def parse(cls, text: str) -> "Conversion":
-        """Read a conversion, ``F to C``; raise a ValueError that names an unknown unit, or two of unlike kinds.
+    def between(cls, unit: str, to: str) -> Self:
+        """Return the conversion from a unit to another; a ValueError names an unknown one, or two of unlike kinds.
 
         Examples
         --------
-        >>> Conversion.parse("F to C").of(212.0)
+        >>> Conversion.between("F", "C").of(212.0)
         100.0
         """
-        names = [name.strip() for name in text.split(" to ")]
-        if len(names) != 2:
-            raise ValueError(f"unit is {text!r}, expected two units such as 'F to C'")
         for scales in _SCALES.values():
-            if names[0] in scales and names[1] in scales:
-                (a, b), (c, d) = scales[names[0]], scales[names[1]]
+            if unit in scales and to in scales:
+                (a, b), (c, d) = scales[unit], scales[to]
                 return cls(a / c, (b - d) / c)
-        known = {name for scales in _SCALES.values() for name in scales}
-        odd = next((name for name in names if name not in known), None)
+        odd = next((name for name in (unit, to) if name not in KNOWN), None)
         if odd is None:
-            raise ValueError(f"unit is {text!r}, but these are units of unlike quantities")
-        raise ValueError(f"unit is {odd!r}, expected one of {', '.join(sorted(known))}")
+            raise ValueError(f"unit is '{unit} to {to}', but these are units of unlike quantities")
+        raise ValueError(f"unit is {odd!r}, expected one of {', '.join(sorted(KNOWN))}")
 
     def of(self, value: float) -> float:
         """Return a value in the other unit, without digits that rounding has added."""
         return float(f"{self.factor * value + self.offset:.12g}")
 
 
+class StatedUnit(NamedTuple):
+    """A unit that a JSON payload states at a path; what states none is in the unit wanted."""
+
+    path: str
+    to: str
+
+    def conversion(self, document: object) -> Conversion | None:
+        """Return how to convert values of a payload; None if they need not be. A PayloadError names the unit."""
+        found = Paths([self.path]).found(document) if isinstance(document, dict) else {}
+        unit = found.get(self.path)
+        if unit is None or unit == self.to:
+            return None
+        try:
+            return Conversion.between(str(unit), self.to)
+        except ValueError as error:
+            raise PayloadError(f"{self.path} is {shown(unit)}: {error}") from error
+
+
+def conversion_of(text: str) -> Conversion | StatedUnit:
+    """Read a conversion, ``F to C``, or ``{TempUnit} to C`` for the unit that payloads state at a path.
+
+    A ValueError names an unknown unit, or two of unlike kinds.
+    """
+    names = [name.strip() for name in text.split(" to ")]
+    if len(names) != 2:
+        raise ValueError(f"unit is {text!r}, expected two units such as 'F to C'")
+    unit, to = names
+    if not (unit.startswith("{") and unit.endswith("}")):
+        return Conversion.between(unit, to)
+    Conversion.between(to, to)
+    Paths([unit[1:-1]])
+    return StatedUnit(unit[1:-1], to)
+
+
 class ConvertedCodec:
     """Decode as another codec does, and convert the values of some channels; "" stands for that of the topic."""
 
-    def __init__(self, codec: Codec, conversions: Mapping[str, Conversion]) -> None:
+    def __init__(self, codec: Codec, conversions: Mapping[str, Conversion | StatedUnit]) -> None:
         self.codec = codec
         self.conversions = conversions
+        self._is_stated = any(isinstance(each, StatedUnit) for each in conversions.values())
 
     def decode(self, payload: bytes, arrival: float, content_type: str = "") -> Reported | Several:
         """Decode a payload; see `Codec`."""
         decoded = self.codec.decode(payload, arrival, content_type)
+        document = load_json(payload) if self._is_stated else None
         if not isinstance(decoded, Several):
-            return self._converted("", decoded)
-        parts = tuple((channel, self._converted(channel, part)) for channel, part in decoded.parts)
-        return decoded._replace(parts=parts)
+            return self._converted("", decoded, document)
+        parts, refused = [], [] if decoded.refused is None else [decoded.refused]
+        for channel, part in decoded.parts:
+            try:
+                parts.append((channel, self._converted(channel, part, document)))
+            except PayloadError as error:
+                refused.append(error)
+        return several(parts, refused, decoded.spreading_factor)
 
-    def _converted(self, channel: str, part: Reported) -> Reported:
+    def _converted(self, channel: str, part: Reported, document: Any) -> Reported:
         conversion = self.conversions.get(channel)
+        if isinstance(conversion, StatedUnit):
+            conversion = conversion.conversion(document)
         if conversion is None:
             return part
         if isinstance(part, Reading):
