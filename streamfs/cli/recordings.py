@@ -61,8 +61,9 @@ OPTIONS = {
     "time": click.option(
         "--time",
         type=NAMES,
-        metavar="COLUMN[,COLUMN]",
-        help="Column of the time, by default time; or those of the date and the time of day: --time Date,Time.",
+        metavar="COLUMN,...",
+        help="Column of the time, by default time; or those of the date and the time of day: --time Date,Time; "
+        "or of year, month, day and so on.",
     ),
     "label": click.option("--label", metavar="COLUMN", help="Column of the label; by default label."),
     "columns": click.option(

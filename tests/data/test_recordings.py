@@ -248,7 +248,11 @@ def test_labels_are_in_a_file_or_folders(files):
         ("long", ("a", "b"), "long is .*, expected four columns"),
         ("columns", "x", "columns is 'x', expected the names of some columns"),
         ("time_format", "hours", "time_format is 'hours', expected s, ms, us, ns or a format"),
-        ("time", ("a", "b", "c"), "time is .*, expected a column, or those of date and time of day"),
+        (
+            "time",
+            tuple("abcdefg"),
+            "time is .*, expected a column, those of date and time of day, or those of year",
+        ),
         ("values", {"open": "wide"}, "values says that 'open' is 'wide', expected a number, 'missing' or 'unit'"),
         ("decimal", "'", "decimal is .*, expected ',' or '.'"),
         ("time_zone", "Middle/Earth", "time_zone is 'Middle/Earth', expected a name such as"),
@@ -386,6 +390,12 @@ def test_what_is_proposed_for_jittered_times_is_accepted(tmp_path_factory, perio
             {"time": ("Date", "Time"), "time_format": "%d/%m/%Y %H:%M"},
         ),
         (
+            "Date;Time;T\n22/11/2026;16.30.00;21,5\n22/11/2026;16.31.00;21,0\n",
+            {"time": ("Date", "Time"), "time_format": "%d/%m/%Y %H.%M.%S"},
+        ),
+        ("Year,month,day,hour,T\n2026,1,9,9,5\n2026,1,9,10,4\n", {"time": ("Year", "month", "day", "hour")}),
+        ("t,v\n2,1\n1,2\n", {}),
+        (
             "start,end,x\n2026-11-22 16:00,2026-11-22 17:00,1\n2026-11-22 17:00,2026-11-22 18:00,2\n",
             {"time": "end", "columns": ("x",)},
         ),
@@ -404,6 +414,32 @@ def test_the_reader_accepts_what_it_proposes(files, text, proposal):
     if proposal:
         assert "; try " in str(refused.value)
         assert len(StreamSet.read(path, labelled=False, **proposal)) >= 1
+
+
+def test_a_column_that_was_named_is_not_exchanged_for_another(files):
+    path = files(log="day,T\nMonday,1\nTuesday,2\n") / "log.csv"
+    with pytest.raises(LayoutError, match=r"day of .* is 'Monday' in row 1, expected seconds") as refused:
+        StreamSet.read(path, labelled=False, time="day")
+    assert "time" not in refused.value.proposal
+
+
+def test_parts_of_a_date_are_a_time(files):
+    header, names = "year,month,day,hour,minute,second,x\n", ("year", "month", "day", "hour", "minute", "second")
+    path = files(log=f"{header}2026,1,9,9,59,30,1\n2026,1,9,10,0,0,2\n") / "log.csv"
+    streams = StreamSet.read(path, labelled=False, time=names)
+    assert (streams.period, streams.values.ravel().tolist()) == (30.0, [1.0, 2.0])
+    frame = pl.read_csv(path).drop("hour", "minute", "second")
+    with pytest.raises(DataError, match="expected a date like those before it"):
+        StreamSet.from_frame(frame.with_columns(month=pl.Series([1, 13])), labelled=False, time=names[:3])
+
+
+@pytest.mark.parametrize("ending", ["txt", "dat.gz", "CSV"])
+def test_files_with_other_endings_are_read_if_they_are_named(files, ending):
+    folder = files(log=WIDE)
+    text = (folder / "log.csv").read_bytes()
+    path = folder / f"other.{ending}"
+    path.write_bytes(gzip.compress(text) if ending.endswith("gz") else text)
+    assert_array_equal(StreamSet.read(path).values, StreamSet.read(folder / "log.csv").values)
 
 
 def test_two_columns_name_one_time_in_its_zone(tmp_path):
@@ -438,6 +474,10 @@ def test_words_stand_for_numbers_in_long_tables_too(files):
         ("0,1\n1,2\n", "has no header, its first row is 0, 1: put names"),
         (",\n0,1\n", "has no header, its first row is empty"),
         ("time,time,x\n0,1,2\n", "column 'time' occurs twice"),
+        (
+            "33,Jogging,49105962326,-0.69,9.1\n33,Jogging,49105962327,1,2\n",
+            "has no header, its first row is 33, Jog",
+        ),
     ],
 )
 def test_a_header_names_columns(files, text, message):

@@ -305,7 +305,7 @@ def test_a_missing_file_is_refused(tmp_path):
         StreamSet.read(tmp_path / "folder.csv")
 
 
-@pytest.mark.parametrize("name", ["streams.txt", "streams", "streams.csv.zip", "streams.CSV"])
+@pytest.mark.parametrize("name", ["streams.doc", "streams", "streams.csv.zip", "streams.CSV.xls"])
 def test_a_wrong_ending_is_refused(file, name):
     with pytest.raises(DataError, match=r"expected \.csv"):
         StreamSet.read(file(TWO, name))

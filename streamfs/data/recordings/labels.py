@@ -9,7 +9,7 @@ import polars as pl
 from feature_extractors.base import Array
 from streamfs.data.recordings.layout import FOLDER, LABEL, RUNS, STREAM, Layout
 from streamfs.data.recordings.rows import Rows
-from streamfs.data.recordings.tables import ENDINGS, read_table, texts_of
+from streamfs.data.recordings.tables import bare_name, ending_of, read_table, texts_of
 from streamfs.data.recordings.times import in_seconds, times_of
 from streamfs.errors import DataError, LayoutError
 
@@ -84,7 +84,7 @@ def _unlabelled(rows: Rows) -> LayoutError:
 
 def _of_file(rows: Rows, path: Path) -> list[str]:
     """Return the label of each stream by a file of labels or of intervals."""
-    if not path.name.endswith(ENDINGS):
+    if not ending_of(path.name):
         raise DataError(f"labels is {str(path)!r}, expected 'folder', or a CSV or Parquet file")
     table = read_table(path)
     named = [column for column in rows.layout.stream_columns if column in table.columns]
@@ -95,28 +95,23 @@ def _of_file(rows: Rows, path: Path) -> list[str]:
             raise DataError(f"{path} has no column {column!r}, only {', '.join(table.columns)}")
     labels = texts_of(table[columns[0]], path).to_list()
     names = texts_of(table[of_stream], path).to_list() if of_stream in table.columns else [None] * len(labels)
-    known = {_bare(name): code for name, code in rows.streams.items()}
+    known = {bare_name(name): code for name, code in rows.streams.items()}
     if START not in table.columns:
-        return _of_streams(rows, path, dict(zip(map(_bare, map(str, names)), labels, strict=True)))
+        return _of_streams(rows, path, dict(zip(map(bare_name, map(str, names)), labels, strict=True)))
     starts, ends = (_seconds(table[column], rows.layout, path) for column in (START, END))
     intervals: dict[int, list[tuple[float, float, str]]] = defaultdict(list)
     for row, name in enumerate(names):
         if not starts[row] < ends[row]:
             raise DataError(f"row {row + 1} of {path} starts at {starts[row]:g} s and ends at {ends[row]:g} s")
-        of = known.values() if name is None else [known[_bare(name)]] if _bare(name) in known else []
+        of = known.values() if name is None else [known[bare_name(name)]] if bare_name(name) in known else []
         for stream in of:
             intervals[stream].append((float(starts[row]), float(ends[row]), labels[row]))
     return _cut(rows, intervals, path)
 
 
-def _bare(name: str) -> str:
-    """Return a stream's name without the ending of a file."""
-    return next((name.removesuffix(ending) for ending in ENDINGS if name.endswith(ending)), name)
-
-
 def _of_streams(rows: Rows, path: Path, label_of: dict[str, str]) -> list[str]:
     """Return the label of each stream by its name."""
-    found = [label_of.get(_bare(name), "") for name in rows.streams]
+    found = [label_of.get(bare_name(name), "") for name in rows.streams]
     if rows.layout.labelled and "" in found:
         name = list(rows.streams)[found.index("")]
         some = ", ".join([*label_of][:3])

@@ -18,6 +18,9 @@ FOLDER = "folder"
 RUNS = "runs"
 """Each run of rows with one label in its column is a stream."""
 
+DATE_PARTS = ("year", "month", "day", "hour", "minute", "second")
+"""What columns of a time are, if they are more than two."""
+
 RULES = ("last", "mean")
 """How several readings at one tick become one."""
 
@@ -34,9 +37,10 @@ class Layout:
     stream : str or sequence of str, optional
         Column of the stream's name; by default ``stream`` if a file has it. A file without it is one stream, and
         has the name of the file. Of several columns, such as session and device, the names are joined by ``/``.
-    time : str or sequence of two str
-        Column of the time, or of the date and of the time of day: seconds from any origin, or
-        seconds, milliseconds, microseconds or nanoseconds since 1970 (by their size), or dates of ISO 8601.
+    time : str or sequence of str
+        Column of the time, or two of the date and of the time of day, or three to six of year, month, day, hour,
+        minute and second: seconds from any origin, or seconds, milliseconds, microseconds or nanoseconds since
+        1970 (by their size), or dates of ISO 8601.
         A date without an offset is in `time_zone`.
     label : str, optional
         Column of the label; by default ``label`` if a file has it.
@@ -131,8 +135,9 @@ class Layout:
 
     def _set_times(self) -> None:
         if not isinstance(self.time, str):
-            if not (1 <= len(self.time) <= 2 and all(self.time)):
-                raise DataError(f"time is {self.time!r}, expected a column, or those of date and time of day")
+            if not (1 <= len(self.time) <= len(DATE_PARTS) and all(self.time)):
+                others = f"those of date and time of day, or those of {', '.join(DATE_PARTS)}"
+                raise DataError(f"time is {self.time!r}, expected a column, {others}")
             object.__setattr__(self, "time", self.time[0] if len(self.time) == 1 else tuple(self.time))
 
     @property
@@ -142,7 +147,7 @@ class Layout:
 
     @property
     def time_columns(self) -> tuple[str, ...]:
-        """The column of the time, or those of the date and of the time of day."""
+        """The column of the time, or those that make it up."""
         return (self.time,) if isinstance(self.time, str) else tuple(self.time)
 
     @property

@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from streamfs.data.recordings.cells import MixedStreamsError
 from streamfs.data.recordings.date_forms import date_forms
 from streamfs.data.recordings.grid import MANY
-from streamfs.data.recordings.layout import LABEL, RUNS, STREAM, TIME, Layout
+from streamfs.data.recordings.layout import DATE_PARTS, LABEL, RUNS, STREAM, TIME, Layout
 from streamfs.data.recordings.tables import Table, numbers_of
 from streamfs.data.recordings.times import is_epoch, moments, times_of
 from streamfs.data.recordings.words import MOST_WORDS, TWO_STATES, coded, proposed_values, words_of
@@ -51,6 +53,7 @@ LABELS = (LABEL, "class", "activity", "target", "category", "annotation", "condi
 """What columns are often called; the first that is there is proposed."""
 
 _SEEN = 1000  # rows
+_RISING = 0.7  # share of steps of a time that do not lead back, which is where streams end
 _COMMA = r"^[+-]?\d*,\d+$"
 _THOUSANDS = r"^[+-]?\d{1,3},\d{3}$"
 
@@ -142,15 +145,35 @@ class _Guess:
 
     def _times(self) -> tuple[tuple[str, ...], str | None] | None:
         """Take the columns of times, and return them with the form of their dates, if that must be said."""
+        if self.layout.time_columns != (TIME,):
+            return self._said(self.layout.time_columns)
         end = self._take(ENDS, self._is_time) if self._named(("start", "begin", "from", "von")) else None
         if end is not None:  # what is recorded from start to end is known at its end
             return (end,), None
-        date = self._take((self.layout.time_columns[0],), self._is_time) or self._take(TIMES, self._is_time)
+        date = self._take((TIME,), self._is_time) or self._take(TIMES, self._passes)
         date = date or next((c for c in self.free if self._is_moment(self.cells[c])), None)
         if date is not None and not self._is_day(self.cells[date]):
             self.free = [column for column in self.free if column != date]
             return (date,), None
-        return self._date_and_hour(date) or self._other_form(date)
+        return self._date_and_hour(date) or self._other_form(date) or self._date_parts()
+
+    def _said(self, columns: tuple[str, ...]) -> tuple[tuple[str, ...], str | None] | None:
+        """Take the columns that were named, with the form of their dates; none if they have no times."""
+        if not set(columns) <= set(self.free):
+            return None
+        cells = moments(self.cells, columns)
+        form = None if self._is_time(cells) else next(iter(date_forms(cells)), "")
+        if form == "":
+            return None
+        self.free = [column for column in self.free if column not in columns]
+        return columns, form
+
+    def _date_parts(self) -> tuple[tuple[str, ...], str | None] | None:
+        """Take columns that are called year, month, day and so on."""
+        plain = {_plain(column): column for column in self.free}
+        named = [plain.get(part) for part in DATE_PARTS]
+        parts = tuple(part for part in takewhile(lambda part: part is not None, named) if part is not None)
+        return self._said(parts) if len(parts) > 2 else None
 
     def _date_and_hour(self, date: str | None) -> tuple[tuple[str, ...], str | None] | None:
         """Take a column of dates and one of times of day."""
@@ -205,6 +228,16 @@ class _Guess:
         decimal = self.layout.decimal or self.table.decimal
         return _reads(lambda: times_of(column, self.layout, self.table.source, 0, decimal))
 
+    def _passes(self, column: pl.Series) -> bool:
+        """Return whether a column has dates, or numbers that mostly rise."""
+        if not self._is_time(column):
+            return False
+        if not self._is_number(column):
+            return True
+        decimal = self.layout.decimal or self.table.decimal
+        steps = np.diff(times_of(column, self.layout, self.table.source, 0, decimal))
+        return not len(steps) or bool((steps >= 0).mean() >= _RISING and (steps > 0).any())
+
     def _is_moment(self, column: pl.Series) -> bool:
         if not self._is_time(column):
             return False
@@ -224,7 +257,7 @@ class _Guess:
             return isinstance(column.dtype, pl.Time)
         texts = column.drop_nulls()
         return len(texts) > 0 and bool(
-            texts.str.contains(r"^\s*\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(\s*[AP]M)?\s*$").all()
+            texts.str.contains(r"^\s*\d{1,2}(:\d{2}(:\d{2}(\.\d+)?)?|\.\d{2}\.\d{2})(\s*[AP]M)?\s*$").all()
         )
 
     def _is_number(self, column: pl.Series) -> bool:

@@ -5,7 +5,7 @@ from glob import glob, has_magic
 from os.path import commonpath
 from pathlib import Path
 
-from streamfs.data.recordings.tables import ENDINGS, EXPECTED, Table, bare_name, open_table
+from streamfs.data.recordings.tables import ENDINGS, EXPECTED, Table, bare_name, ending_of, open_table
 from streamfs.errors import DataError
 
 
@@ -32,7 +32,7 @@ def open_tables(paths: str | Path | Iterable[str | Path], without: Path | None =
 def _files(path: Path) -> Sequence[Path]:
     """Return the files that a path names."""
     if path.is_dir():
-        found = [file for file in path.rglob("*") if file.name.endswith(ENDINGS) and _is_shown(file, path)]
+        found = [file for file in path.rglob("*") if ending_of(file.name) in ENDINGS and _is_shown(file, path)]
         if not found:
             raise DataError(f"{path} has no file of a recording, {EXPECTED}")
         return sorted(found)
@@ -54,6 +54,6 @@ def _is_shown(file: Path, folder: Path) -> bool:
 def _names(files: Sequence[Path]) -> list[str]:
     """Return a name for each file: its path without its ending, from the folder that all files are in."""
     if len(files) == 1:
-        return [bare_name(files[0])]
+        return [bare_name(files[0].name)]
     top = Path(commonpath([file.absolute().parent for file in files]))
-    return [(file.absolute().parent.relative_to(top) / bare_name(file)).as_posix() for file in files]
+    return [(file.absolute().parent.relative_to(top) / bare_name(file.name)).as_posix() for file in files]

@@ -19,6 +19,9 @@ from streamfs.errors import DataError, LayoutError
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 """Of a recording's files; text may have any of the usual separators, whatever it ends in."""
 
+TEXTS = (".txt", ".txt.gz", ".dat", ".dat.gz")
+"""Of files that are read as CSV if they are named, and left alone in folders."""
+
 EXPECTED = f"expected {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
 BATCH = 2**17
 """Rows of a Parquet file or frame that are looked at together."""
@@ -30,6 +33,7 @@ BLOCK = 2**20
 """Bytes of a CSV file that are looked at together, but for the rest of a row."""
 
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d*)?")
+_FRACTION = re.compile(r"[+-]?\d*\.\d+")
 _SEPARATORS = ",;\t|"
 _COMMENTS = re.compile(rb"(?:\s*#[^\n]*\n)*")
 _SPOKEN = re.compile(rb"\s*sep=(.)\s*\n")  # what some spreadsheets put before the header
@@ -80,15 +84,16 @@ def open_table(path: Path, name: str = "") -> Table:
     Parameters
     ----------
     path : path
-        A file that ends in one of `ENDINGS`.
+        A file that ends in one of `ENDINGS` or `TEXTS`.
     name : str
         Name of the stream if no column names it; by default the file's own, without its ending.
     """
-    if not path.name.endswith(ENDINGS):
+    ending = ending_of(path.name)
+    if not ending:
         raise DataError(f"{path} ends in {path.suffix!r}, {EXPECTED}")
     decimal = "."
     try:
-        if path.suffix == ".parquet":
+        if ending == ".parquet":
             columns = list(pl.read_parquet_schema(path))
             parts = partial(_parquet_parts, path)
         else:
@@ -105,7 +110,7 @@ def open_table(path: Path, name: str = "") -> Table:
         check_names("column", columns)
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
-    return Table(str(path), name or bare_name(path), path.parent.name, columns, parts, decimal)
+    return Table(str(path), name or bare_name(path.name), path.parent.name, columns, parts, decimal)
 
 
 def read_table(path: Path) -> pl.DataFrame:
@@ -115,9 +120,14 @@ def read_table(path: Path) -> pl.DataFrame:
     return pl.concat(parts) if parts else pl.DataFrame(schema=dict.fromkeys(table.columns, pl.String))
 
 
-def bare_name(path: Path) -> str:
-    """Return the name of a file without its ending."""
-    return next((path.name.removesuffix(ending) for ending in ENDINGS if path.name.endswith(ending)), path.name)
+def ending_of(name: str) -> str:
+    """Return the ending by which a file is a recording's, in small letters; empty if it has none."""
+    return next((ending for ending in (*ENDINGS, *TEXTS) if name.lower().endswith(ending)), "")
+
+
+def bare_name(name: str) -> str:
+    """Return the name of a file, or of a stream that is named after it, without its ending."""
+    return name[: len(name) - len(ending_of(name))]
 
 
 def check_names(what: str, names: Sequence[str]) -> None:
@@ -192,7 +202,7 @@ def _header(block: bytes, separator: str) -> list[str]:
 def _require_header(cells: Sequence[str], path: Path) -> None:
     """Refuse a file whose first row has numbers, or nothing."""
     numbers = [cell for cell in cells if _NUMBER.fullmatch(cell)]
-    if cells and len(numbers) == len(cells):
+    if cells and (len(numbers) == len(cells) or any(_FRACTION.fullmatch(cell) for cell in cells)):
         raise DataError(
             f"{path} has no header, its first row is {', '.join(cells)}: put names of its columns before"
         )
@@ -261,7 +271,7 @@ def _unreadable(path: Path, error: BaseException) -> DataError:
 
 def _too_long_row(path: Path) -> str | None:
     """Describe the first row that has more cells than the header, if any; polars does not."""
-    if path.suffix == ".parquet":
+    if ending_of(path.name) == ".parquet":
         return None
     try:
         blocks = _blocks(path)

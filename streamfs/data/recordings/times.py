@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from feature_extractors.base import Array
-from streamfs.data.recordings.layout import UNITS, Layout
+from streamfs.data.recordings.layout import DATE_PARTS, UNITS, Layout
 from streamfs.data.recordings.tables import numbers_of
 from streamfs.errors import DataError, LayoutError
 
@@ -21,9 +21,11 @@ _OFFSET = r"\d[T ].*(?:Z|[+-]\d{2}:?\d{2})\s*$"
 
 
 def moments(rows: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
-    """Return the column of times of some rows; a date and a time of day are put together."""
+    """Return the column of times of some rows; a date and a time of day, or parts of them, are put together."""
     if len(columns) == 1:
         return rows[columns[0]]
+    if len(columns) > 2:
+        return _together([rows[column] for column in columns])
     date, hour = rows[columns[0]], rows[columns[1]]
     name = " and ".join(columns)
     if isinstance(hour.dtype, pl.Time) and date.dtype.is_temporal():
@@ -33,6 +35,15 @@ def moments(rows: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
     return rows.select(pl.concat_str(days, hour.cast(pl.String).str.strip_chars(), separator=" "))[:, 0].rename(
         name
     )
+
+
+def _together(parts: Sequence[pl.Series]) -> pl.Series:
+    """Return years, months, days and so on as texts of dates."""
+    whole = [part if part.dtype == pl.String else part.cast(pl.Int64, strict=False) for part in parts]
+    texts = [part.cast(pl.String).str.strip_chars().str.zfill(2) for part in whole]
+    texts += [pl.Series(["00"])] * (len(DATE_PARTS) - len(parts))
+    date = pl.format("{}-{}-{} {}:{}:{}", *(pl.lit(text) for text in texts))
+    return pl.select(date.alias(", ".join(part.name for part in parts))).to_series()
 
 
 def times_of(cells: pl.Series, layout: Layout, source: object, n_before: int = 0, decimal: str = ".") -> Array:
