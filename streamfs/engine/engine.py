@@ -365,6 +365,15 @@ class Engine:
             self._table.streams["start"][row], self._table.streams["tick"][row] = decided_at, 1  # for `decided_at`
         return row
 
+    def part_of(self, streams: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+        """Copy the state of some streams, for another engine with the same procedure to `place_part`."""
+        return self._table.part_of(self._registry.rows(streams))
+
+    def place_part(self, streams: Sequence[str], part: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Go on with streams that are new here as another engine, with the same procedure, has left them."""
+        self._table.place_part(self._table.rows(streams), part)
+        self._arena.record["earliest"] = -np.inf
+
     def inherit(self, other: "Engine") -> None:
         """Take over the episode numbers of streams that have left another engine."""
         self._registry.inherit(other._registry)  # noqa: SLF001 - another of this class

@@ -82,6 +82,18 @@ class StreamTable:
         spent = self.spent[:used].copy() if self._has_costs else np.zeros(used)
         return self.registry.to_state(), arrays | {"spent": spent}
 
+    def part_of(self, rows: Rows) -> dict[str, npt.NDArray[Any]]:
+        """Copy the state of some rows."""
+        spent = self.spent[rows] if self._has_costs else np.zeros(len(rows))
+        return {**{name: self._arena[name][rows] for name in HELD}, "spent": spent}
+
+    def place_part(self, rows: Rows, part: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Give rows the state that others had."""
+        for name in HELD:
+            self._arena[name][rows] = part[name]
+        if self._has_costs:
+            self.spent[rows] = part["spent"]
+
     def restore(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Restore copies of what `to_state` has returned."""
         self.registry = StreamRegistry.from_state(header)

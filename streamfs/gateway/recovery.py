@@ -70,6 +70,30 @@ def recover(
     return Recovered(core, effects, state.log.end - position)
 
 
+def resume(state: State, *, trust: bool = False) -> Recovered:
+    """Restore what the last run has left, with its own model, bindings and options; otherwise as `recover`."""
+    procedure, configuration = last_model(state, trust=trust), _last_configuration(state)
+    if procedure is None or not configuration:
+        raise StateError(f"{state.folder} has nothing of a gateway's run, expected the state of one that has run")
+    return recover(state, procedure, *understood(configuration, procedure.channels), trust=trust)
+
+
+def _last_configuration(state: State) -> bytes:
+    """Return the bindings and options of the last run; empty if there was none, or they cannot be written."""
+    position, found = state.log.start, b""
+    for at, snapshot in state.journal.snapshots():
+        try:
+            header, _, _ = container.unpack(snapshot, KIND, VERSION, "the snapshot")
+        except ModelError:  # of another version; `recover` warns about it
+            continue
+        position, found = at, header["configuration"].encode()
+        break
+    for _, record in state.log.read(position):
+        if record.kind in (START, SETTINGS):
+            found = record.payload
+    return found
+
+
 def last_model(state: State, *, trust: bool = False) -> Procedure | None:
     """Return the model of new episodes as of the last stored record; None if there was no run."""
     digest, position = _last_in_snapshot(state)

@@ -3,6 +3,7 @@
 from collections import Counter
 from time import monotonic
 
+from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.core import Core
 from streamfs.gateway.core.records import Record
 
@@ -22,14 +23,18 @@ class Redeliveries:
     A broker sends what was not acknowledged again, and one that has crashed also what it has forgotten of the
     acknowledgements. A message is dropped if it is remembered to the byte, and the core would take it for a
     duplicate. It is safe by the time that it is acknowledged again, since that happens in order.
+
+    Of nodes that another gateway has served before, what comes at first may have come there: by `bindings`.
     """
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, bindings: Bindings) -> None:
         self.counters = Counter(redelivered=0)
         self.core = core
+        self._bindings = bindings
         self._remembered: set[int] = set()
         self._older: set[int] = set()
-        self._n_connections = 1  # at the first one nothing is remembered
+        has_moved = bindings.share is not None and bool(bindings.share.came)
+        self._n_connections = 0 if has_moved else 1  # at the first one nothing is remembered
         self._n_doubtful = 0
         self._until = 0.0  # monotonic
 
@@ -53,7 +58,8 @@ class Redeliveries:
         return self._n_doubtful > 0
 
     def _has_come(self, record: Record, key: int) -> bool:
-        if (key in self._remembered or key in self._older) and self.core.has_come(record):
+        may_have = key in self._remembered or key in self._older or self._bindings.has_moved(record.topic)
+        if may_have and self.core.has_come(record):
             self._n_doubtful = N_NEW
             self.counters["redelivered"] += 1
             return True

@@ -174,7 +174,7 @@ class Gateway:
         self._view = view
         self._asked: SimpleQueue[tuple[str, bytes]] = SimpleQueue()
         self._dead_letters = DeadLetters(self._cycle.outbox, self._options)
-        self._redeliveries = Redeliveries(self._core)
+        self._redeliveries = Redeliveries(self._core, bindings)
         self._foreign = Foreign(bindings, self._options.prefix)
         self._announcer = Announcer(self._options, homeassistant)
         self._clock = transport.clock
@@ -390,7 +390,7 @@ class Gateway:
         """Have silence proved, if it matters, at most once a tick and once a second."""
         if monotonic() >= self._ask_at:
             self._ask_at = monotonic() + max(self._core.joiner.timing.period, _ASKING)
-            if self._core.waits_for_time:  # a look at every stream
+            if self.lease is not None or self._core.waits_for_time:  # a look at every stream
                 self._transport.prove_silence()
 
     def _publish_control(self) -> None:
@@ -447,7 +447,9 @@ class Gateway:
         deadline = monotonic() + _END
         if not self._store.keeps:
             self._receive_rest(deadline - _END / 2)
-        if self._core.conduct.asks:
+        if self.lease is not None and self._transport.silence > self._core.joiner.silence:
+            self._take([clock_record(self._transport.silence)], 0)  # for a zone that moves from here
+        if self.lease is not None or self._core.conduct.asks:
             self._take([stop_record(self._clock.now())], 0)
         if self._store.keeps:
             self._cycle.want_snapshot()

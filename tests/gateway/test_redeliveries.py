@@ -76,7 +76,7 @@ def test_a_message_of_several_channels_has_come_if_all_of_them_have():
 
 def test_messages_are_asked_for_after_a_connection_until_enough_are_new():
     core = begun()
-    redeliveries = Redeliveries(core)
+    redeliveries = Redeliveries(core, core.roster.bindings)
     first = [message("n1", float(tick), 0.0, tick, channel="x") for tick in range(10)]
     assert redeliveries.drop(first, 1) == first
     core.take(first)
@@ -95,7 +95,7 @@ def test_messages_are_asked_for_after_a_connection_until_enough_are_new():
 def test_a_minute_after_a_connection_nothing_is_dropped(monkeypatch):
     core, now = begun(), 100.0
     monkeypatch.setattr("streamfs.gateway.redeliveries.monotonic", lambda: now)
-    redeliveries = Redeliveries(core)
+    redeliveries = Redeliveries(core, core.roster.bindings)
     again = [message("n1", 5.0, 1.0, 7, channel="x")]
     core.take(redeliveries.drop(again, 2))
     assert redeliveries.drop(again, 2) == []
@@ -106,7 +106,7 @@ def test_a_minute_after_a_connection_nothing_is_dropped(monkeypatch):
 def test_older_messages_are_not_remembered(monkeypatch):
     monkeypatch.setattr("streamfs.gateway.redeliveries.N_REMEMBERED", 10)
     core = begun()
-    redeliveries = Redeliveries(core)
+    redeliveries = Redeliveries(core, core.roster.bindings)
     heard = [message("n1", float(tick), 0.0, tick, channel="x") for tick in range(40)]
     for start in range(0, 40, 5):
         core.take(redeliveries.drop(heard[start : start + 5], 2))

@@ -159,6 +159,18 @@ class Bindings:
             return False
         return found.node in self.elsewhere or not self.share.has(found.node)
 
+    def has_moved(self, topic: str) -> bool:
+        """Return whether the node that publishes on a topic was served by another gateway before."""
+        if self.share is None or not self.share.came:
+            return False
+        node = self.node_of(topic)
+        return node is not None and self._zones.get(node, node) in self.share.came
+
+    def node_of(self, topic: str) -> str | None:
+        """Return the node that publishes on a topic, whether it is bound or not; None if no route fits."""
+        _, found = self._found(topic)
+        return None if found is None else found.node
+
     def is_stream_elsewhere(self, stream: str) -> bool:
         """Return whether another gateway serves a stream."""
         if self.share is None or stream in self._sources:
@@ -254,6 +266,10 @@ class Bindings:
             return is_new or node in self._streams_of
         fed = self.fed_by(channel, thins=found.thins)
         return any(is_new or NodeChannel(node, feed.channel) in self._wanted for feed in fed)
+
+    @cached_property
+    def _zones(self) -> dict[str, str]:
+        return zone_by_node(self.nodes_of)
 
     @cached_property
     def _fed(self) -> dict[tuple[str, bool], tuple[Feed, ...]]:

@@ -153,6 +153,14 @@ class Control:
         self.newest_number = other.newest_number
         self._renew_at = -inf
 
+    def place(self, node: int, number: int, requested_at: float) -> None:
+        """Assume that a node was asked for its current channels at a time, under a number, by another gateway."""
+        self._make_room(node)
+        self._requested[node] = self._uses[node] > 0
+        self.numbers[node], self.requested_at[node] = number, requested_at
+        self.newest_number = max(self.newest_number, number)
+        self._renew_at = -inf
+
     def restore(self, requested_at: Times, numbers: Numbers, newest_number: int) -> None:
         """Assume that every node was asked for its current channels, at these times and under these numbers."""
         self._make_room(len(requested_at) - 1)

@@ -27,10 +27,23 @@ from streamfs.gateway.core.left_out import Counts, left_out
 from streamfs.gateway.core.membership import Membership
 from streamfs.gateway.core.node_clocks import NodeClock, clocks_astray
 from streamfs.gateway.core.options import PREVIOUS, RAISE, SAFE, Options
-from streamfs.gateway.core.records import CLOCK, MESSAGE, MODEL, RETAINED, SETTINGS, START, STOP, Mark, Record
+from streamfs.gateway.core.records import (
+    CAME,
+    CLOCK,
+    LEFT,
+    MESSAGE,
+    MODEL,
+    RETAINED,
+    SETTINGS,
+    START,
+    STOP,
+    Mark,
+    Record,
+)
 from streamfs.gateway.core.replay_configuration import described, understood
-from streamfs.gateway.core.roster import Roster
+from streamfs.gateway.core.roster import Roster, ZoneMembers
 from streamfs.gateway.core.unheard import Unheard, unheard
+from streamfs.gateway.core.zone_parcel import Parts, adopt_zone, drop_zone, members_of, named_members, pack_zone
 from streamfs.gateway.messages.publication import Publication
 from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.promise_monitor import raised
@@ -288,6 +301,15 @@ class Core:
         core._episodes.let_rest()
         return core
 
+    def members_of(self, name: str) -> tuple[str, ZoneMembers]:
+        """Return the zone of a stream or node, and its members; raise a ValueError if there is none."""
+        return members_of(self.roster, name)
+
+    def packed_zone(self, zone: str, members: ZoneMembers) -> bytes:
+        """Return what is held of a zone, for a record that lets another core go on with it."""
+        self._feed()
+        return pack_zone(self._parts, zone, members)
+
     def reconfigured(self, bindings: Bindings, options: Options) -> "Core":
         """Return the core that goes on with other bindings and options; take a record of kind `SETTINGS` next.
 
@@ -358,8 +380,22 @@ class Core:
             self._want_of_devices()
         elif record.kind == SETTINGS:
             self._begin(record.topic)
+        elif record.kind == LEFT:
+            self._let_leave(named_members(record.payload))
+        elif record.kind == CAME:
+            adopt_zone(self._parts, record.payload)
         else:
-            raise ValueError(f"record has kind {record.kind}, expected one from {MESSAGE} to {STOP}")
+            raise ValueError(f"record has kind {record.kind}, expected one from {MESSAGE} to {CAME}")
+
+    @property
+    def _parts(self) -> Parts:
+        return Parts(self.roster, self._intake)
+
+    def _let_leave(self, members: ZoneMembers) -> None:
+        """Forget a zone that another gateway serves from now on; it asks the devices anew."""
+        for node in members.nodes:
+            self._effects.publications += self.conduct.forget(node)
+        drop_zone(self._parts, members)
 
     def _begin(self, digest: str) -> None:
         """Follow a model, and feed its streams as they are bound now."""

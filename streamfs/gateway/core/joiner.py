@@ -37,6 +37,14 @@ _ALONE = np.zeros(1, dtype=np.int64)
 Structured = npt.NDArray[Any]
 """Records of one of the types of the kernels."""
 
+WAITING_READING = np.dtype([("cell", "i8"), ("tick", "i8"), *PENDING.descr])
+"""A reading that waits, for another joiner."""
+
+_LINKS = ("cell", "slot", "node", "next", "head", "tail")
+_OF_A_SLOT = tuple(name for name in SLOT.names or () if name not in _LINKS)
+_OF_A_CELL = tuple(name for name in CELL.names or () if name not in _LINKS)
+"""What is held in a slot and a cell, but not where."""
+
 
 @dataclass(frozen=True)
 class Timing:
@@ -241,6 +249,11 @@ class Joiner:
         number = self._number_of.get(channel, NONE)
         return NONE if number == NONE else node * len(self.channels) + number
 
+    def slots_of(self, stream: int, columns: Integers) -> list[int]:
+        """Return the slots that feed columns of a stream, by their numbers."""
+        slots: list[int] = self.cells["slot"][stream * len(self.columns) + columns].tolist()
+        return slots
+
     def place(self, slot: int) -> tuple[int, str]:
         """Return the node and the channel of a slot."""
         node, number = divmod(slot, len(self.channels))
@@ -363,6 +376,54 @@ class Joiner:
         self.streams, self.cells = arrays["streams"], arrays["cells"]
         self._pages, self._pending, self._free = arrays["pages"], arrays["pending"], arrays["free"]
 
+    def part_of(self, nodes: Sequence[int], streams: Sequence[int]) -> dict[str, Structured]:
+        """Copy what is held of some nodes and streams, for `place_part` of another joiner."""
+        width = len(self.columns)
+        cells = [index for stream in streams for index in range(stream * width, (stream + 1) * width)]
+        waiting = [(place, *each) for place, index in enumerate(cells) for each in self._waiting_in(index)]
+        return {
+            "grid": self._grid.copy(),
+            "nodes": self.nodes[list(nodes)],
+            "slots": self.slots.reshape(-1, len(self.channels))[list(nodes)].ravel(),
+            "streams": self.streams[list(streams)],
+            "cells": self.cells[cells],
+            "waiting": np.array(waiting, dtype=WAITING_READING),
+        }
+
+    def place_part(
+        self,
+        part: Mapping[str, Structured],
+        names: tuple[Sequence[str], Sequence[str]],
+        nodes: Sequence[int],
+        streams: Sequence[int],
+    ) -> None:
+        """Go on with nodes and streams that were added here, as another joiner held them.
+
+        `names` are its channels and columns. What was proved there of each node's silence stays.
+        """
+        channels = [self._number_of.get(name, NONE) for name in names[0]]
+        columns = [self._number_of_column.get(name, NONE) for name in names[1]]
+        since = self.silence - float(part["grid"][0]["silence"])
+        self._grid["thins"] |= part["grid"]["thins"]
+        self.nodes[list(nodes)] = _moved(part["nodes"], since, "heard", "live")
+        self.streams[list(streams)] = _moved(part["streams"], since, "begun")
+        self.streams["n_waiting"][list(streams)] = 0
+        slots = part["slots"].reshape(-1, len(channels))
+        for node, of_node in zip(nodes, slots, strict=True):
+            for number, slot in zip(channels, of_node, strict=True):
+                if number != NONE:
+                    for name in _OF_A_SLOT:
+                        self.slots[name][node * len(self.channels) + number] = slot[name]
+        for place, cell in enumerate(part["cells"]):
+            stream, number = streams[place // len(columns)], columns[place % len(columns)]
+            if number != NONE and cell["slot"] != NONE:
+                for name in _OF_A_CELL:
+                    self.cells[name][stream * len(self.columns) + number] = cell[name]
+        for place, tick, *reading in part["waiting"].tolist():
+            stream, number = streams[place // len(columns)], columns[place % len(columns)]
+            if number != NONE:
+                self._let_wait(stream, number, tick, tuple(reading))
+
     def allow_gap(self, n_ticks: int) -> None:
         """Emit at least `n_ticks` ticks without a reading before a stream jumps."""
         self._grid["max_gap"] = max(n_ticks, int(self._grid[0]["max_gap"]))
@@ -448,6 +509,37 @@ class Joiner:
                 before = cells["next"][before]
             cells["next"][before] = after
 
+    def _waiting_in(self, index: int) -> Iterator[tuple[int, float, int, int]]:
+        """Yield tick, value, and first and last number of the readings that wait in a cell, in order."""
+        link = int(self.cells["head"][index])
+        while link != NONE:
+            number, link_after, waiting = self._pages[link].tolist()
+            for place in range(TICKS):
+                if waiting >> place & 1:
+                    yield number * TICKS + place, *self._pending[link * TICKS + place].tolist()
+            link = link_after
+
+    def _let_wait(self, stream: int, column: int, tick: int, reading: tuple[float, int, int]) -> None:
+        """Let a reading wait that comes after all that wait in its cell."""
+        cell = self.cells[stream * len(self.columns) + column]
+        number, place = divmod(tick, TICKS)
+        link = NONE if cell["head"] == NONE else int(cell["tail"])
+        if link == NONE or self._pages["number"][link] != number:
+            if not self._grid[0]["n_free"]:
+                self._add_pages()
+            self._grid["n_free"] -= 1
+            new = int(self._free[self._grid[0]["n_free"]])
+            self._pages[new] = (number, NONE, 0)
+            if link == NONE:
+                cell["head"] = new
+            else:
+                self._pages["next"][link] = new
+            cell["tail"] = link = new
+        self._pages["waiting"][link] |= 1 << place
+        self._pending[link * TICKS + place] = reading
+        self.streams["n_waiting"][stream] += 1
+        self._grid["n_pending"] += 1
+
     def _add_pages(self) -> None:
         """Add pages when too few are free."""
         used, n_free = len(self._pages), int(self._grid[0]["n_free"])
@@ -457,6 +549,15 @@ class Joiner:
         self._free = append_rows(self._free, np.zeros(more, dtype=np.int32))
         self._free[n_free : n_free + more] = np.arange(used + more, used, -1) - 1
         self._grid["n_free"] = n_free + more
+
+
+def _moved(records: Structured, since: float, *arrivals: str) -> Structured:
+    """Return records with their arrivals as long before the silence here as they were before it elsewhere."""
+    moved = records.copy()
+    if isfinite(since):
+        for name in arrivals:
+            moved[name] += since
+    return moved
 
 
 def _renumbered(numbers: npt.NDArray[np.int32], before: int, after: int) -> npt.NDArray[np.int32]:

@@ -131,6 +131,15 @@ class ModelStreams:
         """Add a stream that was released by another model."""
         self._place(self.engine.adopt(stream, episode, decided_at=decided_at), number, slots)
 
+    def place_part(
+        self, streams: Sequence[str], numbers: Sequence[int], part: Mapping[str, npt.NDArray[Any]]
+    ) -> None:
+        """Go on with streams as another gateway's model has left them, given their numbers in the joiner."""
+        self.engine.place_part(streams, part)
+        for stream, number in zip(streams, numbers, strict=True):
+            slots = self._joiner.slots_of(number, self.columns)
+            self._place(self.engine.row(stream), number, slots)
+
     def release(self, stream: str) -> int:
         """Remove a stream without a decision, and return its episode number."""
         self._row_of[self.number(stream)] = NONE

@@ -2,11 +2,12 @@
 
 from typing import NamedTuple
 
-MESSAGE, CLOCK, MODEL, START, SETTINGS, RETAINED, STOP = range(7)
+MESSAGE, CLOCK, MODEL, START, SETTINGS, RETAINED, STOP, LEFT, CAME = range(9)
 """Kinds of records.
 
 They are a message, silence proved up to the arrival, another model, a run's start, other settings, a message that
-the broker has kept and that holds still, and a run's end.
+the broker has kept and that holds still, a run's end, a zone that has left for another gateway, and one that has
+come from another, with its state.
 """
 
 Mark = tuple[str, str, int, float]
@@ -51,3 +52,13 @@ def stop_record(now: float) -> Record:
 def anew_record(topic: str, now: float) -> Record:
     """Record that devices are asked anew, since what was on its way to them is lost: on the guard's topic."""
     return Record(RETAINED, now, topic, f'{{"at":{now}}}'.encode())
+
+
+def left_record(zone: str, members: bytes, now: float) -> Record:
+    """Record that another gateway serves a zone, of these members, from now on."""
+    return Record(LEFT, now, zone, members)
+
+
+def came_record(zone: str, parcel: bytes, now: float) -> Record:
+    """Record that a zone is served here from now on, which goes on from its packed state."""
+    return Record(CAME, now, zone, parcel)

@@ -1,14 +1,14 @@
 """The nodes, the streams that they feed, the models that these follow, and what each node is asked to send."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.report import silent_ticks
-from streamfs.gateway.core._waiting import FOREVER
+from streamfs.gateway.core._waiting import FOREVER, NONE
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.control import Control
 from streamfs.gateway.core.joiner import Joiner
@@ -19,6 +19,16 @@ from streamfs.procedure.procedure import Procedure
 
 STOP_AFTER = 2.0
 """Time limits after which a node that receives no control message stops on its own."""
+
+
+_SHOWN = 3  # names in an error
+
+
+class ZoneMembers(NamedTuple):
+    """Streams and the nodes that feed them, and no others."""
+
+    streams: list[str]
+    nodes: list[str]
 
 
 class Roster:
@@ -158,6 +168,85 @@ class Roster:
         self._names[node] = ""
         self._joiner.remove_node(node)
         self.control.forget(node)
+
+    def part_of(self, members: ZoneMembers) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Copy what is held of streams and nodes into a JSON header and arrays, for another's `place_part`."""
+        nodes = [self.nodes[name] for name in members.nodes]
+        followed = [(model, [name for name in members.streams if name in model]) for model in self.models]
+        followed = [(model, names) for model, names in followed if names]
+        streams = [name for _, names in followed for name in names]
+        numbers = [model.number(name) for model, names in followed for name in names]
+        part = self._joiner.part_of(nodes, numbers)
+        places = [None if slot == NONE else self._joiner.place(slot) for slot in part["cells"]["slot"].tolist()]
+        header = {
+            "nodes": members.nodes,
+            "streams": streams,
+            "channels": self._joiner.channels,
+            "columns": self._joiner.columns,
+            "sources": [None if place is None else (self.name(place[0]), place[1]) for place in places],
+            "models": [[model.procedure.digest, names] for model, names in followed],
+        }
+        arrays = {f"joiner.{name}": array for name, array in part.items()}
+        for number, (model, names) in enumerate(followed):
+            arrays |= {f"model{number}.{name}": array for name, array in model.engine.part_of(names).items()}
+        arrays["requested_at"] = self.control.requested_at[nodes]
+        arrays["request_numbers"] = self.control.numbers[nodes]
+        return header, arrays
+
+    def place_part(self, header: Mapping[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
+        """Go on with streams and nodes that are new here, as another roster held them; see `part_of`.
+
+        Raise a ValueError, and do nothing, if they are not new, or follow a model that is not followed here.
+        """
+        models = {model.procedure.digest: model for model in self.models}
+        for digest, names in header["models"]:
+            if digest not in models:
+                raise ValueError(f"streams such as {names[0]} follow model {digest}, which is not followed here")
+        known = [name for name in header["streams"] if self.model_of(name)]
+        known += [name for name in header["nodes"] if name in self.nodes]
+        if known:
+            raise ValueError(f"{', '.join(known[:_SHOWN])} is here already")
+        for name in header["nodes"]:
+            self._add_node(name)
+        nodes = [self.nodes[name] for name in header["nodes"]]
+        columns, numbers = header["columns"], []
+        for index in range(len(header["streams"])):
+            sources = header["sources"][index * len(columns) : (index + 1) * len(columns)]
+            numbers.append(self._joiner.add_stream(self._slots_from(columns, sources)))
+        names = header["channels"], columns
+        self._joiner.place_part(_part(arrays, "joiner"), names, nodes, numbers)
+        of_streams = dict(zip(header["streams"], numbers, strict=True))
+        for i, (digest, streams) in enumerate(header["models"]):
+            models[digest].place_part(streams, [of_streams[name] for name in streams], _part(arrays, f"model{i}"))
+            for stream in streams:
+                if not models[digest].engine.is_decided(stream):
+                    self.control.use(models[digest].requested_slots_of(stream))
+        told = arrays["request_numbers"].tolist(), arrays["requested_at"].tolist()
+        for node, number, at in zip(nodes, *told, strict=True):
+            self.control.place(node, number, at)
+
+    def drop_part(self, members: ZoneMembers) -> None:
+        """Forget streams and nodes that another gateway goes on with; nobody is told."""
+        for stream in members.streams:
+            model = self.model_of(stream)
+            if model is not None:
+                if not model.engine.is_decided(stream):
+                    self.control.release(model.requested_slots_of(stream))
+                self._joiner.remove_stream(model.number(stream))
+                self.newest.engine.remember(stream, model.release(stream))
+        for node in members.nodes:
+            if node in self.nodes:
+                self.forget_node(node)
+        self.drop_empty()
+
+    def _slots_from(self, columns: Sequence[str], sources: Sequence[Sequence[str] | None]) -> dict[str, int]:
+        """Return the slots of columns that are known here, given their nodes and channels."""
+        slots = {}
+        for column, source in zip(columns, sources, strict=True):
+            slot = NONE if source is None else self._joiner.slot(self.nodes[source[0]], source[1])
+            if slot != NONE and column in self._joiner.columns:
+                slots[column] = slot
+        return slots
 
     def follow(self, procedure: Procedure) -> list[Publication]:
         """Let new episodes follow another model with the same period; open ones stay with theirs."""
