@@ -8,7 +8,7 @@ QUICK := classifiers costs data engine evaluation feature_extractors gateway/cor
 	oracles procedure relief selection sensors_sim
 
 .PHONY: demo demo-devices demo-node test collected quick check kernels mutants fuzz simulate docs lock release-check wheels matrix \
-	bench soak device-kills clean
+	bench soak device-kills standby-kills clean
 
 demo: $(VENV)/demo
 	$(BIN)/streamfs demo
@@ -111,6 +111,11 @@ KILLS ?= 200
 device-kills: $(VENV)/dev
 	@sh tests/install_broker.sh
 	PYTHONPATH=.:tests:tests/faults $(BIN)/python tests/faults/device_kills.py --kills $(KILLS)
+
+# Kill gateways, whose disks are then gone, KILLS times, each followed by its standby.
+standby-kills: $(VENV)/dev
+	@sh tests/install_broker.sh
+	PYTHONPATH=.:tests:tests/faults $(BIN)/python tests/faults/standby_kills.py --kills $(KILLS)
 
 clean:
 	find . -name '*.nb[ci]' -delete  # compiled kernels

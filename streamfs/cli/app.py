@@ -44,6 +44,7 @@ COMMANDS: Mapping[str, str] = {
     "shards": "Show which gateways share streams, and what nobody serves, or two do.",
     "sign": "Sign MODEL, for gateways that require a signature.",
     "simulate": "Record simulated pairs of nodes that sense one source or two.",
+    "standby": "Wait until the gateway of SETTINGS is gone, and go on in its place.",
     "train": "Select features worth their cost, and train a classifier.",
 }
 """What `streamfs --help` says of each command of `streamfs.cli.commands`."""
@@ -59,6 +60,7 @@ TOPICS: Mapping[str, Sequence[str]] = {
         "guard",
         "shards",
         "move",
+        "standby",
         "journal",
         "backup",
         "labels",

@@ -25,6 +25,7 @@ from streamfs.gateway.settings.settings import Settings
 from streamfs.gateway.settings_file import SettingsFile
 from streamfs.gateway.statuses import OFFLINE, ONLINE, Status, status_topic
 from streamfs.gateway.storage.last_run import LastRun
+from streamfs.gateway.storage.mirror import Mirror
 from streamfs.gateway.storage.state import State, view_folder
 from streamfs.gateway.transport.transport import Transport
 from streamfs.gateway.view_writer import ViewWriter
@@ -65,6 +66,9 @@ def hosted(
     model_file = ModelFile(settings_file.load, settings_file.read_again)
     with ExitStack() as exits:
         state = None if settings.state is None else exits.enter_context(_open_state(settings.state, settings))
+        if state is not None and settings.mirror is not None:
+            mirror = Mirror(state.folder, settings.mirror, state.log, settings.commit.segment_bytes)
+            state.mirror = exits.enter_context(closing(mirror))
         procedure = model_file.first(state, trust=settings.trust)
         bindings = settings.bindings(procedure.channels)
         lease = _lease(settings, bindings)
@@ -137,11 +141,13 @@ def _status(settings: Settings, lease: Lease | None, word: str, *, is_orderly: b
 
 
 def _lease(settings: Settings, bindings: Bindings) -> Lease | None:
-    """Return the lease of a gateway that shares streams with others; None if it is alone."""
-    if settings.shard is None:
-        return None
+    """Return the lease of a gateway that shares streams, or may have a standby; None if it is alone."""
     last = LastRun() if settings.state is None else LastRun.read(settings.state)
-    own = Status(settings.name, ONLINE, settings.shard, token_hex(8), time(), last.epoch).of_bindings(bindings)
+    if settings.shard is None and settings.mirror is None and not last.epoch:
+        return None
+    own = Status(settings.name, ONLINE, settings.shard or "", token_hex(8), time(), last.epoch).of_bindings(
+        bindings
+    )
 
     def note() -> None:
         if settings.state is not None:

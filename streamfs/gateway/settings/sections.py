@@ -28,6 +28,13 @@ class TopLevel(Options):
         Path | None,
         Option("Folder to keep the log's closed segments in; by default deleted", example="/srv/readings"),
     ] = None
+    mirror: Annotated[
+        Path | None,
+        Option(
+            "Folder on a standby's disk that has all of the state, too; by default none",
+            example="/net/standby/attic",
+        ),
+    ] = None
     shard: Annotated[
         str | None,
         Option(
@@ -49,6 +56,8 @@ class TopLevel(Options):
         """Yield what does not go together: a key, and what is wrong with it."""
         if self.spool is not None and self.state is None:
             yield "spool", "is set without state, expected both"
+        if self.mirror is not None and self.state is None:
+            yield "mirror", "is set without state, expected both"
 
 
 @dataclass(frozen=True)

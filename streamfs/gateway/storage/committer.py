@@ -13,6 +13,7 @@ from streamfs.errors import StorageError
 from streamfs.gateway.core.records import Record
 from streamfs.gateway.storage.journal import Entry, Journal
 from streamfs.gateway.storage.log import Log
+from streamfs.gateway.storage.mirror import Mirror
 
 _log = logging.getLogger(__name__)
 
@@ -46,12 +47,18 @@ class Committer:
 
     One commit at a time. A step that fails because the disk is full or failing is retried, ever more slowly, until
     it succeeds or the committer is stopped; earlier steps are not repeated. After a snapshot the log releases what
-    is no longer needed. `on_done` is called from the committer's thread whenever `done` has a result; `is_storing`
-    is False while the last attempt has failed.
+    is no longer needed. A mirror gets the same before anything counts as durable. `on_done` is called from the
+    committer's thread whenever `done` has a result; `is_storing` is False while the last attempt has failed.
     """
 
     def __init__(
-        self, log: Log, journal: Journal, on_done: Callable[[], None], *, retry: tuple[float, float] = (0.1, 5.0)
+        self,
+        log: Log,
+        journal: Journal,
+        on_done: Callable[[], None],
+        *,
+        retry: tuple[float, float] = (0.1, 5.0),
+        mirror: Mirror | None = None,
     ) -> None:
         if not 0 < retry[0] <= retry[1]:
             raise ValueError(f"retry is {retry}, expected two rising numbers of seconds, more than 0")
@@ -60,6 +67,7 @@ class Committer:
         self.is_storing = True
         self.is_busy = False
         self._log, self._journal, self._on_done, self._retry = log, journal, on_done, retry
+        self._mirror = mirror
         self._waiting: SimpleQueue[Commit | None] = SimpleQueue()
         self._done: deque[Done] = deque()
         self._error: Exception | None = None
@@ -111,6 +119,10 @@ class Committer:
         """Make a commit durable; return its publications' numbers."""
         position = self._attempt(lambda: self._log.append(commit.records))
         self._attempt(self._sync)
+        mirror = self._mirror
+        if mirror is not None:
+            self._attempt(lambda: mirror.append(commit.records))
+            self._attempt(mirror.sync)
         numbers: list[int] = []
         if not commit.entry.is_empty:
             entry = replace(commit.entry, position=position, snapshot=commit.entry.packed_snapshot())
@@ -144,6 +156,8 @@ class Committer:
         """Release what no snapshot needs from the log; on failure the next snapshot tries again."""
         try:
             self._log.release(self._journal.oldest_snapshot_position)
+            if self._mirror is not None:
+                self._mirror.renew(self._journal)
         except StorageError as error:
             self._count("release_failures", error)
 

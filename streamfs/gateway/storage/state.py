@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from streamfs.errors import StateError
 from streamfs.gateway.core.options import Commits, Limits
@@ -13,6 +13,9 @@ from streamfs.gateway.storage.journal import Journal
 from streamfs.gateway.storage.log import Log
 from streamfs.gateway.storage.models import Models
 from streamfs.gateway.storage.segment import storing
+
+if TYPE_CHECKING:
+    from streamfs.gateway.storage.mirror import Mirror
 
 
 def log_folder(state: str | PathLike[str]) -> Path:
@@ -38,8 +41,11 @@ def view_folder(state: str | PathLike[str]) -> Path:
 class State:
     """The log, journal and models of a gateway, in a folder that one gateway at a time may open.
 
-    What it makes can be read by its owner alone; of folders and files that are there, the modes stay.
+    What it makes can be read by its owner alone; of folders and files that are there, the modes stay. A `mirror`
+    may be set before anything is committed.
     """
+
+    mirror: "Mirror | None" = None
 
     def __init__(
         self,
