@@ -24,7 +24,7 @@ def main() -> None:
             for first in range(0, N_NODES, AT_ONCE):
                 foreign.drop(messages[first : first + AT_ONCE])
         spent = (process_time() - begun) / (N_ROUNDS * N_NODES)
-        print(f"1/{of}: {1e6 * spent:.3f} us a message")  # noqa: T201
+        print(f"1/{of}: {1e6 * spent:.3f} us a message")
 
 
 if __name__ == "__main__":
