@@ -194,7 +194,7 @@ class TestCommand:
             ("fields.csv --sensor soil --bins 1", 2, "1 is not in the range 2<=x<=20"),
             ("fields.csv --sensor soil --column soil", 2, "--column soil is the sensor"),
             ("none.csv --sensor soil", 1, "none.csv cannot be read: No such file or directory"),
-            ("fields.txt --sensor soil", 1, "fields.txt ends in '.txt', expected .csv"),
+            ("fields.png --sensor soil", 1, "fields.png ends in '.png', expected .csv"),
             ("broken.csv --sensor soil", 1, "broken.csv"),
             ("fields.csv --sensor wind", 1, "column 'wind' does not exist, expected one of air, rain, soil"),
             ("fields.csv --sensor air", 1, "all 80 streams carry air"),
@@ -202,7 +202,7 @@ class TestCommand:
     )
     def test_an_error_is_reported_in_one_line(self, command, tmp_path, words, code, message):
         (tmp_path / "broken.csv").write_bytes(b"stream,time\n\xff\xfe,1,2,3\n")
-        (tmp_path / "fields.txt").write_text("x", encoding="utf-8")
+        (tmp_path / "fields.png").write_text("x", encoding="utf-8")
         found, out, err = command(*words.split())
         assert (found, out) == (code, "")
         assert message in err

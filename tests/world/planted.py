@@ -137,7 +137,7 @@ BUGS = (
     Bug(
         "whatever comes after a reconnect has come",
         "redeliveries.py",
-        "if (key in self._remembered or key in self._older) and self.core.has_come(record):",
+        "if may_have and self.core.has_come(record):",
         "if record.topic.startswith('sensors/'):",
     ),
     Bug(

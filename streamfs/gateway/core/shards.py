@@ -20,7 +20,7 @@ class Shard:
     Examples
     --------
     >>> shard = Shard.parse("3/8")
-    >>> shard, str(shard), shard.has("room7")
+    >>> shard, str(shard), shard.has("room2")
     (Shard(number=3, of=8), '3/8', True)
     """
 
