@@ -44,15 +44,20 @@ class Status:
 
     @classmethod
     def read(cls, payload: bytes) -> Self | None:
-        """Read a status; None if it is none."""
+        """Read a status; None if it is none, whoever wrote it."""
         try:
             said: dict[str, Any] = orjson.loads(payload)
             known = {key: said[key] for key in cls.__dataclass_fields__ if key in said}
             for key in ("came", "left"):
                 known[key] = tuple(known.get(key, ()))
-            return cls(**known)
+            status = cls(**known)
+            if status.shard:
+                Shard.parse(status.shard)
+            values = [*asdict(status).items(), *(("gateway", zone) for zone in status.came + status.left)]
+            is_sound = all(type(value) is type(getattr(cls(""), key)) for key, value in values)
         except (ValueError, TypeError):
             return None
+        return status if is_sound else None
 
     @property
     def is_online(self) -> bool:

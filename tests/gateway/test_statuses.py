@@ -56,6 +56,27 @@ def test_a_status_that_is_published_can_be_read():
     assert status.zones == len(bindings.streams)
 
 
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"",
+        b"\xff",
+        b"[]",
+        b"{}",
+        b'{"gateway": 3}',
+        b'{"gateway": "g1", "shard": 5}',
+        b'{"gateway": "g1", "shard": "9/8"}',
+        b'{"gateway": "g1", "since": "now"}',
+        b'{"gateway": "g1", "epoch": "x"}',
+        b'{"gateway": "g1", "epoch": true}',
+        b'{"gateway": "g1", "came": 3}',
+        b'{"gateway": "g1", "left": [["n1"]]}',
+    ],
+)
+def test_what_is_no_status_is_not_taken_for_one(payload):
+    assert Status.read(payload) is None
+
+
 def test_all_shards_of_the_same_streams_have_the_same_digest():
     bindings = Bindings.pairs(("a.x", "b.x"), {f"p{i}": {"a": f"n{i}", "b": f"m{i}"} for i in range(9)})
     shares = [Share(Shard(number, 3)) for number in (1, 2, 3)]
