@@ -79,6 +79,8 @@ class Way:
         What is published: see `gateway_publisher.py`.
     lateness : float
         Seconds that a reading may lag behind, for the gateway.
+    shard : str
+        The gateway's share of the nodes, of all by default.
     """
 
     qos: int
@@ -86,6 +88,7 @@ class Way:
     keeps: bool = False
     form: str = "single"
     lateness: float = 2.0
+    shard: str = ""
 
 
 class Run(NamedTuple):
@@ -140,7 +143,8 @@ def write_config(folder: Path, procedure: Procedure, url: str, way: Way, **more:
     }
     for name, lines in more.items():
         sections[name] = f"{sections.get(name, '')}\n{lines}"
-    text = f'model = "model.streamfs"\nname = "measured"\n{state}\n'
+    shard = f'shard = "{way.shard}"' if way.shard else ""
+    text = f'model = "model.streamfs"\nname = "measured"\n{state}\n{shard}\n'
     path = folder / "gateway.toml"
     path.write_text(text + "\n".join(f"[{name}]\n{lines}" for name, lines in sections.items()), encoding="utf-8")
     return path

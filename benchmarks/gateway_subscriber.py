@@ -116,7 +116,8 @@ class Observed:
         if not self._is_ready and self._running.ready.is_set():
             self._is_ready = True
             say(ready=True)
-        count = int(self._running.core.joiner.nodes["messages"].sum())
+        n_foreign = self._running._foreign.counters["foreign"]  # noqa: SLF001 - to sum all counters would cost
+        count = int(self._running.core.joiner.nodes["messages"].sum()) + n_foreign
         if self._meter.has_all(count) and self._running.health().lag == 0:
             self.result = self._meter.result()
             self.stop.set()

@@ -23,6 +23,7 @@ HEADER = "header.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same content always gives the same bytes
 
 _ENCRYPTED = 1  # the bit of a member's flags
+_METHODS = zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED
 _CHUNK = 1 << 20  # bytes
 _NPY: Any = np.lib.format  # without types before NumPy 2.4
 
@@ -45,15 +46,18 @@ DAMAGED = (
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
-def pack(kind: str, version: int, header: Mapping[str, Any], arrays: Arrays, **sealed: bytes) -> bytes:
+def pack(
+    kind: str, version: int, header: Mapping[str, Any], arrays: Arrays, *, compress: bool = True, **sealed: bytes
+) -> bytes:
     """Pack a JSON header, numeric arrays and opaque parts: a line of kind and version, and a zip archive."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        _add(archive, HEADER, orjson.dumps(header, option=orjson.OPT_INDENT_2))
+    method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+    with zipfile.ZipFile(buffer, "w") as archive:
+        _add(archive, HEADER, orjson.dumps(header, option=orjson.OPT_INDENT_2 if compress else None), method)
         for name, array in arrays.items():
-            _add(archive, f"{name}.npy", _npy(np.ascontiguousarray(array)))
+            _add(archive, f"{name}.npy", _npy(np.ascontiguousarray(array)), method)
         for name, data in sealed.items():
-            _add(archive, name, data)
+            _add(archive, name, data, method)
     content = buffer.getvalue()
     return b"streamfs %s %d %s\n" % (kind.encode(), version, _checksum(content)) + content
 
@@ -136,7 +140,7 @@ def _members(content: bytes, largest: float) -> dict[str, bytes]:
 
 
 def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    if member.flag_bits & _ENCRYPTED or member.compress_type != zipfile.ZIP_DEFLATED:
+    if member.flag_bits & _ENCRYPTED or member.compress_type not in _METHODS:
         raise ValueError(f"{member.filename!r} is encrypted, or compressed in a way that is not used here")
     with archive.open(member) as file:
         return file.read(member.file_size)  # no more than it says, whatever it would unpack to
@@ -203,5 +207,5 @@ def _checksum(content: bytes) -> bytes:
     return hashlib.sha256(content).hexdigest().encode()
 
 
-def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
-    archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED)
+def _add(archive: zipfile.ZipFile, name: str, data: bytes, method: int) -> None:
+    archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, method)

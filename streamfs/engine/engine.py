@@ -316,6 +316,12 @@ class Engine:
         self._table.status[rows] = DECIDED
         return [self._decision(row, None, "timeout") for row in rows.tolist()]
 
+    def next_deadline(self) -> float:
+        """Return the event time, in seconds, from which `expire` times out a stream; infinity if none is open."""
+        starts = self._table.streams["start"][self._table.status == OPEN]
+        limit: float = self.procedure.time_limit * self.procedure.period
+        return float(starts.min(initial=np.inf)) + limit
+
     def close(self, stream: str) -> Decision | None:
         """Remove a stream that has left; if it was undecided, return a decision without a label.
 
@@ -391,9 +397,9 @@ class Engine:
             raise ValueError(f"stream {stream!r} is not decided yet")
         self._table.reset(row, int(self._table.streams["episode"][row]) + 1)
 
-    def snapshot(self) -> bytes:
+    def snapshot(self, *, compress: bool = True) -> bytes:
         """Pack the state of all streams; `restore` continues from it bit for bit."""
-        return container.pack(KIND, VERSION, *self.to_state())
+        return container.pack(KIND, VERSION, *self.to_state(), compress=compress)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Copy what `snapshot` packs: a JSON header, and arrays."""

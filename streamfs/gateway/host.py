@@ -201,6 +201,7 @@ def _open_state(folder: Path, settings: Settings) -> State:
     return State(
         folder,
         segment_bytes=settings.commit.segment_bytes,
+        segment_seconds=settings.commit.segment_seconds,
         spool=settings.spool,
         decisions_kept=settings.limits.decisions_kept,
     )

@@ -254,9 +254,8 @@ class Procedure:
         if self.offered is not None:
             arrays |= _cost_arrays("offered", self.offered)
         arrays |= {f"{kind}.{name}": array for name, array in parts.arrays.items()}
-        return container.pack(
-            KIND, version, header, arrays, **{f"{kind}.{name}": data for name, data in parts.sealed.items()}
-        )
+        sealed = {f"{kind}.{name}": data for name, data in parts.sealed.items()}
+        return container.pack(KIND, version, header, arrays, compress=True, **sealed)
 
     @classmethod
     def load(

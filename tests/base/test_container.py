@@ -26,3 +26,13 @@ def test_arrays_are_read_back_aligned_as_they_were(dtype):
     _, read, _ = unpack(pack("thing", 1, {}, {"array": np.zeros(2, dtype)}), "thing", 1, "here")
     assert read["array"].dtype == dtype
     assert read["array"].dtype.isalignedstruct == dtype.isalignedstruct
+
+
+def test_content_that_is_not_compressed_is_read_back_the_same():
+    arrays, sealed = {"x": np.zeros(1000)}, {"model": b"as it is"}
+    plain, small = (pack("thing", 1, {"n": 1}, arrays, compress=each, **sealed) for each in (False, True))
+    assert len(small) < 1000
+    assert 8000 < len(plain) < 8600
+    (header, read, also), expected = unpack(plain, "thing", 1, "here"), unpack(small, "thing", 1, "here")
+    assert (header, also) == (expected[0], expected[2])
+    np.testing.assert_array_equal(read["x"], expected[1]["x"])

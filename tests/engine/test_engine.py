@@ -644,6 +644,7 @@ def test_expiry_finds_every_stream_that_is_due_and_no_other(seed):
         if rng.random() < 0.2:
             engine = Engine.restore(engine.procedure, engine.snapshot())
         due = {name for name, time in opened.items() if time + 5.0 <= now}
+        assert engine.next_deadline() == min((time + 5.0 for time in opened.values()), default=np.inf)
         assert {decision.stream for decision in engine.expire(float(now))} == due
         for name in due:
             del opened[name]

@@ -7,16 +7,15 @@ import pytest
 from accounts import assert_published, await_readings, take_account
 from click.testing import CliRunner
 from gateway_process import GatewayProcess
+from sharing import ZONES, assert_as_one, own_messages
 from survival import begin_session, split
-from traffic import pairs, traffic
+from traffic import traffic
 from witness import Publisher, Witness
 
 from streamfs.cli.app import cli
-from streamfs.gateway.core.shards import shard_of, zone_by_node
+from streamfs.gateway.core.shards import shard_of
 
 pytestmark = pytest.mark.mqtt
-
-ZONES = sorted(set(zone_by_node(pairs()).values()))
 
 
 def sharing(folder, broker, shard, name=None):
@@ -24,27 +23,6 @@ def sharing(folder, broker, shard, name=None):
     return GatewayProcess(
         folder / name, broker.url, top={"name": name, "shard": shard}, broker={"client_id": name}
     )
-
-
-def own_messages(messages, number, of=2):
-    """Those of the nodes of a shard."""
-    zones = zone_by_node(pairs())
-    return [sent for sent in messages if shard_of(zones[sent.topic.split("/")[1]], of) == number]
-
-
-def assert_as_one(accounts, whole):
-    """The accounts of gateways that share streams are together that of one which has them all."""
-    for what in ("decisions", "spent", "marks", "episodes"):
-        parts = [getattr(account, what) for account in accounts]
-        together = {key: value for part in parts for key, value in part.items()}
-        assert sum(map(len, parts)) == len(together), what
-        assert together == getattr(whole, what), what
-    for kind in ("decision", "control"):
-        found, expected = (
-            {topic: payload for topic, payload in retained.items() if topic.startswith(f"streamfs/{kind}/")}
-            for retained in (accounts[-1].retained, whole.retained)
-        )
-        assert found == expected
 
 
 def shown(gateway):

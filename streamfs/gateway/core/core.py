@@ -240,7 +240,7 @@ class Core:
         self._effects.energy += self._energy.totals(self.spent)
         return self._take_effects()
 
-    def to_state(self) -> Callable[[], bytes]:
+    def to_state(self, *, compress: bool = True) -> Callable[[], bytes]:
         """Copy the state, and return a function that packs it, from any thread."""
         header, arrays = self.roster.to_state()
         header |= {
@@ -259,7 +259,7 @@ class Core:
         classifiers = [model.procedure.classifier for model in self.roster.models]
         sealed = {f"river{i}": kept for i, c in enumerate(classifiers) if (kept := c.dump()) is not None}
         sealed |= self.feedback.to_state()
-        return lambda: container.pack(KIND, VERSION, header, arrays, **sealed)
+        return lambda: container.pack(KIND, VERSION, header, arrays, compress=compress, **sealed)
 
     @classmethod
     def from_state(

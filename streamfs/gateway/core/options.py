@@ -93,6 +93,10 @@ class Commits(OptionSection):
         60.0
     )
     segment_bytes: Annotated[int, Option("Bytes of a segment of the log", least=4096)] = 67_108_864
+    segment_seconds: Annotated[
+        float | None,
+        Option("Seconds that a segment spans at most; by default as many as it holds", above=0, example=10.0),
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@ import os
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from struct import Struct, pack, unpack_from
-from typing import IO, NamedTuple, TypeVar
+from typing import IO, NamedTuple, Self, TypeVar
 from zlib import crc32
 
+from streamfs.errors import LogError
 from streamfs.gateway.core.records import Record
 
 MARK_BYTES = 4  # before each frame, drawn at random for each file, so that no payload looks like a frame
@@ -24,6 +25,17 @@ class Frame(NamedTuple):
     first: int
     n_records: int
     body: bytes
+
+    @classmethod
+    def of(cls, data: bytes) -> Self:
+        """Read a frame without its mark, as `pack_frame` returns it; raise a LogError if it is damaged."""
+        header, body = data[: _HEADER.size], data[_HEADER.size :]
+        if len(header) < _HEADER.size:
+            raise LogError(f"a frame has {len(data)} bytes, expected at least {_HEADER.size}")
+        checksum, n_bytes, first, n_records = _HEADER.unpack(header)
+        if n_bytes != len(body) or crc32(body, crc32(header[_COVERED:])) != checksum:
+            raise LogError(f"a frame of {len(body)} bytes from record {first} on is damaged")
+        return cls(0, first, n_records, body)
 
     @property
     def end(self) -> int:

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from itertools import pairwise
+from math import inf
 from os import PathLike
 from pathlib import Path
 from typing import IO
@@ -36,8 +37,8 @@ class Log:
     """An append-only log of records: segments in a folder, which one process at a time may open.
 
     A record's position is its number from 0. When the log is opened, a torn frame at the end of the last segment
-    is cut off. A new segment is begun at `segment_bytes`; released ones are moved to the spool, or without one
-    removed.
+    is cut off. A new segment is begun at `segment_bytes`, or once the arrivals in one would span more than
+    `segment_seconds`; released ones are moved to the spool, or without one removed.
     """
 
     def __init__(
@@ -45,12 +46,15 @@ class Log:
         folder: str | PathLike[str],
         *,
         segment_bytes: int = Commits.segment_bytes,
+        segment_seconds: float | None = None,
         spool: str | PathLike[str] | None = None,
     ) -> None:
         if segment_bytes < 1:
             raise ValueError(f"segment_bytes is {segment_bytes}, expected at least 1")
         self.end = self.torn_bytes = 0
         self._folder, self._segment_bytes = Path(folder), segment_bytes
+        self._segment_seconds = inf if segment_seconds is None else segment_seconds
+        self._begun = inf  # arrival of the first record appended to the newest segment since it was opened
         self._spool = None if spool is None else Path(spool)
         self._lock: IO[bytes] | None = None
         self._durable: DurablePosition | None = None
@@ -94,13 +98,14 @@ class Log:
         self._check_open()
         frame = pack_frame(self.end, records)
         with storing(self._folder):
-            segment = self._segment_for(len(frame))
+            segment = self._segment_for(len(frame), records[-1].arrival)
             try:
                 segment.write([frame])
             except OSError:
                 if not segment.is_sound:
                     self._abandon()
                 raise
+        self._begun = min(self._begun, records[0].arrival)
         self._unsynced.append(frame)
         self.end += len(records)
         self._sizes[max(self._sizes)] = segment.size
@@ -184,13 +189,16 @@ class Log:
                 with storing(folder):
                     sync_folder(folder)
 
-    def _segment_for(self, n_bytes: int) -> Segment:
-        """Return the segment to append a frame of this size to."""
+    def _segment_for(self, n_bytes: int, arrival: float) -> Segment:
+        """Return the segment to append a frame of this size and arrival to."""
         segment = self._segment
-        if segment and segment.size > HEADER_BYTES and segment.size + n_bytes > self._segment_bytes:
+        is_full = segment and (
+            segment.size + n_bytes > self._segment_bytes or arrival > self._begun + self._segment_seconds
+        )
+        if segment and is_full and segment.size > HEADER_BYTES:
             self.sync()  # only the last segment may have a torn end
             segment.close()
-            self._segment = None
+            self._segment, self._begun = None, inf
         return self._segment or self._begin()
 
     def _begin(self) -> Segment:

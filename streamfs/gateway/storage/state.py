@@ -52,6 +52,7 @@ class State:
         folder: str | PathLike[str],
         *,
         segment_bytes: int = Commits.segment_bytes,
+        segment_seconds: float | None = None,
         spool: str | PathLike[str] | None = None,
         decisions_kept: int = Limits.decisions_kept,
     ) -> None:
@@ -59,7 +60,9 @@ class State:
         with storing(self.folder):
             make_folder(self.folder, OWNERS_FOLDER)
         with ExitStack() as exits:
-            self.log = Log(log_folder(folder), segment_bytes=segment_bytes, spool=spool)  # locks the folder: first
+            self.log = Log(  # locks the folder: first
+                log_folder(folder), segment_bytes=segment_bytes, segment_seconds=segment_seconds, spool=spool
+            )
             exits.callback(self.log.close)
             self._make_journal()
             self.journal = Journal(journal_path(folder), decisions_kept=decisions_kept)

@@ -103,6 +103,7 @@ messages = 10
 seconds = 0.5
 snapshot_seconds = 5
 segment_bytes = 65536
+segment_seconds = 20
 
 [http]
 host = "::1"
@@ -178,6 +179,7 @@ def test_what_a_file_leaves_out_has_a_default(read, tmp_path):
         "seconds": 0.02,
         "snapshot_seconds": 60.0,
         "segment_bytes": 67_108_864,
+        "segment_seconds": None,
     }
     assert asdict(settings.log) == {"format": "text", "level": "info"}
     assert settings.streams.any_node
@@ -206,7 +208,7 @@ def test_what_a_file_says_is_read(read, tmp_path):
     assert (zigbee.time, zigbee.time_unit, zigbee.sequence) == ("last_seen", "iso", "n")
     assert raw.channels == ("acceleration@every:2",)
     assert list(asdict(settings.limits).values()) == [1000, "evict", 0.5, 50, 1024, 500, 2000, 10, 500, 60]
-    assert list(asdict(settings.commit).values()) == [10, 0.5, 5.0, 65_536]
+    assert list(asdict(settings.commit).values()) == [10, 0.5, 5.0, 65_536, 20.0]
     assert (settings.http.host, settings.http.port) == ("::1", 0)
     assert (settings.log.format, settings.log.level) == ("json", "debug")
     assert settings.homeassistant.prefix == "ha"
@@ -432,7 +434,8 @@ def test_the_documentation_shows_every_key_of_the_sections_with_its_default(read
     for name, section in SECTIONS.items():
         shown = set(values[name]) | ({"password", "password_env"} if name == "broker" else set())
         assert shown == {each.name for each in fields(section)}
-    assert (settings.limits, settings.commit, replace(settings.http, token=None)) == (Limits(), Commits(), Http())
+    assert (settings.limits, replace(settings.http, token=None)) == (Limits(), Http())
+    assert replace(settings.commit, segment_seconds=None) == Commits()
     assert replace(settings.time, lateness=None, grace=None) == Time()
     assert (settings.log, settings.drift, settings.homeassistant) == (Logging(), Drift(), HomeAssistant())
 

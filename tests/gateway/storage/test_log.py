@@ -22,7 +22,7 @@ from streamfs.errors import LogError, StateError, StorageError
 from streamfs.gateway.core.records import Record
 from streamfs.gateway.storage import log as log_module
 from streamfs.gateway.storage import segment as segment_module
-from streamfs.gateway.storage.frames import pack_frame
+from streamfs.gateway.storage.frames import Frame, pack_frame
 from streamfs.gateway.storage.log import Log, read_log, read_segment
 from streamfs.gateway.storage.segment import HEADER_BYTES, Segment, find_end, segments, whole_frames
 
@@ -250,6 +250,18 @@ def test_wrong_records_are_refused_and_nothing_is_appended(tmp_path):
         Log(tmp_path, segment_bytes=0)
 
 
+@given(st.lists(RECORDS, min_size=1, max_size=4), st.data())
+def test_a_frame_in_memory_is_read_back_or_is_known_to_be_damaged(records, data):
+    packed = pack_frame(7, records)
+    frame = Frame.of(packed)
+    assert (frame.first, [*frame.records()]) == (7, records)
+    place = data.draw(st.integers(0, len(packed) - 1))
+    with pytest.raises(LogError, match="damaged"):
+        Frame.of(packed[:place] + bytes([packed[place] ^ 1]) + packed[place + 1 :])
+    with pytest.raises(LogError, match=r"damaged|expected at least"):
+        Frame.of(packed[:place])
+
+
 def test_a_closed_log_takes_nothing(tmp_path):
     log = Log(tmp_path)
     log.append([record(0)])
@@ -273,6 +285,13 @@ def test_released_segments_are_gone_but_the_newest_stays(tmp_path):
         assert log.n_bytes == sum(path.stat().st_size for path in segments(tmp_path))
         assert log.append([record(12)]) == 13
     assert contents(tmp_path, 9) == [*records[9:], record(12)]
+
+
+def test_a_segment_spans_so_much_time_at_most(tmp_path):
+    with closing(Log(tmp_path, segment_seconds=4.0)) as log:
+        append_each(log, [record(second) for second in (0, 1, 4, 5, 9, 10, 30)])
+        assert [int(path.stem) for path in segments(tmp_path)] == [0, 3, 5, 6]
+        assert len([*log.read()]) == 7
 
 
 def test_released_segments_move_to_the_spool(tmp_path):
