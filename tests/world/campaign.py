@@ -1,5 +1,6 @@
 """Campaigns: many simulated worlds, each checked; in several processes."""
 
+import gc
 import logging
 import time
 import traceback
@@ -44,11 +45,13 @@ def simulator() -> Iterator[Attempt]:
     """Yield a function that runs a scenario and returns the number of recoveries, and what is wrong."""
     disabled = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
+    gc.freeze()  # what is there already is not looked at again and again
     memory = MEMORY if MEMORY.is_dir() else None
     try:
         with TemporaryDirectory(dir=memory) as folder:
             yield partial(attempt, Path(folder) / "world")
     finally:
+        gc.unfreeze()
         logging.disable(disabled)
 
 

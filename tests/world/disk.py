@@ -13,7 +13,6 @@ from streamfs.gateway.storage.journal import Journal
 from streamfs.gateway.storage.segment import Segment
 
 SECTOR = 512  # bytes that a disk writes together
-DATABASE = ("journal.sqlite", "journal.sqlite-wal")
 
 
 class Disk:
@@ -25,6 +24,7 @@ class Disk:
 
     def __init__(self, root, timeline, process, random, faults):
         self.root = root
+        self._journal, self._wal, self._shared = (root / f"journal.sqlite{end}" for end in ("", "-wal", "-shm"))
         self._timeline, self._process, self._random, self._faults = timeline, process, random, faults
         process.on_death = self.photograph
         self._contents = {}  # durable bytes by inode
@@ -73,20 +73,21 @@ class Disk:
         self._take_time()
         if self._faults.is_full(self._timeline.now):
             raise StorageError(f"{journal.path} cannot be used: database or disk is full")
-        wal = self.root / DATABASE[1]
-        self._journal_before = wal.stat().st_size if wal.exists() else 0
+        self._journal_before = size(self._wal)
         numbers = COMMIT(journal, entry)
         self._process.deal()
         self._journal_before = None
         return numbers
 
     def _keep(self, descriptor):
-        link, found = Path(f"/proc/self/fd/{descriptor}"), os.fstat(descriptor)
+        link, found = f"/proc/self/fd/{descriptor}", os.fstat(descriptor)
         if stat.S_ISDIR(found.st_mode):
-            folder = link.readlink()
+            folder = Path(link).readlink()
             self._entries[folder] = entries(folder)
         else:
-            self._contents[found.st_ino] = link.read_bytes()
+            again = os.open(link, os.O_RDONLY)  # it may be open for writing alone
+            self._contents[found.st_ino] = os.pread(again, found.st_size, 0)
+            os.close(again)
 
     def _take_time(self):
         seconds = self._faults.disk_latency(self._timeline.now)
@@ -120,14 +121,11 @@ class Disk:
         self._journal_before = None
 
     def _database(self):
-        return {
-            name: (self.root / name).read_bytes() if (self.root / name).exists() else None for name in DATABASE
-        }
+        return {path: path.read_bytes() if path.exists() else None for path in (self._journal, self._wal)}
 
     def _restore(self, database):
-        (self.root / "journal.sqlite-shm").unlink(missing_ok=True)
-        for name, content in database.items():
-            path = self.root / name
+        self._shared.unlink(missing_ok=True)
+        for path, content in database.items():
             if content is None:
                 path.unlink(missing_ok=True)
             else:
@@ -136,11 +134,8 @@ class Disk:
     def _lose_database(self):
         if self._honest_database is not None and self._random.random() < 0.5:
             self._restore(self._honest_database)
-        elif self._journal_before is not None:
-            wal = self.root / DATABASE[1]
-            size = wal.stat().st_size if wal.exists() else 0
-            if size > self._journal_before:
-                os.truncate(wal, self._random.randint(self._journal_before, size))
+        elif self._journal_before is not None and (after := size(self._wal)) > self._journal_before:
+            os.truncate(self._wal, self._random.randint(self._journal_before, after))
         self._honest_database = None
 
     def _lose_entries(self):
@@ -174,6 +169,11 @@ class Disk:
             left[at : at + len(part)] = part
         path.write_bytes(left)
         self._contents[path.stat().st_ino] = bytes(left)
+
+
+def size(path):
+    """Return the bytes of a file; 0 if there is none."""
+    return path.stat().st_size if path.exists() else 0
 
 
 def is_database(name):

@@ -4,10 +4,11 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
+from functools import cache, partial
 from math import inf
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from threading import Event
 from typing import NamedTuple
 from unittest.mock import patch
@@ -28,7 +29,7 @@ from streamfs.gateway.storage import committer
 from streamfs.gateway.storage.journal import Journal
 from streamfs.gateway.storage.log_reader import read_log
 from streamfs.gateway.storage.segment import Segment, first_position, segments
-from streamfs.gateway.storage.state import State, log_folder
+from streamfs.gateway.storage.state import State, journal_path, log_folder
 
 DOWNTIME = (0.0, 0.2, 3.0)  # seconds from a death to the next life
 
@@ -242,10 +243,20 @@ def seams(world: World) -> Iterator[None]:
         yield
 
 
+@cache
+def empty_journal() -> bytes:
+    """Return the file of a journal without rows, since each world would make the same one."""
+    with TemporaryDirectory() as folder:
+        path = journal_path(folder)
+        Journal(path).close()
+        return path.read_bytes()
+
+
 def run(scenario: Scenario, folder: Path) -> Outcome:
     """Run a scenario in a folder, whose content is removed."""
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    (folder / "state").mkdir(parents=True)
+    journal_path(folder / "state").write_bytes(empty_journal())
     world = World(scenario, folder)
     with seams(world):
         return world.run()

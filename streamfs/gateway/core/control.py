@@ -63,6 +63,7 @@ class Control:
     def begin(self, now: float) -> None:
         """Number the messages of a run that begins at a time in seconds since 1970."""
         self.newest_number = max(self.newest_number, int(1000 * now))
+        self._renew_at = -inf
 
     def use(self, slots: Iterable[int]) -> None:
         """Note that one more undecided stream requests these slots."""

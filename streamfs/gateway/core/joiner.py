@@ -435,9 +435,9 @@ class Joiner:
     def widen(self, channels: Sequence[str], columns: Sequence[str]) -> None:
         """Make room for more channels and columns; slots get other numbers, nodes and streams do not."""
         n_channels, n_columns = len(self.channels), len(self.columns)
-        self._set_names((*self.channels, *channels), (*self.columns, *columns))
-        if (len(self.channels), len(self.columns)) == (n_channels, n_columns):
+        if self._number_of.keys() >= {*channels} and self._number_of_column.keys() >= {*columns}:
             return
+        self._set_names((*self.channels, *channels), (*self.columns, *columns))
         slots = _new_slots(len(self.nodes) * len(self.channels))
         slots.reshape(-1, len(self.channels))[:, :n_channels] = self.slots.reshape(-1, n_channels)
         cells = _new_cells(len(self.streams), self._holds)

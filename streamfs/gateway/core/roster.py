@@ -261,6 +261,7 @@ class Roster:
         silent = silent_ticks(procedure.max_silence, procedure.period)
         self._joiner.repeat_within(FOREVER if silent is None else silent)
         self._widen(bindings)
+        self._recount()
         self.bindings = bindings
         for model in self.models:
             for stream in model.engine.streams:
@@ -363,9 +364,10 @@ class Roster:
         """Add channels that no model has read so far; the slots are renumbered."""
         before = len(self._joiner.channels)
         self._joiner.widen(bindings.node_channels, bindings.channels)
-        for model in self.models:
-            model.renumber(before, len(self._joiner.channels))
-        self._recount()
+        if len(self._joiner.channels) > before:
+            for model in self.models:
+                model.renumber(before, len(self._joiner.channels))
+            self._recount()
 
 
 def _part(arrays: dict[str, npt.NDArray[Any]], name: str) -> dict[str, npt.NDArray[Any]]:
