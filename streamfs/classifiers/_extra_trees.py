@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from feature_extractors._compiled import creating
 from streamfs.base._compiled import kernel
 from streamfs.classifiers._evaluate import Array, Indices
 from streamfs.classifiers._splitmix import Generator, uniform
@@ -59,8 +58,10 @@ class NodeScratch(NamedTuple):
 def _draw_feature(generator: Generator, features: Indices, place: int) -> int:
     """Swap one of the features from a place on to that place."""
     other = place + int(uniform(generator) * (len(features) - place))
-    features[place], features[other] = features[other], features[place]
-    return int(features[place])
+    drawn = features[other]
+    features[other] = features[place]
+    features[place] = drawn
+    return int(drawn)
 
 
 @kernel
@@ -94,8 +95,9 @@ def _weigh(scratch: NodeScratch, threshold: float, is_second: bool) -> None:
         for i in range(start, stop):
             value, weight = scratch.values[i], scratch.weights[i]
             is_above = not value <= threshold if is_second else value > threshold
-            first += 0.0 if is_above else weight
-            second += weight if is_above else 0.0
+            above = is_above * weight  # all of it or nothing, without a branch
+            first += weight - above
+            second += above
         scratch.sides[0, c], scratch.sides[1, c] = first, second
         start = stop
 
@@ -172,26 +174,6 @@ def _may_be_cut(rows: WeightedRows, counts: Array) -> bool:
     return total >= 2 * rows.min_leaf and largest < total
 
 
-@creating
-def _longer(array):  # type: ignore[no-untyped-def]
-    """Return an array twice as long."""
-    return np.concatenate((array, np.zeros_like(array)))
-
-
-@creating
-def _new_scratch(rows: WeightedRows) -> NodeScratch:
-    n = len(rows.labels)
-    return NodeScratch(
-        np.empty(n),
-        np.empty(n),
-        np.empty(rows.n_classes, dtype=np.int64),
-        np.empty(n, dtype=np.int64),
-        np.arange(len(rows.columns)),
-        np.zeros((2, rows.n_classes)),
-        np.zeros((2, rows.n_classes)),
-    )
-
-
 @kernel
 def _gather_node(rows: WeightedRows, order: Indices, scratch: NodeScratch) -> None:
     """Gather the rows' weights and the end of each class."""
@@ -213,14 +195,14 @@ def _add_children(nodes: Grown, node: int, first_child: int, middle: int) -> Non
     nodes[first_child + 1].start, nodes[first_child + 1].stop = middle, nodes[node].stop
 
 
-@creating
-def grow(rows: WeightedRows, seed: int) -> tuple[Grown, Array]:
-    """Return a tree's nodes, (n_nodes,), parents before their children, and the weight of each class in each."""
-    n = len(rows.labels)
-    scratch, order, generator = _new_scratch(rows), np.arange(n), np.array([seed], dtype=np.uint64)
-    nodes, counts, n_nodes, node = np.zeros(64, GROWN), np.zeros((64, rows.n_classes)), 1, 0
-    nodes[0].feature, nodes[0].stop = -1, n
-    for row in range(n):
+@kernel
+def fill_tree(
+    rows: WeightedRows, scratch: NodeScratch, order: Indices, generator: Generator, nodes: Grown, counts: Array
+) -> int:
+    """Grow a tree into zeros with room for a leaf of each row, and order the rows by leaves; return its size."""
+    n_nodes, node = 1, 0
+    nodes[0].feature, nodes[0].stop = -1, len(order)
+    for row in range(len(order)):
         counts[0, rows.labels[row]] += rows.weights[row]
     while node < n_nodes:
         here = order[nodes[node].start : nodes[node].stop]
@@ -228,13 +210,29 @@ def grow(rows: WeightedRows, seed: int) -> tuple[Grown, Array]:
             _gather_node(rows, here, scratch)
             feature, threshold, is_second = _best_cut(rows, here, scratch, generator)
             if feature >= 0:
-                if n_nodes + 2 > len(nodes):
-                    nodes, counts = _longer(nodes), _longer(counts)
                 n_first = _divide(rows.columns[feature], here, threshold, is_second, scratch.moved)
                 nodes[node].feature, nodes[node].threshold = feature, threshold
                 nodes[node].missing_child = n_nodes + int(is_second)
                 _add_children(nodes, node, n_nodes, nodes[node].start + n_first)
-                counts[n_nodes : n_nodes + 2] = scratch.best_sides
+                for c in range(rows.n_classes):
+                    counts[n_nodes, c] = scratch.best_sides[0, c]
+                    counts[n_nodes + 1, c] = scratch.best_sides[1, c]
                 n_nodes += 2
         node += 1
-    return nodes[:n_nodes], counts[:n_nodes]
+    return n_nodes
+
+
+def grow(rows: WeightedRows, seed: int) -> tuple[Grown, Array]:
+    """Return a tree's nodes, (n_nodes,), parents before their children, and the weight of each class in each."""
+    order = np.arange(len(rows.labels))
+    most, generator = max(1, 2 * len(order) - 1), np.array([seed], dtype=np.uint64)
+    nodes, counts = np.zeros(most, GROWN), np.zeros((most, rows.n_classes))
+    n_nodes = fill_tree(rows, _new_scratch(rows), order, generator, nodes, counts)
+    return nodes[:n_nodes].copy(), counts[:n_nodes].copy()
+
+
+def _new_scratch(rows: WeightedRows) -> NodeScratch:
+    n, sides = len(rows.labels), (2, rows.n_classes)
+    ends, moved = np.empty(rows.n_classes, dtype=np.int64), np.empty(n, dtype=np.int64)
+    features = np.arange(len(rows.columns))
+    return NodeScratch(np.empty(n), np.empty(n), ends, moved, features, np.zeros(sides), np.zeros(sides))

@@ -1,4 +1,4 @@
-"""The kernels that serve, with the types of their arguments."""
+"""The kernels that are translated, with their arguments' types: those that serve, and those of random trees."""
 
 from collections.abc import Callable, Iterator
 from types import FunctionType
@@ -9,7 +9,15 @@ import numpy as np
 from feature_extractors import _driver, _loop
 from feature_extractors.base import Step
 from feature_extractors.catalogue import KINDS
-from streamfs.classifiers import _calibration, _evaluate, _forest, _kernel_density, _lazy, _neighbours
+from streamfs.classifiers import (
+    _calibration,
+    _evaluate,
+    _extra_trees,
+    _forest,
+    _kernel_density,
+    _lazy,
+    _neighbours,
+)
 from streamfs.engine import _arena, _ticks
 from streamfs.gateway.core import _duplicates, _grid, _node_time, _samples, _thinned, _waiting
 from streamfs.procedure import _rank_bets
@@ -76,6 +84,7 @@ def entries(unit: KernelUnit) -> Iterator[KernelEntry]:
     yield from _of_engine(unit)
     yield from _of_classifiers(unit)
     yield from _of_joiner(unit)
+    yield from _of_training(unit)
 
 
 def loops() -> Iterator[StepLoop]:
@@ -141,3 +150,13 @@ def _of_joiner(unit: KernelUnit) -> Iterator[KernelEntry]:
     columns = unit.arrays(I8, I8, I8)
     found = *unit.arrays(I8, I8, F8), values
     yield KernelEntry(_samples.choose, (cursor, REAL, *shown, *columns, *found))
+
+
+def _of_training(unit: KernelUnit) -> Iterator[KernelEntry]:
+    columns, column, numbers = unit.array(F8, 2), unit.array(F8), unit.array(I8)
+    given = columns, numbers, column, WHOLE, WHOLE, REAL
+    rows = Together(given, _extra_trees.WeightedRows._fields)
+    room = column, column, numbers, numbers, numbers, columns, columns
+    scratch = Together(room, _extra_trees.NodeScratch._fields)
+    generator, nodes = unit.arrays(U8, _extra_trees.GROWN)
+    yield KernelEntry(_extra_trees.fill_tree, (rows, scratch, numbers, generator, nodes, columns))

@@ -85,7 +85,7 @@ class Function(ArrayExpressions):
     def _statement(self, node: ast.stmt, depth: int) -> str:
         pad = "  " * depth
         match node:
-            case ast.If() | ast.While(orelse=[]) | ast.For(target=ast.Name(), orelse=[]):
+            case ast.If() | ast.While(orelse=[]) | ast.For(orelse=[]):
                 return self._compound(node, depth)
             case ast.Assign(targets=targets, value=value):
                 lines = [line for target in reversed(targets) for line in self._assignment(target, value)]
@@ -113,7 +113,7 @@ class Function(ArrayExpressions):
         if isinstance(node, ast.If):
             return self._condition(node, depth)
         if isinstance(node, ast.For):
-            return self._loop(ast.unparse(node.target), node.iter, node.body, depth)
+            return self._for(node, depth)
         test = bare(self._expression(node.test).text)
         return f"{pad}while ({test}) {{\n{self._statements(node.body, depth + 1)}{pad}}}\n"
 
@@ -142,7 +142,18 @@ class Function(ArrayExpressions):
             text += f" else {{\n{self._statements(node.orelse, depth + 1)}{pad}}}"
         return text + "\n"
 
-    def _loop(self, name: str, over: ast.expr, body: list[ast.stmt], depth: int) -> str:
+    def _for(self, node: ast.For, depth: int) -> str:
+        match node:
+            case ast.For(target=ast.Name(id=name), iter=over):
+                return self._loop(name, over, node.body, depth)
+            case ast.For(
+                target=ast.Tuple(elts=[ast.Name(id=place), ast.Name(id=name)]),
+                iter=ast.Call(func=ast.Name(id="enumerate"), args=[over]),
+            ):
+                return self._loop(name, over, node.body, depth, place)
+        raise self._refuse(node.target)
+
+    def _loop(self, name: str, over: ast.expr, body: list[ast.stmt], depth: int, place: str = "") -> str:
         """Write a loop; the end is taken once, and a name that is read elsewhere keeps its last value."""
         pad = "  " * depth
         match over:
@@ -162,6 +173,9 @@ class Function(ArrayExpressions):
                 self._assign(name, item.kind)
                 head = f"for (whole {name}_at = 0; {name}_at < {array.extents[0]}; {name}_at++)"
                 first = f"{pad}  {name} = {bare(item.text)};\n"
+                if place:
+                    self._assign(place, WHOLE)
+                    first = f"{pad}  {place} = {name}_at;\n{first}"
         return f"{pad}{head} {{\n{first}{self._statements(body, depth + 1)}{pad}}}\n"
 
     def _range(self, index: str, over: ast.expr, args: list[ast.expr]) -> str:

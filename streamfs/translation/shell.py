@@ -90,7 +90,7 @@ static int check_number(const char *kernel, Py_ssize_t n, Py_ssize_t expected) {
 
 static int check_tuple(PyObject *given, const char *kernel, int place, Py_ssize_t expected) {
   if (!PyTuple_Check(given) || PyTuple_Size(given) != expected) {
-    PyErr_Format(PyExc_TypeError, "argument %d of %s is not a tuple of %zd arrays", place, kernel, expected);
+    PyErr_Format(PyExc_TypeError, "argument %d of %s is not a tuple of %zd items", place, kernel, expected);
     return 0;
   }
   return 1;
@@ -212,13 +212,10 @@ class _Shell:
 
     def take(self, place: int, kind: Value) -> TakenArgument:
         """Return how an argument is taken."""
-        if isinstance(kind, Array):
-            return self._array(f"args[{place}]", place, kind)
         if isinstance(kind, Together):
             items = [
-                self._array(f"PyTuple_GetItem(args[{place}], {k})", place, item)
+                self._item(f"PyTuple_GetItem(args[{place}], {k})", place, item, f"number_{place}_{k}")
                 for k, item in enumerate(kind.items)
-                if isinstance(item, Array)
             ]
             check = f'if (!check_tuple(args[{place}], "{self._name}", {place + 1}, {len(items)})) {{'
             return TakenArgument(
@@ -226,7 +223,13 @@ class _Shell:
                 [check, "  goto end;", "}", *(line for item in items for line in item.statements)],
                 [part for item in items for part in item.given],
             )
-        return self._number(place, kind)
+        return self._item(f"args[{place}]", place, kind, f"number_{place}")
+
+    def _item(self, given: str, place: int, kind: Value, name: str) -> TakenArgument:
+        """Return how an array or a number is taken."""
+        return (
+            self._array(given, place, kind) if isinstance(kind, Array) else self._number(given, place, kind, name)
+        )
 
     def _array(self, given: str, place: int, kind: Array) -> TakenArgument:
         view, self.n_views = self.n_views, self.n_views + 1
@@ -240,12 +243,11 @@ class _Shell:
             [f"({kind.text} *)views[{view}].buf", *extents],
         )
 
-    def _number(self, place: int, kind: Value) -> TakenArgument:
-        name = f"number_{place}"
+    def _number(self, given: str, place: int, kind: Value, name: str) -> TakenArgument:
         taken = {
-            REAL: f"PyFloat_AsDouble(args[{place}])",
-            WHOLE: f"PyLong_AsLongLong(args[{place}])",
-            TRUTH: f"PyObject_IsTrue(args[{place}])",
+            REAL: f"PyFloat_AsDouble({given})",
+            WHOLE: f"PyLong_AsLongLong({given})",
+            TRUTH: f"PyObject_IsTrue({given})",
         }
         if not isinstance(kind, Scalar) or kind not in taken:
             raise TypeError(f"argument {place + 1} of {self._name} is {kind}, expected an array or a number")

@@ -16,6 +16,9 @@ PACKAGES = ("feature_extractors", "streamfs")
 
 TASK = (Array(WHOLE),)
 
+TRANSLATOR = ("arrays", "entries", "expressions", "function", "precision", "shell", "source", "unit", "values")
+"""The modules of this package that make the text."""
+
 
 def source() -> str:
     """Return the extension module in C."""
@@ -33,7 +36,7 @@ def source() -> str:
 
 
 def files_of(unit: KernelUnit) -> list[str]:
-    """Return the files that the text comes from: those of its functions, and of the constants that these read."""
+    """Return the files that the text comes from: the translator, its functions, and constants that these read."""
     used: dict[str, set[str]] = {}
     for function in unit.functions():
         used.setdefault(function.__module__, set()).update(function.__code__.co_names)
@@ -44,7 +47,8 @@ def files_of(unit: KernelUnit) -> list[str]:
             continue
         seen.add(name)
         waiting += _constants(_file(name), used.get(name, set()))
-    return sorted(str(_file(name).relative_to(ROOT)) for name in seen)
+    files = [*map(_file, seen), *(Path(__file__).with_name(f"{name}.py") for name in TRANSLATOR)]
+    return sorted(str(file.relative_to(ROOT)) for file in files)
 
 
 def _file(module: str) -> Path:

@@ -54,6 +54,11 @@ def makes_a_list(a):
     return [a]
 
 
+def loops_over_pairs(a):
+    for one, other in zip(a, a, strict=True):
+        a[0] = one - other
+
+
 def calls_the_unknown(a):
     return math.gamma(a)
 
@@ -93,6 +98,7 @@ def test_reals_are_those_of_python(library, a, b):
             "changes_twice: return .* changes arrays twice, in an order",
         ),
         (makes_a_list, (REAL,), r"makes_a_list: \[a\] is not translated"),
+        (loops_over_pairs, (POINTER,), r"loops_over_pairs: \(one, other\) is not translated"),
         (calls_the_unknown, (REAL,), r"calls_the_unknown: math.gamma\(a\) is not translated"),
     ],
 )

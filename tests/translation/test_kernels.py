@@ -14,6 +14,7 @@ from feature_extractors._compiled import in_c
 from feature_extractors.catalogue import KINDS
 from streamfs import Engine
 from streamfs.classifiers import _calibration, _kernel_density, _lazy, _neighbours
+from streamfs.classifiers._extra_trees import WeightedRows, grow
 from streamfs.classifiers._splitmix import STEP
 from streamfs.gateway.core.bindings import Bindings
 from streamfs.gateway.core.records import clock_record
@@ -160,6 +161,16 @@ def test_neighbours_are_the_same(seed):
 
     assert all_equal(in_each(nearest))
     assert all_equal(in_each(votes))
+
+
+@few
+@given(seed=seeds)
+def test_random_trees_are_the_same(seed):
+    rng = np.random.default_rng(seed)
+    columns, labels = np.ascontiguousarray(table_of(rng, 40, 5).T), np.sort(rng.integers(0, 3, 40))
+    n_candidates, min_leaf = int(rng.integers(1, 6)), float(rng.choice([0.1, 2.0]))
+    rows = WeightedRows(columns, labels, rng.uniform(0.1, 1.0, 40), 3, n_candidates, min_leaf)
+    assert all_equal(in_each(lambda: bits(*grow(rows, seed))))
 
 
 @few
