@@ -11,7 +11,7 @@ from itertools import combinations
 from feature_extractors import moments, normalised, order, pair, pair_window, pattern, shape, spectral, trend
 from feature_extractors._window import WINDOW
 from feature_extractors.base import Feature, Kind
-from feature_extractors.report import channel_name, quantity_of, split_channel
+from feature_extractors.report import channel_name, quantity_of, split_channel, split_opening
 from feature_extractors.spelling import nearest
 
 ESSENTIAL: tuple[Kind, ...] = (
@@ -97,7 +97,7 @@ DIFFERENCES = (
 DEFAULT_WINDOW = 16
 
 _WORD = r'[^(),;@"\s]+'
-_CHANNEL = rf'(?:"(?:[^"]|"")*"|{_WORD})(?:@{_WORD})?'
+_CHANNEL = rf'(?:"(?:[^"]|"")*"|{_WORD})(?:@{_WORD}){{0,2}}'
 _NAME = re.compile(rf"\s*(\w+)\s*\(\s*({_CHANNEL}(?:\s*,\s*{_CHANNEL})*)?\s*(?:;\s*([^()]*?)\s*)?\)\s*")
 _ASSIGNMENT = re.compile(r"\s*(\w+)\s*=\s*([^=,\s]+)\s*")
 
@@ -151,7 +151,7 @@ def get(name: str, kinds: Sequence[Kind] = KINDS) -> Feature:
 
 def canonical(channel: str) -> str:
     """Return the canonical form of a channel, so that two spellings of it are paid for once."""
-    return channel_name(*split_channel(channel))
+    return channel_name(*split_channel(channel), split_opening(channel)[1])
 
 
 def _kind(word: str, params: Iterable[str], kinds: Sequence[Kind]) -> Kind:

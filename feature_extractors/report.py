@@ -1,5 +1,6 @@
 """Report policies: at which ticks a node transmits a column, and the values that the gateway sees in between."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite
@@ -9,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+
+_OPENING = "@from:"
 
 _IN_TICKS = ("every", "mean")
 _ON_CHANGE = ("flag", "delta", "quantised")
@@ -158,11 +161,14 @@ class Policy:
 def split_channel(channel: str) -> tuple[str, Policy]:
     """Split a channel's text into column and report policy; a column that contains ``@`` is in double quotes.
 
+    Its opening tick, if it has one, is left out: `split_opening` returns it.
+
     Examples
     --------
-    >>> split_channel('"inlet @ north"@every:5'), split_channel("humidity")[1]
+    >>> split_channel('"inlet @ north"@every:5'), split_channel("humidity@from:7")[1]
     (('inlet @ north', Policy(kind='every', value=5.0)), Policy(kind='every', value=1.0))
     """
+    channel, _ = split_opening(channel)
     quoted, quote, rest = channel[1:].rpartition('"')
     if channel.startswith('"') and quote and rest[:1] in ("", "@"):
         column, policy = quoted.replace('""', '"'), rest[1:]
@@ -173,12 +179,54 @@ def split_channel(channel: str) -> tuple[str, Policy]:
     return column, Policy.parse(policy)
 
 
-def channel_name(column: str, policy: Policy | None = None) -> str:
+@lru_cache(1024)
+def split_opening(channel: str) -> tuple[str, int]:
+    """Split a channel's text into what a node sends, and the tick of an episode from which that is asked for.
+
+    Examples
+    --------
+    >>> split_opening("light@delta:40@from:7"), split_opening("humidity")
+    (('light@delta:40', 7), ('humidity', 1))
+    """
+    sent, mark, text = channel.rpartition(_OPENING)
+    if not mark or text.endswith('"'):  # a column in double quotes may contain the mark
+        return channel, 1
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"channel is {channel!r}, expected a whole number of ticks, at least 1, after {_OPENING}")
+    return sent, int(text)
+
+
+def channel_name(column: str, policy: Policy | None = None, opening: int = 1) -> str:
     """Return the text of a channel, by default every tick; a column with ``(),;@"`` or white space is quoted."""
     if any(character in '(),;@"' or character.isspace() for character in column):
         column = '"' + column.replace('"', '""') + '"'
     name = policy.name if policy is not None else ""
-    return f"{column}@{name}" if name else column
+    channel = f"{column}@{name}" if name else column
+    return channel if opening == 1 else f"{channel}{_OPENING}{opening}"
+
+
+def from_ticks(view: Callable[[Array], Array], values: Array, first: npt.NDArray[np.int64]) -> Array:
+    """Apply what a policy makes of a column from a tick of each stream on; NaN before it.
+
+    Parameters
+    ----------
+    view : callable
+        `Policy.sent` or `Policy.seen`, with its silence.
+    values : array of shape (n_streams, n_ticks)
+        The recorded column.
+    first : ndarray of int64 of shape (n_streams,)
+        The ticks at which the channel opens, from 0.
+
+    Examples
+    --------
+    >>> from_ticks(Policy.parse("every:2").sent, np.array([[1.0, 2.0, 3.0, 4.0]]), np.array([1]))
+    array([[nan,  2., nan,  4.]])
+    """
+    n_ticks = values.shape[1]
+    ticks = np.arange(n_ticks) + first[:, np.newaxis]
+    asked = np.where(ticks < n_ticks, np.take_along_axis(values, np.minimum(ticks, n_ticks - 1), axis=1), np.nan)
+    back = np.arange(n_ticks) - first[:, np.newaxis]
+    return np.where(back >= 0, np.take_along_axis(view(asked), np.maximum(back, 0), axis=1), np.nan)
 
 
 def quantity_of(column: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array, Feature, channels_of
-from feature_extractors.report import quantity_of, silent_ticks, split_channel
+from feature_extractors.report import quantity_of, split_channel
 from feature_extractors.spelling import nearest
 from streamfs.costs.energy import Profile
 from streamfs.errors import DataError
@@ -136,7 +136,11 @@ class Costs:
         """
         check_prices(streams, prices)
         joules = profile.message_joules(message_bytes)
-        rate = {c: joules * _messages_a_tick(streams, c, max_silence, prices) for c in channels_of(features)}
+        sent = streams.sent_through(channels_of(features), max_silence)
+        rate = {
+            channel: joules * _messages_a_tick(streams, channel, messages, prices)
+            for channel, messages in zip(channels_of(features), sent, strict=True)
+        }
         n_readers = Counter(c for f in features for c in dict.fromkeys(f.columns)) if shared else Counter()
         each = [sum(rate[c] / max(n_readers[c], 1) for c in dict.fromkeys(f.columns)) for f in features]
         return cls(each, a=a, b=b)
@@ -147,13 +151,10 @@ def price_of(column: str, prices: Mapping[str, float] | None) -> float:
     return 1.0 if prices is None else prices.get(quantity_of(column), 1.0)
 
 
-def _messages_a_tick(
-    streams: "StreamSet", channel: str, max_silence: float | None, prices: Mapping[str, float] | None
-) -> float:
-    """Return the mean price of a channel's messages per tick of the streams."""
-    column, policy = split_channel(channel)
-    silence = silent_ticks(max_silence, streams.period)
-    n_sent = np.count_nonzero(~np.isnan(policy.sent(streams.column(column), silence)))
+def _messages_a_tick(streams: "StreamSet", channel: str, sent: Array, prices: Mapping[str, float] | None) -> float:
+    """Return the mean price per tick of the streams of what is sent of a channel."""
+    column, _ = split_channel(channel)
+    n_sent = np.count_nonzero(~np.isnan(sent))
     return price_of(column, prices) * n_sent / max(1, int(streams.lengths.sum()))
 
 

@@ -1,11 +1,14 @@
 """What a node pays: for a message, for a tick of waiting, and for the control messages of an episode."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Self
 
-from feature_extractors.report import split_channel
+import numpy as np
+
+from feature_extractors.report import split_channel, split_opening
 from streamfs.costs.costs import MESSAGE_BYTES, price_of
 from streamfs.costs.energy import Profile
+from streamfs.data.streams import Integers
 
 AWAKE = 0.1
 """Seconds of a tick for which a radio is awake besides its messages, by default; an assumption."""
@@ -53,6 +56,11 @@ class Rates(NamedTuple):
         control = N_CONTROL_MESSAGES * radio.receive_joules(CONTROL_BYTES)
         return cls(radio.message_joules(message_bytes), tick, control)
 
+    @property
+    def order(self) -> float:
+        """For one control message, such as that which asks for a channel that opens later."""
+        return self.control / N_CONTROL_MESSAGES
+
     def times(self, factor: float) -> "Rates":
         """Return all rates multiplied by a factor."""
         return Rates(*(factor * rate for rate in self))
@@ -67,6 +75,7 @@ class Rates(NamedTuple):
         messages: Mapping[str, float],
         ticks: Mapping[str, float],
         prices: Mapping[str, float] | None = None,
+        orders: float = 0.0,
     ) -> float:
         """Return what the nodes of a stream pay for an episode.
 
@@ -78,8 +87,10 @@ class Rates(NamedTuple):
             Ticks for which each node is asked for any channel, by the node's role.
         prices : mapping of str to float, optional
             Price of a message by quantity; 1 if a quantity is not named.
+        orders : float
+            Control messages that open channels later.
         """
-        waiting = self.tick * sum(ticks.values()) + self.control * len(ticks)
+        waiting = self.tick * sum(ticks.values()) + self.control * len(ticks) + self.order * orders
         return self.sending(messages, prices) + waiting
 
 
@@ -92,6 +103,14 @@ def role_of(channel: str) -> str:
     column, _ = split_channel(channel)
     role, dot, _ = column.partition(".")
     return role if dot else ""
+
+
+def orders_by(channels: Iterable[str], n_ticks: int) -> Integers:
+    """Return how many orders that open channels nodes have heard by each tick of an episode, shape (n_ticks,)."""
+    ticks, heard = np.arange(1, n_ticks + 1), np.zeros(n_ticks, dtype=np.int64)
+    for _, opening in {(role_of(channel), split_opening(channel)[1]) for channel in channels}:
+        heard += (ticks >= opening) & (opening > 1)
+    return heard
 
 
 def by_role(messages: Mapping[str, float]) -> dict[str, dict[str, float]]:

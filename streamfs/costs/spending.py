@@ -6,9 +6,9 @@ from typing import Protocol
 import numpy as np
 
 from feature_extractors.base import Array, Feature, channels_of
-from feature_extractors.report import silent_ticks, split_channel
+from feature_extractors.report import split_channel
 from streamfs.costs.costs import Costs, price_of
-from streamfs.costs.rates import COUNTED, Rates, role_of
+from streamfs.costs.rates import COUNTED, Rates, orders_by, role_of
 from streamfs.data.streams import Integers, StreamSet
 
 
@@ -21,6 +21,8 @@ class Spending(Protocol):
 
 class MessageSpending:
     """What nodes pay: messages, each channel's once however many features read it, and waiting, once a node.
+
+    A node also hears an order at each tick at which channels of its open later.
 
     `channels` are all that features may read. `lengths` are those of the streams' episodes, which end with the
     streams; messages and ticks before they open count, too, and a stream whose episode never opens pays to its
@@ -40,6 +42,7 @@ class MessageSpending:
         passed = np.minimum(passed, streams.lengths[:, np.newaxis])
         self._places = np.maximum(passed - 1, 0)
         self._waiting = np.where(passed > 0, rates.control + rates.tick * passed, 0.0)
+        self._order, self._opens = rates.order, lengths > 0
         self._sent = {
             channel: rates.message * cost
             for channel, cost in messages_sent(streams, channels, prices, max_silence).items()
@@ -49,6 +52,7 @@ class MessageSpending:
         """Return the cost of the features' channels, and of waiting for them, up to and including each tick."""
         channels = channels_of(features)
         spent = len({role_of(channel) for channel in channels}) * self._waiting
+        spent += self._order * self._opens[:, np.newaxis] * orders_by(channels, spent.shape[1])
         for channel in channels:
             spent += np.take_along_axis(self._sent[channel], self._places, axis=1)
         return spent
@@ -79,9 +83,8 @@ def messages_sent(
     max_silence: float | None = None,
 ) -> dict[str, Array]:
     """Return the price of each channel's messages up to and including each tick, shape (n_streams, n_ticks)."""
-    sent, silence = {}, silent_ticks(max_silence, streams.period)
-    for channel in channels:
-        column, policy = split_channel(channel)
-        messages = ~np.isnan(policy.sent(streams.column(column), silence))
-        sent[channel] = price_of(column, prices) * messages.cumsum(axis=1)
+    sent = {}
+    for channel, messages in zip(channels, streams.sent_through(channels, max_silence), strict=True):
+        column, _ = split_channel(channel)
+        sent[channel] = price_of(column, prices) * (~np.isnan(messages)).cumsum(axis=1)
     return sent

@@ -1,6 +1,7 @@
 """Recorded, labelled streams on a common grid of ticks."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -8,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import LARGEST, Array
-from feature_extractors.report import silent_ticks, split_channel
+from feature_extractors.report import Policy, from_ticks, silent_ticks, split_channel, split_opening
 from feature_extractors.spelling import nearest
 from streamfs.data.recordings.layout import Layout, check_period
 from streamfs.data.recordings.tables import check_names
@@ -17,6 +18,8 @@ from streamfs.errors import DataError
 
 Integers = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.str_]
+View = Callable[..., Array]
+"""`Policy.sent` or `Policy.seen`."""
 
 
 class StreamSet:
@@ -177,7 +180,8 @@ class StreamSet:
         Parameters
         ----------
         channels : sequence of str
-            Columns, each optionally with a report policy after ``@``.
+            Columns, each optionally with a report policy after ``@``, and, after ``@from:``, with the tick of the
+            episode from which it is asked for.
         max_silence : float, optional
             Seconds after which a channel that sends on change repeats its value, and after which a value is no
             longer held; by default, values are held indefinitely.
@@ -200,15 +204,45 @@ class StreamSet:
         >>> streams.seen_through(["t@delta:0.5"]).values.ravel().tolist()
         [20.0, 20.0, 20.9]
         """
-        silence = silent_ticks(max_silence, self.period)
         seen = np.empty((len(self), self.n_ticks, len(channels)))
-        for index, channel in enumerate(channels):
-            column, policy = split_channel(channel)
-            seen[:, :, index] = policy.seen(self.column(column), silence)
+        for index, viewed in enumerate(self._viewed(Policy.seen, channels, max_silence)):
+            seen[:, :, index] = viewed
         return StreamSet(seen, self.labels, channels, self.period, self.names, self.lengths)
+
+    def sent_through(self, channels: Sequence[str], max_silence: float | None = None) -> Iterator[Array]:
+        """Yield what nodes send of each channel at each tick, shape (n_streams, n_ticks); NaN if nothing.
+
+        Parameters and errors are those of `seen_through`.
+
+        Examples
+        --------
+        >>> streams = StreamSet([[[20.0, 1.0], [20.1, 2.0], [20.9, 3.0]]], ["a"], ["t", "u"])
+        >>> [sent.ravel().tolist() for sent in streams.sent_through(["t@delta:0.5", "u@from:3"])]
+        [[20.0, nan, 20.9], [nan, nan, 3.0]]
+        """
+        return self._viewed(Policy.sent, channels, max_silence)
+
+    def _viewed(self, view: View, channels: Sequence[str], max_silence: float | None) -> Iterator[Array]:
+        """Yield what policies make of columns, shape (n_streams, n_ticks); NaN before their channels open."""
+        silence, begins = silent_ticks(max_silence, self.period), None
+        for channel in channels:
+            (column, policy), (_, opening) = split_channel(channel), split_opening(channel)
+            viewed = partial(view, policy, max_silence=silence)
+            if opening == 1:
+                yield viewed(self.column(column))
+                continue
+            begins = self._begins(channels, max_silence) if begins is None else begins
+            yield from_ticks(viewed, self.column(column), begins + opening - 1)
+
+    def _begins(self, channels: Sequence[str], max_silence: float | None) -> Integers:
+        """Return the tick, from 0, at which each stream's episode opens; its length if it never does."""
+        needed = [channel for channel in channels if split_opening(channel)[1] == 1]
+        return _first_complete(self.seen_through(needed, max_silence).values, self.lengths)
 
     def episodes(self) -> "StreamSet":
         """Return each stream from its first complete tick on, when its episode opens; if none is, it has no ticks.
+
+        Channels that open later may lack there.
 
         Examples
         --------
@@ -216,13 +250,10 @@ class StreamSet:
         >>> streams.values.ravel().tolist(), streams.lengths.tolist()
         ([3.0, 4.0, nan], [2])
         """
-        if not np.isnan(self.values[:, :1]).any():
+        needed = [split_opening(channel)[1] == 1 for channel in self.columns]
+        if not np.isnan(self.values[:, :1, needed]).any():
             return self  # all open at their first tick
-        ticks = np.arange(self.n_ticks)
-        inside = ticks < self.lengths[:, np.newaxis]
-        complete = inside & ~np.isnan(self.values).any(axis=2)
-        first = np.where(complete, ticks, self.n_ticks).min(axis=1, initial=self.n_ticks)
-        first = np.minimum(first, self.lengths)
+        ticks, first = np.arange(self.n_ticks), _first_complete(self.values[:, :, needed], self.lengths)
         shifted = np.minimum(ticks + first[:, np.newaxis], max(self.n_ticks - 1, 0))
         moved = np.take_along_axis(self.values, shifted[:, :, np.newaxis], axis=1)
         return StreamSet(moved, self.labels, self.columns, self.period, self.names, self.lengths - first)
@@ -324,6 +355,15 @@ class StreamSet:
         write_streams(
             StreamArrays(self.values, labels, self.columns, self.period, self.names, self.lengths), Path(path)
         )
+
+
+def _first_complete(needed: Array, lengths: Integers) -> Integers:
+    """Return the tick, from 0, at which each stream first has all values; its length if it never has."""
+    n_ticks = needed.shape[1]
+    ticks = np.arange(n_ticks)
+    complete = (ticks < lengths[:, np.newaxis]) & ~np.isnan(needed).any(axis=2)
+    first = np.where(complete, ticks, n_ticks).min(axis=1, initial=n_ticks)
+    return np.asarray(np.minimum(first, lengths))
 
 
 def _expect(what: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:

@@ -42,6 +42,7 @@ ARRAYS: dict[str, tuple[Any, tuple[str | int, ...]]] = {
     "ended": (ENDED, (1,)),
     "single_sample": (np.float64, ("n_columns",)),
     "thresholds": (THRESHOLD, ("n_thresholds",)),
+    "openings": (np.int64, ("n_columns",)),
     "table": (ENTRY, ("n_features",)),
     "inputs": (np.int64, ("n_inputs",)),
     "params": (np.float64, (1,)),
@@ -69,12 +70,13 @@ ARRAYS: dict[str, tuple[Any, tuple[str | int, ...]]] = {
 """Type and shape of each array: those of streams, thresholds, features, and tree or forest, and scratch space.
 
 The first dimension is a minimum. `single_sample` holds a sample's row, as a whole number, its time and its values.
-`twice` holds a block's values twice, as a forest reads them.
+`twice` holds a block's values twice, as a forest reads them. Columns open at the ticks in `openings`, the last at
+`last_opening`.
 """
 
 SIZES = (
     *("n_rows", "width", "n_features", "n_columns", "n_inputs", "n_thresholds", "n_block"),
-    *("n_nodes", "n_classes", "n_trees", "n_twice", "depth", "adds", "limit"),
+    *("n_nodes", "n_classes", "n_trees", "n_twice", "depth", "adds", "limit", "last_opening"),
 )
 
 LAYOUTS = (
@@ -112,9 +114,11 @@ class KernelArena:
             n_thresholds=len(thresholds),
             n_block=BLOCK if forest is None else FOREST_BLOCK,
             limit=procedure.time_limit,
+            last_opening=max(procedure.openings, default=1),
             period=procedure.period,
             earliest=np.inf,
         )
+        self.hold(openings=np.array(procedure.openings, np.int64))
         self.hold(thresholds=thresholds, table=program.table, inputs=program.inputs, params=program.params)
         self._hold_room()
         if tree is not None:

@@ -52,11 +52,13 @@ def first_unknown(arenas: Any, rows: Integers) -> int:
 
 @inlined
 def _is_complete(arena: Any, sample: Array) -> bool:
-    """Return whether a sample has a value in every column; count readings that are not finite."""
+    """Return whether a sample has a value in every column open at tick 1; count readings that are not finite."""
+    openings = carray(pointer(arena.openings), arena.n_columns, np.int64)
     is_complete = True
-    for value in sample:
+    for column in range(arena.n_columns):
+        value = sample[column]
         if not abs(value) <= LARGEST:
-            is_complete = False
+            is_complete = is_complete and openings[column] > 1
             if abs(value) > LARGEST:
                 _streams(arena)[2][NOT_FINITE] += 1
     return is_complete
@@ -116,6 +118,15 @@ def _end(arena: Any, n_ended: int, sample: int, label: int) -> int:
 
 
 @inlined
+def _leave_out_closed(arena: Any, tick: int, sample: Array) -> None:
+    """Let a sample have no value in the columns that open after a tick."""
+    openings = carray(pointer(arena.openings), arena.n_columns, np.int64)
+    for column in range(arena.n_columns):
+        if tick < openings[column]:
+            sample[column] = np.nan
+
+
+@inlined
 def _place_block(
     arena: Any, rows: Integers, times: Array, samples: Array, start: int, n_block: int
 ) -> tuple[int, int]:
@@ -141,6 +152,8 @@ def _place_block(
             seconds[n_moving] = (tick - 1) * arena.period
             for column in range(arena.n_columns):
                 taken[n_moving, column] = samples[i, column]
+            if tick < arena.last_opening:
+                _leave_out_closed(arena, tick, taken[n_moving])
             n_moving += 1
         elif tick == OVERDUE:
             _time_out(arena, rows[i])

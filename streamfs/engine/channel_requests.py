@@ -11,27 +11,30 @@ from streamfs.procedure.requested_channels import RequestedChannels
 
 
 class ChannelRequests:
-    """The requests of an engine's streams, of all channels unless the classifier releases some, and their costs.
+    """The requests of an engine's streams, of all open channels unless the classifier releases some, and costs.
 
     The table has costs if `requested` is not None.
     """
 
     def __init__(self, procedure: Procedure, requested: RequestedChannels | None, table: StreamTable) -> None:
         self._procedure = procedure
+        self._openings = np.array(procedure.openings, dtype=np.int64)
         self._requested = requested
         self._table = table
 
-    def channels(self, rows: Rows) -> npt.NDArray[np.bool_]:
-        """Return which channels streams request, shape (n_rows, n_channels); all before the first tick."""
-        requested = np.ones((len(rows), len(self._procedure.channels)), dtype=np.bool_)
+    def channels(self, rows: Rows, ahead: int) -> npt.NDArray[np.bool_]:
+        """Return which channels streams request for the `ahead` ticks that follow, shape (n_rows, n_channels)."""
+        last = self._table.streams["tick"][rows] + ahead
+        requested: npt.NDArray[np.bool_] = self._openings <= last[:, np.newaxis]
         if self._requested is not None:
             begun = self._table.status[rows] != WAITING
-            requested[begun] = self._requested.channels(self._table.newest(rows[begun]))
+            requested[begun] &= self._requested.channels(self._table.newest(rows[begun]))
         return requested
 
-    def shown(self, rows: Rows, samples: Array) -> Array:
-        """Return samples with NaN in the channels that streams no longer request."""
-        return samples if self._requested is None else self._requested.shown(samples, self._table.newest(rows))
+    def shown(self, rows: Rows, ticks: Rows, samples: Array) -> Array:
+        """Return samples of ticks with NaN in the channels that streams do not request yet, or no longer."""
+        opened = np.where(self._openings <= ticks[:, np.newaxis], samples, np.nan)
+        return opened if self._requested is None else self._requested.shown(opened, self._table.newest(rows))
 
     def charge(self, rows: Rows, ticks: Rows | int) -> None:
         """Charge streams for the features requested since their last ticks, up to these."""

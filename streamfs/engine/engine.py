@@ -40,11 +40,11 @@ class Engine:
 
     Notes
     -----
-    An episode opens at the first sample with a value in every column. A sample belongs to the tick nearest to its
-    time, counted in periods from the opening; missing ticks count towards the time limit. A sample of an earlier
-    tick is late, one of the newest tick a duplicate. The names and episode numbers of the last ten thousand
-    streams that left are kept, so that decision ids are unique; of those that left earlier only the highest number
-    is kept, and new streams count from there.
+    An episode opens at the first sample with a value in every column that does not open later. A sample belongs to
+    the tick nearest to its time, counted in periods from the opening; missing ticks count towards the time limit.
+    A sample of an earlier tick is late, one of the newest tick a duplicate. The names and episode numbers of the
+    last ten thousand streams that left are kept, so that decision ids are unique; of those that left earlier only
+    the highest number is kept, and new streams count from there.
 
     Calls must not overlap: threads that share an engine need a lock around every one of them.
 
@@ -163,18 +163,19 @@ class Engine:
         return self._table.state[self._registry.row(stream), : len(self.procedure.features)].copy()
 
     @property
-    def releases(self) -> bool:
-        """Whether streams may stop requesting a channel before they are decided."""
-        return self.procedure.classifier.releases_features
+    def varies(self) -> bool:
+        """Whether streams may begin or stop requesting a channel between the first tick and the decision."""
+        return self.procedure.classifier.releases_features or max(self.procedure.openings, default=1) > 1
 
-    def asked(self, rows: Rows) -> npt.NDArray[np.bool_]:
-        """Return which channels streams request, shape (n_rows, n_channels).
+    def asked(self, rows: Rows, ahead: int = 1) -> npt.NDArray[np.bool_]:
+        """Return which channels streams request for the `ahead` ticks that follow, shape (n_rows, n_channels).
 
-        All, unless the procedure's classifier releases features: then, from the first tick, those that the newest
-        values call for. Samples count as missing in the other channels even if they arrive; a released channel is
-        not requested again before the next episode. A decided stream has the requests with which it ended.
+        A channel is requested from its opening tick on. If the procedure's classifier releases features, it is
+        only requested while the newest values call for it, and then not again before the next episode. Samples
+        count as missing in the other channels even if they arrive. A decided stream has the requests with which it
+        ended.
         """
-        return self._requests.channels(rows)
+        return self._requests.channels(rows, ahead)
 
     def decided_at(self, rows: Rows) -> Array:
         """Return the event times, in seconds, of decided streams' last ticks; NaN if an episode never opened."""
@@ -485,7 +486,7 @@ class Engine:
         if len(moving):
             seconds = np.multiply(ticks[moving] - 1, self.procedure.period, dtype=np.float64)
             moved = self._table.state[rows[moving]]  # a copy: if classifier or rule fails, no stream has moved
-            shown = self._requests.shown(rows[moving], samples[moving])
+            shown = self._requests.shown(rows[moving], ticks[moving], samples[moving])
             values = self._program.advance(moved, np.arange(len(moving)), shown, seconds)
             probabilities = self._answer(values)
             actions = checked_actions(self.procedure.rule, ticks[moving], probabilities)

@@ -157,6 +157,7 @@ def _counted(procedure: Procedure, traffic: Traffic, n_streams: int, held_out: b
         "channels": traffic.channels,
         "columns": traffic.columns,
         "nodes": traffic.nodes,
+        "orders": traffic.orders,
     }
 
 
@@ -222,7 +223,7 @@ def _paid_an_episode(
     if traffic is None or kept is None or "nodes" not in traffic:
         return None
     rates = Rates.of(_kept_radio(kept), period, duty.awake)
-    return rates.episode(traffic["channels"], traffic["nodes"], prices)
+    return rates.episode(traffic["channels"], traffic["nodes"], prices, traffic.get("orders", 0.0))
 
 
 def _kept_radio(kept: RadioFacts) -> Profile:

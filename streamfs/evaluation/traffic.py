@@ -7,7 +7,7 @@ import numpy as np
 
 from feature_extractors.base import Array
 from feature_extractors.report import channel_name
-from streamfs.costs.rates import Rates, by_role
+from streamfs.costs.rates import Rates, by_role, orders_by
 from streamfs.costs.spending import messages_sent
 from streamfs.data.feature_table import tabulate
 from streamfs.data.streams import Integers, StreamSet
@@ -26,10 +26,11 @@ class Traffic:
     columns: dict[str, float]  # of each recorded column, if sent at every tick
     ticks: float  # from the stream's first one to its decision
     nodes: dict[str, float]  # ticks for which each node is asked for any channel, by its role
+    orders: float = 0.0  # heard by nodes, which open channels later
 
     def paid(self, rates: Rates, prices: Mapping[str, float] | None = None) -> float:
         """Return what a stream costs its nodes on average, in the unit of the rates."""
-        return rates.episode(self.channels, self.nodes, prices)
+        return rates.episode(self.channels, self.nodes, prices, self.orders)
 
 
 def measure_traffic(procedure: Procedure, streams: StreamSet) -> Traffic:
@@ -69,6 +70,7 @@ def measure_traffics(
     tested = [procedure.features[i] for i in procedure.classifier.features_tested()]
     reads = {c: [c in feature.columns for feature in tested] for c in procedure.channels}
     sent = messages_sent(streams, procedure.channels, max_silence=procedure.max_silence)
+    orders = np.append(0, orders_by(procedure.channels, trajectories.confidence.shape[1]))
     sent_always = messages_sent(streams, [channel_name(column) for column in streams.columns])
     traffics = []
     for rule in rules:
@@ -83,7 +85,9 @@ def measure_traffics(
             for role, of_node in by_role(channels).items()
         }
         nodes = {role: float(np.mean(n_ticks)) for role, n_ticks in asked.items()}
-        traffics.append(Traffic(channels, columns, float(np.mean(opening + ticks)), nodes))
+        traffics.append(
+            Traffic(channels, columns, float(np.mean(opening + ticks)), nodes, float(orders[ticks].mean()))
+        )
     return traffics
 
 

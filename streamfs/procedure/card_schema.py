@@ -43,7 +43,8 @@ class StoppingFacts(TypedDict):
 class TrafficFacts(TypedDict):
     """Mean messages per episode: of the channels that are read, and of every recorded column.
 
-    `nodes` are the ticks for which each node is asked for any channel, by its role.
+    `nodes` are the ticks for which each node is asked for any channel, by its role, and `orders` the control
+    messages that open channels later.
     """
 
     streams: int
@@ -53,6 +54,7 @@ class TrafficFacts(TypedDict):
     ticks: float
     channels: dict[str, float]
     columns: dict[str, float]
+    orders: NotRequired[float]
     nodes: NotRequired[dict[str, float]]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import feature_extractors as fx
 from feature_extractors.base import Array, Feature, Kind, channels_of
-from feature_extractors.report import silent_ticks
+from feature_extractors.report import silent_ticks, split_opening
 from streamfs.base import container
 from streamfs.classifiers.classifier import Classifier, FileParts
 from streamfs.costs.costs import Costs
@@ -108,8 +108,8 @@ class Procedure:
     Raises
     ------
     ValueError
-        If the confidence is not in (0, 1], the time limit below 1 or above 2**53 ticks, `stopping` goes beyond
-        the time limit, or sizes do not fit.
+        If the confidence is not in (0, 1], the time limit below 1 or above 2**53 ticks, `stopping` or a channel's
+        opening goes beyond the time limit, no channel is open from the first tick on, or sizes do not fit.
     """
 
     features: tuple[Feature, ...]
@@ -144,6 +144,14 @@ class Procedure:
             raise ValueError(f"there are {len(self.costs)} costs, expected {len(self.features)}, one per feature")
         self._check_classifier()
         self._check_stopping()
+        self._check_openings()
+
+    def _check_openings(self) -> None:
+        if self.channels and min(self.openings) > 1:
+            raise ValueError(f"channels are {', '.join(self.channels)}, expected one that is open from tick 1 on")
+        if max(self.openings, default=1) > self.time_limit:
+            last = self.channels[int(np.argmax(self.openings))]
+            raise ValueError(f"{last} opens beyond the time limit of {self.time_limit} ticks")
 
     def _check_classifier(self) -> None:
         if self.classifier.n_classes != len(self.classes):
@@ -167,6 +175,11 @@ class Procedure:
     def channels(self) -> tuple[str, ...]:
         """Channels that the features read, each once: the columns of the samples."""
         return channels_of(self.features)
+
+    @cached_property
+    def openings(self) -> tuple[int, ...]:
+        """The tick of an episode from which each channel is asked for; 1 for most."""
+        return tuple(split_opening(channel)[1] for channel in self.channels)
 
     @cached_property
     def digest(self) -> str:

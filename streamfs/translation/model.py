@@ -17,6 +17,7 @@ from streamfs.classifiers._forest import FlatForest
 from streamfs.errors import TranslationError
 from streamfs.procedure.card_schema import certified_rule, read_promise
 from streamfs.procedure.procedure import Procedure
+from streamfs.procedure.stopping import TickThresholds
 from streamfs.translation import on_node
 from streamfs.translation.grids import whole_forest
 from streamfs.translation.precision import DOUBLE, Precision
@@ -96,6 +97,17 @@ def columns_of(procedure: Procedure) -> tuple[str, ...]:
     return tuple(dict.fromkeys(split_channel(channel)[0] for channel in procedure.channels))
 
 
+def rule_of(procedure: Procedure) -> TickThresholds:
+    """Return the thresholds by which a node decides; refuse other rules, and channels that open later."""
+    rule = procedure.rule.thresholds()
+    if rule is None:
+        raise TranslationError(f"the stopping rule is {procedure.rule.word}, expected one with thresholds")
+    if max(procedure.openings) > 1:
+        late = procedure.channels[int(np.argmax(procedure.openings))]
+        raise TranslationError(f"{late} opens later, expected channels of the first tick")
+    return rule
+
+
 class _Model:
     """The parts of a model in C."""
 
@@ -108,10 +120,7 @@ class _Model:
         self._unit = Unit(precision)
         self._channels = [split_channel(channel) for channel in procedure.channels]
         self._columns = columns_of(procedure)
-        rule = procedure.rule.thresholds()
-        if rule is None:
-            raise TranslationError(f"the stopping rule is {procedure.rule.word}, expected one with thresholds")
-        self._rule = rule
+        self._rule = rule_of(procedure)
         self._tables: list[str] = []
         self._n_reports = 0
         self._resolutions = resolutions

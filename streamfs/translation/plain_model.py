@@ -11,7 +11,7 @@ from streamfs.classifiers._forest import FlatForest
 from streamfs.errors import TranslationError
 from streamfs.procedure.procedure import Procedure
 from streamfs.translation import on_node
-from streamfs.translation.model import about, columns_of, longest_silence
+from streamfs.translation.model import about, columns_of, longest_silence, rule_of
 from streamfs.translation.plain import Plain
 from streamfs.translation.precision import DOUBLE, Precision
 from streamfs.translation.self_test import Expected
@@ -46,10 +46,7 @@ class _PlainModel:
     """The parts of a model in plain Python."""
 
     def __init__(self, procedure: Procedure, precision: Precision) -> None:
-        rule = procedure.rule.thresholds()
-        if rule is None:
-            raise TranslationError(f"the stopping rule is {procedure.rule.word}, expected one with thresholds")
-        self._rule = rule
+        self._rule = rule_of(procedure)
         self._procedure = procedure
         self._unit = Plain(precision)
         self._precision = precision

@@ -1,5 +1,6 @@
-"""A gateway whose nodes send some channels only while their stream is unusual."""
+"""A gateway whose nodes send some channels only while their stream is unusual, or from a tick of it on."""
 
+from math import ceil
 from random import Random
 from tempfile import TemporaryDirectory
 
@@ -41,11 +42,22 @@ PAIRED = Models(
     channels_procedure("a.x", "b.x", time_limit=9),
     lazy_procedure("b.x", "a.door@flag:0.5", far=0.3, time_limit=12),
 )
-BINDINGS = {ALONE: Bindings.single(ALONE.first.channels), PAIRED: Bindings.pairs(PAIRED.first.channels, PAIRS)}
+OPENING = Models(
+    channels_procedure("x", "y@every:2@from:4", time_limit=9),
+    channels_procedure("x", "door@flag:0.5@from:2", "y@every:2", time_limit=6),
+    lazy_procedure("x", "y@every:2@from:3", far=0.2, time_limit=8),
+)
+BINDINGS = {
+    ALONE: Bindings.single(ALONE.first.channels),
+    PAIRED: Bindings.pairs(PAIRED.first.channels, PAIRS),
+    OPENING: Bindings.single(OPENING.first.channels),
+}
 CASES = {
     "alone": (ALONE, {"reopen_after": 3.0, "lateness": 0.0}),
     "evicting": (ALONE, {"streams": 3, **EVICTING, "expire_after": 20.0, "reopen_after": 4.0}),
     "paired": (PAIRED, {"reopen_after": 2.0}),
+    "opening": (OPENING, {"reopen_after": 3.0, "lateness": 0.0}),
+    "opening late": (OPENING, {"streams": 3, **EVICTING, "expire_after": 20.0, "reopen_after": 4.0}),
 }
 SEEDS = st.integers(0, 2**32)
 
@@ -57,7 +69,8 @@ def wanted(core):
     for model in roster.models:
         engine = model.engine
         rows = engine.rows(WAITING, OPEN)
-        for row, asked in zip(rows.tolist(), engine.asked(rows), strict=True):
+        ahead = 1 + ceil(0.5 + core.joiner.timing.lateness)  # ticks, of a second
+        for row, asked in zip(rows.tolist(), engine.asked(rows, ahead), strict=True):
             for slot, is_asked in zip(model.slots_of(engine.name(row)), asked.tolist(), strict=True):
                 if is_asked:
                     node, channel = core.joiner.place(slot)

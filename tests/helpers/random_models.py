@@ -87,9 +87,9 @@ def any_classifier(rng, n_features):
     return random_tree(rng, n_features) if rng.random() < 0.5 else any_forest(rng, n_features)
 
 
-def random_procedure(rng, classifier=None, **options):
-    """Five features of two columns, and a random tree unless there is another classifier."""
-    features = tuple(map(fx.get, ("count()", "mean(a)", "last(b)", "variance(a)", "correlation(a, b)")))
+def random_procedure(rng, classifier=None, b="b", **options):
+    """Five features of two channels, and a random tree unless there is another classifier."""
+    features = tuple(map(fx.get, ("count()", "mean(a)", f"last({b})", "variance(a)", f"correlation(a, {b})")))
     classifier = random_tree(rng, len(features)) if classifier is None else classifier
     classes, costs = tuple("tuvwxyz"[: classifier.n_classes]), Costs(np.ones(len(features)))
     return Procedure(features, classifier, classes, costs, rng.choice([0.5, 0.7]), 9, 0.5, **options)

@@ -137,7 +137,7 @@ def test_trajectories_decide_and_cost_as_the_engine_does(seed):
 
 def test_a_tree_asks_for_everything_to_the_end():
     engine = Engine(mean_procedure(costs=Costs([2.0], [3.0], a=3.0, b=0.5)))
-    assert not engine.releases
+    assert not engine.varies
     for tick in range(4):
         engine.push("s", float(tick), [0.0])
         assert engine.asked(np.array([engine.row("s")])).tolist() == [[True]]

@@ -250,6 +250,8 @@ def test_what_has_no_translation_is_named():
     leading = replace(procedure, stopping=Leads(0.2, 4))
     with pytest.raises(TranslationError, match="the stopping rule is leading, expected one with thresholds"):
         translate(leading)
+    with pytest.raises(TranslationError, match="b@from:3 opens later, expected channels of the first tick"):
+        translate(random_procedure(np.random.default_rng(1), b="b@from:3"))
     own = fx.python_feature(lambda values, _times: values.mean(), ["a"], "own")
     with pytest.raises(TranslationError, match=r"own.* is a Python function, which has no translation"):
         translate(replace(procedure, features=(own, *procedure.features[1:])))

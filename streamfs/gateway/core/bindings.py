@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
-from feature_extractors.report import split_channel
+from feature_extractors.report import split_channel, split_opening
 from streamfs.gateway.core.device_profile import DeviceProfile
 from streamfs.gateway.core.feeds import Feed, feeds_of
 from streamfs.gateway.core.pairs import MAX_PAIRS, group_pairs
@@ -56,10 +56,11 @@ class Bindings:
     """Which node plays which role in which stream, and on which topics nodes publish.
 
     The channel ``a.light@flag:300`` is ``light@flag:300`` of the node in role ``a``; the only node of a stream has
-    the role "". With `discovers`, any other node on a wanted topic is a stream too. The first route that fits
-    counts. `aliases` are names of nodes by the names under which they are heard, `devices` the
-    profiles that routes name, `zones` the time zones of nodes that have their own. With a `share`, streams are
-    divided among gateways; `elsewhere` are the nodes that others serve, and `streams_elsewhere` theirs.
+    the role "". Nodes know nothing of the ticks at which channels open in an episode. With `discovers`, any other
+    node on a wanted topic is a stream too. The first route that fits counts. `aliases` are names of nodes by the
+    names under which they are heard, `devices` the profiles that routes name, `zones` the time zones of nodes that
+    have their own. With a `share`, streams are divided among gateways; `elsewhere` are the nodes that others
+    serve, and `streams_elsewhere` theirs.
 
     >>> bindings = Bindings.pairs(["a.light@flag:300", "b.light@flag:300"], {"desk": {"a": "n1", "b": "n2"}})
     >>> bindings.topics, bindings.sources("desk")[1]
@@ -181,7 +182,7 @@ class Bindings:
     def node_channels(self) -> tuple[str, ...]:
         """Distinct channels, as nodes know them, that nodes are to send."""
         if self.discovers:
-            return tuple(dict.fromkeys(self.channels))
+            return tuple(dict.fromkeys(map(sent_as, self.channels)))
         return tuple(dict.fromkeys(source.channel for sources in self._sources.values() for source in sources))
 
     @property
@@ -204,7 +205,7 @@ class Bindings:
         """Return the node and channel of each column of a stream; empty for an unknown stream."""
         if stream in self._sources or not self.discovers:
             return self._sources.get(stream, ())
-        return tuple(NodeChannel(stream, channel) for channel in self.channels)
+        return tuple(NodeChannel(stream, sent_as(channel)) for channel in self.channels)
 
     def streams_of(self, node: str) -> tuple[str, ...]:
         """Return the streams that a node feeds; empty for an unknown node."""
@@ -285,7 +286,7 @@ class Bindings:
 
     @cached_property
     def _sources(self) -> dict[str, tuple[NodeChannel, ...]]:
-        roles = [split_role(channel) for channel in self.channels]
+        roles = [split_role(sent_as(channel)) for channel in self.channels]
         return {
             stream: tuple(
                 _node_channel(stream, nodes, channel, role)
@@ -303,6 +304,11 @@ class Bindings:
         return {node: tuple(streams) for node, streams in streams_of.items()}
 
 
+def sent_as(channel: str) -> str:
+    """Return a channel as nodes know it: when it opens in an episode is not their concern."""
+    return split_opening(channel)[0]
+
+
 def split_role(channel: str) -> tuple[str, str]:
     """Return a channel's role, empty if it has none, and the channel without it."""
     column, _ = split_channel(channel)
@@ -315,7 +321,7 @@ def split_role(channel: str) -> tuple[str, str]:
 
 def _node_channel(stream: str, nodes: Mapping[str, str], channel: str, role: tuple[str, str]) -> NodeChannel:
     if _ALONE in nodes:
-        return NodeChannel(nodes[_ALONE], channel)
+        return NodeChannel(nodes[_ALONE], sent_as(channel))
     if role[0] not in nodes:
         raise ValueError(f"channel {channel!r} has role {role[0]!r}, stream {stream!r} has {', '.join(nodes)}")
     return NodeChannel(nodes[role[0]], role[1])

@@ -84,8 +84,8 @@ class Episodes:
                 self._let_rest(model, stream)
 
     def _parts(self, entries: Entries) -> Iterable[Entries]:
-        """Cut entries so that no stream occurs twice, if what one releases may concern another's next tick."""
-        if len(entries) == 1 or not any(model.engine.releases for model in self.roster.models):
+        """Cut entries so that no stream occurs twice, if what one requests may concern another's next tick."""
+        if len(entries) == 1 or not any(model.engine.varies for model in self.roster.models):
             return (entries,)
         return _without_repetition(entries)
 
@@ -110,7 +110,7 @@ class Episodes:
         for model, of_model in chosen:
             if len(of_model.places):
                 result = model.push(of_model)
-                if result.decisions or result.released:
+                if result.decisions or result.changes:
                     pushed.append((model, result))
         if pushed:
             turned += self._settle_pushed(pushed, entries, settling)
@@ -138,12 +138,15 @@ class Episodes:
         self, pushed: Sequence[tuple[ModelStreams, Pushed]], entries: Entries, settling: Settling
     ) -> list[int]:
         """Let what was pushed have its effects; return the places of the samples that have ended episodes."""
-        released = [each for _, of_model in pushed for each in of_model.released]
+        changes = [(place, model, change) for model, of_model in pushed for place, change in of_model.changes]
         ends = [(place, model, decision) for model, of_model in pushed for place, decision in of_model.decisions]
         ends.sort(key=itemgetter(0))  # streams get their rows in another model's engine in this order
-        settling += [(place, partial(self.roster.control.release, slots)) for place, slots in released]
+        for place, model, change in changes:
+            settling.append((place, partial(self.roster.control.release, change.released)))
+            tick = int(entries.ticks["tick"][place]) + 1
+            settling.append((place, partial(self.roster.use, model, change.number, change.opened, tick)))
         settling += [(place, self._end(model, decision, entries.ticks[place])) for place, model, decision in ends]
-        settling += [(place, partial(self._update, slots)) for place, slots in released]
+        settling += [(place, partial(self._update, change.slots)) for place, _, change in changes]
         return [place for place, *_ in ends]
 
     def _end(self, model: ModelStreams, decision: Decision, entry: np.void) -> Callable[[], None]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from math import floor
+from math import ceil, floor
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -22,11 +22,24 @@ Slots = npt.NDArray[np.int32]
 Integers = npt.NDArray[np.int64]
 
 
+class Change(NamedTuple):
+    """Slots that a stream, by its number in the joiner, has stopped and begun to request."""
+
+    number: int
+    released: set[int]
+    opened: set[int]
+
+    @property
+    def slots(self) -> set[int]:
+        """All of them."""
+        return self.released | self.opened
+
+
 class Pushed(NamedTuple):
-    """Decisions, and slots that a stream has stopped requesting, each with the place of its entry."""
+    """Decisions, and what streams request otherwise than before, each with the place of its entry."""
 
     decisions: list[tuple[int, Decision]]
-    released: list[tuple[int, set[int]]]
+    changes: list[tuple[int, Change]]
 
 
 class Chosen(NamedTuple):
@@ -44,8 +57,8 @@ class Chosen(NamedTuple):
 class ModelStreams:
     """The streams that follow one model, in `engine`, and the joiner's slots that feed their columns.
 
-    The counters of the engine are corrected by what was pushed in vain: samples after a decision, which had been
-    joined before it was known.
+    A channel that opens later is requested so early that it is there at its tick. The counters of the engine are
+    corrected by what was pushed in vain: samples after a decision, which had been joined before it was known.
     """
 
     def __init__(self, procedure: Procedure, joiner: Joiner) -> None:
@@ -56,6 +69,7 @@ class ModelStreams:
         self._numbers = np.zeros(0, dtype=np.int64)  # of the joiner's streams, likewise
         self._row_of = np.full(0, NONE, dtype=np.int64)  # by the joiner's streams
         self._max_ages = np.array([_max_age(channel, procedure) for channel in procedure.channels], dtype=np.int64)
+        self._ahead = 1 + ceil(0.5 + joiner.timing.lateness / procedure.period)  # ticks until nodes have obeyed
         self._in_vain: Counter[str] = Counter()
         self._room = self._new_room(AT_ONCE)
 
@@ -157,7 +171,7 @@ class ModelStreams:
 
     def requested_slots_of(self, stream: str) -> set[int]:
         """Slots of the channels that a stream requests."""
-        if not self.engine.releases:
+        if not self.engine.varies:
             return set(self.slots_of(stream))
         return _slots_in(self._requested(np.array([self.engine.row(stream)]))[0])
 
@@ -186,10 +200,10 @@ class ModelStreams:
     def push(self, chosen: Chosen) -> Pushed:
         """Push the chosen samples, in order; what follows a stream's decision is in vain.
 
-        If streams release channels, each may occur only once.
+        If what streams request varies, each may occur only once.
         """
         places, rows, times, samples = chosen
-        before = self._requested(rows) if self.engine.releases else None
+        before = self._requested(rows) if self.engine.varies else None
         decisions = []
         for decision in self.engine.take(rows, times, samples):
             row = self.engine.row(decision.stream)
@@ -200,7 +214,7 @@ class ModelStreams:
             return Pushed(decisions, [])
         after = self._requested(rows)
         changed = np.flatnonzero((before != after).any(axis=1)).tolist()
-        return Pushed(decisions, [(int(places[i]), _slots_in(before[i]) - _slots_in(after[i])) for i in changed])
+        return Pushed(decisions, [(int(places[i]), self._change(rows[i], before[i], after[i])) for i in changed])
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Copy the state into a JSON header and arrays."""
@@ -245,7 +259,11 @@ class ModelStreams:
         return [self.engine.name(row) for row in rows.tolist()]
 
     def _requested(self, rows: Integers) -> Slots:
-        return np.where(self.engine.asked(rows), self._slots[rows], np.int32(NONE))
+        return np.where(self.engine.asked(rows, self._ahead), self._slots[rows], np.int32(NONE))
+
+    def _change(self, row: int, before: Slots, after: Slots) -> Change:
+        requested, now = _slots_in(before), _slots_in(after)
+        return Change(int(self._numbers[row]), requested - now, now - requested)
 
     def _place(self, row: int, number: int, slots: Sequence[int]) -> None:
         if row >= len(self._slots):

@@ -94,7 +94,7 @@ class Roster:
         slots = self._slots_of(stream, self.bindings)
         number = self._joiner.add_stream(dict(zip(self.bindings.channels, slots, strict=True)))
         self.newest.admit(stream, number, slots)
-        self._use(stream, slots)
+        self.use(self.newest, number, self.newest.requested_slots_of(stream))
 
     def admit_bound(self) -> list[str]:
         """Add the streams that are bound by name; return those that were bound otherwise and removed."""
@@ -132,19 +132,19 @@ class Roster:
 
     def request(self, stream: str, tick: int) -> list[Publication]:
         """Request the channels of a stream that awaits an episode from a tick on; return control messages."""
-        slots = self.newest.slots_of(stream)
-        self._use(stream, slots, tick)
+        slots = self.newest.requested_slots_of(stream)
+        self.use(self.newest, self.newest.number(stream), slots, tick)
         return self.update(self.nodes_of(slots))
 
-    def _use(self, stream: str, slots: Sequence[int], tick: int | None = None) -> None:
-        """Note that an undecided stream requests these slots.
+    def use(self, model: ModelStreams, number: int, slots: Iterable[int], tick: int | None = None) -> None:
+        """Note that an undecided stream, given its number in the joiner, requests these slots from a tick on.
 
-        Where streams release channels by their values, an old value must not release one again before its node,
-        which has been silent, has sent a new one.
+        Where requests change within an episode, an old value must neither release a channel nor count as the first
+        of one that opens: not before its node, which has been silent, has sent a new one.
         """
-        if self.newest.engine.releases:
-            silent, number = set(self.control.silent(slots)), self.newest.number(stream)
-            for column, slot in zip(self.newest.columns.tolist(), slots, strict=True):
+        if model.engine.varies:
+            silent, fed = set(self.control.silent(slots)), self._joiner.slots_of(number, model.columns)
+            for column, slot in zip(model.columns.tolist(), fed, strict=True):
                 if slot in silent:
                     self._joiner.hide(number, column, tick)
         self.control.use(slots)
@@ -281,8 +281,9 @@ class Roster:
         slots = self._slots_of(stream, self.bindings)
         if decided_at is None:
             self.control.release(old.requested_slots_of(stream))
-            self.control.use(slots)
         self.newest.adopt(stream, number, slots, old.release(stream), decided_at)
+        if decided_at is None:
+            self.control.use(self.newest.requested_slots_of(stream))
 
     def drop_empty(self) -> None:
         """Drop the older models that no stream follows any more."""
