@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from feature_extractors.report import split_channel, split_opening
 from streamfs.costs.costs import MESSAGE_BYTES, price_of
 from streamfs.costs.energy import Profile
-from streamfs.data.streams import Integers
 
 AWAKE = 0.1
 """Seconds of a tick for which a radio is awake besides its messages, by default; an assumption."""
@@ -105,7 +105,7 @@ def role_of(channel: str) -> str:
     return role if dot else ""
 
 
-def orders_by(channels: Iterable[str], n_ticks: int) -> Integers:
+def orders_by(channels: Iterable[str], n_ticks: int) -> npt.NDArray[np.int64]:
     """Return how many orders that open channels nodes have heard by each tick of an episode, shape (n_ticks,)."""
     ticks, heard = np.arange(1, n_ticks + 1), np.zeros(n_ticks, dtype=np.int64)
     for _, opening in {(role_of(channel), split_opening(channel)[1]) for channel in channels}:
