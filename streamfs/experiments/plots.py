@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.errors import MissingExtraError
 from streamfs.evaluation.evaluation import Evaluation
+from streamfs.experiments.point_labels import label_points
 from streamfs.relief.figure_1 import BLUE, GREEN, GREY, ORANGE, finish
 
 try:
@@ -33,36 +35,46 @@ __all__ = [
     "sweep_figure",
 ]
 
-OTHER_COLORS = ("#7b4ea3", "#b03a5b", "#2a9d9d", "#8a6d1f", "#c77fb0", "#4b5320")
+OTHER_COLORS, OTHER_MARKERS = ("#aa4499", "#b8860b", "#332288", "#000000", "#56b4e9", "#882255"), "PX*v<>"
 
 MOST_CLASSES, MOST_ROWS, MOST_LINES = 12, 8, 12
 """Classes, columns, and streams of a class that are drawn."""
 
-PAPER_MEASURES = ("completeness", "accuracy", "cost", "sent")
-"""What is drawn over confidence thresholds: the three panels of the paper, and what nodes really send."""
+PANELS: Mapping[str, tuple[str, str]] = {
+    "completeness": ("completeness", "share of streams with a label"),
+    "accuracy": ("accuracy", "share of labels that are right"),
+    "cost": ("cost by equation 1", "{unit} a stream"),
+    "sent": ("what nodes really send", "messages a stream"),
+}
+"""What is drawn over confidence thresholds, with units: the three panels of the paper, and what batteries pay."""
+
+TRADE_OFF = "what accuracy costs"
 
 METHOD_STYLES: dict[str, dict[str, Any]] = {
-    "naive": {"color": GREY},
-    "cost-based": {"color": ORANGE},
-    "Relief": {"color": GREEN},
-    "literal": {"color": BLUE, "linestyle": ":"},
-    "StreamRelief": {"color": BLUE, "linewidth": 2.2},
+    "naive": {"color": GREY, "marker": "s"},
+    "cost-based": {"color": ORANGE, "marker": "^"},
+    "Relief": {"color": GREEN, "marker": "D"},
+    "literal": {"color": BLUE, "linestyle": ":", "marker": "."},
+    "StreamRelief": {"color": BLUE, "linewidth": 2.2, "marker": "o"},
 }
 
 
-def sweep_figure(evaluations: Sequence[Evaluation], sent: Sequence[float]) -> Figure:
+def sweep_figure(evaluations: Sequence[Evaluation], sent: Sequence[float], unit: str = "transmissions") -> Figure:
     """Draw completeness, accuracy and cost over confidence thresholds, and accuracy against the messages sent."""
-    figure = Figure(figsize=(12, 3.6), layout="constrained")
+    figure = Figure(figsize=(13, 3.8), layout="constrained")
     *panels, paid = figure.subplots(1, 4)
     thresholds = [evaluation.confidence for evaluation in evaluations]
     rows = [evaluation.summary() for evaluation in evaluations]
-    for axes, measure in zip(panels, ("completeness", "accuracy", "cost"), strict=True):
+    for axes, measure in zip(panels, PANELS, strict=False):
         axes.plot(thresholds, [row[measure] for row in rows], "o-", color=BLUE, markersize=4)
-        axes.set(title=measure, xlabel="confidence threshold", ylim=_limits(rows, measure))
+        title, label = PANELS[measure]
+        axes.set(title=title, xlabel="confidence threshold", ylabel=label.format(unit=unit))
+        axes.set_ylim(_limits(rows, measure))
         finish(axes)
     paid.plot(sent, [row["accuracy"] for row in rows], "o-", color=BLUE, markersize=4)
-    paid.set(title="accuracy against sent", xlabel="sent, messages a stream", ylabel="accuracy")
+    paid.set(title=TRADE_OFF, xlabel="messages a stream", ylabel=PANELS["accuracy"][1])
     paid.set(xlim=(0, None), ylim=_limits(rows, "accuracy"))
+    label_points(paid, sent, [row["accuracy"] for row in rows], [f"{each:.2g}" for each in thresholds])
     finish(paid)
     return figure
 
@@ -78,28 +90,35 @@ def figure_2(rows: Sequence[Mapping[str, Any]]) -> Figure:
     methods = dict.fromkeys(row["method"] for row in rows)
     others = [method for method in methods if method not in METHOD_STYLES]
     for method in methods:
-        style = METHOD_STYLES.get(method) or {"color": OTHER_COLORS[others.index(method) % len(OTHER_COLORS)]}
+        style = METHOD_STYLES.get(method) or _other_style(others.index(method))
         curve = sorted((row for row in rows if row["method"] == method), key=lambda row: float(row["confidence"]))
-        for axes, measure in zip(panels, PAPER_MEASURES, strict=True):
+        for axes, measure in zip(panels, PANELS, strict=True):
             _draw_curve(axes, curve, measure, style)
         sent, accuracy = (np.array([row[key] for row in curve]) for key in ("sent", "accuracy"))
-        paid.plot(sent, accuracy, marker="o", markersize=3, label=method, **style)
-    for axes, letter, measure in zip(panels, "abcd", PAPER_MEASURES, strict=True):
-        axes.set(title=f"({letter}) {measure}", xlabel="confidence threshold", ylim=_limits(rows, measure))
+        paid.plot(sent, accuracy, markersize=4, label=method, **style)
+    for axes, letter, (measure, (title, label)) in zip(panels, "abcd", PANELS.items(), strict=True):
+        axes.set(title=f"({letter}) {title}", xlabel="confidence threshold", ylim=_limits(rows, measure))
+        axes.set_ylabel(label.format(unit="transmissions"))
         finish(axes)
-    paid.set(title="(e) accuracy against sent", xlabel="sent, messages a stream", ylabel="accuracy")
-    paid.set(ylim=_limits(rows, "accuracy"), xlim=_limits(rows, "sent"))
+    paid.set(title=f"(e) {TRADE_OFF}", xlabel="messages a stream", ylabel=PANELS["accuracy"][1])
+    paid.set(ylim=_limits(rows, "accuracy"), xlim=(0, _limits(rows, "sent")[1]))
     finish(paid, legend=False)
     words.axis("off")
     words.legend(*paid.get_legend_handles_labels(), loc="center", frameon=False, fontsize="large")
+    words.set_title("means of the seeds, and 95 % intervals of them", y=0.1, fontsize="medium")
     return figure
+
+
+def _other_style(place: int) -> dict[str, Any]:
+    color, marker = (each[place % len(each)] for each in (OTHER_COLORS, OTHER_MARKERS))
+    return {"color": color, "marker": marker}
 
 
 def _limits(rows: Sequence[Mapping[str, Any]], measure: str) -> tuple[float, float | None]:
     """Return the limits of a measure's axis: from 0, or of a share from a little below its least value."""
-    if measure in ("cost", "sent"):
-        return 0.0, None
     known = [row[measure] for row in rows if not np.isnan(row[measure])]
+    if measure in ("cost", "sent"):
+        return 0.0, 1.08 * max(known, default=0.0) or None
     return max(0.0, min(known, default=0.05) - 0.05), 1.01
 
 
@@ -107,7 +126,7 @@ def _draw_curve(axes: Axes, curve: Sequence[Mapping[str, Any]], measure: str, st
     thresholds, means, halves = (
         np.array([row[key] for row in curve]) for key in ("confidence", measure, f"{measure}_ci")
     )
-    axes.plot(thresholds, means, marker="o", markersize=3, **style)
+    axes.plot(thresholds, means, markersize=3, **style)
     axes.fill_between(thresholds, means - halves, means + halves, color=style["color"], alpha=0.12, linewidth=0)
 
 
@@ -129,10 +148,10 @@ def demo_figure(evaluation: Evaluation, spent: Array, all_the_time: Array, unit:
     left.step(ticks, correct + wrong, where="post", color=GREY, label="decided")
     left.step(ticks, correct, where="post", color=BLUE, linewidth=2, label="correctly")
     left.step(ticks, wrong, where="post", color=ORANGE, linewidth=2, label="wrongly")
-    left.set(title="streams decided", xlabel="tick", ylabel="share of streams", ylim=(0, 1.02))
+    left.set(title="how soon streams are decided", xlabel="tick", ylabel="share of streams", ylim=(0, 1.02))
     right.plot(ticks, all_the_time, color=GREY, label="every column at every tick")
     right.plot(ticks, spent, color=BLUE, linewidth=2, label="spent")
-    right.set(title="energy of the nodes' radios", xlabel="tick", ylabel=unit)
+    right.set(title="what the nodes' radios spend", xlabel="tick", ylabel=f"{unit} since the first tick")
     right.set_ylim(bottom=0)
     for axes in (left, right):
         finish(axes)
@@ -140,33 +159,62 @@ def demo_figure(evaluation: Evaluation, spent: Array, all_the_time: Array, unit:
 
 
 def front_figure(points: "Sequence[FrontPoint]", unit: str) -> Figure:
-    """Draw cost and ticks of a front's points over accuracy, with completeness as colour and numbers from 1."""
-    figure = Figure(figsize=(12, 4.8), layout="constrained")
+    """Draw cost and ticks of a front's points over accuracy, with completeness as colour and numbers from 1.
+
+    The line joins the points that are the most accurate of those that cost, or wait, no more.
+    """
+    figure = Figure(figsize=(12, 5.2), layout="constrained")
     panels = figure.subplots(1, 2)
     accuracy, completeness, cost, ticks = (np.array([point[i] for point in points]) for i in range(4))
-    for axes, spent, label in zip(panels, (cost, ticks), (f"cost ({unit})", "ticks"), strict=True):
+    names = [str(number) for number in range(1, len(points) + 1)]
+    for axes, spent, title, label in zip(
+        panels,
+        (cost, ticks),
+        ("what accuracy costs", "how long accuracy takes"),
+        (f"cost of a stream ({unit})", "ticks until a decision"),
+        strict=True,
+    ):
+        best = frontier(spent, accuracy)
+        stairs = np.repeat(spent[best], 2)[1:], np.repeat(accuracy[best], 2)[:-1]
+        axes.plot(*stairs, color=GREY, linewidth=1.2, zorder=2)
         shown = axes.scatter(
-            accuracy, spent, 110, completeness, cmap="viridis", vmin=min(completeness), vmax=1.0, zorder=3
+            spent, accuracy, 40, completeness, cmap="cividis", vmin=min(completeness) - 1e-9, vmax=1.0, zorder=3
         )
-        shown.set(edgecolor="white", linewidth=0.7)
-        for number, at in enumerate(zip(accuracy, spent, strict=True), start=1):
-            is_dark = completeness[number - 1] < (min(completeness) + 1.0) / 2.0 or min(completeness) == 1.0
-            color = "white" if is_dark else "black"
-            axes.annotate(str(number), at, ha="center", va="center", fontsize=6.5, color=color, zorder=4)
-        axes.set(
-            title=f"{label.partition(' ')[0]} of a stream", xlabel="accuracy among the labelled", ylabel=label
-        )
-        axes.set_ylim(bottom=0)
+        shown.set(edgecolor="black", linewidth=0.5)
+        axes.set(title=title, xlabel=label, ylabel="share of labels that are right")
+        axes.set_xlim(left=0)
+        axes.margins(y=0.1)
         finish(axes)
-    figure.colorbar(shown, ax=panels, label="completeness", pad=0.01)
+        label_points(axes, spent, accuracy, names)
+    figure.colorbar(shown, ax=panels, label="share of streams with a label", pad=0.01)
     return figure
+
+
+def frontier(spent: npt.ArrayLike, good: npt.ArrayLike) -> list[int]:
+    """Return the places of the points that are better than all that cost no more, the cheapest first.
+
+    Examples
+    --------
+    >>> frontier([3.0, 1.0, 2.0, 1.0], [0.9, 0.7, 0.6, 0.8])
+    [3, 0]
+    """
+    costs, gains = np.asarray(spent, dtype=float), np.asarray(good, dtype=float)
+    best, kept = -np.inf, []
+    for place in np.lexsort((-gains, costs)).tolist():
+        if gains[place] > best:
+            best = gains[place]
+            kept.append(place)
+    return kept
 
 
 def reliability_figure(found: "Sequence[Reliability]") -> Figure:
     """Draw the share of correct labels over confidence, with bars of two standard errors."""
     figure = Figure(figsize=(10, 4.8), layout="constrained")
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
-    titles = ("all ticks", "ticks at which a stream's confidence is its highest so far")
+    titles = (
+        "how often a confidence is right",
+        "the same, at a stream's surest ticks so far",
+    )
     least = min((min(each[:2]) for one in found for each in one.bins), default=0.0)
     for axes, title, is_record in zip(panels, titles, (False, True), strict=True):
         axes.plot([0, 1], [0, 1], color=GREY, linestyle=":", label="perfectly calibrated")
@@ -177,8 +225,7 @@ def reliability_figure(found: "Sequence[Reliability]") -> Figure:
         low = max(0.0, least - 0.05)
         axes.set(title=title, xlabel="confidence", xlim=(low, 1.01), ylim=(low, 1.01))
         finish(axes)
-        axes.legend(frameon=False, fontsize="small", loc="lower right")
-    panels[0].set_ylabel("share correct")
+    panels[0].set_ylabel("share that is right")
     return figure
 
 
@@ -212,6 +259,7 @@ def streams_figure(streams: "StreamSet") -> Figure:
     for axes, label in zip(panels[0], classes, strict=True):
         axes.set_title(f"{label} ({(streams.labels == label).sum()})")
     figure.supxlabel("seconds", fontsize="medium")
+    figure.suptitle("some streams (grey), their median and middle half (blue)", fontsize="medium")
     return figure
 
 

@@ -16,7 +16,8 @@ except ImportError as error:
 if TYPE_CHECKING:
     from streamfs.relief.streamrelief import StreamRelief
 
-BLUE, ORANGE, GREY, GREEN = "#1f5a99", "#d9730d", "#8a8a8a", "#3a8f5c"
+BLUE, ORANGE, GREY, GREEN = "#0072b2", "#d55e00", "#7f7f7f", "#009e73"
+"""Of Okabe and Ito's palette, and a grey: told apart by the colour-blind."""
 
 
 def figure_1(selector: "StreamRelief", feature: int, name: str) -> Figure:
@@ -28,7 +29,7 @@ def figure_1(selector: "StreamRelief", feature: int, name: str) -> Figure:
     left.plot(positions, selector.lower_bound_[:, feature], "-", color=BLUE, linewidth=2, label="lower bound")
     if np.isfinite(selector.floor_):
         left.axhline(selector.floor_, color=ORANGE, linestyle=":", label="relevance floor")
-    left.set(title="(a) lower bound", xlabel="tick", ylabel="weight")
+    left.set(title="(a) how well it tells the classes apart", xlabel="tick", ylabel="weight")
     by_tick = selector.probability_by_tick()[:, feature]
     ticks = np.arange(1, len(by_tick) + 1)
     seen = ticks <= positions[-1]
@@ -36,7 +37,8 @@ def figure_1(selector: "StreamRelief", feature: int, name: str) -> Figure:
     right.plot(ticks[~seen], by_tick[~seen], "--", color=BLUE, label="extrapolated")
     right.axhline(selector.confidence, color=ORANGE, linestyle=":", label="confidence threshold")
     least = min(by_tick.min(), selector.confidence)
-    right.set(title="(b) decision probability", xlabel="tick", ylabel="probability", ylim=(least - 0.05, 1.02))
+    right.set(title="(b) when it is expected to decide", xlabel="tick", ylabel="probability of having decided")
+    right.set_ylim(least - 0.05, 1.02)
     for axes in (left, right):
         finish(axes)
     figure.suptitle(name)
@@ -44,9 +46,10 @@ def figure_1(selector: "StreamRelief", feature: int, name: str) -> Figure:
 
 
 def finish(axes: Axes, *, legend: bool = True) -> None:
-    """Add a grid, few ticks and, if there are labels, a legend to a panel."""
+    """Add a grid, few ticks and, if there are labels, a legend below a panel, clear of its data."""
     axes.grid(visible=True, alpha=0.25)
     axes.xaxis.set_major_locator(MaxNLocator(6))
     axes.spines[["top", "right"]].set_visible(False)
     if legend and axes.get_legend_handles_labels()[0]:
-        axes.legend(frameon=False, fontsize="small")
+        below = -50.0 / axes.bbox.height
+        axes.legend(frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, below), ncols=3)

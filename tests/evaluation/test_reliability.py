@@ -173,9 +173,10 @@ def test_the_figure_of_a_front_draws_its_points_with_their_numbers(completeness,
     ]
     figure = plots.front_figure(points, "joules")
     cost, ticks, _ = figure.axes
-    assert cost.get_ylabel() == "cost (joules)"
-    assert cost.collections[0].get_offsets().tolist() == [[0.8, 2.0], [0.9, 5.0]]
-    assert ticks.collections[0].get_offsets().tolist() == [[0.8, 3.0], [0.9, 4.0]]
+    assert cost.get_xlabel() == "cost of a stream (joules)"
+    assert cost.collections[0].get_offsets().tolist() == [[2.0, 0.8], [5.0, 0.9]]
+    assert ticks.collections[0].get_offsets().tolist() == [[3.0, 0.8], [4.0, 0.9]]
+    assert cost.get_lines()[0].get_xydata().tolist() == [[2.0, 0.8], [5.0, 0.8], [5.0, 0.9]]
     assert [text.get_text() for text in cost.texts] == ["1", "2"]
     plots.save(figure, tmp_path / "front.png")
     assert imread(tmp_path / "front.png").std() > 0.02

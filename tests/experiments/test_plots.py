@@ -1,14 +1,20 @@
 """Plots show the computed values."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from helpers.procedures import labelled_streams, mean_procedure
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
 from matplotlib.image import imread
 from numpy.testing import assert_array_equal
 
 from streamfs import Costs, StreamRelief, StreamSet
 from streamfs.evaluation.evaluation import sweep
 from streamfs.experiments import plots
+from streamfs.experiments.point_labels import label_points
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +58,8 @@ def test_figure_2_draws_means_and_intervals_of_every_method():
     *panels, paid, _ = figure.axes
     assert len(panels) == len(measures)
     for k, axes in enumerate(panels):
-        assert axes.get_title() == f"({'abcd'[k]}) {measures[k]}"
+        assert axes.get_title().startswith(f"({'abcd'[k]}) ")
+        assert axes.get_ylabel()
         for m in range(2):
             curve, band = axes.get_lines()[m], axes.collections[m].get_paths()[0].vertices
             assert_array_equal(curve.get_xdata(), [0.85, 0.95])
@@ -67,14 +74,16 @@ def test_figure_2_draws_means_and_intervals_of_every_method():
 def test_a_sweep_draws_its_measures():
     streams = StreamSet(np.tile([[[0.2]], [[0.9]]], (3, 4, 1)), ["off", "on"] * 3, ["x"])
     evaluations = sweep(mean_procedure(time_limit=4), streams, [0.5, 0.9, 0.99])
-    figure = plots.sweep_figure(evaluations, [1.0, 2.5, 4.0])
+    figure = plots.sweep_figure(evaluations, [1.0, 2.5, 4.0], "joules")
     *panels, paid = figure.axes
+    assert [text.get_text() for text in paid.texts] == ["0.5", "0.9"]  # nothing is labelled at 0.99
     assert_array_equal(paid.get_lines()[0].get_xdata(), [1.0, 2.5, 4.0])
     assert_array_equal(paid.get_lines()[0].get_ydata(), [e.accuracy for e in evaluations])
-    for axes in panels:
+    for axes, measure in zip(panels, ("completeness", "accuracy", "cost"), strict=True):
         (line,) = axes.get_lines()
         assert_array_equal(line.get_xdata(), [0.5, 0.9, 0.99])
-        assert_array_equal(line.get_ydata(), [getattr(e, axes.get_title()) for e in evaluations])
+        assert_array_equal(line.get_ydata(), [getattr(e, measure) for e in evaluations])
+    assert panels[-1].get_ylabel() == "joules a stream"
 
 
 def test_each_class_is_drawn_by_its_median_while_half_of_it_goes_on():
@@ -85,3 +94,29 @@ def test_each_class_is_drawn_by_its_median_while_half_of_it_goes_on():
     median = figure.axes[3].get_lines()[-1]  # y of class on, of which one in three goes on after its first tick
     assert_array_equal(median.get_xdata(), [0.0])
     assert_array_equal(median.get_ydata(), [np.median(values[1:, 0, 1])])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_names_of_points_hit_no_other_and_no_point(seed):
+    points = np.unique(np.random.default_rng(seed).integers(0, 25, (12, 2)), axis=0)
+    figure = Figure(figsize=(5, 4), layout="constrained")
+    axes = figure.subplots()
+    x, y = points.T
+    axes.plot(x, y, "o", markersize=4)
+    label_points(axes, x, y, [str(number) for number in range(len(points))])
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent().shrunk(0.9, 0.7) for text in axes.texts]
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+    places = axes.transData.transform(points)
+    assert not any(box.contains(*place) for box in boxes for place in places)
+    assert len(boxes) == len(points)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1))
+def test_the_frontier_has_what_nothing_cheaper_beats(points):
+    spent, good = np.array(points, dtype=float).T
+    best = plots.frontier(spent, good)
+    assert (np.diff(spent[best]) > 0).all()
+    assert (np.diff(good[best]) > 0).all()
+    for cost, gain in points:
+        assert any(spent[each] <= cost and good[each] >= gain for each in best)

@@ -27,7 +27,12 @@ ONLY_HERE = {
         "streamfs.gateway.transport.connection",
         "streamfs.gateway.transport.transport",
     },
-    "matplotlib": {"streamfs.experiments.plots", "streamfs.relief.figure_1", "streamfs.relief.streamrelief"},
+    "matplotlib": {
+        "streamfs.experiments.plots",
+        "streamfs.experiments.point_labels",
+        "streamfs.relief.figure_1",
+        "streamfs.relief.streamrelief",
+    },
     "polars": {
         "streamfs.data.datasets",
         "streamfs.data.recordings.date_forms",

@@ -87,7 +87,8 @@ def evaluate(
             evaluation.write_csv(rows, csv_path)
         if png_path:
             with step(report, "drawing"):
-                plots.save(plots.sweep_figure(evaluations, [row["sent"] for row in measured]), png_path)
+                sent = [row["sent"] for row in measured]
+                plots.save(plots.sweep_figure(evaluations, sent, measured[0]["unit"]), png_path)
     if as_json:
         promise = {} if monitor is None or sweep else {"promise": monitor.to_json()}
         classes = {} if sweep else {"classes": evaluations[0].by_class()}
