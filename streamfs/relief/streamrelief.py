@@ -58,6 +58,8 @@ class StreamRelief(TableEstimator):
 
     Attributes
     ----------
+    feature_names_ : tuple of str
+        Names of the features.
     positions_ : ndarray of shape (n_positions,)
         The ticks of the weights.
     weights_ : ndarray of shape (n_positions, n_features)
@@ -209,7 +211,7 @@ class StreamRelief(TableEstimator):
         feature : int
             Index of the feature.
         name : str, optional
-            Title of the figure.
+            Title of the figure; by default the feature's name.
 
         Returns
         -------
@@ -227,7 +229,14 @@ class StreamRelief(TableEstimator):
         n_features = self.weights_.shape[1]
         if not 0 <= feature < n_features:
             raise ValueError(f"feature is {feature}, expected 0 to {n_features - 1}")
-        return figure_1(self, feature, name or f"feature {feature}")
+        return figure_1(self, feature, name or self.feature_names_[feature])
+
+    def _html_repr(self) -> str:
+        """Return what a notebook shows: scikit-learn's view before `fit`, the ranking after it."""
+        from streamfs.relief.notebook import stream_relief_html  # noqa: PLC0415 - for notebooks alone
+
+        shown: str = stream_relief_html(self) if hasattr(self, "ranking_") else super()._html_repr()
+        return shown
 
     def _check(self, table: FeatureTable) -> None:
         self._check_parameters()

@@ -24,7 +24,10 @@ class TableEstimator(BaseEstimator, ABC):
 
         NaN is undefined. A DataError is raised if there are too few classes, or streams of one.
         """
-        self._fit(table if isinstance(table, FeatureTable) else plain_table(table, labels))
+        table = table if isinstance(table, FeatureTable) else plain_table(table, labels)
+        n_features = table.values.shape[2]
+        self.feature_names_ = table.names or tuple(f"feature {number}" for number in range(n_features))
+        self._fit(table)
         return self
 
     @abstractmethod

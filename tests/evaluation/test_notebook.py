@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from helpers.procedures import labelled_streams, mean_procedure
 
-from streamfs import StreamSet, evaluate, train
+import feature_extractors as fx
+from streamfs import Costs, FeatureTable, StreamRelief, StreamSet, evaluate, train
 
 HOSTILE = "<script>alert('x')</script>"
 
@@ -42,6 +43,19 @@ def test_a_procedure_its_decisions_and_evaluation_show_what_they_are():
     assert HOSTILE in shown(found.decisions[1])
     assert "completeness" in shown(found)
     assert f"{found.completeness:.4g}" in shown(found)
+
+
+def test_a_selector_shows_its_ranking_once_it_is_fitted():
+    streams = labelled_streams(20, 8)
+    selector = StreamRelief(Costs([1.0] * 2), horizon=12)
+    assert "sk-" in selector._repr_html_()  # scikit-learn's view
+    values = np.repeat(streams.values[:, :, :1], 2, axis=2)
+    features = (fx.get(f"mean({streams.columns[0]})"), fx.get(f"last({streams.columns[0]})"))
+    selector.fit(FeatureTable(values, streams.labels, features, streams.lengths))
+    text = shown(selector)
+    assert f"mean({streams.columns[0]})" in text
+    assert "within 12 ticks" in text
+    assert "feature 1" in shown(selector.fit(values, streams.labels))
 
 
 @pytest.mark.slow

@@ -30,6 +30,7 @@ ONLY_HERE = {
     "matplotlib": {
         "streamfs.experiments.plots",
         "streamfs.experiments.point_labels",
+        "streamfs.experiments.report_plots",
         "streamfs.relief.figure_1",
         "streamfs.relief.streamrelief",
     },

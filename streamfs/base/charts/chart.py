@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from streamfs.base.charts.scale import text_of
+
+if TYPE_CHECKING:
+    from streamfs.base.charts.lines import LineContent
 
 
 class Chart(NamedTuple):
@@ -20,12 +23,15 @@ class Chart(NamedTuple):
         Columns of the table.
     rows : tuple of tuple
         Rows of the table: texts and numbers.
+    lines : LineContent, optional
+        What lines were drawn, so that others can draw them, too; None of bars, which are the rows.
     """
 
     title: str
     svg: str
     header: tuple[str, ...]
     rows: tuple[tuple[str | float, ...], ...]
+    lines: "LineContent | None" = None
 
     def html(self) -> str:
         """Return a figure with caption, drawing, and the table, which is folded."""

@@ -12,7 +12,7 @@ from streamfs.base.charts.scale import Scale, text_of
 COLORS = ("#2f7fc2", "#c8690f", "#2e8b57", "#9467bd", "#b5508c", "#8a7a1f")
 """Of lines, each with enough contrast on white and on black, and told apart by the colour-blind in this order."""
 
-DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2", "1 2")
+DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2", "12 3 2 3 2 3")
 """Of lines, so that colour is never alone."""
 
 WIDTH, HEIGHT = 480, 270
@@ -47,6 +47,16 @@ class Mark(NamedTuple):
 
     x: float
     text: str
+
+
+class LineContent(NamedTuple):
+    """What a chart of lines draws; fields as the parameters of `line_chart`."""
+
+    lines: Sequence[Line]
+    axes: tuple[str, str]
+    x_limits: tuple[float, float] | None
+    y_limits: tuple[float, float] | None
+    marks: Sequence[Mark]
 
 
 def line_chart(
@@ -98,7 +108,8 @@ def line_chart(
         for x, y in zip(line.x, line.y, strict=True)
         if isfinite(x + y)
     )
-    return Chart(title, svg, ("line", *axes), rows)
+    content = LineContent(lines, axes, x_limits, y_limits, marks)
+    return Chart(title, svg, ("line", *axes), rows, content)
 
 
 def _frame(across: Scale, up: Scale, axes: tuple[str, str], *, whole: bool) -> Iterator[str]:

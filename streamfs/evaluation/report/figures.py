@@ -1,4 +1,4 @@
-"""The charts of a report."""
+"""The charts of a report, and its table of classes and labels."""
 
 from collections.abc import Sequence
 
@@ -14,6 +14,17 @@ from streamfs.evaluation.report.paid_unit import PaidUnit
 
 MOST_LINES = 6
 """Columns or classes that are drawn in one chart."""
+
+
+def confusion(measured: MeasuredProcedure) -> list[tuple[str, list[tuple[str, int, float]]]]:
+    """Return for each true class how many streams got each label, and the share of the class that they are."""
+    labels = np.array([decision.label or "" for decision in measured.evaluation.decisions])
+    truth, said = measured.evaluation.labels, [*measured.procedure.classes, ""]
+    rows = []
+    for label in np.unique(truth):
+        counts = [int(np.sum((truth == label) & (labels == each))) for each in said]
+        rows.append((str(label), [(each, n, n / sum(counts)) for each, n in zip(said, counts, strict=True)]))
+    return rows
 
 
 def trade_off_chart(measured: MeasuredProcedure) -> Chart:
@@ -48,7 +59,7 @@ def decided_chart(measured: MeasuredProcedure) -> Chart:
         found = np.sort([tick for tick, is_right in labelled if is_right == kind])
         shares = np.searchsorted(found, ticks, "right") / n_streams
         lines.append(Line(name, ticks.tolist(), shares.tolist(), is_stepped=True))
-    return line_chart("Streams decided", lines, ("tick", "share of all streams"), y_limits=(0.0, 1.0))
+    return line_chart("How soon streams are decided", lines, ("tick", "share of all streams"), y_limits=(0.0, 1.0))
 
 
 def reliability_chart(found: Sequence[Reliability]) -> Chart:

@@ -3,7 +3,6 @@
 from math import isnan, nan
 from typing import Any
 
-import numpy as np
 from scipy.stats import binomtest
 
 from streamfs.base.charts.scale import text_of
@@ -59,7 +58,7 @@ def _words(measured: MeasuredProcedure, source: str) -> dict[str, Any]:
         "right": sum(right),
         "accuracy_interval": _interval(sum(right), sum(labelled)),
         "completeness_interval": _interval(sum(labelled), len(labelled)),
-        "confusion": _confusion(measured),
+        "confusion": figures.confusion(measured),
         "by_class": evaluation.by_class(),
         "trade_off": figures.trade_off_chart(measured),
         "decided": figures.decided_chart(measured),
@@ -79,17 +78,6 @@ def _words(measured: MeasuredProcedure, source: str) -> dict[str, Any]:
         ],
         "card": card_text.markdown(measured.facts),
     }
-
-
-def _confusion(measured: MeasuredProcedure) -> list[tuple[str, list[tuple[str, int, float]]]]:
-    """Return for each true class how many streams got each label, and the share of the class that they are."""
-    labels = np.array([decision.label or "" for decision in measured.evaluation.decisions])
-    truth, said = measured.evaluation.labels, [*measured.procedure.classes, ""]
-    rows = []
-    for label in np.unique(truth):
-        counts = [int(np.sum((truth == label) & (labels == each))) for each in said]
-        rows.append((str(label), [(each, n, n / sum(counts)) for each, n in zip(said, counts, strict=True)]))
-    return rows
 
 
 def _interval(n_good: int, n: int) -> tuple[float, float] | None:
