@@ -1,3 +1,4 @@
+from .base.progress_bars import show_progress as show_progress
 from .base.version import __version__ as __version__
 from .classifiers import C45Classifier as C45Classifier
 from .costs import Costs as Costs

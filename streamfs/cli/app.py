@@ -1,6 +1,7 @@
 """The command line."""
 
 import shlex
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -128,6 +129,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
     Exit with 0 on success, 1 on an error and 2 on wrong usage.
     """
+    _end_as_interrupted()
     try:
         cli(args, standalone_mode=False)
     except click.exceptions.Abort:
@@ -155,6 +157,12 @@ def main(args: Sequence[str] | None = None) -> None:
             raise
         click.echo(f"streamfs: {folder} has code that an older version compiled: delete *.nbi there", err=True)
         sys.exit(1)
+
+
+def _end_as_interrupted() -> None:
+    """Let SIGTERM end a command as Ctrl-C does: without a traceback, and with all its processes."""
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def _stale_cache(error: Exception) -> str | None:

@@ -1,26 +1,33 @@
 """Terminal output: progress and messages on standard error, results on standard output."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import orjson
 from rich import box
 from rich.console import Console, JustifyMethod
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from feature_extractors._compiled import when_numba_is_used
+from streamfs.base.progress_bars import show_progress as progress
 from streamfs.procedure.procedure import Decision
 
-if TYPE_CHECKING:
-    from streamfs.base.progress import Progress as Report
+__all__ = [
+    "COMPILING",
+    "announce_compiling",
+    "announce_empty_cache",
+    "print_decision",
+    "print_json",
+    "print_table",
+    "progress",
+    "say",
+]
 
 COMPILING = "compiling for this machine, which takes some seconds; later starts are quick"
 
@@ -94,27 +101,6 @@ def print_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
     for row in rows:
         table.add_row(*(Text(_cell(name, value)) for name, value in row.items()))
     Console().print(Text(title), table)
-
-
-@contextmanager
-def progress() -> Iterator["Report"]:
-    """Yield a progress callback that shows bars on standard error; a total of 0 means unknown."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    bars = Progress(*columns, console=_stderr)
-    tasks: dict[str, Any] = {}
-
-    def report(what: str, done: int, total: int) -> None:
-        if not tasks:
-            bars.start()
-        if what not in tasks:
-            tasks[what] = bars.add_task(what, total=total or None)
-        bars.update(tasks[what], completed=done, total=total or None)
-
-    try:
-        yield report
-    finally:
-        if tasks:
-            bars.stop()
 
 
 def _cell(name: str, value: object) -> str:

@@ -5,11 +5,12 @@ from concurrent.futures.process import BrokenProcessPool
 
 from joblib import Parallel, delayed
 
-from streamfs.base.progress import Progress
+from streamfs.base.progress import Progress, quiet
 from streamfs.errors import StreamfsError
 from streamfs.experiments.experiment import Experiment
 from streamfs.experiments.outcome import METHODS, Outcome, check_method
 from streamfs.experiments.sources import SplitSource
+from streamfs.experiments.tally import Tally, reported_tally
 
 THRESHOLDS = tuple(round(0.80 + 0.01 * step, 2) for step in range(20))
 N_SEEDS = 20
@@ -24,7 +25,7 @@ def compare(
     methods: Sequence[str] = METHODS,
     n_features: int | None = None,
     n_jobs: int = 1,
-    progress: Progress | None = None,
+    progress: Progress = quiet,
 ) -> list[Outcome]:
     """Run the methods on splits of seeds 0, 1, and so on; the outcomes come by seed, method and threshold.
 
@@ -33,13 +34,16 @@ def compare(
     """
     for method in methods:
         check_method(method)
-    work = (delayed(run_split)(source, seed, thresholds, prices, methods, n_features) for seed in range(n_seeds))
     outcomes: list[Outcome] = []
+    n_outcomes = n_seeds * len(methods) * len(thresholds)
     try:
-        for done, found in enumerate(Parallel(n_jobs, return_as="generator_unordered")(work)):
-            outcomes += found
-            if progress is not None:
-                progress("splits", done + 1, n_seeds)
+        with reported_tally(progress, "seeds, methods, thresholds", n_outcomes) as tally:
+            work = (
+                delayed(run_split)(source, seed, thresholds, prices, methods, n_features, tally)
+                for seed in range(n_seeds)
+            )
+            for found in Parallel(n_jobs, return_as="generator_unordered")(work):
+                outcomes += found
     except BrokenProcessPool as error:
         raise StreamfsError(
             "a process of the experiment died, maybe for lack of memory: run fewer processes with --jobs"
@@ -54,8 +58,14 @@ def run_split(
     prices: Mapping[str, float] | None,
     methods: Sequence[str],
     n_features: int | None,
+    tally: Tally,
 ) -> list[Outcome]:
-    """Run the methods on one split."""
+    """Run the methods on one split, and tally each outcome."""
     training, testing = source.split(seed)
     experiment = Experiment(training, testing, source.features(training), prices, seed)
-    return [outcome for method in methods for outcome in experiment.run(method, thresholds, n_features)]
+    found = []
+    for method in methods:
+        for outcome in experiment.run(method, thresholds, n_features):
+            tally.add()
+            found.append(outcome)
+    return found

@@ -946,3 +946,15 @@ def test_a_command_accepts_what_an_error_proposes(command):
     )
     read = command("train", "steps", "-o", "steps.streamfs", *shlex.split(last.partition("; try ")[2]))
     assert "StreamSet(16 streams of up to 9 ticks of 1 s, columns x, labels run 8, walk 8)" in read.err
+
+
+@pytest.mark.parametrize("words", ["train pairs.csv -o ended.streamfs --promise 0.8", "simulate big.csv --pairs 99999"])
+def test_any_command_ends_on_sigterm_without_a_traceback(first_steps, words):
+    typed = [sys.executable, "-m", "streamfs", *shlex.split(words)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(typed, cwd=first_steps[0], start_new_session=True, **pipes) as process:
+        assert awaited(lambda: seconds_of(process.pid) > 1)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err

@@ -1,7 +1,6 @@
 """Repeat the paper's experiment."""
 
 import os
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,12 +108,10 @@ def figure2(
     from streamfs.experiments.summary import summarise
 
     source = _source(data, noise)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that no worker process is left behind
     _check_streams(source, prices, n_features)
     n_jobs = min(jobs, seeds)
     _announce_compiling(n_jobs)
     with console.progress() as report:
-        report("splits", 0, seeds)
         outcomes = compare(
             source,
             thresholds=thresholds,
