@@ -42,7 +42,7 @@ FEATURES = [
     "mean_absolute_difference(a.temperature, b.temperature)",
     "mean_absolute_difference(a.humidity, b.humidity)",
 ]
-RANKED = ["--select", "streamrelief", "--features", "3"]
+RANKED = ["--select", "streamrelief", "--n-features", "3"]
 TRAIN = ["train", "pairs.csv", *RANKED, *(word for name in FEATURES for word in ("--feature", name))]
 NOWHERE = ["--broker", "mqtt://127.0.0.1:1"]
 
@@ -252,7 +252,7 @@ def test_probabilities_are_extrapolated_to_a_longer_time_limit(command, extrapol
 
 def test_the_full_catalogue_can_be_offered(command, variant):
     variant(lambda table: table.select("stream", "time", "label", "a.light", "b.light"))
-    words = ["train", "variant.csv", "-o", "full.streamfs", "--select", "literal", "--features", "200", "--json"]
+    words = ["train", "variant.csv", "-o", "full.streamfs", "--select", "literal", "--n-features", "200", "--json"]
     few = command(*words)
     assert (few.code, few.out) == (1, "")
     assert "n_features is 200, expected 1 to " in few.err
@@ -470,10 +470,10 @@ USAGE = {
     "evaluate pairs.streamfs new.parquet --csv x.txt": "x.txt ends in '.txt', expected .csv",
     "figure2 --csv x.png": "x.png ends in '.png', expected .csv",
     "figure2 --data pairs.csv --csv linked.csv": "--csv linked.csv is the file of --data",
-    "figure2 --data pairs.csv --features 3000": "--features is 3000, expected 1 to 172",
+    "figure2 --data pairs.csv --features 3000": "--n-features is 3000, expected 1 to 172",
     "figure2 --price light=1 --price light=2": "--price names light twice: 1 and 2",
     "train pairs.csv -o x --price light=10 --price a=3 --price light=2": "--price names light twice: 10 and 2",
-    "train pairs.csv -o x --select none --features 3": "--features counts ranked features",
+    "train pairs.csv -o x --select none --features 3": "--n-features counts ranked features",
     "train pairs.csv -o x --catalogue full --feature 'mean(a.light)'": "--catalogue needs --channel",
     "train pairs.csv -o x --select relief --extrapolation spline": "--extrapolation is for StreamRelief, and --se",
     "train pairs.csv -o x --extrapolation cubic": "'cubic' is not one of 'linear', 'none', 'spline'",
@@ -948,7 +948,7 @@ def test_a_command_accepts_what_an_error_proposes(command):
     assert "StreamSet(16 streams of up to 9 ticks of 1 s, columns x, labels run 8, walk 8)" in read.err
 
 
-@pytest.mark.parametrize("words", ["train pairs.csv -o ended.streamfs --promise 0.8", "simulate big.csv --pairs 99999"])
+@pytest.mark.parametrize("words", ["train pairs.csv -o x --promise 0.8", "simulate big.csv --pairs 99999"])
 def test_any_command_ends_on_sigterm_without_a_traceback(first_steps, words):
     typed = [sys.executable, "-m", "streamfs", *shlex.split(words)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

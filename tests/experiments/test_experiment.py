@@ -307,3 +307,19 @@ def test_a_refused_promise_has_no_figures():
     assert np.isnan([getattr(refused, name) for name in MEASURES]).all()
     rows = summarise([kept, refused])
     assert [row["refused"] for row in rows] == [0, 1]
+
+
+def test_what_each_process_has_done_is_reported():
+    said = []
+    found = compare(
+        Small(),
+        thresholds=[0.8, 0.9],
+        n_seeds=2,
+        methods=["naive", "cost-based"],
+        n_jobs=2,
+        progress=lambda *report: said.append(report),
+    )
+    what = "seeds, methods, thresholds"
+    assert said[0] == (what, 0, 8)
+    assert said[-1] == (what, len(found), 8)
+    assert [done for _, done, _ in said] == sorted(done for _, done, _ in said)

@@ -58,6 +58,7 @@ OTHERS = (*parameters.SELECTIONS[3:], *parameters.LAZY)
 )
 @click.option(
     "--features",
+    "--n-features",
     "n_features",
     type=click.IntRange(1),
     metavar="NUMBER",
@@ -148,7 +149,7 @@ def _check_streams(source: "SplitSource", prices: dict[str, float], n_features: 
     training, _ = source.split(0)
     check_prices(training, prices)
     if n_features is not None and n_features > (n_offered := len(source.features(training))):
-        raise click.UsageError(f"--features is {n_features}, expected 1 to {n_offered}")
+        raise click.UsageError(f"--n-features is {n_features}, expected 1 to {n_offered}")
 
 
 def _announce_compiling(n_jobs: int) -> None:

@@ -110,6 +110,7 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
 )
 @click.option(
     "--features",
+    "--n-features",
     "n_features",
     type=click.IntRange(1),
     metavar="NUMBER",
@@ -246,7 +247,7 @@ def _check_options(given: dict[str, Any]) -> None:
     if given["catalogue"] and given["features"] and not given["channels"]:
         raise click.UsageError("--catalogue needs --channel if --feature is given")
     if select in ("channels", "none") and given["n_features"]:
-        raise click.UsageError("--features counts ranked features: give --select streamrelief or another ranking")
+        raise click.UsageError("--n-features counts ranked features: give --select streamrelief or another")
     if given["extrapolation"] and select not in (None, "streamrelief", "literal"):
         raise click.UsageError(f"--extrapolation is for StreamRelief, and --select is {select}")
     limited = [f"--{name.replace('_', '-')}" for name in LIMITS if given[name] is not None]
