@@ -1,6 +1,7 @@
 """Tables of feature values by stream and tick, from which selectors and classifiers are trained."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,10 @@ from streamfs.errors import DataError
 
 MIN_OF_A_CLASS = 20
 """Instances sampled of each class at least, if it has as many, so that every fold has some."""
+
+
+PART_BYTES = 2**26
+"""Bytes of feature values that are computed together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,12 +121,12 @@ class FeatureTable:
         return streams, grid[place]
 
 
-def require_episodes(table: FeatureTable, streams: StreamSet) -> None:
-    """Refuse recorded streams, tabulated in `table`, if no stream of some class has an episode."""
-    read = {split_channel(channel)[0] for channel in channels_of(table.features)}
+def require_episodes(streams: StreamSet, features: Sequence[Feature], lengths: Integers) -> None:
+    """Refuse recorded streams if, by the `lengths` of their episodes, no stream of some class has one."""
+    read = {split_channel(channel)[0] for channel in channels_of(features)}
     for label in streams.classes:
         members = streams.labels == label
-        if not table.lengths[members].any():
+        if not lengths[members].any():
             n_known, rarest = min((int(np.isfinite(streams.column(c)[members]).sum()), c) for c in read)
             raise DataError(
                 f"no stream of class {label!r} has a tick by which all columns of the features are known; "
@@ -129,7 +134,37 @@ def require_episodes(table: FeatureTable, streams: StreamSet) -> None:
             )
 
 
-def tabulate(streams: StreamSet, features: Sequence[Feature], max_silence: float | None = None) -> FeatureTable:
+def episode_lengths(streams: StreamSet, features: Sequence[Feature], max_silence: float | None = None) -> Integers:
+    """Return how many ticks each stream's episode has, which opens once all channels of the features are known."""
+    channels, lengths = channels_of(features), np.zeros(len(streams), np.int64)
+    for rows, part in parts_of(streams, len(channels)):
+        lengths[rows] = part.seen_through(channels, max_silence).episodes().lengths
+    return lengths
+
+
+def parts_of(streams: StreamSet, n_values: int) -> Iterator[tuple[Integers, StreamSet]]:
+    """Yield the places of streams of similar length, and these streams, cut to the longest of them.
+
+    With `n_values` numbers a tick, those of a part take at most `PART_BYTES`, or are of a single stream. Streams
+    without a tick are in no part, unless there are no others.
+    """
+    order = np.argsort(-streams.lengths, kind="stable")
+    order = order[streams.lengths[order] > 0]
+    if not len(order):
+        yield np.arange(len(streams)), streams
+    while len(order):
+        n_ticks = int(streams.lengths[order[0]])
+        n_streams = max(PART_BYTES // (8 * max(n_ticks * n_values, 1)), 1)
+        rows, order = np.sort(order[:n_streams]), order[n_streams:]
+        yield rows, streams.take(rows).until(n_ticks)
+
+
+def tabulate(
+    streams: StreamSet,
+    features: Sequence[Feature],
+    max_silence: float | None = None,
+    ticks: Integers | None = None,
+) -> FeatureTable:
     """Compute features of every prefix of recorded streams, as a gateway would see them.
 
     Parameters
@@ -140,6 +175,8 @@ def tabulate(streams: StreamSet, features: Sequence[Feature], max_silence: float
         Features to compute; their columns may have report policies.
     max_silence : float, optional
         Seconds for which a value sent on change is held; by default indefinitely.
+    ticks : ndarray of int, optional
+        The ticks that are kept, ascending and counted from 1, as by `FeatureTable.at`; by default all.
 
     Returns
     -------
@@ -149,7 +186,8 @@ def tabulate(streams: StreamSet, features: Sequence[Feature], max_silence: float
     Raises
     ------
     DataError
-        If a feature reads a column that the streams do not have.
+        If a feature reads a column that the streams do not have, or the table would take more than half of the
+        machine's memory.
 
     Examples
     --------
@@ -160,11 +198,29 @@ def tabulate(streams: StreamSet, features: Sequence[Feature], max_silence: float
             [21.]]])
     """
     channels = channels_of(features)
-    seen = streams.seen_through(channels, max_silence).episodes()
-    times = np.arange(seen.n_ticks) * seen.period
-    values = scan(features, seen.values, times, channels)
-    values[np.arange(seen.n_ticks) >= seen.lengths[:, np.newaxis]] = np.nan
-    return FeatureTable(values, seen.labels, tuple(features), seen.lengths, seen.period)
+    kept = np.arange(1, streams.n_ticks + 1) if ticks is None else ticks
+    _require_memory(len(streams), len(kept), len(features))
+    values = np.full((len(streams), len(kept), len(features)), np.nan)
+    lengths = np.zeros(len(streams), np.int64)
+    for rows, part in parts_of(streams, len(features)):
+        seen = part.seen_through(channels, max_silence).episodes().until(int(kept.max(initial=0)))
+        within = kept[kept <= seen.n_ticks]
+        found = scan(features, seen.values, np.arange(seen.n_ticks) * seen.period, channels)[:, within - 1]
+        lengths[rows] = np.searchsorted(kept, seen.lengths, side="right")
+        found[np.arange(len(within)) >= lengths[rows, np.newaxis]] = np.nan
+        values[rows, : len(within)] = found
+    return FeatureTable(values, streams.labels, tuple(features), lengths, streams.period)
+
+
+def _require_memory(n_streams: int, n_ticks: int, n_features: int) -> None:
+    """Refuse a table that would take more than half of the machine's memory."""
+    gibibytes = 8 * n_streams * n_ticks * n_features / 2**30
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    if gibibytes > memory / 2:
+        raise DataError(
+            f"{n_features} features of {n_streams} streams at {n_ticks} ticks take {gibibytes:.1f} GiB, more than "
+            f"half of this machine's {memory:.1f}: offer fewer features, or cut the streams (--time-limit)"
+        )
 
 
 def plain_table(values: npt.ArrayLike, labels: npt.ArrayLike | None) -> FeatureTable:

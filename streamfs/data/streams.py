@@ -139,6 +139,13 @@ class StreamSet:
             self.values[index], self.labels[index], self.columns, self.period, names, self.lengths[index]
         )
 
+    def until(self, n_ticks: int) -> "StreamSet":
+        """Return the first ticks of each stream, at most `n_ticks` of them."""
+        if n_ticks >= self.n_ticks:
+            return self
+        lengths = np.minimum(self.lengths, n_ticks)
+        return StreamSet(self.values[:, :n_ticks], self.labels, self.columns, self.period, self.names, lengths)
+
     def split(self, share: float, seed: int) -> tuple["StreamSet", "StreamSet"]:
         """Split at random, stratified by class; the first part has the given share of each class.
 

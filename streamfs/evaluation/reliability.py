@@ -6,9 +6,8 @@ import numpy as np
 
 from feature_extractors.base import Array
 from streamfs.classifiers.classifier import Classifier
-from streamfs.data.feature_table import tabulate
 from streamfs.data.streams import StreamSet, require_streams
-from streamfs.evaluation.trajectories import Trajectories, is_record
+from streamfs.evaluation.trajectories import Trajectories, follow, is_record
 from streamfs.procedure.fits import require_period
 from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.requested_channels import Flags
@@ -92,11 +91,10 @@ def reliability(procedure: Procedure, streams: StreamSet, n_bins: int = N_BINS) 
     require_period(procedure, streams)
     if n_bins < 1:
         raise ValueError(f"n_bins is {n_bins}, expected at least 1")
-    table = tabulate(streams, procedure.features, procedure.max_silence)
-    found = []
-    for is_calibrated, classifier in _scales(procedure.classifier):
-        trajectories = Trajectories.of(classifier, table, procedure.time_limit)
-        is_right = np.asarray(procedure.classes)[trajectories.best] == table.labels[:, np.newaxis]
+    are_calibrated, classifiers = zip(*_scales(procedure.classifier), strict=True)
+    found, (followed, _) = [], follow(procedure, streams, classifiers)
+    for is_calibrated, trajectories in zip(are_calibrated, followed, strict=True):
+        is_right = np.asarray(procedure.classes)[trajectories.best] == streams.labels[:, np.newaxis]
         records = is_record(
             trajectories.deciding(_may_decide(procedure, trajectories.confidence.shape[1])).confidence
         )

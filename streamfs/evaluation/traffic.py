@@ -9,10 +9,9 @@ from feature_extractors.base import Array
 from feature_extractors.report import channel_name
 from streamfs.costs.rates import Rates, by_role, orders_by
 from streamfs.costs.spending import messages_sent
-from streamfs.data.feature_table import tabulate
 from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import DataError
-from streamfs.evaluation.trajectories import Trajectories
+from streamfs.evaluation.trajectories import follow
 from streamfs.procedure.fits import require_columns, require_period
 from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.stopping import StoppingRule
@@ -64,9 +63,8 @@ def measure_traffics(
     require_columns(procedure, streams)
     if not streams.lengths.any():
         raise DataError(f"none of {len(streams)} streams has a tick, expected at least one with messages to count")
-    table = tabulate(streams, procedure.features, procedure.max_silence)
-    trajectories = Trajectories.of(procedure.classifier, table, procedure.time_limit)
-    opening = streams.lengths - table.lengths
+    (trajectories,), lengths = follow(procedure, streams, [procedure.classifier])
+    opening = streams.lengths - lengths
     tested = [procedure.features[i] for i in procedure.classifier.features_tested()]
     reads = {c: [c in feature.columns for feature in tested] for c in procedure.channels}
     sent = messages_sent(streams, procedure.channels, max_silence=procedure.max_silence)

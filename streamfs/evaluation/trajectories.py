@@ -1,16 +1,17 @@
 """A classifier's answers for streams at every tick, and the decisions that follow."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import numpy as np
 
 from feature_extractors.base import Array
 from streamfs.classifiers.classifier import Classifier
 from streamfs.costs.costs import Costs
-from streamfs.data.feature_table import FeatureTable
-from streamfs.data.streams import Integers
+from streamfs.data.feature_table import FeatureTable, parts_of, tabulate
+from streamfs.data.streams import Integers, StreamSet
+from streamfs.procedure.procedure import Procedure
 from streamfs.procedure.requested_channels import Flags, RequestedChannels
 from streamfs.procedure.stopping import Action, StoppingRule, checked_actions
 
@@ -41,6 +42,12 @@ class Trajectories:
         confidence = np.where(inside, probabilities.max(axis=2), 0.0)
         ticks = np.minimum(table.lengths, n_ticks)
         return cls(probabilities.argmax(axis=2), confidence, ticks, asked, probabilities)
+
+    @classmethod
+    def joined(cls, parts: Sequence[tuple[Integers, Self]], n_streams: int) -> Self:
+        """Return the trajectories of streams of which each part has some, at the places that go with it."""
+        names = [each.name for each in fields(cls)]
+        return cls(*(_joined([(rows, getattr(part, name)) for rows, part in parts], n_streams) for name in names))
 
     def deciding(self, may_decide: Flags) -> Self:
         """Return the same streams, of which nothing is known at ticks that may not decide, shape (n_ticks,)."""
@@ -98,3 +105,39 @@ def is_record(confidence: Array) -> Flags:
     """Return whether a stream's confidence exceeds all earlier ones, for each tick; NaN never does."""
     before = np.concatenate([np.zeros((len(confidence), 1)), confidence[:, :-1]], axis=1)
     return np.asarray(confidence > np.fmax.accumulate(before, axis=1))
+
+
+def follow(
+    procedure: Procedure, streams: StreamSet, classifiers: Sequence[Classifier]
+) -> tuple[list[Trajectories], Integers]:
+    """Classify recorded streams at every tick by each of some classifiers on a procedure's features.
+
+    Returns
+    -------
+    trajectories : list of Trajectories
+        Those of each classifier.
+    lengths : ndarray of shape (n_streams,)
+        The number of ticks of each stream's episode.
+    """
+    parts, lengths = [], np.zeros(len(streams), np.int64)
+    for rows, part in parts_of(streams, len(procedure.features)):
+        table = tabulate(part, procedure.features, procedure.max_silence)
+        parts.append((rows, [Trajectories.of(each, table, procedure.time_limit) for each in classifiers]))
+        lengths[rows] = table.lengths
+    return [
+        Trajectories.joined([(rows, found[i]) for rows, found in parts], len(streams))
+        for i in range(len(classifiers))
+    ], lengths
+
+
+def _joined(parts: Sequence[tuple[Integers, Any]], n_streams: int) -> Any:
+    """Return an array of all streams, 0 beyond those of the parts; None if the parts have none."""
+    _, first = parts[0]
+    if first is None:
+        return None
+    n_ticks = max(array.shape[1:2] for _, array in parts)
+    whole = np.zeros((n_streams, *n_ticks, *first.shape[2:]), first.dtype)
+    for rows, array in parts:
+        place: tuple[Any, ...] = (rows, *map(slice, array.shape[1:2]))
+        whole[place] = array
+    return whole

@@ -64,7 +64,7 @@ class Experiment:
         radio = profile("transmissions")
         self._streams, self._prices = (training, testing), prices
         self.training, self.testing = tabulate(training, features), tabulate(testing, features)
-        require_episodes(self.training, training)
+        require_episodes(training, self.training.features, self.training.lengths)
         self.costs = Costs.estimate(training, features, radio, prices=prices)
         self._sent = messages_sent(testing, channels_of(features), prices)
         self._opening = testing.lengths - self.testing.lengths

@@ -214,7 +214,8 @@ class TickThresholds(StoppingRule):
         many = self._many_ticks(time_limit)
         hidden = {*many, 1.0} if many else set()
         levels = [
-            f"{level:.3g} at {len(ticks)} ticks from {ticks[0]} to {ticks[-1]}" for level, ticks in many.items()
+            f"{f'{level:.3g}' if level else 'in any case'} at {len(ticks)} ticks from {ticks[0]} to {ticks[-1]}"
+            for level, ticks in many.items()
         ]
         levels += ["1 at the others"] if many and 1.0 in self.levels else []
         levels += [
@@ -237,7 +238,7 @@ class TickThresholds(StoppingRule):
         spans = [*zip(self.levels, self.ticks, ends, strict=True)]
         long = {level for level, first, last in spans if first < last}
         single = {level: [first for each, first, _ in spans if each == level] for level in {*self.levels} - long}
-        return {level: ticks for level, ticks in single.items() if 0 < level < 1 and len(ticks) > _MOST_TICKS}
+        return {level: ticks for level, ticks in single.items() if level < 1 and len(ticks) > _MOST_TICKS}
 
     def _at(self, ticks: Integers, first: float, shares: tuple[float, ...]) -> Array:
         """Return the shares that hold at ticks, and `first` before the first."""

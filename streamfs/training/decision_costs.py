@@ -25,8 +25,8 @@ LUCK = 4.0
 N_BISECTIONS = 60
 """Halvings of the range in which a correction is sought."""
 
-FEWEST_POINTS, STREAMS_OF_A_POINT = 20, 4
-"""Fewest ticks at which streams may be decided, and how many streams each of more takes."""
+FEWEST_POINTS, MOST_POINTS, STREAMS_OF_A_POINT = 20, 100, 4
+"""Fewest and most ticks at which streams may be decided, and how many streams each more than the fewest takes."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def decision_points(n_ticks: int, n_streams: int) -> Integers:
 
     With few streams, a class seems to be told by some early tick or other, by luck.
     """
-    n_points = min(n_ticks, max(FEWEST_POINTS, n_streams // STREAMS_OF_A_POINT))
+    n_points = min(n_ticks, MOST_POINTS, max(FEWEST_POINTS, n_streams // STREAMS_OF_A_POINT))
     first = 1.0 if n_streams >= FEWEST_POINTS * STREAMS_OF_A_POINT else n_ticks / n_points
     return np.unique(np.round(np.linspace(first, n_ticks, n_points)).astype(np.int64))
 

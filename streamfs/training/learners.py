@@ -178,14 +178,20 @@ class FittedFeatures(NamedTuple):
 
 
 def fit_until_all_tested(
-    learn: Learn, streams: StreamSet, features: Sequence[Feature], max_silence: float | None, kept: int = -1
+    learn: Learn,
+    streams: StreamSet,
+    features: Sequence[Feature],
+    max_silence: float | None,
+    kept: int = -1,
+    ticks: Integers | None = None,
 ) -> FittedFeatures:
     """Fit a classifier until it tests every feature that it reads.
 
-    The feature `kept` stays, tested or not. Without a feature its channel may not be needed, and an episode may
-    open earlier; then the table is computed again. If all are needed, a forest is not fitted again.
+    The feature `kept` stays, tested or not. The table is that of some `ticks`, by default of all. Without a
+    feature its channel may not be needed, and an episode may open earlier; then the table is computed again. If
+    all are needed, a forest is not fitted again.
     """
-    chosen, table = list(range(len(features))), tabulate(streams, features, max_silence)
+    chosen, table = list(range(len(features))), tabulate(streams, features, max_silence, ticks)
     while True:
         classifier = learn(table)
         tested = classifier.features_tested()
@@ -199,7 +205,7 @@ def fit_until_all_tested(
             return FittedFeatures(chosen, classifier, table)
         chosen, fewer = [chosen[place] for place in still], table.with_features(still)
         if set(channels_of(fewer.features)) < set(channels_of(table.features)):
-            fewer = tabulate(streams, fewer.features, max_silence)
+            fewer = tabulate(streams, fewer.features, max_silence, ticks)
         elif found := classifier.reading(still):
             return FittedFeatures(chosen, found, fewer)
         table = fewer

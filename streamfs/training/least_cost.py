@@ -12,7 +12,8 @@ from feature_extractors.catalogue import SHAPE_KINDS
 from streamfs.base.progress import Progress, step
 from streamfs.classifiers.classifier import Classifier
 from streamfs.costs.pricing import Pricing
-from streamfs.data.feature_table import FeatureTable, require_episodes, tabulate
+from streamfs.costs.spending import Spending
+from streamfs.data.feature_table import FeatureTable, episode_lengths, require_episodes, tabulate
 from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
@@ -68,13 +69,12 @@ class LeastCost:
     def procedure(self, progress: Progress) -> Procedure:
         """Choose the channels, fit a classifier to all streams, and calibrate it on held-out ones."""
         streams, pricing, classes = self.streams, self.pricing, self.streams.classes
-        with step(progress, "computing the features"):
-            table = tabulate(streams, self.features, pricing.max_silence)
-        require_episodes(table, streams)
-        n_ticks = int(table.lengths.max())
+        lengths = episode_lengths(streams, self.features, pricing.max_silence)
+        require_episodes(streams, self.features, lengths)
+        n_ticks = int(lengths.max())
         limit = arguments.whole_ticks(self.time_limit, n_ticks, streams.period)
         points = self._points(min(n_ticks, limit))
-        offered = self._chosen(table, points, limit, progress)
+        offered = self._chosen(lengths, points, limit, progress)
         with step(progress, "building the classifier"):
             fitted = self._fit(offered, points, limit)
         threshold = self.confidence or min(
@@ -102,36 +102,56 @@ class LeastCost:
             return decision_points(n_ticks, len(self.streams))
         return position_grid(n_ticks, MOST_TICKS, "geometric")
 
+    @property
+    def _has_points_alone(self) -> bool:
+        """Whether tables are of the points alone, which are all that a forest is fitted to."""
+        return self.model.model == FOREST
+
+    def _kept(self, points: Integers) -> Integers | None:
+        """Return the ticks of tables, None if all."""
+        return points if self._has_points_alone else None
+
     def _learn(self, points: Integers, limit: int, n_trees: int) -> Learn:
-        if self.model.model == FOREST:
-            return small_leaf_learner(points, self.model.seed, n_trees)
+        if self._has_points_alone:
+            return small_leaf_learner(np.arange(1, len(points) + 1), self.model.seed, n_trees)
         return self.model.learner(len(self.streams.classes), points, limit)
 
-    def _chosen(self, table: FeatureTable, points: Integers, limit: int, progress: Progress) -> list[Feature]:
-        """Return the features over the channels that are worth reading: all, or those that see shape alone."""
-        streams = self.streams
+    def _chosen(self, lengths: Integers, points: Integers, limit: int, progress: Progress) -> list[Feature]:
+        """Return the features over the channels that are worth reading: all, or those that see shape alone.
+
+        `lengths` are those of the streams' episodes.
+        """
+        streams, pricing = self.streams, self.pricing
         if len(streams) > MOST_SCOUTED:
             drawn = streams.draw(MOST_SCOUTED / len(streams), self.model.seed)
-            streams, table = streams.take(drawn), table.take(drawn)
-        choice = self._choice(streams, table, points, limit)
+            streams, lengths = streams.take(drawn), lengths[drawn]
+        with step(progress, "computing the features"):
+            table = tabulate(streams, self.features, pricing.max_silence, self._kept(points))
+        spending = pricing.spending(streams, self.features, lengths)
+        choice = self._choice(table, spending, points, limit)
         shapes = [i for i, feature in enumerate(self.features) if feature.kind in SHAPE_KINDS]
         if 0 < len(shapes) < len(self.features):
-            alone = self._choice(streams, table.with_features(shapes), points, limit)
+            alone = self._choice(table.with_features(shapes), spending, points, limit)
             choice = alone if alone.outdoes(choice) else choice
         return [choice.held_out.table.features[i] for i in choice.features(choice.search(progress))]
 
-    def _choice(self, streams: StreamSet, table: FeatureTable, points: Integers, limit: int) -> ChannelChoice:
+    def _choice(self, table: FeatureTable, spending: Spending, points: Integers, limit: int) -> ChannelChoice:
         """Return the choice of channels, among those that the features of a table read."""
-        forest = small_leaf_forest(table, points, self.model.seed)
-        held_out = self._held_out(streams, table, points, limit, N_SMALL_SCOUTS)
+        among = np.arange(1, len(points) + 1) if self._has_points_alone else points
+        forest = small_leaf_forest(table, among, self.model.seed)
+        held_out = self._held_out(table, spending, points, limit, N_SMALL_SCOUTS)
         return ChannelChoice(held_out, self.costs, forest.feature_importances_, self.confidence)
 
     def _fit(self, offered: Sequence[Feature], points: Integers, limit: int) -> FittedConfidence:
         """Fit a classifier to all streams, and calibrate it on held-out ones."""
-        learn = self._learn(points, limit, N_SMALL_TREES)
+        learn, streams = self._learn(points, limit, N_SMALL_TREES), self.streams
         clock, max_silence = clock_of(offered), self.pricing.max_silence
-        _, classifier, table = fit_until_all_tested(learn, self.streams, offered, max_silence, clock)
-        held_out = self._held_out(self.streams, table, points, limit, N_SMALL_TREES)
+        _, classifier, table = fit_until_all_tested(
+            learn, streams, offered, max_silence, clock, self._kept(points)
+        )
+        lengths = episode_lengths(streams, table.features, max_silence)
+        spending = self.pricing.spending(streams, table.features, lengths)
+        held_out = self._held_out(table, spending, points, limit, N_SMALL_TREES)
         followed = held_out.follow(range(len(table.features)))
         chosen = choose_confidence(followed, self.costs, limit, clock_of(table.features), self.confidence)
         self._require_labels(chosen)
@@ -156,10 +176,14 @@ class LeastCost:
             )
 
     def _held_out(
-        self, streams: StreamSet, table: FeatureTable, points: Integers, limit: int, n_trees: int
+        self, table: FeatureTable, spending: Spending, points: Integers, limit: int, n_trees: int
     ) -> OutOfFold:
-        spending, seed = self.pricing.spending(streams, table.features, table.lengths), self.model.seed
-        if self.model.model != FOREST:
-            return OutOfFold(table, spending, self._learn(points, limit, n_trees), limit, seed=seed, points=points)
-        learn = self._learn(np.arange(1, len(points) + 1), limit, n_trees)  # all that a forest is fitted to
-        return OutOfFold(table.at(points), spending, learn, limit, seed=seed, points=points, has_points_alone=True)
+        return OutOfFold(
+            table,
+            spending,
+            self._learn(points, limit, n_trees),
+            limit,
+            seed=self.model.seed,
+            points=points,
+            has_points_alone=self._has_points_alone,
+        )

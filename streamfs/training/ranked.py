@@ -46,7 +46,7 @@ class RankedFeatures:
         costs = pricing.costs(streams, features) if self.costs is None else self.costs
         with step(progress, "computing the features"):
             table = tabulate(streams, features, pricing.max_silence)
-        require_episodes(table, streams)
+        require_episodes(streams, table.features, table.lengths)
         longest = int(table.lengths.max())
         limit = arguments.whole_ticks(self.time_limit, longest, streams.period)
         positions = training_positions(longest, limit)

@@ -9,10 +9,10 @@ from helpers.procedures import channels_procedure, labelled_streams, mean_proced
 
 from feature_extractors.report import silent_ticks, split_channel
 from streamfs import StreamSet, evaluate
-from streamfs.data.feature_table import tabulate
 from streamfs.errors import DataError
 from streamfs.evaluation import traffic as counting
 from streamfs.evaluation.traffic import measure_traffic, measure_traffics
+from streamfs.evaluation.trajectories import follow
 from streamfs.procedure import TickThresholds
 
 
@@ -54,10 +54,10 @@ def test_of_many_thresholds_each_has_its_own_traffic_and_streams_are_classified_
     thresholds = [0.5, 0.9, 0.99, 1.0, by_tick]
     alone = [measure_traffic(procedure.with_confidence(threshold), streams) for threshold in thresholds[:-1]]
     alone.append(measure_traffic(replace(procedure, stopping=by_tick), streams))
-    tabulated = []
-    monkeypatch.setattr(counting, "tabulate", lambda *args: tabulated.append(args) or tabulate(*args))
+    followed = []
+    monkeypatch.setattr(counting, "follow", lambda *args: followed.append(args) or follow(*args))
     assert measure_traffics(procedure, streams, thresholds) == alone
-    assert len(tabulated) == 1
+    assert len(followed) == 1
     assert len({traffic.ticks for traffic in alone}) > 2
 
 

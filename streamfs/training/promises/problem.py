@@ -133,7 +133,7 @@ class PromiseProblem:
         with step(progress, "computing the features"):
             table = tabulate(split.train, candidates.features, self.pricing.max_silence)
             spending = self.pricing.spending(split.train, candidates.features, table.lengths)
-        require_episodes(table, split.train)
+        require_episodes(split.train, table.features, table.lengths)
         scout = FOREST if self.learners[0] == BOOSTING else self.learners[0]  # boosting is slow to fit
         limit = self.time_limit
         scouted = HeldOut(
