@@ -1,4 +1,4 @@
-"""What all tests share: no deadlines, plots without a screen, interrupts, a broker, and scripts that refuse."""
+"""What all tests share: no deadlines, one thread, no screen, interrupts, a broker, and scripts that refuse."""
 
 import os
 import runpy
@@ -14,6 +14,7 @@ from helpers.broker import Broker, find_mosquitto
 from hypothesis import settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side: threads would wait for one another, busily
 signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it is ignored, by children too
 
 collect_ignore = ["house/mutants.py", "fuzz/fuzz.py"]
