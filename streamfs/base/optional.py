@@ -5,7 +5,10 @@ from typing import Any
 
 from streamfs.errors import MissingExtraError
 
-EXTRAS = dict.fromkeys(("joblib", "numba", "polars", "river", "scipy", "sklearn"), "train")
+EXTRAS = {
+    **dict.fromkeys(("joblib", "numba", "polars", "river", "scipy", "sklearn"), "train"),
+    **dict.fromkeys(("anyio", "jinja2", "markupsafe", "starlette", "uvicorn"), "page"),
+}
 """The extras of packages that are imported as any other, by the names of these."""
 
 

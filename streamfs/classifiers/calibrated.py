@@ -103,6 +103,10 @@ class CalibratedClassifier(Classifier):
         text = self.base.text(feature_names, class_names)
         return "\n\n".join([*([text] if text else []), f"calibrated  {self.calibration.text()}"])
 
+    def explain(self, values: Array, feature_names: Sequence[str], class_names: Sequence[str]) -> list[str]:
+        """Return what the base says of itself."""
+        return self.base.explain(values, feature_names, class_names)
+
     def describe(self) -> str:
         """Return a noun phrase for the model card."""
         return f"{self.base.describe()}, with calibrated confidence"

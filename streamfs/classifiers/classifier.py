@@ -110,6 +110,10 @@ class Classifier(ABC):
         """Return it as readable text, or an empty string."""
         return ""
 
+    def explain(self, values: Array, feature_names: Sequence[str], class_names: Sequence[str]) -> list[str]:  # noqa: ARG002 - the same
+        """Return in words why it says what it says of a row, shape (n_features,); nothing if it cannot."""
+        return []
+
     def reading(self, features: Sequence[int]) -> "Classifier | None":  # noqa: ARG002 - for subclasses
         """Return it for rows of these features alone, all that it reads among them; None if it must be fitted."""
         return None

@@ -13,6 +13,7 @@ from streamfs.classifiers._forest import BLOCK, GROUP, WAY, FlatForest, Ways, wr
 from streamfs.classifiers._forest_fields import TABLES, Tables, check_names, check_shares, check_tables
 from streamfs.classifiers.calibration import Calibration, given
 from streamfs.classifiers.classifier import Classifier, FileParts
+from streamfs.classifiers.explanation import forest_votes
 from streamfs.classifiers.forest_text import forest_text
 
 
@@ -129,6 +130,10 @@ class Forest(Classifier):
     def text(self, feature_names: Sequence[str], class_names: Sequence[str] = ()) -> str:  # noqa: ARG002
         """Return the forest's size, the features that it tests most often, and its calibration."""
         return forest_text(self, feature_names)
+
+    def explain(self, values: Array, feature_names: Sequence[str], class_names: Sequence[str]) -> list[str]:
+        """Return the trees' votes, and the values of a row that they ask for most often."""
+        return forest_votes(self, values, feature_names, class_names)
 
     def describe(self) -> str:
         """Return a noun phrase for the model card."""

@@ -12,6 +12,7 @@ from streamfs.classifiers._evaluate import NODE, WAY, Array, Flags, FlatTree, In
 from streamfs.classifiers._tree_json import FIELDS, check_tables, read_tables
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.classifier import Classifier, FileParts
+from streamfs.classifiers.explanation import tree_path
 from streamfs.errors import ModelError
 
 
@@ -178,6 +179,10 @@ class Tree(Classifier):
         if self.calibration is not None:
             lines += ["", f"calibrated  {self.calibration.text()}"]
         return "\n".join(lines)
+
+    def explain(self, values: Array, feature_names: Sequence[str], class_names: Sequence[str]) -> list[str]:
+        """Return the tests that a row meets, and what the leaf says."""
+        return tree_path(self, values, feature_names, class_names)
 
     def _branches(self, node: int, features: Sequence[str]) -> list[tuple[int, str]]:
         """Return the children of a node with the tests that lead to them, last child first."""

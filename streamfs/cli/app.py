@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, str] = {
     "journal": "Show the folder STATE of a gateway, which may be running.",
     "labels": "List the decisions of a gateway whose true label is wanted.",
     "move": "Move ZONE, with its state, from one gateway to another that shares streams with it.",
+    "page": "Show gateways in the browser until stopped (Ctrl-C).",
     "recertify": "Certify MODEL anew by labelled STREAMS of the place where it serves.",
     "replay": "Run MODEL on recorded STREAMS and print each decision.",
     "report": "Write a report on MODEL to pass on, as measured on labelled STREAMS.",
@@ -57,6 +58,7 @@ TOPICS: Mapping[str, Sequence[str]] = {
     "Gateways and nodes": (
         "check",
         "run",
+        "page",
         "devices",
         "guard",
         "shards",

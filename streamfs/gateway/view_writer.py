@@ -65,9 +65,9 @@ class ViewRows(NamedTuple):
 class ViewWriter:
     """Writes what can be seen of a gateway into a folder; without one, only what HTTP shows is made.
 
-    Facts are written `seconds` apart at least; streams and nodes, and the course of streams, as seldom as their
-    processor time, within the loop and in a thread of its own, demands. What cannot be written is left out:
-    nothing depends on it.
+    Facts are written every `seconds`, and after decisions and dead letters; streams and nodes, and the course of
+    streams, every `seconds`; each as seldom as its processor time, within the loop and in a thread of its own,
+    demands. What cannot be written is left out: nothing depends on it.
 
     Attributes
     ----------
@@ -87,7 +87,10 @@ class ViewWriter:
         self._kept: dict[str, bytes] = {}  # by name, where there is no folder
         self._began = time()
         self._seconds = seconds
-        self._due = self._rows_due = 0.0
+        self._due = self._news_due = self._rows_due = 0.0
+        self._rows_written = 0.0
+        self._energy_before: float | None = None  # of earlier runs
+        self._has_news = False
         self._thread: Thread | None = None
         self._decisions: deque[dict[str, Any]] = deque(maxlen=MOST_DECISIONS)
         self._letters: deque[dict[str, Any]] = deque(maxlen=MOST_LETTERS)
@@ -98,17 +101,23 @@ class ViewWriter:
 
     def note_decisions(self, decisions: Iterable[Decision]) -> None:
         """Take decisions."""
-        self._decisions.extend({**decision.to_json(), "at": time()} for decision in decisions)
+        self._note(self._decisions, [decision.to_json() for decision in decisions])
 
     def note_rejected(self, letters: Iterable[Mapping[str, Any]]) -> None:
         """Take messages that could not be read."""
-        self._letters.extend({**letter, "at": time()} for letter in letters)
+        self._note(self._letters, letters)
+
+    def _note(self, kept: deque[dict[str, Any]], found: Iterable[Mapping[str, Any]]) -> None:
+        fresh = [{**each, "at": time()} for each in found]
+        kept.extend(fresh)
+        self._has_news |= bool(fresh)
 
     def advance(self, core: Core, gateway: Shown) -> None:
         """Begin to write what is due of a core and its gateway."""
-        now = monotonic()
-        if now < self._due or self._is_broken or (self._thread is not None and self._thread.is_alive()):
+        now, due = monotonic(), self._news_due if self._has_news else self._due
+        if now < due or self._is_broken or (self._thread is not None and self._thread.is_alive()):
             return
+        self._has_news = False
         try:
             self._begin(self._facts(core, gateway), self._rows(core) if now >= self._rows_due else None)
         except Exception:  # noqa: BLE001 - whatever it is, the gateway goes on
@@ -140,6 +149,8 @@ class ViewWriter:
     def _facts(self, core: Core, gateway: Shown) -> dict[str, Any]:
         """Return what is shown of the gateway as a whole."""
         statistics, health = gateway.statistics(), gateway.health()
+        if self._energy_before is None:
+            self._energy_before = statistics.energy
         problems = health.problems()
         orphans = sorted(core.orphans.items(), key=lambda each: -each[1])[:MOST_LETTERS]
         return {
@@ -147,6 +158,7 @@ class ViewWriter:
             "prefix": core.options.prefix,
             "program": __version__,
             "began": self._began,
+            "seconds": self._seconds,
             "http": self.http,
             "has_ended": False,
             "is_ready": gateway.ready.is_set() and not problems,
@@ -158,6 +170,7 @@ class ViewWriter:
             "decided": [[reason, label, n] for (reason, label), n in statistics.decisions.items()],
             "open": dict(statistics.models),
             "energy": statistics.energy,
+            "energy_before": self._energy_before,
             "unit": statistics.unit,
             "alerts": dict(statistics.alerts),
             "promise": statistics.promise,
@@ -236,10 +249,11 @@ class ViewWriter:
         began, of_rows = thread_time(), 0.0
         try:
             if rows is not None:
-                parts = pack({**rows.facts, "written": time()}, rows.arrays)
-                self._store(STREAMS, parts, rows.records)
+                written = time()
+                self._store(STREAMS, pack({**rows.facts, "written": written}, rows.arrays), rows.records)
+                self._rows_written = written
                 of_rows = rows.spent + thread_time() - began
-            self._store(NOW, pack({**facts, "written": time()}, {}))
+            self._store(NOW, pack({**facts, "rows_written": self._rows_written, "written": time()}, {}))
             self._is_failing = False
         except OSError as error:
             if not self._is_failing:
@@ -250,7 +264,8 @@ class ViewWriter:
             self.cpu_seconds += spent
             if rows is not None:
                 self._rows_due = monotonic() + max(self._seconds, of_rows / (SHARE - SHARE_OF_FACTS))
-            self._due = monotonic() + max(self._seconds, (spent - of_rows) / SHARE_OF_FACTS)
+            self._news_due = monotonic() + (spent - of_rows) / SHARE_OF_FACTS
+            self._due = max(monotonic() + self._seconds, self._news_due)
 
     def _store(
         self,

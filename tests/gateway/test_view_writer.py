@@ -127,6 +127,24 @@ def test_it_is_written_as_seldom_as_its_share_demands(core, tmp_path, monkeypatc
     assert not writer._thread.is_alive(), "nothing is due"
 
 
+def test_decisions_are_written_as_soon_as_the_share_allows(core, tmp_path, monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(view_writer, "monotonic", lambda: now[0])
+    monkeypatch.setattr(view_writer, "thread_time", lambda: 0.0)
+    writer = ViewWriter(tmp_path, seconds=60.0)
+    write(writer, core)
+    (decision,) = core.take([message("n1", 9.0, 9.0), message("n1", 10.0, 900.0)]).decisions
+    writer.advance(core, Quiet())
+    writer._thread.join()
+    assert seen(writer, NOW).facts["decisions"] == [], "nothing was due"
+    writer.note_decisions([decision])
+    writer.advance(core, Quiet())
+    writer._thread.join()
+    (shown,) = seen(writer, NOW).facts["decisions"]
+    assert shown["stream"] == "n1"
+    assert seen(writer, NOW).facts["rows_written"] == seen(writer, STREAMS).facts["written"]
+
+
 def test_a_gateway_goes_on_without_a_view(core, tmp_path, caplog):
     (tmp_path / "view").write_text("in the way")
     writer = ViewWriter(tmp_path / "view")

@@ -48,6 +48,7 @@ ROOMS = {
             "training",
             "evaluation",
             "selection",
+            "page",
             "gateway",
             "gateway.settings",
             "gateway.transport",
@@ -62,6 +63,11 @@ ROOMS = {
             "base",
             "feature_extractors",
         ),
+    ),
+    "page": Room(
+        "the operator's page: reads what gateways write, a process of its own",
+        ("gateway.operations", "gateway.storage", "procedure", "base"),
+        ("paho", *LEARNING),
     ),
     "experiments": Room(
         "the papers' experiments and the figures",

@@ -59,6 +59,8 @@ ONLY_HERE = {
     "prometheus_client": {"streamfs.gateway.operations.metrics"},
     "cryptography": {"streamfs.procedure.signature"},
     "iotcore": {"streamfs.cli.demo"},
+    "starlette": {"streamfs.page.asgi", "streamfs.page.guards"},
+    "uvicorn": {"streamfs.page.server"},
 }
 
 
@@ -202,6 +204,7 @@ HELP = "from streamfs.cli.app import main; main({words})"
         ("import streamfs.engine.engine", SLOW),
         ("import streamfs.gateway.service", SLOW),
         ("import streamfs.gateway.host", SLOW),
+        ("import streamfs.page.server", (*SLOW, "streamfs.engine.engine", "streamfs.gateway.core.core")),
     ],
 )
 def test_nothing_is_loaded_that_is_not_used(code, libraries):

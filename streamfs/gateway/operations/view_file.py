@@ -6,6 +6,7 @@ arrays one after another. ``docs/page.md`` says what is in it.
 
 import math
 from collections.abc import Mapping
+from mmap import mmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ LARGEST = 512 * 2**20
 """Most bytes of a view."""
 
 Arrays = Mapping[str, npt.NDArray[Any]]
+Packed = bytes | mmap
 
 
 class Seen(NamedTuple):
@@ -47,7 +49,7 @@ def pack(facts: Mapping[str, Any], arrays: Arrays) -> list[bytes | memoryview]:
     return [head + b"\n", *(array.reshape(-1).view(np.uint8).data for array in whole.values() if array.size)]
 
 
-def unpack(packed: bytes) -> Seen:
+def unpack(packed: Packed) -> Seen:
     """Return what a view shows; raise a StateError if it is damaged or of another version."""
     end = packed.find(b"\n")
     try:
