@@ -3,11 +3,12 @@
 STREAMFS_DATA=... python benchmarks/promise_monitored.py [PART ...]
 """
 
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
-from math import inf, log
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,8 @@ from streamfs.gateway.core.core import Core
 from streamfs.gateway.core.records import MESSAGE, Record, start_record
 from streamfs.procedure.asked_labels import AskedLabels
 from streamfs.procedure.betting import ShareTest
+from streamfs.procedure.expectation import OF_ACCURACY
+from streamfs.procedure.group_tests import GroupTests
 from streamfs.procedure.procedure import Decision
 from streamfs.procedure.promise_monitor import KEPT, RISK, PromiseMonitor
 from streamfs.procedure.reference import reference_of
@@ -42,11 +45,11 @@ MOST_DECISIONS, MOST_LABELS = 50, 30
 N_MONTHS, N_DECISIONS = 1000, 1000
 N_CERTIFYING = 150  # streams
 N_FALLS = 1000
-OF_ACCURACY = 0.5  # part of the risk
 POWER = 0.8
 N_ASKED, SHARE_ASKED = 200, 0.2
 N_LABELLED = 100
 MESSAGES = 60  # of a decision
+N_GROUPS = 2000
 
 
 class Trained(NamedTuple):
@@ -258,16 +261,16 @@ def asked_until(beta: tuple[float, float], seed: int) -> tuple[float, float]:
     rng = np.random.default_rng(seed)
     wrong = rng.beta(*beta, 30_000)
     right = rng.random(len(wrong)) >= wrong
-    limit = log(1 / (RISK * OF_ACCURACY))
+    limit = 1 / (RISK * OF_ACCURACY)
     plain, asked = ShareTest(0.8), AskedLabels(0.8, SHARE_ASKED)
     for is_right in right:
         plain.add(bool(is_right))
-        if plain.bets.log_wealth >= limit:
+        if plain.bets.wealth >= limit:
             break
     for number, (each, is_right) in enumerate(zip(wrong.tolist(), right.tolist(), strict=True)):
         if asked.wants(f"s{number}", 1 - each / 2, rng.random()):  # ranks what is wrong, and is far too sure
             asked.answered(f"s{number}", is_right)
-        if asked.bets.log_wealth >= limit:
+        if asked.bets.wealth >= limit:
             break
     return asked.n, plain.n
 
@@ -339,8 +342,21 @@ def cost() -> list[Figure]:
     return [
         Figure(
             "CPU of the monitor over that of the core", of_decision / (MESSAGES * of_message), 0.02, None, detail
-        )
+        ),
+        Figure("bytes of a group", bytes_of_a_group(), 200, None, f"{N_GROUPS} groups with ten labels each"),
     ]
+
+
+def bytes_of_a_group() -> float:
+    """Return the memory that the test of a group takes."""
+    tracemalloc.start()
+    tests = GroupTests(PROMISE.accuracy, RISK)
+    before, _ = tracemalloc.get_traced_memory()
+    for number in range(10 * N_GROUPS):
+        tests.add(f"room{number % N_GROUPS}", is_right=True)
+    taken = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    return taken / N_GROUPS
 
 
 PARTS: Parts = {

@@ -31,5 +31,5 @@ def wanted_labels(reader: JournalReader) -> list[dict[str, Any]]:
 
 def _wanted(monitored: Any) -> list[str]:
     """Return the streams of what `Feedback.to_state` has copied of a monitor."""
-    asked = None if monitored is None else monitored[0].get("asked")
-    return [] if asked is None else waiting_in(asked)
+    is_asking = monitored is not None and monitored[0]["asks"]
+    return waiting_in(monitored[0]["accuracy"]) if is_asking else []

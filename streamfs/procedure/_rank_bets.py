@@ -1,6 +1,6 @@
 """Bets on ranks, of many quantities at once."""
 
-from math import exp, inf, log
+from math import exp, log
 from typing import Any
 
 import numpy as np
@@ -12,59 +12,61 @@ from streamfs.classifiers._splitmix import uniform
 Counts = npt.NDArray[np.int64]
 
 POWERS = (0.1, 0.3, 0.6)
-"""Of a rank, which a bet multiplies by."""
+"""Of a rank, which a bet multiplies by: the power's derivative."""
 
 N_WAYS = 4 * len(POWERS)
 SUM = 2.1098
 """At least the sum of 1 / (n log(n)^2) over all n from 2 on."""
 
 SMALLEST = 1e-9  # rank that is bet on
+MOST = 1e300  # that a wealth is said to be
 
 
 @kernel
 def bet_on_ranks(
-    reference: Counts, seen: Counts, n: Counts, log_wealths: Any, at: Counts, generator: Any
+    reference: Counts, total: Counts, seen: Counts, n: Counts, wealths: Any, at: Counts, generator: Any
 ) -> float:
     """Take a value of each quantity, in the bin `at` it, -1 for none, and bet on its rank.
 
-    Return the logarithm of the highest wealth of a way to bet on any of them.
+    Return the highest wealth of a way to bet on any of them.
 
     Parameters
     ----------
     reference, seen : ndarray of shape (n_quantities, n_bins)
         How often values fell in each bin: of the reference, and so far.
+    total : ndarray of shape (n_quantities,)
+        Number of values of the reference.
     n : ndarray of shape (n_quantities,)
         Number of values so far.
-    log_wealths : ndarray of shape (n_quantities, N_WAYS)
+    wealths : ndarray of shape (n_quantities, N_WAYS)
         Of each way to bet: low ranks, high ones, extreme ones and middle ones, by each power.
     generator : ndarray of shape (1,)
         Breaks ties.
     """
-    highest = -inf
+    highest, part, n_last = 0.0, 0.0, 0
     for k in range(len(at)):
         chance = uniform(generator)
         if at[k] < 0:
             continue
+        n[k] += 1
         seen[k, at[k]] += 1
-        greater, known = 0, 0
-        for b in range(reference.shape[1]):
-            in_bin = reference[k, b] + seen[k, b]
-            known += in_bin
-            if b > at[k]:
-                greater += in_bin
+        known, greater = total[k] + n[k], 0
+        for b in range(at[k] + 1, reference.shape[1]):
+            greater += reference[k, b] + seen[k, b]
         rank = (greater + chance * (reference[k, at[k]] + seen[k, at[k]])) / known
         extreme = 2.0 * min(rank, 1.0 - rank)
-        n[k] += 1
-        part = 0.5 if n[k] == 1 else 0.5 / (SUM * n[k] * log(n[k]) ** 2)
-        more = log(part / N_WAYS)
+        if n[k] != n_last:
+            n_last = n[k]
+            part = (0.5 if n_last == 1 else 0.5 / (SUM * n_last * log(n_last) ** 2)) / N_WAYS
         for i in range(4):
             bet_on = rank if i == 0 else 1.0 - rank if i == 1 else extreme if i == 2 else 1.0 - extreme
-            logarithm = log(max(bet_on, SMALLEST))
+            root = exp(-0.1 * log(max(bet_on, SMALLEST)))  # of the tenth degree, of which the others are powers
+            fourth = root * root * root * root
+            seventh = fourth * root * root * root
             for j in range(len(POWERS)):
                 way = i * len(POWERS) + j
-                before = log_wealths[k, way]
-                high, low = max(before, more), min(before, more)
-                after = high if low == -inf else high + log(1.0 + exp(low - high))
-                log_wealths[k, way] = after + log(POWERS[j]) + (POWERS[j] - 1.0) * logarithm
-                highest = max(highest, log_wealths[k, way])
+                power = seventh * root * root if j == 0 else seventh if j == 1 else fourth
+                factor = POWERS[j] * power
+                wealths[k, way] = min((wealths[k, way] + part) * factor, MOST)
+                highest = max(highest, wealths[k, way])
     return highest

@@ -59,7 +59,7 @@ class AskedLabels:
     >>> for number in range(60):
     ...     if asked.wants(f"s{number}", confidence=0.9, chance=number % 10 / 10):
     ...         _ = asked.answered(f"s{number}", is_right=False)
-    >>> bool(asked.bets.log_wealth > np.log(1 / 0.05))
+    >>> asked.bets.wealth > 1 / 0.05
     True
     """
 
@@ -73,7 +73,7 @@ class AskedLabels:
         """Streams whose label is wanted now, or no longer is."""
         self._wrong, self._rate = 1 - share, rate
         self._most_below = _MOST * (1 / rate - 1)  # how far below 0 a decision may count
-        self._stakes = STAKES / (self._wrong + self._most_below)
+        self._stakes = [stake / (self._wrong + self._most_below) for stake in STAKES]
         self._queue: deque[_Drawn] = deque()
         self._waiting: set[str] = set()
         self._labels = np.zeros((2, _N_BINS))  # right and wrong ones by confidence
@@ -125,9 +125,11 @@ class AskedLabels:
             self._settle(stream, _RIGHT)
 
     def to_state(self) -> dict[str, Any]:
-        """Copy what was seen, without the bets, as plain JSON."""
+        """Copy what was seen as plain JSON."""
         return {
             "n": self.n,
+            "right": self.n_right,
+            "bets": self.bets.to_state(),
             "queue": [list(each) for each in self._queue],
             "labels": self._labels.tolist(),
             "spread": list(self._spread),
@@ -137,7 +139,8 @@ class AskedLabels:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what `to_state` has copied."""
-        self.n = state["n"]
+        self.n, self.n_right = state["n"], state["right"]
+        self.bets.restore(state["bets"])
         self._queue = deque(_Drawn(*each) for each in state["queue"])
         self._waiting = set(self.waiting)
         self._labels, self._spread = np.array(state["labels"]), list(state["spread"])
@@ -159,7 +162,7 @@ class AskedLabels:
                 is_wrong = each.state == _WRONG
                 counted += (is_wrong - each.wrong) / each.probability
                 self._labels[int(is_wrong), each.place] += 1
-            self.bets.add(np.log1p(self._stakes * (counted - self._wrong)))
+            self.bets.add([1.0 + stake * (counted - self._wrong) for stake in self._stakes])
             self._sum += counted
             self._n_decisions += 1
 

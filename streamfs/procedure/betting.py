@@ -19,7 +19,8 @@ import numpy as np
 from feature_extractors.base import Array
 from streamfs.procedure._rank_bets import N_WAYS, SUM, Counts, bet_on_ranks
 
-STAKES = np.array([0.05, 0.1, 0.2, 0.4, 0.8])  # small falls need small stakes
+STAKES = (0.05, 0.1, 0.2, 0.4, 0.8)  # small falls need small stakes
+MOST = 1e300  # that a wealth is said to be
 _EVEN_STAKES = np.linspace(0.0, 1.0, 22)[1:-1]
 
 
@@ -34,19 +35,27 @@ class Bets:
 
     def __init__(self, n_ways: int) -> None:
         self.n = 0
-        self.log_wealths = np.full(n_ways, -np.inf)  # of what has been bet so far
+        self.wealths = [0.0] * n_ways  # of what has been bet so far
+        self.wealth = 1.0
+        """The wealth; the hypothesis is rejected once it reaches ``1 / risk``."""
 
-    @property
-    def log_wealth(self) -> float:
-        """Logarithm of the wealth; the hypothesis is rejected once it reaches ``log(1 / risk)``."""
-        return float(np.logaddexp.reduce(self.log_wealths)) if self.n else 0.0
-
-    def add(self, log_factors: Array) -> None:
-        """Take the logarithms of the factors by which each way, shape (n_ways,), multiplies what is bet on it."""
-        n = self.n + 1
+    def add(self, factors: Sequence[float]) -> None:
+        """Take the factors by which each way, shape (n_ways,), multiplies what is bet on it."""
+        self.n = n = self.n + 1
         part = 0.5 if n == 1 else 0.5 / (SUM * n * log(n) ** 2)  # of the wealth, bet from now on
-        self.log_wealths = np.logaddexp(self.log_wealths, log(part / len(log_factors))) + log_factors
-        self.n = n
+        each = part / len(factors)
+        wealths = [(wealth + each) * factor for wealth, factor in zip(self.wealths, factors, strict=True)]
+        self.wealth = sum(wealths)
+        self.wealths = wealths if self.wealth < MOST else [min(wealth, MOST) for wealth in wealths]
+
+    def to_state(self) -> list[Any]:
+        """Copy what was bet as plain JSON."""
+        return [self.n, *self.wealths]
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Restore what `to_state` has copied."""
+        self.n, *self.wealths = state
+        self.wealth = sum(self.wealths) if self.n else 1.0
 
 
 class ShareTest:
@@ -62,7 +71,7 @@ class ShareTest:
     >>> test = ShareTest(0.8)
     >>> for _ in range(5):
     ...     test.add(False)
-    >>> bool(test.bets.log_wealth > np.log(1 / 0.05))
+    >>> test.bets.wealth > 1 / 0.05
     True
     """
 
@@ -71,7 +80,8 @@ class ShareTest:
             raise ValueError(f"share is {share}, expected more than 0 and less than 1")
         self.bets = Bets(len(STAKES))
         self.n_right = 0
-        self._gain, self._loss = _logs_of_stakes(STAKES, 1 - share)
+        self._gain = [1.0 + stake / (1 - share) * share for stake in STAKES]
+        self._loss = [1.0 - stake for stake in STAKES]
 
     @property
     def n(self) -> int:
@@ -85,12 +95,12 @@ class ShareTest:
 
     def to_state(self) -> list[Any]:
         """Copy what was seen as plain JSON."""
-        return [self.n_right, self.bets.n, self.bets.log_wealths.tolist() if self.bets.n else []]
+        return [self.n_right, *self.bets.to_state()]
 
     def restore(self, state: Sequence[Any]) -> None:
         """Restore what `to_state` has copied."""
-        self.n_right, self.bets.n, log_wealths = state
-        self.bets.log_wealths[:] = log_wealths or -np.inf
+        self.n_right = state[0]
+        self.bets.restore(state[1:])
 
 
 def _logs_of_stakes(stakes: Array, share: float) -> tuple[Array, Array]:
@@ -133,7 +143,7 @@ class RankTests:
     >>> tests = RankTests([[40, 40, 40, 40], [100, 100]])
     >>> for i in range(20):
     ...     _ = tests.add([3, i % 2], seed=i)
-    >>> (tests.log_wealths() > np.log(1 / 0.05)).tolist()
+    >>> (tests.wealths() > 1 / 0.05).tolist()
     [True, False]
     """
 
@@ -144,33 +154,31 @@ class RankTests:
             row[: len(counts)] = counts
         self._seen = np.zeros_like(self._reference)
         self.n: Counts = np.zeros(len(references), dtype=np.int64)
-        self._log_wealths = np.full((len(references), N_WAYS), -np.inf)
+        self._wealths = np.zeros((len(references), N_WAYS))
         self._generator = np.zeros(1, dtype=np.uint64)
+        self._held = self._reference, self._reference.sum(axis=1), self._seen, self.n, self._wealths
 
     def add(self, at: Sequence[int], seed: int) -> float:
         """Take a value of each quantity in a bin, -1 for none; the seed breaks ties.
 
-        Return a number that no logarithm of a wealth exceeds that has grown.
+        Return a number that no wealth exceeds that has grown.
         """
         self._generator[0] = seed
-        places: Counts = np.array(at, dtype=np.int64)
-        held = self._reference, self._seen, self.n, self._log_wealths
-        return float(bet_on_ranks(*held, places, self._generator)) + log(N_WAYS)
+        highest: float = bet_on_ranks(*self._held, np.array(at), self._generator)
+        return highest * N_WAYS
 
-    def log_wealths(self) -> Array:
-        """Logarithm of the wealth of each quantity, shape (n_quantities,)."""
-        return np.where(self.n > 0, np.logaddexp.reduce(self._log_wealths, axis=1), 0.0)
+    def wealths(self) -> Array:
+        """Wealth of each quantity, shape (n_quantities,)."""
+        return np.where(self.n > 0, self._wealths.sum(axis=1), 1.0)
 
     def to_state(self) -> dict[str, Any]:
         """Copy what was seen as plain JSON."""
         seen = [row[:size].tolist() for row, size in zip(self._seen, self._sizes, strict=True)]
-        bets = [row.tolist() if n else [] for row, n in zip(self._log_wealths, self.n.tolist(), strict=True)]
-        return {"seen": seen, "n": self.n.tolist(), "bets": bets}
+        return {"seen": seen, "n": self.n.tolist(), "bets": self._wealths.tolist()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what `to_state` has copied."""
         self.n[:] = state["n"]
         for row, counts in zip(self._seen, state["seen"], strict=True):
             row[: len(counts)] = counts
-        for row, log_wealths in zip(self._log_wealths, state["bets"], strict=True):
-            row[:] = log_wealths or -np.inf
+        self._wealths[:] = state["bets"]

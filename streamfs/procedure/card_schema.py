@@ -131,7 +131,8 @@ class HeldOutFacts(TypedDict):
     """The field ``held_out`` of a model file: decisions on held-out streams, those that end in ``_of`` by class.
 
     Means of the confidence that was stated, of the ticks and of what was sent are of the labelled streams. `asked`
-    is the confidence as the classifier states it, before its calibration, at which they were decided.
+    is the confidence as the classifier states it, before its calibration, at which they were decided. `stopping`
+    is the rule of the procedure.
     """
 
     streams: int
@@ -141,6 +142,7 @@ class HeldOutFacts(TypedDict):
     ticks: float
     sent: float
     asked: NotRequired[float]
+    stopping: NotRequired[StoppingFacts]
     streams_of: dict[str, float]
     labelled_of: dict[str, float]
     right_of: dict[str, float]

@@ -3,8 +3,6 @@
 River's other detectors bound the probability of a false alarm of each test; these bound that of any, for ever.
 """
 
-from math import log
-
 import numpy as np
 from river import base
 
@@ -46,7 +44,7 @@ class ShareDetector(base.DriftDetector):
         if self.drift_detected:
             self._reset()
         self._test.add(bool(x))
-        self._drift_detected = self._test.bets.log_wealth >= log(1 / self.risk)
+        self._drift_detected = self._test.bets.wealth >= 1 / self.risk
 
     def _reset(self) -> None:
         super()._reset()
@@ -99,8 +97,8 @@ class SameDistributionDetector(base.DriftDetector):
                 self._tests = RankTests([self._bins.counts])
             return
         highest = self._tests.add([self._bins.bin(float(x))], int(self._draws.integers(2**62)))
-        limit = log(1 / self.risk)
-        self._drift_detected = highest >= limit and bool(self._tests.log_wealths()[0] >= limit)
+        limit = 1 / self.risk
+        self._drift_detected = highest >= limit and bool(self._tests.wealths()[0] >= limit)
 
     def _begin(self) -> None:
         self._first: list[float] = []

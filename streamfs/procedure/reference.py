@@ -1,10 +1,10 @@
 """What decisions looked like on the streams by which a promise was certified."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import isfinite, isnan
+from math import isfinite, isnan, nan
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,9 @@ from streamfs.procedure.procedure import Decision, Procedure
 
 N_BINS = 16
 """Most bins of a quantity, about equally full; one more has what is missing."""
+
+OF_CLASSIFIER = ("confidence", "label")
+"""Quantities that a classifier states."""
 
 ENDED_BY_THEMSELVES = ("confident", "timeout", "given_up")
 """Reasons of decisions that count: the others were not the procedure's."""
@@ -48,24 +51,29 @@ class Bins:
         return len(self.edges) + 1 if isnan(value) else bisect_left(self.edges, value)
 
 
-def quantities(procedure: Procedure, decision: Decision, values: Array) -> Iterator[tuple[str, float]]:
-    """Yield what is monitored of a decision and the feature values behind it: names and numbers."""
-    if decision.label is not None:
-        yield "confidence", decision.confidence
-    yield "tick", float(decision.tick)
-    yield "label", np.nan if decision.label is None else float(procedure.classes.index(decision.label))
-    for feature, value in zip(procedure.features, values.tolist(), strict=True):
-        yield f"feature {feature.name}", value
+def names_of(procedure: Procedure) -> list[str]:
+    """Return the names of what is monitored of decisions."""
+    return [*OF_CLASSIFIER, "tick", *(f"feature {feature.name}" for feature in procedure.features)]
+
+
+def numbers_of(procedure: Procedure, decision: Decision, values: Array) -> list[float | None]:
+    """Return what is monitored of a decision and the feature values behind it; None for what it does not have."""
+    if decision.label is None:
+        return [None, nan, float(decision.tick), *values.tolist()]
+    label = float(procedure.classes.index(decision.label))
+    return [decision.confidence, label, float(decision.tick), *values.tolist()]
 
 
 def reference_of(procedure: Procedure, decided: Iterable[tuple[Decision, Array]]) -> dict[str, Any]:
     """Return edges and counts of each quantity, over decisions and their feature values, as plain JSON."""
-    found: dict[str, list[float]] = {}
-    for decision, values in decided:
-        if decision.reason in ENDED_BY_THEMSELVES:
-            for name, value in quantities(procedure, decision, values):
-                found.setdefault(name, []).append(value)
-    bins = {name: Bins.of(numbers) for name, numbers in found.items()}
+    rows = [
+        numbers_of(procedure, decision, values)
+        for decision, values in decided
+        if decision.reason in ENDED_BY_THEMSELVES
+    ]
+    columns = zip(names_of(procedure), zip(*rows, strict=True), strict=bool(rows))
+    found = {name: [each for each in column if each is not None] for name, column in columns}
+    bins = {name: Bins.of(numbers) for name, numbers in found.items() if numbers}
     return {name: {"edges": list(each.edges), "counts": list(each.counts)} for name, each in bins.items()}
 
 

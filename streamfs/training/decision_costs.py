@@ -77,13 +77,14 @@ class Confident(NamedTuple):
     """When streams are decided, and how confidence is stated.
 
     `columns` are those in which the followed streams were decided, -1 for never, and `stated` the calibrated
-    confidence there.
+    confidence there, by rules that were chosen without the stream; `served` has both by the rule that was chosen.
     """
 
     calibration: Calibration
     thresholds: TickThresholds
     columns: Integers
     stated: Array
+    served: tuple[Integers, Array]
 
 
 def decision_points(n_ticks: int, n_streams: int) -> Integers:
@@ -114,7 +115,7 @@ def choose_confidence(
         own = _Rule.chosen(followed.take(others), costs, time_limit, clock, confidence)
         columns[part], said[part] = own.decide(followed.take(part))
     if (columns < 0).all():
-        return Confident(rule.calibration, rule.thresholds(), columns, said)
+        return Confident(rule.calibration, rule.thresholds(), columns, said, (columns, said))
     all_columns, all_said = map(np.concatenate, zip((columns, said), rule.decide(followed), strict=True))
     decided = np.flatnonzero(all_columns >= 0)
     streams = decided % len(columns)
@@ -127,7 +128,14 @@ def choose_confidence(
     if confidence is None:
         levels = np.where(levels <= rule.floor, 0.0, last.of(levels))
     corrected = replace(rule, calibration=rule.calibration.then(last), levels=levels)
-    return Confident(corrected.calibration, corrected.thresholds(), columns, np.maximum(last.of(said), rule.floor))
+    served_columns, served_said = corrected.decide(followed)
+    return Confident(
+        corrected.calibration,
+        corrected.thresholds(),
+        columns,
+        np.maximum(last.of(said), rule.floor),
+        (served_columns, np.maximum(served_said, rule.floor)),
+    )
 
 
 @dataclass(frozen=True, eq=False)

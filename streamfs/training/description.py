@@ -1,16 +1,18 @@
 """The record of its training that a procedure carries."""
 
 import platform
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
+from feature_extractors.base import Array
 from streamfs.costs.pricing import Pricing
 from streamfs.data.streams import StreamSet
 from streamfs.evaluation.evaluation import replay_with_values
 from streamfs.evaluation.model_card import build_card
-from streamfs.procedure.procedure import Procedure
-from streamfs.procedure.reference import reference_of
+from streamfs.procedure.procedure import Decision, Procedure
+from streamfs.procedure.reference import OF_CLASSIFIER, reference_of
 
 
 def made_with(seed: int, streams: StreamSet, offered: list[str]) -> dict[str, Any]:
@@ -23,6 +25,19 @@ def made_with(seed: int, streams: StreamSet, offered: list[str]) -> dict[str, An
         "streams": len(streams),
         "offered": offered,
     }
+
+
+def with_held_out(
+    procedure: Procedure, facts: Mapping[str, Any], decided: Iterable[tuple[Decision, Array]]
+) -> Procedure:
+    """Add to a procedure what held-out streams showed, and what decisions on them looked like.
+
+    Their confidence and labels are those of other classifiers, and left out.
+    """
+    held_out = {**facts, "stopping": procedure.rule.to_json()}
+    found = reference_of(procedure, decided)
+    reference = {name: bins for name, bins in found.items() if name not in OF_CLASSIFIER}
+    return replace(procedure, about={**procedure.about, "held_out": held_out, "reference": reference})
 
 
 def with_card(

@@ -1,6 +1,6 @@
 """Streams, each classified at every tick by a classifier that was fitted to others."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -14,6 +14,7 @@ from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers, Labels
 from streamfs.errors import DataError
 from streamfs.evaluation.trajectories import Trajectories, is_record
+from streamfs.procedure.procedure import Decision, Procedure
 from streamfs.relief import position_grid
 from streamfs.selection.folds import Fold, make_folds
 from streamfs.training.cross_validation import N_FOLDS, CrossValidation, Learn
@@ -172,6 +173,23 @@ class OutOfFold:
             lengths = np.searchsorted(ticks, lengths, side="right")
         n_classes = len(np.unique(self.table.labels))
         return Followed(Trajectories(best, confidence, lengths), truth, spent, self.ticks, n_classes)
+
+
+def decided(
+    procedure: Procedure, table: FeatureTable, followed: Followed, columns: Integers, stated: Array
+) -> Iterator[tuple[Decision, Array]]:
+    """Yield decisions on held-out streams as a procedure would make them, and the feature values behind them.
+
+    `columns` are those in which streams were decided, -1 for never; streams that end undecided are left out.
+    Nothing is yielded if a class was unknown to some classifier.
+    """
+    limit = procedure.time_limit
+    for i, column in enumerate(columns.tolist() if (followed.truth >= 0).all() else ()):
+        name, tick = str(i), limit if column < 0 else int(followed.ticks[column])
+        if tick <= table.lengths[i]:
+            best = followed.trajectories.best[i, column]
+            label, reason = (None, "timeout") if column < 0 else (procedure.classes[best], "confident")
+            yield Decision(name, 1, label, float(stated[i]), tick, 0.0, reason, 0.0), table.values[i, tick - 1]
 
 
 def decision_facts(followed: Followed, columns: Integers, stated: Array, labels: Labels) -> dict[str, Any]:

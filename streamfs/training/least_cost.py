@@ -18,14 +18,13 @@ from streamfs.data.streams import Integers, StreamSet
 from streamfs.errors import TrainingError
 from streamfs.evaluation.trajectories import Trajectories
 from streamfs.procedure.procedure import Procedure
-from streamfs.procedure.stopping import TickThresholds
 from streamfs.relief import position_grid
 from streamfs.training import arguments
 from streamfs.training.channel_choice import ChannelChoice, clock_of
 from streamfs.training.cross_validation import Learn
 from streamfs.training.decision_costs import Confident, DecisionCosts, choose_confidence, decision_points
-from streamfs.training.description import made_with, with_card
-from streamfs.training.held_out import OutOfFold, decision_facts
+from streamfs.training.description import made_with, with_card, with_held_out
+from streamfs.training.held_out import Followed, OutOfFold, decided, decision_facts
 from streamfs.training.learners import (
     FOREST,
     N_SMALL_SCOUTS,
@@ -46,12 +45,22 @@ MOST_TICKS = 64
 
 @dataclass(frozen=True)
 class FittedConfidence:
-    """A calibrated classifier, its features, when to stop, and what held-out streams gave."""
+    """A calibrated classifier, the table of its features, when to stop, and what held-out streams gave."""
 
-    features: tuple[Feature, ...]
     classifier: Classifier
-    thresholds: TickThresholds
-    held_out: dict[str, Any]
+    table: FeatureTable
+    followed: Followed
+    chosen: Confident
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """The features that the classifier tests."""
+        return tuple(self.table.features)
+
+    @property
+    def held_out(self) -> dict[str, Any]:
+        """What decisions on held-out streams were worth."""
+        return decision_facts(self.followed, self.chosen.columns, self.chosen.stated, self.table.labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +86,8 @@ class LeastCost:
         offered = self._chosen(lengths, points, limit, progress)
         with step(progress, "building the classifier"):
             fitted = self._fit(offered, points, limit)
-        threshold = self.confidence or min(
-            (level for level in fitted.thresholds.levels if level > 0.0), default=1.0
-        )
+        thresholds = fitted.chosen.thresholds
+        threshold = self.confidence or min((level for level in thresholds.levels if level > 0.0), default=1.0)
         names = [feature.name for feature in offered]
         procedure = Procedure(
             fitted.features,
@@ -91,10 +99,11 @@ class LeastCost:
             streams.period,
             pricing.max_silence,
             pricing.costs(streams, self.features, shared=True),
-            {**made_with(self.model.seed, streams, names), "held_out": fitted.held_out},
-            fitted.thresholds if self.confidence is None else None,
+            made_with(self.model.seed, streams, names),
+            thresholds if self.confidence is None else None,
         )
-        return with_card(procedure, streams, pricing)
+        seen = decided(procedure, fitted.table, fitted.followed, *fitted.chosen.served)
+        return with_card(with_held_out(procedure, fitted.held_out, seen), streams, pricing)
 
     def _points(self, n_ticks: int) -> Integers:
         """Return the ticks at which streams may be decided, and are followed while they are held out."""
@@ -159,12 +168,7 @@ class LeastCost:
         if self.confidence is not None:
             said = Trajectories.of(calibrated, table, limit).confidence
             require_labels("the classifier gives no stream", self.confidence, said)
-        return FittedConfidence(
-            table.features,
-            calibrated,
-            chosen.thresholds,
-            decision_facts(followed, chosen.columns, chosen.stated, table.labels),
-        )
+        return FittedConfidence(calibrated, table, followed, chosen)
 
     def _require_labels(self, chosen: Confident) -> None:
         """Raise a TrainingError if no held-out stream is given a label."""

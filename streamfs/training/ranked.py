@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from feature_extractors.base import Feature
+from feature_extractors.base import Array, Feature
 from streamfs.base.progress import Progress, step
 from streamfs.classifiers.classifier import Classifier
 from streamfs.costs.costs import Costs
@@ -18,8 +18,8 @@ from streamfs.evaluation.trajectories import Trajectories
 from streamfs.procedure.procedure import Procedure
 from streamfs.selection.by_name import MakeSelector
 from streamfs.training import arguments
-from streamfs.training.description import made_with, with_card
-from streamfs.training.held_out import OutOfFold, decision_facts
+from streamfs.training.description import made_with, with_card, with_held_out
+from streamfs.training.held_out import Followed, OutOfFold, decided, decision_facts
 from streamfs.training.learners import FittedFeatures, fit_until_all_tested
 from streamfs.training.models import TrainingModel, training_positions
 from streamfs.training.subset_size import SizeValidation, choose_size
@@ -68,8 +68,13 @@ class RankedFeatures:
             streams.period,
             pricing.max_silence,
             costs.take(offered),
-            {**made_with(self.model.seed, streams, [features[i].name for i in offered]), **stated.about},
+            made_with(self.model.seed, streams, [features[i].name for i in offered]),
         )
+        if stated.followed is not None:
+            held_out = stated.followed, stated.columns, stated.confidence
+            facts = {**decision_facts(*held_out, table.labels), "asked": self.model.confidence}
+            seen = decided(procedure, table.with_features(tested.tolist()), *held_out)
+            procedure = with_held_out(procedure, facts, seen)
         return with_card(procedure, streams, pricing)
 
     def _offered(self, validation: SizeValidation, positions: Integers, progress: Progress) -> Integers:
@@ -100,7 +105,7 @@ class RankedFeatures:
         own = Trajectories.of(classifier, fitted.table, limit).confidence
         if np.unique(table.labels, return_counts=True)[1].min() < 2:
             require_labels("the classifier gives no stream", confidence, own)
-            return _Stated(classifier, confidence, {})
+            return _Stated(classifier, confidence)
         spending = self.pricing.spending(self.streams, table.features, table.lengths)
         out_of_fold = OutOfFold(table, spending, validation.learn, limit, seed=validation.seed)
         followed = out_of_fold.follow(offered.tolist())
@@ -109,14 +114,19 @@ class RankedFeatures:
         require_labels("the classifier gives no held-out stream", confidence, said, own, reason=reason)
         require_labels("the classifier gives no stream", confidence, own, reason=reason)
         true = TrueThreshold.of(followed, confidence)
-        facts = decision_facts(followed, true.columns, true.stated, table.labels)
-        about = {"held_out": {**facts, "asked": confidence}}
-        return _Stated(classifier.calibrated(true.calibration), true.threshold, about)
+        return _Stated(
+            classifier.calibrated(true.calibration), true.threshold, followed, true.columns, true.stated
+        )
 
 
 class _Stated(NamedTuple):
-    """A classifier that is calibrated, if it can be, its threshold, and what held-out streams showed."""
+    """A classifier that is calibrated, if it can be, its threshold, and what held-out streams showed.
+
+    `columns` are those in which these were decided, and `confidence` what was stated there.
+    """
 
     classifier: Classifier
     threshold: float
-    about: dict[str, Any]
+    followed: Followed | None = None
+    columns: Integers = np.zeros(0, np.int64)
+    confidence: Array = np.zeros(0)

@@ -32,7 +32,7 @@ def test_they_are_bet_on_as_by_the_slow_twin(decisions, share, rate):
     test = AskedLabels(share, rate)
     wanted = ask(test, decisions)
     expected = slow.asked_wealth(decisions, share, rate) if decisions else (1.0, [])
-    assert np.exp(test.bets.log_wealth) == pytest.approx(expected[0], rel=1e-6)
+    assert test.bets.wealth == pytest.approx(expected[0], rel=1e-6)
     assert wanted == expected[1]
     assert test.n == sum(wanted)
 
@@ -48,13 +48,12 @@ def test_labels_may_come_late_in_any_order_and_after_a_restart(decisions, order)
     order.shuffle(waiting)
     other = AskedLabels(0.8, 0.3)
     other.restore(json.loads(json.dumps(test.to_state())))
-    other.bets.n, other.bets.log_wealths = test.bets.n, test.bets.log_wealths
     for each, streams in ((test, waiting), (other, sorted(waiting))):
         for stream in streams:
             assert each.answered(stream, decisions[int(stream[1:])][2])
             assert not each.answered(stream, False)
     assert test.bets.n == other.bets.n == len(decisions)
-    assert test.bets.log_wealth == pytest.approx(other.bets.log_wealth)
+    assert test.bets.wealth == other.bets.wealth
     assert test.accuracy == pytest.approx(other.accuracy) if decisions else test.accuracy is None
 
 
@@ -68,7 +67,7 @@ def test_a_share_that_is_kept_is_rarely_rejected_whatever_the_confidence_says():
         ):
             if test.wants(f"s{i}", confidence, chance):
                 test.answered(f"s{i}", bool(right))
-            if test.bets.log_wealth >= np.log(1 / RISK):
+            if test.bets.wealth >= 1 / RISK:
                 n_rejected += 1
                 break
     assert n_rejected <= 100 * RISK + 3 * np.sqrt(100 * RISK)
@@ -80,9 +79,9 @@ def test_where_confidence_ranks_what_is_wrong_fewer_labels_do():
         test, plain, wrong = AskedLabels(0.8, 0.2), ShareTest(0.8), rng.beta(0.3, 0.7, 4000)
         for i, each in enumerate(wrong.tolist()):
             is_right = rng.random() >= each
-            if plain.bets.log_wealth < np.log(1 / RISK):
+            if plain.bets.wealth < 1 / RISK:
                 plain.add(is_right)
-            if test.bets.log_wealth < np.log(1 / RISK) and test.wants(f"s{i}", 1 - each / 2, rng.random()):
+            if test.bets.wealth < 1 / RISK and test.wants(f"s{i}", 1 - each / 2, rng.random()):
                 test.answered(f"s{i}", is_right)
         return test.n, plain.n
 
@@ -99,7 +98,7 @@ def test_a_label_that_never_comes_counts_as_right(monkeypatch):
         right.answered(f"s{i}", True)
     assert silent.bets.n == 40
     assert silent.n == 0
-    assert silent.bets.log_wealth < 0
+    assert silent.bets.wealth < 1
     silent.wants("s59", 0.9, 0.99)  # it is decided again
     assert "s59" not in silent.waiting
     assert ("s59", False) in silent.news

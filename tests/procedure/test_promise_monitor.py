@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from streamfs.errors import ModelError
 from streamfs.gateway.operations.promise_warnings import STATUSES
-from streamfs.procedure import promise_monitor
+from streamfs.procedure import decision_queue
+from streamfs.procedure.expectation import LEAST
 from streamfs.procedure.promise_monitor import IN_DOUBT, KEPT, WITHDRAWN, PromiseMonitor, monitor_of, raised
 from streamfs.procedure.reference import Bins, read_reference
 from streamfs.procedure.stopping import TickThresholds
@@ -60,6 +61,16 @@ def test_episodes_that_begin_together_are_tested_in_no_order_of_theirs():
     assert monitor.findings == []
 
 
+def test_those_that_are_decided_at_the_limit_are_not_tested_after_the_others():
+    """The last that belong to the same beginning may come after the first of them."""
+    monitor, rng = monitor_of(promised()), np.random.default_rng(1)
+    made = sorted(decisions(rng, 400), key=lambda made: made[0].tick)
+    for number, (decision, values) in enumerate(made):
+        tick = PLAIN.time_limit if number >= 300 else decision.tick
+        monitor.decided(replace(decision, tick=tick, time=float(tick)), values)
+    assert len(monitor.to_state()["queue"]["waiting"]) == 400
+
+
 def test_a_node_far_ahead_hurries_no_other():
     monitor, rng = monitor_of(promised()), np.random.default_rng(1)
     for number, (decision, values) in enumerate(sorted(decisions(rng, 400), key=lambda made: made[0].tick)):
@@ -67,25 +78,25 @@ def test_a_node_far_ahead_hurries_no_other():
             monitor.decided(replace(decision, stream=f"ahead{number % 3}", time=1e9 + number), values)
         monitor.decided(replace(decision, time=float(decision.tick)), values)
     assert monitor.findings == []
-    assert len(monitor.to_state()["waiting"]) >= 400
+    assert len(monitor.to_state()["queue"]["waiting"]) >= 400
 
 
 def test_nodes_far_ahead_do_not_fill_the_queue(monkeypatch):
-    monkeypatch.setattr(promise_monitor, "MOST_WAITING", 50)
+    monkeypatch.setattr(decision_queue, "MOST_WAITING", 50)
     monitor = monitor_of(promised())
     for decision, values in decisions(np.random.default_rng(1), 400, level=9.0):
         monitor.decided(decision, values)
         monitor.decided(replace(decision, stream="ahead", time=1e9), values)
-    assert monitor.to_state()["share"] == 1.0
+    assert monitor.to_state()["queue"]["below"] == decision_queue.ALL
     assert monitor.status == IN_DOUBT
 
 
 def test_of_too_many_that_wait_an_ever_smaller_share_is_tested(monkeypatch):
-    monkeypatch.setattr(promise_monitor, "MOST_WAITING", 50)
+    monkeypatch.setattr(decision_queue, "MOST_WAITING", 50)
     monitor = monitor_of(promised())
     for decision, values in decisions(np.random.default_rng(1), 400, level=9.0):
         monitor.decided(replace(decision, time=0.0), values)
-    assert len(monitor.to_state()["waiting"]) <= 50
+    assert len(monitor.to_state()["queue"]["waiting"]) <= 50
     monitor.finish()
     assert monitor.status == IN_DOUBT
 
@@ -110,6 +121,41 @@ def test_a_group_has_its_promise_withdrawn_alone():
     other.restore(monitor.to_state())
     assert other.to_state() == monitor.to_state()
     assert [other.is_withdrawn_for(stream) for stream in ("a1", "b1", "z")] == [False, True, False]
+
+
+def held_out(**about):
+    """The procedure with what held-out streams showed, in place of a promise."""
+    facts = {"streams": 100, "labelled": 90, "right": 85, "stated": 0.9, "ticks": 3.0, "sent": 3.0}
+    of_classes = {name: {"on": 1, "off": 1} for name in ("streams_of", "labelled_of", "right_of")}
+    return promised(None, held_out={**facts, **of_classes, "stopping": PLAIN.rule.to_json(), **about})
+
+
+def test_without_a_promise_decisions_are_compared_with_those_on_held_out_streams():
+    monitor, other, rng = monitor_of(held_out()), monitor_of(held_out()), np.random.default_rng(1)
+    for decision, values in decisions(rng, 300):
+        monitor.decided(decision, values)
+        monitor.labelled(rng.random() < 0.9, decision.time)
+        other.decided(decision, values + 4.0)
+    said = monitor.to_json()
+    assert (monitor.status, said["promised"]) == (KEPT, {})
+    assert 0.8 < said["expected"]["accuracy"] < 85 / 90
+    assert other.status == IN_DOUBT
+
+
+def test_without_a_promise_there_is_doubt_but_nothing_is_withdrawn():
+    monitor = PromiseMonitor(held_out(), group_of=lambda stream: stream[:1])
+    for number in range(60):
+        monitor.labelled(False, float(number), f"a{number}")
+    assert [finding.what for finding in monitor.findings] == ["accuracy", "accuracy of a"]
+    assert (monitor.status, monitor.is_withdrawn_for("a1")) == (IN_DOUBT, False)
+
+
+def test_what_held_out_streams_showed_belongs_to_one_rule():
+    assert monitor_of(held_out().with_confidence(0.95)) is None
+    assert monitor_of(held_out(stopping={"rule": "thresholds", "ticks": [2], "levels": [0.5]})) is None
+    with pytest.raises(ModelError, match="the model is damaged: held_out"):
+        monitor_of(held_out(right="many"))
+    assert monitor_of(held_out(right=0)).to_json()["expected"]["accuracy"] == LEAST
 
 
 @pytest.mark.parametrize(("per_class", "withdrawn"), [(None, False), ("labelled", False), ("found", True)])
@@ -164,7 +210,6 @@ def test_only_a_promise_for_its_own_threshold_is_monitored():
     begun_late = TickThresholds((3,), (0.9,))
     assert monitor_of(replace(promised(), stopping=begun_late)) is None
     assert monitor_of(replace(promised({**PROMISE, "start": 3}), stopping=begun_late)) is not None
-    assert PromiseMonitor(replace(promised(), confidence=0.8)).status == KEPT
     with pytest.raises(ValueError, match="the procedure has no promise"):
         PromiseMonitor(PLAIN)
 

@@ -20,7 +20,9 @@ from streamfs.classifiers._calibration import TILT
 from streamfs.classifiers.calibration import Calibration
 from streamfs.classifiers.tree import Tree
 from streamfs.errors import DataError, TrainingError
+from streamfs.evaluation.evaluation import monitored
 from streamfs.evaluation.trajectories import Trajectories
+from streamfs.procedure.promise_monitor import KEPT
 from streamfs.training import least_cost
 from streamfs.training.channel_choice import TOLERANCE, ChoiceCost
 from streamfs.training.cost_aware import _many_features
@@ -44,6 +46,19 @@ def white_noise(n_streams, n_classes, n_ticks, distance, seed):
     labels = np.arange(n_streams) % n_classes
     values = rng.normal(distance * labels[:, None, None], 1.0, (n_streams, n_ticks, 1))
     return StreamSet(values, labels.astype(str), ["x"])
+
+
+def test_a_model_without_a_promise_is_monitored():
+    procedure = train(white_noise(60, 2, 12, 1.0, seed=0), seed=0)
+    reference = procedure.about["reference"]
+    assert set(reference) == {"tick", *(f"feature {feature.name}" for feature in procedure.features)}
+    same, other = white_noise(300, 2, 12, 1.0, seed=1), white_noise(300, 2, 12, 4.0, seed=2)
+    as_trained, elsewhere = monitored(procedure, same), monitored(procedure, other)
+    assert (as_trained.status, as_trained.findings) == (KEPT, [])
+    assert 0.4 < as_trained.to_json()["expected"]["accuracy"] < evaluate(procedure, same).accuracy
+    assert any(finding.what.startswith("feature") for finding in elsewhere.findings)
+    ranked = train(white_noise(60, 2, 12, 1.0, seed=0), select=None, confidence=0.8, seed=0)
+    assert monitored(ranked, same).status == KEPT
 
 
 def followed(seed, n_streams=60, n_ticks=20):

@@ -197,8 +197,9 @@ def test_probabilities_are_the_same(seed):
     def bets():
         draw = np.random.default_rng(seed)
         reference, seen, n = draw.integers(0, 9, (3, 4)), np.zeros((3, 4), np.int64), np.zeros(3, np.int64)
-        wealths, generator = np.full((3, N_WAYS), -np.inf), np.array([STEP])
-        highest = [bet_on_ranks(reference, seen, n, wealths, draw.integers(-1, 4, 3), generator) for _ in range(9)]
+        wealths, generator = np.zeros((3, N_WAYS)), np.array([STEP])
+        held = reference, reference.sum(axis=1), seen, n, wealths
+        highest = [bet_on_ranks(*held, draw.integers(-1, 4, 3), generator) for _ in range(9)]
         return bits(np.array(highest), wealths, generator)
 
     for work in (calibrated, densities, bets):

@@ -103,16 +103,19 @@ def evaluate(
 
 
 def _kept(monitor: "PromiseMonitor") -> str:
-    """Return in a sentence whether a promise is kept on these streams."""
+    """Return in two sentences whether a promise, or what training showed, holds on these streams."""
     said = monitor.to_json()
+    is_promised = bool(said["promised"])
+    where = "where it was certified" if is_promised else "on held-out streams in training"
     right = f"{said['right']} of {said['labels']} labels are right"
-    differing = ", ".join(each["what"] for each in said["findings"] if each["what"] not in said["promised"])
-    differs = (
-        f"differ from where it was certified in {differing}" if differing else "look as where it was certified"
-    )
+    shares = said["promised"] if is_promised else said["expected"]
+    differing = ", ".join(each["what"] for each in said["findings"] if each["what"] not in shares)
+    differs = f"differ from those {where} in {differing}" if differing else f"look as those {where}"
+    least = f"{shares['accuracy']:.3g}"
+    held = f"promise of {least} is" if is_promised else f"accuracy of {least}, which held-out streams support, is"
     return (
-        f"The promise of {said['promised']['accuracy']:g} is {said['status']}: {right}, which shows an accuracy "
-        f"of {said['accuracy_at_least']:.3f} at least. Decisions {differs}."
+        f"The {held} {said['status']}: {right}, which shows an accuracy of {said['accuracy_at_least']:.3f} at "
+        f"least. Decisions {differs}."
     )
 
 

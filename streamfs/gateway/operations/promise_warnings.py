@@ -11,24 +11,28 @@ MOST_NAMED = 3
 
 
 def promise_warnings(promise: Mapping[str, Any] | None, labels: str) -> list[str]:
-    """Return the warning of what `PromiseMonitor.to_json` has returned, None if nothing is promised.
+    """Return the warning of what `PromiseMonitor.to_json` has returned, None if nothing is expected.
 
     >>> found = {"what": "confidence", "number": 12, "time": 0.0}
-    >>> (warning,) = promise_warnings({"status": "in doubt", "findings": [found]}, "streamfs/label/{stream}")
+    >>> known = {"status": "in doubt", "promised": {"accuracy": 0.8}, "findings": [found]}
+    >>> (warning,) = promise_warnings(known, "streamfs/label/{stream}")
     >>> warning[:60]
     'the promise is in doubt: decisions differ from those that it'
     """
     if promise is None or promise["status"] == KEPT:
         return []
     if promise["status"] == IN_DOUBT:
-        found = promise["findings"]
+        found, is_promised = promise["findings"], bool(promise["promised"])
         named = ", ".join(f"{each['what']} (after {each['number']})" for each in found[:MOST_NAMED])
         named += ", ..." if len(found) > MOST_NAMED else ""
-        advice = (
-            f"publish true labels to {labels} to learn whether it is kept, or train again with streams from here"
+        what, before = (
+            ("the promise is in doubt", "those that it was certified on")
+            if is_promised
+            else ("the model may be wrong here", "those on held-out streams in training")
         )
-        differ = "decisions differ from those that it was certified on, in"
-        return [f"the promise is in doubt: {differ} {named}; {advice}"]
+        purpose = "whether it is kept" if is_promised else "how often it is right"
+        advice = f"publish true labels to {labels} to learn {purpose}, or train again with streams from here"
+        return [f"{what}: decisions differ from {before}, in {named}; {advice}"]
     promised = promise["promised"]
     of_all = [each for each in promise["findings"] if each["what"] in promised]
     of_classes = [each for each in promise["findings"] if each["what"].startswith("accuracy of ")]
