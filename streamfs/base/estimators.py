@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,16 +13,31 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
+from streamfs.base.parameters import Constraints, require_parameters
+
 if TYPE_CHECKING:
     from feature_extractors.base import Array
 
 Flags = npt.NDArray[np.bool_]
 
 
-class FeatureSelector(SelectorMixin, BaseEstimator):
+class Estimator(BaseEstimator):
+    """An estimator that declares what each of its parameters may be, as scikit-learn's own do."""
+
+    _parameter_constraints: ClassVar[Constraints] = {}
+
+    def _validate_params(self) -> None:
+        require_parameters(self._parameter_constraints, self.get_params(deep=False))
+
+
+class FeatureSelector(SelectorMixin, Estimator, ABC):
     """A selector whose selected features are in the mask `support_`."""
 
     support_: Flags
+
+    @abstractmethod
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> Self:
+        """Select features of rows."""
 
     def _get_support_mask(self) -> Flags:
         check_is_fitted(self)
@@ -35,7 +50,7 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
         return tags
 
 
-class ProbableClassifier(ClassifierMixin, BaseEstimator, ABC):
+class ProbableClassifier(ClassifierMixin, Estimator, ABC):
     """A classifier that predicts the most probable of its `classes_`."""
 
     classes_: npt.NDArray[Any]
@@ -57,13 +72,14 @@ class ProbableClassifier(ClassifierMixin, BaseEstimator, ABC):
 
 
 def training_rows(
-    estimator: BaseEstimator,
+    estimator: Estimator,
     X: npt.ArrayLike,
     y: npt.ArrayLike | None,
     groups: npt.ArrayLike | None = None,
     ensure_min_samples: int = 1,
 ) -> "tuple[Array, npt.NDArray[Any]]":
-    """Validate what `fit` is given, and note the features: rows as floats, NaN as the tags allow, and labels."""
+    """Validate parameters and what `fit` is given: rows as floats, NaN as the tags allow, and labels."""
+    estimator._validate_params()  # noqa: SLF001 - as scikit-learn's own `fit` does
     finite = "allow-nan" if get_tags(estimator).input_tags.allow_nan else True
     rows, labels = validate_data(
         estimator, X, y, dtype=np.float64, ensure_all_finite=finite, ensure_min_samples=ensure_min_samples

@@ -1,7 +1,6 @@
 """Gradient boosting of trees: fitted by scikit-learn, evaluated by compiled kernels of this package."""
 
-from numbers import Real
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +9,10 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from streamfs.base.estimators import (
     ProbableClassifier,
     query_rows,
-    require_whole,
     training_rows,
     training_weights,
 )
+from streamfs.base.parameters import RealNumber, Whole
 from streamfs.classifiers._evaluate import Array, Indices
 from streamfs.classifiers.boosted_trees import BoostedTrees
 
@@ -69,6 +68,15 @@ class BoostingClassifier(ProbableClassifier):
     ['low', 'high']
     """
 
+    _parameter_constraints: ClassVar = {
+        "n_rounds": [Whole(1)],
+        "learning_rate": [RealNumber(most=10.0, above=0.0)],
+        "max_leaves": [Whole(2)],
+        "min_rows": [Whole(1)],
+        "l2": [RealNumber()],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         n_rounds: int = 50,
@@ -104,7 +112,6 @@ class BoostingClassifier(ProbableClassifier):
             If a parameter is out of its range, X is infinite, or no row has a weight.
         """
         rows, targets = training_rows(self, X, y)
-        self._check_parameters()
         weights = training_weights(sample_weight, rows)
         kept = weights > 0.0
         self.classes_, labels = np.unique(targets[kept], return_inverse=True)
@@ -139,16 +146,6 @@ class BoostingClassifier(ProbableClassifier):
             _tree(each.nodes, place, n_classes) for found in rounds for place, each in enumerate(found, first)
         ]
         return before, trees
-
-    def _check_parameters(self) -> None:
-        require_whole("n_rounds", self.n_rounds, 1)
-        require_whole("max_leaves", self.max_leaves, 2)
-        require_whole("min_rows", self.min_rows, 1)
-        rate, l2 = self.learning_rate, self.l2
-        if not isinstance(rate, Real) or not 0.0 < rate < np.inf:
-            raise ValueError(f"learning_rate is {rate!r}, expected a positive number")
-        if not isinstance(l2, Real) or not 0.0 <= l2 < np.inf:
-            raise ValueError(f"l2 is {l2!r}, expected a number, not negative")
 
 
 class _Tree(NamedTuple):

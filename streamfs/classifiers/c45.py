@@ -1,14 +1,14 @@
 """The C4.5 decision tree, with the rules of Weka's J48."""
 
 from collections.abc import Sequence
-from numbers import Real
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from streamfs.base.estimators import ProbableClassifier, nominal_mask, query_rows, training_rows, training_weights
+from streamfs.base.parameters import Numbers, OneOf, RealNumber, Wholes
 from streamfs.classifiers._columns import sort_columns
 from streamfs.classifiers._evaluate import Array, Flags, Indices
 from streamfs.classifiers._grow import grow
@@ -77,6 +77,15 @@ class C45Classifier(ProbableClassifier):
     >>> classifier.predict_proba([[2.5]])
     array([[0.2, 0.8]])
     """
+
+    _parameter_constraints: ClassVar = {
+        "split": [OneOf("gain_ratio", "gain_per_cost")],
+        "feature_costs": [Numbers(), None],
+        "confidence_factor": [RealNumber(1e-15, 0.5)],
+        "min_leaf": [RealNumber(above=0.0)],
+        "laplace": ["boolean"],
+        "nominal": [Wholes(), None],
+    }
 
     def __init__(
         self,
@@ -153,16 +162,9 @@ class C45Classifier(ProbableClassifier):
         return lay_out(nodes, counts, values, nominal, laplace=bool(self.laplace))
 
     def _check_parameters(self) -> None:
-        if self.split not in {"gain_ratio", "gain_per_cost"}:
-            raise ValueError(f"split is {self.split!r}, expected 'gain_ratio' or 'gain_per_cost'")
         if (self.split == "gain_per_cost") != (self.feature_costs is not None):
             given = "not given" if self.feature_costs is None else "given"
             raise ValueError(f"feature_costs is {given} but split is {self.split!r}")
-        factor, least = self.confidence_factor, self.min_leaf
-        if not isinstance(factor, Real) or not 1e-15 <= factor <= 0.5:
-            raise ValueError(f"confidence_factor is {factor!r}, expected a number in [1e-15, 0.5]")
-        if not isinstance(least, Real) or not 0.0 < least < np.inf:
-            raise ValueError(f"min_leaf is {least!r}, expected a positive number")
 
     def _costs(self) -> Array:
         """Return the costs with zeros replaced by the smallest positive one; none for the gain ratio."""

@@ -1,7 +1,6 @@
 """Extremely randomized trees, as published by Geurts, Ernst and Wehenkel."""
 
-from numbers import Integral, Real
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +8,7 @@ from joblib import Parallel, delayed
 from sklearn.utils import check_random_state
 
 from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows, training_weights
+from streamfs.base.parameters import MOST_JOBS, OneOf, RealNumber, Whole
 from streamfs.classifiers._evaluate import Array
 from streamfs.classifiers._extra_trees import Grown, WeightedRows, grow
 from streamfs.classifiers.forest import Forest
@@ -81,6 +81,15 @@ class ExtraTreesClassifier(ProbableClassifier):
     ['low', 'high']
     """
 
+    _parameter_constraints: ClassVar = {
+        "n_trees": [Whole(1)],
+        "min_leaf": [RealNumber(above=0.0)],
+        "n_candidates": [Whole(1), OneOf("sqrt"), None],
+        "laplace": ["boolean"],
+        "random_state": ["random_state"],
+        "n_jobs": [Whole(-MOST_JOBS, MOST_JOBS), None],
+    }
+
     def __init__(
         self,
         n_trees: int = 30,
@@ -117,7 +126,6 @@ class ExtraTreesClassifier(ProbableClassifier):
             row has a weight.
         """
         rows, targets = training_rows(self, X, y)
-        self._check_parameters()
         weights = training_weights(sample_weight, rows)
         _check_spans(rows)
         table = self._table(rows, targets, weights)
@@ -147,19 +155,6 @@ class ExtraTreesClassifier(ProbableClassifier):
         if self.n_candidates is None:
             return n_features
         return int(n_features**0.5) if self.n_candidates == "sqrt" else int(self.n_candidates)
-
-    def _check_parameters(self) -> None:
-        n_trees, least, n_candidates = self.n_trees, self.min_leaf, self.n_candidates
-        if not _is_count(n_trees):
-            raise ValueError(f"n_trees is {n_trees!r}, expected a whole number, at least 1")
-        if not isinstance(least, Real) or not 0.0 < least < np.inf:
-            raise ValueError(f"min_leaf is {least!r}, expected a positive number")
-        if n_candidates is not None and n_candidates != "sqrt" and not _is_count(n_candidates):
-            raise ValueError(f"n_candidates is {n_candidates!r}, expected 'sqrt', a number of at least 1, or None")
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
 def _check_spans(rows: Array) -> None:

@@ -1,14 +1,15 @@
 """Bayes' classifier with the densities of the classes estimated by kernels."""
 
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.base.estimators import ProbableClassifier, nominal_mask, query_rows, training_rows
-from streamfs.classifiers.class_densities import MeasuredClasses, Smoothing
+from streamfs.base.parameters import OneOf, RealNumber, Wholes
+from streamfs.classifiers.class_densities import KERNELS, MeasuredClasses, Smoothing
 
 
 class KernelDensityClassifier(ProbableClassifier):
@@ -73,6 +74,12 @@ class KernelDensityClassifier(ProbableClassifier):
     >>> classifier.predict_proba([[21.6]]).round(3)
     array([[0.819, 0.181]])
     """
+
+    _parameter_constraints: ClassVar = {
+        "kernel": [OneOf(*KERNELS)],
+        "nominal": [Wholes(), None],
+        "bandwidth": [RealNumber(above=0.0), None],
+    }
 
     def __init__(
         self,

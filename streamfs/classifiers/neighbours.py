@@ -4,13 +4,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from numbers import Integral
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
 from streamfs.base.estimators import ProbableClassifier, nominal_mask, query_rows, training_rows
+from streamfs.base.parameters import Whole, Wholes
 from streamfs.base.processors import n_processors
 from streamfs.classifiers._neighbours import Integers, Scales, find_nearest
 
@@ -62,6 +63,13 @@ class NeighborsClassifier(ProbableClassifier):
     >>> classifier.predict_proba([[8.0, 90.0]])
     array([[0.5, 0.5]])
     """
+
+    _parameter_constraints: ClassVar = {
+        "n_neighbors": [Whole(1)],
+        "nominal": [Wholes(), None],
+        "power": [Whole(1, 2)],
+        "scale": ["boolean"],
+    }
 
     def __init__(
         self, n_neighbors: int = 3, nominal: Sequence[int] | None = None, power: int = 2, scale: bool = True

@@ -238,6 +238,10 @@ def plain_table(values: npt.ArrayLike, labels: npt.ArrayLike | None) -> FeatureT
         raise ValueError(f"labels have shape {labels.shape}, expected {(len(values),)}")
     if not values.shape[1]:
         raise DataError("the streams have no ticks")
-    known = ~np.isnan(values).all(axis=2)
-    lengths = np.where(known.any(axis=1), values.shape[1] - known[:, ::-1].argmax(axis=1), 0)
-    return FeatureTable(values, labels, (), lengths)
+    return FeatureTable(values, labels, (), ends_of(values))
+
+
+def ends_of(values: Array) -> Integers:
+    """Return the ticks of each stream, of shape (n_streams, n_ticks, n_columns), up to the last with a value."""
+    known = np.asarray(~np.isnan(values).all(axis=2))
+    return np.where(known.any(axis=1), values.shape[1] - known[:, ::-1].argmax(axis=1), 0)

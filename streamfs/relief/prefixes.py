@@ -1,10 +1,12 @@
 """Relief for data streams: plain Relief on the instances of random prefixes."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from streamfs.base.parameters import RealNumber, Whole
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers
 from streamfs.errors import DataError
@@ -36,6 +38,8 @@ class PrefixRelief(TableEstimator):
         Indices of the features that are codes of categories.
     random_state : int
         Seed of the draw.
+    n_features : int, optional
+        How many features `transform` keeps; by default the relevant ones.
 
     Attributes
     ----------
@@ -62,6 +66,14 @@ class PrefixRelief(TableEstimator):
     [1, 0]
     """
 
+    _parameter_constraints: ClassVar = {
+        **TableEstimator._parameter_constraints,  # noqa: SLF001 - inherited
+        "n_prefixes": [Whole(1), None],
+        "shortest": [Whole(1)],
+        "longest": [Whole(1), None],
+        "threshold": [RealNumber(-np.inf)],
+    }
+
     def __init__(
         self,
         n_prefixes: int | None = None,
@@ -73,6 +85,7 @@ class PrefixRelief(TableEstimator):
         power: int = 1,
         nominal: Sequence[int] | None = None,
         random_state: int = 0,
+        n_features: int | None = None,
     ) -> None:
         self.n_prefixes = n_prefixes
         self.shortest = shortest
@@ -83,6 +96,7 @@ class PrefixRelief(TableEstimator):
         self.power = power
         self.nominal = nominal
         self.random_state = random_state
+        self.n_features = n_features
 
     def _fit(self, table: FeatureTable) -> None:
         self.prefixes_ = self._draw(table)

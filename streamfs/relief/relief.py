@@ -1,13 +1,14 @@
 """Relief on a plain table of instances."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_random_state
 
 from streamfs.base.estimators import FeatureSelector, training_rows
+from streamfs.base.parameters import Numbers, RealNumber, Whole, Wholes
 from streamfs.data.streams import Integers
 from streamfs.relief._search import Voting
 from streamfs.relief.neighbours import relief_voting
@@ -66,6 +67,15 @@ class Relief(FeatureSelector):
     >>> Relief(threshold=0.5).fit(X, [0, 0, 1, 1]).get_support().tolist()
     [True, False]
     """
+
+    _parameter_constraints: ClassVar = {
+        "n_instances": [Whole(1), None],
+        "power": [Whole(1, 2)],
+        "nominal": [Wholes(), None],
+        "ranges": [Numbers(), None],
+        "random_state": ["random_state"],
+        "threshold": [RealNumber(-np.inf)],
+    }
 
     def __init__(
         self,

@@ -1,11 +1,12 @@
 """ReliefF: Relief with several neighbours of every class."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from streamfs.base.estimators import require_whole
+from streamfs.base.parameters import Whole
 from streamfs.data.streams import Integers
 from streamfs.relief._search import Voting
 from streamfs.relief.neighbours import relieff_voting
@@ -59,6 +60,11 @@ class ReliefF(Relief):
     [0.8, -0.9]
     """
 
+    _parameter_constraints: ClassVar = {
+        **Relief._parameter_constraints,  # noqa: SLF001 - inherited
+        "n_neighbors": [Whole(1)],
+    }
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -73,5 +79,4 @@ class ReliefF(Relief):
         self.n_neighbors = n_neighbors
 
     def _voting(self, counts: Integers) -> Voting:
-        require_whole("n_neighbors", self.n_neighbors, 1)
         return relieff_voting(counts, min(int(self.n_neighbors), int(counts.max())))

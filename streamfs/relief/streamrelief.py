@@ -2,17 +2,24 @@
 
 from collections.abc import Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
+from streamfs.base.parameters import OneOf, RealNumber, Whole
 from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers
 from streamfs.errors import DataError
-from streamfs.relief.extrapolation import decision_probability, expected_cost, lower_bound, probability_by_tick
+from streamfs.relief.extrapolation import (
+    EXTRAPOLATIONS,
+    decision_probability,
+    expected_cost,
+    lower_bound,
+    probability_by_tick,
+)
 from streamfs.relief.measure import measure
 from streamfs.relief.positions import positions_of
 from streamfs.relief.probes import Probes
@@ -28,8 +35,8 @@ class StreamRelief(TableEstimator):
 
     Parameters
     ----------
-    costs : Costs
-        Each-time and one-time costs of the features, with the user's weights a and b.
+    costs : Costs, optional
+        Each-time and one-time costs of the features, with the user's weights a and b; by default each costs 1.
     confidence : float
         Threshold that the probability of having decided must reach.
     horizon : int, optional
@@ -55,6 +62,8 @@ class StreamRelief(TableEstimator):
         positions, or at each position those of its training set.
     random_state : int
         Seed of the probes.
+    n_features : int, optional
+        How many features `transform` keeps; by default the relevant ones.
 
     Attributes
     ----------
@@ -104,9 +113,20 @@ class StreamRelief(TableEstimator):
     [0, 1]
     """
 
+    _parameter_constraints: ClassVar = {
+        **TableEstimator._parameter_constraints,  # noqa: SLF001 - inherited
+        "costs": [Costs, None],
+        "confidence": [RealNumber(0.0, 1.0, above=0.0)],
+        "horizon": [Whole(1), None],
+        "extrapolation": [OneOf(*EXTRAPOLATIONS, "auto")],
+        "first_tick": [OneOf("counted", "literal")],
+        "floor": [Probes, None],
+        "ranges": [OneOf("table", "position")],
+    }
+
     def __init__(
         self,
-        costs: Costs,
+        costs: Costs | None = None,
         confidence: float = 0.9,
         horizon: int | None = None,
         positions: int | npt.ArrayLike | None = None,
@@ -118,6 +138,7 @@ class StreamRelief(TableEstimator):
         nominal: Sequence[int] | None = None,
         ranges: str = "table",
         random_state: int = 0,
+        n_features: int | None = None,
     ) -> None:
         self.costs = costs
         self.confidence = confidence
@@ -131,14 +152,18 @@ class StreamRelief(TableEstimator):
         self.nominal = nominal
         self.ranges = ranges
         self.random_state = random_state
+        self.n_features = n_features
 
     @classmethod
-    def literal(cls, costs: Costs, **parameters: Any) -> Self:
+    def literal(cls, costs: Costs | None = None, **parameters: Any) -> Self:
         """Construct the method exactly as printed: any neighbours, equation 3 as printed, no floor."""
         return cls(costs, neighbours="any", first_tick="literal", floor=None, **parameters)
 
     def _fit(self, table: FeatureTable) -> None:
-        self._check(table)
+        n_features = table.values.shape[2]
+        self.costs_ = Costs(np.ones(n_features)) if self.costs is None else self.costs
+        if len(self.costs_) != n_features:
+            raise ValueError(f"costs has {len(self.costs_)} costs, expected {n_features}, one a feature")
         n_ticks = int(table.lengths.max(initial=0))
         if not n_ticks:
             raise DataError("the streams have no ticks")
@@ -175,14 +200,14 @@ class StreamRelief(TableEstimator):
         self.probability_ = decision_probability(self.lower_bound_)
         self.expected_cost_ = expected_cost(
             self.probability_,
-            self.costs.each,
+            self.costs_.each,
             self.confidence,
             self.horizon_,
             self.extrapolation,
             self.first_tick,
             self.positions_,
         )
-        self.score_ = self.costs.score(self.expected_cost_)
+        self.score_ = self.costs_.score(self.expected_cost_)
         self.ranking_ = np.lexsort((self.score_, ~self.relevant_))
 
     def at_confidence(self, confidence: float) -> Self:
@@ -195,7 +220,7 @@ class StreamRelief(TableEstimator):
         """
         other = copy(self)
         other.confidence = confidence
-        other._check_parameters()  # noqa: SLF001 - a copy of this one
+        other._validate_params()  # noqa: SLF001 - a copy of this one
         other._fit_costs()  # noqa: SLF001 - the same
         return other
 
@@ -237,15 +262,3 @@ class StreamRelief(TableEstimator):
 
         shown: str = stream_relief_html(self) if hasattr(self, "ranking_") else super()._html_repr()
         return shown
-
-    def _check(self, table: FeatureTable) -> None:
-        self._check_parameters()
-        if len(self.costs) != table.values.shape[2]:
-            raise ValueError(f"there are {len(self.costs)} costs, expected {table.values.shape[2]}, one a feature")
-
-    def _check_parameters(self) -> None:
-        if not 0 < self.confidence <= 1:
-            raise ValueError(f"confidence is {self.confidence}, expected more than 0 and at most 1")
-        if self.ranges not in ("table", "position"):
-            raise ValueError(f"ranges is {self.ranges!r}, expected 'table' or 'position'")
-        expected_cost([[0.5]], [1.0], self.confidence, self.horizon, self.extrapolation, self.first_tick)

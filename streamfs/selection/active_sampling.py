@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_random_state
 
 from feature_extractors.base import Array
 from streamfs.base.estimators import FeatureSelector, query_rows, require_whole, training_rows
+from streamfs.base.parameters import OneOf, Whole, Wholes
 from streamfs.data.streams import Integers
 from streamfs.selection.candidate import RecordedCandidates, sample_by
 from streamfs.selection.possible_values import Extract, PossibleValues
@@ -112,6 +113,17 @@ class ActiveFeatureSampling(FeatureSelector):
     >>> sampling.fit(unknown, y, extract=lambda instance, feature: X[instance, feature]).n_extracted_
     36
     """
+
+    _parameter_constraints: ClassVar = {
+        "previous": [Wholes()],
+        "n_features": [Whole(1)],
+        "policy": [OneOf(*POLICIES)],
+        "budget": [Whole()],
+        "test_size": [Whole(1), None],
+        "n_values": [Wholes(), None],
+        "prior": [Whole()],
+        "random_state": ["random_state"],
+    }
 
     def __init__(
         self,
@@ -257,8 +269,6 @@ class ActiveFeatureSampling(FeatureSelector):
 
     def _check(self, n_instances: int, n_features: int, *, asks: bool) -> None:
         """Refuse parameters that are out of range."""
-        if self.policy not in POLICIES:
-            raise ValueError(f"policy is {self.policy!r}, expected one of {', '.join(POLICIES)}")
         for feature in self.previous:
             require_whole("an index in previous", feature, 0, n_features - 1)
         n_candidates = n_features - len(set(self.previous))
@@ -266,9 +276,7 @@ class ActiveFeatureSampling(FeatureSelector):
             raise ValueError(
                 f"previous is {list(self.previous)}, expected no index twice and not all {n_features}"
             )
-        require_whole("budget", self.budget, 0)
         require_whole("n_features", self.n_features, 1, n_candidates)
-        require_whole("prior", self.prior, 0)
         if self.test_size is not None:
             require_whole("test_size", self.test_size, 1, n_instances - 1)
         if self.n_values is not None and len(self.n_values) != n_features:

@@ -1,14 +1,17 @@
 """Criteria that score a subset of features: the accuracy of a wrapped classifier, and consistency."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from feature_extractors.base import Array
+from streamfs.base.estimators import Estimator
+from streamfs.base.parameters import Made, OneOf, Whole
 from streamfs.classifiers.kernel_density import KernelDensityClassifier
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.selection.discretise import new_discretiser
@@ -19,7 +22,15 @@ from streamfs.selection.wrapped_densities import DensityEvaluator
 from streamfs.selection.wrapped_neighbours import NeighborsEvaluator
 
 
-class WrapperAccuracy(BaseEstimator):
+class SubsetCriterion(Estimator, ABC):
+    """A criterion whose parameters can be cloned and searched, as an estimator's; it fits nothing."""
+
+    @abstractmethod
+    def prepare(self, X: Array, y: npt.NDArray[Any], groups: npt.NDArray[Any] | None = None) -> Evaluator:
+        """Prepare the rows once, before subsets of their features are evaluated; see `Criterion`."""
+
+
+class WrapperAccuracy(SubsetCriterion):
     """Share of rows that a classifier trained on the rows outside their fold classifies correctly.
 
     Parameters
@@ -51,6 +62,12 @@ class WrapperAccuracy(BaseEstimator):
     1.0
     """
 
+    _parameter_constraints: ClassVar = {
+        "estimator": [Made("fit", "predict")],
+        "cv": ["cv_object"],
+        "random_state": [Whole(most=2**32 - 1), None],
+    }
+
     def __init__(self, estimator: Any, cv: Any = 5, random_state: int | None = 0) -> None:
         self.estimator = estimator
         self.cv = cv
@@ -58,6 +75,7 @@ class WrapperAccuracy(BaseEstimator):
 
     def prepare(self, X: Array, y: npt.NDArray[Any], groups: npt.NDArray[Any] | None = None) -> Evaluator:
         """Make the folds; errors as in `make_folds`."""
+        self._validate_params()
         folds = make_folds(X, y, groups, self.cv, self.random_state)
         if type(self.estimator) is NeighborsClassifier:
             return NeighborsEvaluator.prepare(self.estimator, X, y, folds)
@@ -66,7 +84,7 @@ class WrapperAccuracy(BaseEstimator):
         return EstimatorEvaluator(self.estimator, X, y, folds)
 
 
-class Consistency(BaseEstimator):
+class Consistency(SubsetCriterion):
     """One less the inconsistency rate of the discretised features.
 
     Parameters
@@ -82,6 +100,8 @@ class Consistency(BaseEstimator):
     (0.75, 1.0)
     """
 
+    _parameter_constraints: ClassVar = {"discretiser": [Made("fit_transform"), OneOf("passthrough"), None]}
+
     def __init__(self, discretiser: Any = None) -> None:
         self.discretiser = discretiser
 
@@ -92,6 +112,7 @@ class Consistency(BaseEstimator):
         groups: npt.NDArray[Any] | None = None,  # noqa: ARG002 - nothing is held out
     ) -> Evaluator:
         """Discretise the values; ValueError as the discretiser raises, or if it is not a transformer."""
+        self._validate_params()
         discretiser = new_discretiser(self.discretiser)
         codes = X if discretiser is None else discretiser.fit_transform(X, y)
         return ConsistencyEvaluator(SubsetInconsistency(codes, y))

@@ -1,7 +1,7 @@
 """Dependency-aware feature ranking: a feature is ranked by what random subsets gain from it."""
 
 from collections.abc import Iterator, Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_random_state
 
 from feature_extractors.base import Array
 from streamfs.base.estimators import FeatureSelector, require_whole, training_rows
+from streamfs.base.parameters import MOST_JOBS, Made, Whole
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.selection.criteria import WrapperAccuracy
 from streamfs.selection.evaluators import Criterion
@@ -107,6 +108,17 @@ class DependencyAwareRanking(FeatureSelector):
     [0, 2]
     """
 
+    _parameter_constraints: ClassVar = {
+        "criterion": [Made("prepare"), None],
+        "max_probe": [Whole(1), None],
+        "n_probes": [Whole(1)],
+        "stopping": [callable, None],
+        "check_every": [Whole(1)],
+        "n_features": [Whole(1), None],
+        "n_jobs": [Whole(-MOST_JOBS, MOST_JOBS), None],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         criterion: Criterion | None = None,
@@ -165,8 +177,6 @@ class DependencyAwareRanking(FeatureSelector):
         n = self.n_features_in_
         if n < 2:
             raise ValueError(f"X has {n} feature(s), expected at least 2: a lone feature is in every probe")
-        require_whole("n_probes", self.n_probes, 1)
-        require_whole("check_every", self.check_every, 1)
         for name in ("max_probe", "n_features"):
             if getattr(self, name) is not None:
                 require_whole(name, getattr(self, name), 1, n)

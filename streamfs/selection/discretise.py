@@ -1,26 +1,26 @@
 """Discretisation into bins of equal width, whose number follows from the values."""
 
 from collections.abc import Sequence
-from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import validate_data
 
-from streamfs.base.estimators import nominal_mask, query_rows, training_rows
+from streamfs.base.estimators import Estimator, nominal_mask, query_rows, training_rows
+from streamfs.base.parameters import OneOf, Whole, Wholes
 
 if TYPE_CHECKING:
     from feature_extractors.base import Array
 
 RULES = ("freedman-diaconis", "scott", "sturges")
 
-MOST = 2.0**53
+MOST = 2**53
 """Number of bins beyond which shares of a range are indistinguishable."""
 
 
-class EqualWidthDiscretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class EqualWidthDiscretiser(OneToOneFeatureMixin, TransformerMixin, Estimator):
     """Replaces each number by the number of its bin, from 0; all bins of a feature have the same width.
 
     Parameters
@@ -63,6 +63,12 @@ class EqualWidthDiscretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
     [0.0, 0.0, 1.0, nan, 2.0]
     """
 
+    _parameter_constraints: ClassVar = {
+        "n_bins": [OneOf(*RULES), Whole(1, MOST)],
+        "supervised": ["boolean"],
+        "nominal": [Wholes(), None],
+    }
+
     def __init__(
         self,
         n_bins: Literal["freedman-diaconis", "scott", "sturges"] | int = "freedman-diaconis",
@@ -88,13 +94,13 @@ class EqualWidthDiscretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         ValueError
             If a parameter is out of range, or X holds an infinite value or a range that is not finite.
         """
+        self._check_parameters()
         if self.supervised:
             values, labels = training_rows(self, X, y)
             classes = np.unique(labels, return_inverse=True)[1]
         else:
             values = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
             classes = np.zeros(len(values), np.int64)
-        self._check_parameters()
         is_nominal = nominal_mask(self.nominal, values.shape[1])
         self.n_bins_ = np.zeros(values.shape[1], np.int64)
         self.lows_, self.highs_ = np.zeros((2, values.shape[1]))
@@ -134,14 +140,8 @@ class EqualWidthDiscretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
             self.n_bins_[feature] = self.n_bins
 
     def _check_parameters(self) -> None:
-        if isinstance(self.n_bins, str):
-            if self.n_bins not in RULES:
-                raise ValueError(
-                    f"n_bins is {self.n_bins!r}, expected a whole number or one of {', '.join(RULES)}"
-                )
-        elif not isinstance(self.n_bins, Integral) or not 1 <= self.n_bins <= MOST:
-            raise ValueError(f"n_bins is {self.n_bins!r}, expected a whole number, at least 1, or a rule's name")
-        elif self.supervised:
+        self._validate_params()
+        if self.supervised and not isinstance(self.n_bins, str):
             raise ValueError(f"supervised is True but n_bins is {self.n_bins}, expected one of {', '.join(RULES)}")
 
     def __sklearn_tags__(self) -> object:

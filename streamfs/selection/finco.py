@@ -1,9 +1,10 @@
 """FINCO: sequential forward selection by the inconsistency rate."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from streamfs.base.parameters import Made, OneOf, RealNumber
 from streamfs.selection.inconsistency_filter import InconsistencyFilter
 from streamfs.selection.inconsistency_rate import Features, SubsetInconsistency
 
@@ -53,6 +54,11 @@ class Finco(InconsistencyFilter):
     >>> selector.ranking_.tolist(), selector.path_.tolist()
     ([0, 1], [0.25, 0.0])
     """
+
+    _parameter_constraints: ClassVar = {
+        "threshold": [RealNumber(0.0, 1.0)],
+        "discretiser": [Made("fit_transform"), OneOf("passthrough"), None],
+    }
 
     def __init__(self, threshold: float = 0.05, discretiser: Any = None) -> None:
         self.threshold = threshold

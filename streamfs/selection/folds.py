@@ -35,7 +35,7 @@ def make_folds(
     pairs: Iterable[Any]
     if isinstance(cv, Integral):
         pairs = _stratified(y, groups, int(cv), random_state)
-    elif isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+    elif isinstance(cv, (str, bytes)) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         raise ValueError(f"cv is {cv!r}, expected a number of folds, a splitter, or pairs of rows")
     else:
         pairs = cv.split(X, y, groups) if hasattr(cv, "split") else cv

@@ -1,7 +1,6 @@
 """Base class of the filters that search by the inconsistency rate."""
 
 from abc import ABC, abstractmethod
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -25,7 +24,6 @@ class InconsistencyFilter(FeatureSelector, ABC):
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> Self:  # noqa: ARG002
         """Select features; NaN is treated as a value, and groups are ignored, as nothing is held out."""
         values, labels = training_rows(self, X, y)
-        self._check_parameters()
         rates = SubsetInconsistency(self._discretised(values, labels), labels)
         self.ranking_ = np.array(self._search(rates), np.int64)
         self.support_ = np.isin(np.arange(self.n_features_in_), self.ranking_)
@@ -35,10 +33,6 @@ class InconsistencyFilter(FeatureSelector, ABC):
     @abstractmethod
     def _search(self, rates: SubsetInconsistency) -> Features:
         """Find the features to select, in the order of the ranking."""
-
-    def _check_parameters(self) -> None:
-        if not isinstance(self.threshold, Real) or not 0.0 <= self.threshold <= 1.0:
-            raise ValueError(f"threshold is {self.threshold!r}, expected a rate from 0 to 1")
 
     def _discretised(self, values: "Array", y: npt.NDArray[Any]) -> "Array":
         """Discretise the values."""

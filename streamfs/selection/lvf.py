@@ -1,11 +1,11 @@
 """The Las Vegas filter: the smallest sufficiently consistent one of many random subsets."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_random_state
 
-from streamfs.base.estimators import require_whole
+from streamfs.base.parameters import Made, OneOf, RealNumber, Whole
 from streamfs.selection.inconsistency_filter import InconsistencyFilter
 from streamfs.selection.inconsistency_rate import Features, SubsetInconsistency
 
@@ -59,6 +59,13 @@ class LasVegasFilter(InconsistencyFilter):
     2
     """
 
+    _parameter_constraints: ClassVar = {
+        "threshold": [RealNumber(0.0, 1.0)],
+        "max_tries": [Whole(1)],
+        "discretiser": [Made("fit_transform"), OneOf("passthrough"), None],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         threshold: float = 0.0,
@@ -70,10 +77,6 @@ class LasVegasFilter(InconsistencyFilter):
         self.max_tries = max_tries
         self.discretiser = discretiser
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        require_whole("max_tries", self.max_tries, 1)
 
     def _search(self, rates: SubsetInconsistency) -> Features:
         random = check_random_state(self.random_state)

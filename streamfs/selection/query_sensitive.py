@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +11,8 @@ from sklearn.model_selection import LeaveOneGroupOut, LeaveOneOut
 from sklearn.utils.validation import has_fit_parameter
 
 from feature_extractors.base import Array
-from streamfs.base.estimators import ProbableClassifier, nominal_mask, query_rows, require_whole, training_rows
+from streamfs.base.estimators import ProbableClassifier, nominal_mask, query_rows, training_rows
+from streamfs.base.parameters import Made, OneOf, RealNumber, Whole, Wholes
 from streamfs.classifiers.lazy import LazyNeighbors, ranges_of, shares_of
 from streamfs.classifiers.neighbours import NeighborsClassifier, check_neighbors
 from streamfs.data.streams import Integers
@@ -103,6 +103,17 @@ class QuerySensitiveNeighbors(ProbableClassifier):
            [ True, False]])
     """
 
+    _parameter_constraints: ClassVar = {
+        "selector": [Made("fit", "get_support"), None],
+        "thresholds": [OneOf(*THRESHOLDS)],
+        "n_neighbors": [Whole(1)],
+        "eta": [RealNumber(above=0.0)],
+        "n_passes": [Whole(1)],
+        "distance": [OneOf(*DISTANCES)],
+        "nominal": [Wholes(), None],
+        "laplace": ["boolean"],
+    }
+
     def __init__(
         self,
         selector: Any = None,
@@ -144,7 +155,7 @@ class QuerySensitiveNeighbors(ProbableClassifier):
             As the selector raises it.
         """
         values, labels = training_rows(self, X, y, groups)
-        self._check_parameters(len(values))
+        check_neighbors(self.n_neighbors, 2, len(values))
         self.classes_, codes = np.unique(labels, return_inverse=True)
         self.selector_ = self._fit_selector(values, labels, groups)
         support: Flags = np.array(self.selector_.get_support())
@@ -209,16 +220,6 @@ class QuerySensitiveNeighbors(ProbableClassifier):
         for _ in range(self.n_passes):
             update_thresholds(lazy.stored, lazy.classes, neighbours, self.deviations_, float(self.eta), thresholds)
         return thresholds
-
-    def _check_parameters(self, n_instances: int) -> None:
-        if self.thresholds not in THRESHOLDS:
-            raise ValueError(f"thresholds is {self.thresholds!r}, expected 'deviation' or 'fitted'")
-        if self.distance not in DISTANCES:
-            raise ValueError(f"distance is {self.distance!r}, expected 'selected' or 'all'")
-        if not isinstance(self.eta, Real) or not 0.0 < self.eta < np.inf:
-            raise ValueError(f"eta is {self.eta!r}, expected a number above 0")
-        require_whole("n_passes", self.n_passes, 1)
-        check_neighbors(self.n_neighbors, 2, n_instances)
 
 
 def means_and_deviations(shares: Array) -> tuple[Array, Array]:

@@ -1,6 +1,6 @@
 """Repeated selection: the features chosen most often, their number being the mean."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state, get_tags
 
 from feature_extractors.base import Array
 from streamfs.base.estimators import FeatureSelector, training_rows
+from streamfs.base.parameters import Made, Whole
 from streamfs.data.streams import Integers
 
 
@@ -62,6 +63,12 @@ class RepeatedSelector(FeatureSelector):
     [3, 0, 0]
     """
 
+    _parameter_constraints: ClassVar = {
+        "selector": [Made("fit", "get_support", "get_params")],
+        "n_repetitions": [Whole(1)],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self, selector: Any, n_repetitions: int = 10, random_state: int | np.random.RandomState | None = None
     ) -> None:
@@ -87,8 +94,6 @@ class RepeatedSelector(FeatureSelector):
             If `n_repetitions` is below 1, or as the selector raises.
         """
         values, labels = training_rows(self, X, y, groups)
-        if not self.n_repetitions >= 1:
-            raise ValueError(f"n_repetitions is {self.n_repetitions}, expected at least 1")
         groups = None if groups is None else np.asarray(groups)
         random = check_random_state(self.random_state)
         self.rankings_ = [self._repetition(values, labels, groups, random) for _ in range(self.n_repetitions)]

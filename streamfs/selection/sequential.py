@@ -1,17 +1,18 @@
 """Sequential selection: features added or removed one by one, by a criterion."""
 
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import get_tags
 
 from streamfs.base.estimators import FeatureSelector, training_rows
+from streamfs.base.parameters import Made, OneOf, RealNumber, Whole
 from streamfs.classifiers.neighbours import NeighborsClassifier
 from streamfs.selection.criteria import WrapperAccuracy
 from streamfs.selection.evaluators import Criterion
-from streamfs.selection.search import Scores, SearchStep, SequentialSearch
+from streamfs.selection.search import DIRECTIONS, Scores, SearchStep, SequentialSearch
 
 
 class SequentialSelector(FeatureSelector):
@@ -81,6 +82,20 @@ class SequentialSelector(FeatureSelector):
     ([0, 1], 1.0)
     """
 
+    _parameter_constraints: ClassVar = {
+        "estimator": [Made("fit", "predict"), None],
+        "direction": [OneOf(*DIRECTIONS)],
+        "floating": ["boolean"],
+        "take": [Whole(), None],
+        "remove": [Whole(), None],
+        "n_features": [Whole(1), OneOf("best")],
+        "criterion": [Made("prepare"), None],
+        "cv": ["cv_object"],
+        "tolerance": [RealNumber()],
+        "random_state": [Whole(most=2**32 - 1), None],
+        "callback": [callable, None],
+    }
+
     def __init__(
         self,
         estimator: Any = None,
@@ -127,6 +142,7 @@ class SequentialSelector(FeatureSelector):
         DataError
             If there is only one class, or a class has a single row, or group.
         """
+        self._validate_params()
         search, criterion = self._search(), self._criterion()
         values, labels = training_rows(self, X, y, groups)
         groups = None if groups is None else np.asarray(groups)
@@ -143,8 +159,6 @@ class SequentialSelector(FeatureSelector):
 
     def _search(self) -> SequentialSearch:
         """Return the variant of the search."""
-        if isinstance(self.n_features, str) and self.n_features != "best":
-            raise ValueError(f"n_features is {self.n_features!r}, expected 'best' or a whole number, at least 1")
         size = None if self.n_features == "best" else self.n_features
         return SequentialSearch(
             self.direction, bool(self.floating), self.take, self.remove, size, float(self.tolerance)

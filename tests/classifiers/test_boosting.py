@@ -95,8 +95,8 @@ def test_one_class_is_certain():
         ({"n_rounds": 0}, "n_rounds is 0, expected a whole number, at least 1"),
         ({"max_leaves": 1}, "max_leaves is 1, expected a whole number, at least 2"),
         ({"min_rows": 0}, "min_rows is 0"),
-        ({"learning_rate": 0.0}, "learning_rate is 0.0, expected a positive number"),
-        ({"l2": NAN}, "l2 is nan, expected a number, not negative"),
+        ({"learning_rate": 0.0}, "learning_rate is 0.0, expected a number, more than 0"),
+        ({"l2": NAN}, "l2 is nan, expected a number, at least 0"),
     ],
 )
 def test_parameters_out_of_range_are_refused(given, message):

@@ -288,10 +288,10 @@ class TestEdges:
         [
             ({"n_trees": 0}, "n_trees is 0, expected a whole number, at least 1"),
             ({"n_trees": 2.0}, r"n_trees is 2\.0"),
-            ({"min_leaf": 0.0}, r"min_leaf is 0\.0, expected a positive number"),
+            ({"min_leaf": 0.0}, r"min_leaf is 0\.0, expected a number, more than 0"),
             ({"min_leaf": np.nan}, "min_leaf is nan"),
             ({"min_leaf": "few"}, "min_leaf is 'few'"),
-            ({"n_candidates": 0}, "n_candidates is 0, expected 'sqrt', a number of at least 1, or None"),
+            ({"n_candidates": 0}, "n_candidates is 0, expected a whole number, at least 1, or 'sqrt', or None"),
             ({"n_candidates": "log2"}, "n_candidates is 'log2'"),
             ({"n_candidates": True}, "n_candidates is True"),
         ],

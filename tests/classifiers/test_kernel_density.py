@@ -204,8 +204,8 @@ def test_equally_probable_classes_give_the_first():
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
-        ({"kernel": "normal"}, "kernel is 'normal', expected one of standard, adaptive"),
-        ({"bandwidth": 0.0}, "bandwidth is 0.0, expected a positive number"),
+        ({"kernel": "normal"}, "kernel is 'normal', expected 'standard' or 'adaptive'"),
+        ({"bandwidth": 0.0}, "bandwidth is 0.0, expected a number, more than 0"),
         ({"bandwidth": np.inf}, "bandwidth is inf"),
         ({"bandwidth": "wide"}, "bandwidth is 'wide'"),
         ({"nominal": [2]}, r"nominal holds 2, expected features from 0 to 1"),

@@ -133,10 +133,10 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_neighbors": 0}, "n_neighbors is 0, expected 1 to the number of rows"),
+        ({"n_neighbors": 0}, "n_neighbors is 0, expected a whole number, at least 1"),
         ({"n_neighbors": 4}, "n_neighbors is 4"),
         ({"n_neighbors": 1.5}, "n_neighbors is 1.5"),
-        ({"power": 3}, "power is 3, expected 1 or 2"),
+        ({"power": 3}, "power is 3, expected a whole number, 1 to 2"),
         ({"nominal": [2]}, "nominal holds 2, expected features from 0 to 1"),
         ({"nominal": [-1]}, "nominal holds -1"),
     ],

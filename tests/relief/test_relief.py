@@ -9,7 +9,7 @@ from oracles import papers as naive
 from oracles import relieff as naive_relieff
 from sklearn.utils.estimator_checks import check_estimator
 
-from streamfs import Costs, Relief, ReliefF, StreamRelief
+from streamfs import Costs, Relief, ReliefF, StreamRelief, StreamSet
 from streamfs.errors import DataError
 from streamfs.relief import (
     PrefixRelief,
@@ -374,9 +374,9 @@ def test_prefixes_have_instances_at_the_positions_only():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"shortest": 0}, "0 to 4 ticks long"),
+        ({"shortest": 0}, "shortest is 0, expected a whole number, at least 1"),
         ({"shortest": 4, "longest": 3}, "4 to 3 ticks long"),
-        ({"n_prefixes": 0}, "n_prefixes is 0, expected 1 to 9"),
+        ({"n_prefixes": 0}, "n_prefixes is 0, expected a whole number, at least 1"),
         ({"n_prefixes": 10}, "n_prefixes is 10, expected 1 to 9"),
         ({"neighbours": "all"}, "'all'"),
         ({"positions": [2]}, r"\[2\]"),
@@ -451,6 +451,70 @@ def test_the_floor_ranks_a_free_useless_feature_last():
 @pytest.mark.parametrize("estimator", [Relief(), ReliefF()])
 def test_relief_follows_scikit_learn(estimator):
     check_estimator(estimator, on_skip=None)
+
+
+EXEMPT = {
+    "check_parameters_default_constructible": "floor is a value with parameters of its own, `Probes`",
+}
+"""Of scikit-learn's checks, which give tables: streams of one column."""
+
+
+@pytest.mark.parametrize("estimator", [StreamRelief(), PrefixRelief()])
+def test_estimators_of_streams_follow_scikit_learn(estimator):
+    failed = {
+        each["check_name"]
+        for each in check_estimator(estimator, on_skip=None, on_fail=None)
+        if each["status"] == "failed"
+    }
+    assert failed <= set(EXEMPT)
+
+
+def streams_of_any_kind():
+    """The same streams as a set, an array and a list, and the labels."""
+    values, classes, _ = random_table(3, n_streams=12, n_ticks=5)
+    values = np.nan_to_num(values)
+    streams = StreamSet(values, classes, ["a", "b", "c", "d"])
+    return {"set": streams, "array": values, "list": [*values]}, classes
+
+
+@pytest.mark.parametrize("kind", ["set", "array", "list"])
+def test_streams_of_any_kind_are_ranked_and_selected_alike(kind):
+    given, classes = streams_of_any_kind()
+    X = given[kind]
+    fitted = StreamRelief(n_features=2).fit(X, classes)
+    assert_array_equal(fitted.ranking_, StreamRelief().fit(given["array"], classes).ranking_)
+    kept = np.sort(fitted.ranking_[:2])
+    selected = fitted.transform(X)
+    assert type(selected) is type(X)
+    values = selected.values if kind == "set" else np.asarray(selected)
+    assert_array_equal(values, given["array"][:, :, kept])
+
+
+def test_a_set_of_streams_has_its_own_labels_and_columns():
+    given, classes = streams_of_any_kind()
+    fitted = PrefixRelief(n_features=1).fit(given["set"])
+    assert_array_equal(fitted.ranking_, PrefixRelief().fit(given["set"], classes).ranking_)
+    assert fitted.transform(given["set"]).columns == (given["set"].columns[fitted.ranking_[0]],)
+
+
+def test_streams_of_different_lengths_end_where_they_end():
+    given, classes = streams_of_any_kind()
+    short = [stream[: 3 + place % 3] for place, stream in enumerate(given["array"])]
+    padded = np.array([np.pad(each, ((0, 5 - len(each)), (0, 0)), constant_values=np.nan) for each in short])
+    fitted = StreamRelief(n_features=2).fit(short, classes)
+    assert_array_equal(fitted.weights_, StreamRelief().fit(padded, classes).weights_)
+    assert [len(each) for each in fitted.transform(short)] == [len(each) for each in short]
+
+
+def test_streams_with_other_columns_are_refused():
+    given, classes = streams_of_any_kind()
+    fitted = StreamRelief().fit(given["array"], classes)
+    with pytest.raises(ValueError, match="X has 3 columns, but StreamRelief is expecting 4 columns"):
+        fitted.transform(given["array"][:, :, :3])
+    with pytest.raises(ValueError, match="streams have 3 and 4 columns, expected the same for all"):
+        fitted.transform([given["array"][0], given["array"][1, :, :3]])
+    with pytest.raises(ValueError, match="requires y to be passed, but the target y is None"):
+        StreamRelief().fit(given["array"])
 
 
 def test_sampled_instances_are_seeded():

@@ -280,14 +280,14 @@ class TestEstimator:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"policy": "lazy"}, "policy is 'lazy', expected one of active, random"),
+            ({"policy": "lazy"}, "policy is 'lazy', expected 'active' or 'random'"),
             ({"previous": [4]}, "an index in previous is 4, expected a whole number, 0 to 3"),
-            ({"previous": [0.5]}, "an index in previous is 0.5, expected"),
+            ({"previous": [0.5]}, r"previous is \[0\.5\], expected whole numbers"),
             ({"previous": [0, 0]}, r"previous is \[0, 0\], expected no index twice"),
             ({"previous": [0, 1, 2, 3]}, "expected no index twice and not all 4"),
             ({"budget": -1}, "budget is -1, expected a whole number, at least 0"),
             ({"budget": 2.5}, "budget is 2.5, expected a whole number"),
-            ({"n_features": 0}, "n_features is 0, expected a whole number, 1 to 4"),
+            ({"n_features": 0}, "n_features is 0, expected a whole number, at least 1"),
             ({"previous": [1], "n_features": 4}, "n_features is 4, expected a whole number, 1 to 3"),
             ({"test_size": 120}, "test_size is 120, expected a whole number, 1 to 119"),
             ({"prior": -1}, "prior is -1, expected a whole number, at least 0"),

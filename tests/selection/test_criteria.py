@@ -256,5 +256,5 @@ class TestConsistency:
         assert Consistency().prepare(X, y)([0]) < 0.8
 
     def test_an_unknown_discretiser_is_refused(self):
-        with pytest.raises(ValueError, match="discretiser is 'none', expected a transformer or 'passthrough'"):
+        with pytest.raises(ValueError, match="discretiser is 'none', expected an object with fit_transform"):
             Consistency("none").prepare(np.zeros((2, 1)), np.array([0, 1]))

@@ -141,13 +141,13 @@ class TestBoth:
 
     @pytest.mark.parametrize("threshold", [-0.1, 1.5, NAN, "0", None])
     def test_wrong_threshold(self, selector, threshold):
-        with pytest.raises(ValueError, match=f"threshold is {threshold!r}, expected a rate from 0 to 1"):
+        with pytest.raises(ValueError, match=f"threshold is {threshold!r}, expected a number, at least 0"):
             type(selector)(threshold=threshold).fit([[0.0], [1.0]], [0, 1])
 
     @pytest.mark.parametrize(
         ("discretiser", "message"),
         [
-            ("none", "discretiser is 'none', expected a transformer or 'passthrough'"),
+            ("none", "discretiser is 'none', expected an object with fit_transform, or 'passthrough'"),
             (OneHotEncoder(sparse_output=False), r"discretiser makes values of shape \(3, 4\), expected \(3, 2\)"),
             (FunctionTransformer(lambda X: X / 0.0), "infinity"),
         ],

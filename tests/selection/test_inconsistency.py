@@ -199,10 +199,10 @@ class TestEqualWidth:
     @pytest.mark.parametrize(
         ("chosen", "message"),
         [
-            ({"n_bins": "doane"}, "n_bins is 'doane', expected a whole number or one of freedman-diaconis, scott"),
-            ({"n_bins": 0}, "n_bins is 0, expected a whole number, at least 1"),
-            ({"n_bins": 2.5}, "n_bins is 2.5, expected a whole number"),
-            ({"n_bins": None}, "n_bins is None, expected a whole number"),
+            ({"n_bins": "doane"}, "n_bins is 'doane', expected 'freedman-diaconis' or 'scott' or 'sturges'"),
+            ({"n_bins": 0}, "n_bins is 0, expected 'freedman-.*, or a whole number, 1 to"),
+            ({"n_bins": 2.5}, "n_bins is 2.5, expected"),
+            ({"n_bins": None}, "n_bins is None, expected"),
             ({"n_bins": 3, "supervised": True}, "supervised is True but n_bins is 3, expected one of freedman"),
             ({"nominal": [2]}, "nominal holds 2, expected features from 0 to 1"),
         ],

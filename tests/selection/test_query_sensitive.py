@@ -252,7 +252,7 @@ class TestSelector:
     [
         ({"thresholds": "mean"}, "thresholds is 'mean', expected 'deviation' or 'fitted'"),
         ({"distance": "none"}, "distance is 'none', expected 'selected' or 'all'"),
-        ({"eta": 0.0}, "eta is 0.0, expected a number above 0"),
+        ({"eta": 0.0}, "eta is 0.0, expected a number, more than 0"),
         ({"eta": np.nan}, "eta is nan"),
         ({"eta": "1"}, "eta is '1'"),
         ({"n_passes": 0}, "n_passes is 0, expected a whole number, at least 1"),

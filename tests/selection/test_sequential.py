@@ -252,7 +252,7 @@ class TestSelector:
     @pytest.mark.parametrize(
         ("parameters", "message"),
         [
-            ({"n_features": "all"}, "n_features is 'all', expected 'best' or a whole number"),
+            ({"n_features": "all"}, "n_features is 'all', expected a whole number, at least 1, or 'best'"),
             ({"n_features": 1.5}, "n_features is 1.5, expected a whole number"),
             ({"n_features": 7}, "n_features is 7, expected 1 to 6"),
             ({"n_features": 3, "take": 2}, "n_features is 3, which rounds that add 2 and remove 0 do not reach"),
@@ -359,7 +359,7 @@ class TestRepeated:
         assert len(set(seeds)) == 3
 
     def test_no_repetition_is_refused(self):
-        with pytest.raises(ValueError, match="n_repetitions is 0, expected at least 1"):
+        with pytest.raises(ValueError, match="n_repetitions is 0, expected a whole number, at least 1"):
             RepeatedSelector(SequentialSelector(), 0).fit(*make_rows())
 
     def test_an_inconsistent_ranking_is_refused(self):
