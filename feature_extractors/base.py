@@ -1,7 +1,8 @@
 """Features: a kind of step function, the columns that it reads, and its parameters."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,19 @@ class Kind:
     state_size: Callable[..., int]
     parameters: tuple[Parameter, ...] = ()
     state_version: int = 1
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle a decorated kind by its place: its function is not found there."""
+        place = self.step.function.__module__, self.step.function.__name__
+        if getattr(import_module(place[0]), place[1], None) is self:
+            return _kind_at, place
+        return Kind, tuple(getattr(self, each.name) for each in fields(self))
+
+
+def _kind_at(module: str, name: str) -> Kind:
+    """Return the kind that a module holds by a name."""
+    found: Kind = getattr(import_module(module), name)
+    return found
 
 
 def kind(

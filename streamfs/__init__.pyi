@@ -15,6 +15,7 @@ from .procedure import Procedure as Procedure
 from .relief import Relief as Relief
 from .relief import ReliefF as ReliefF
 from .relief import StreamRelief as StreamRelief
+from .training import StreamClassifier as StreamClassifier
 from .training import train as train
 from .training.promises import Promise as Promise
 from .training.promises import PromiseError as PromiseError

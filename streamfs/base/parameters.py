@@ -93,6 +93,17 @@ class Wholes(Numbers):
         return "whole numbers"
 
 
+class Sequences(_Constraint):
+    """A list, a tuple or another sequence, no text."""
+
+    def is_satisfied_by(self, value: object) -> bool:
+        """Return whether a value is a sequence."""
+        return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+    def __str__(self) -> str:
+        return "a sequence"
+
+
 class Made(_Constraint):
     """An object, no class, with some methods."""
 

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -78,6 +79,11 @@ class Classifier(ABC):
             """Rows for which it failed to answer."""
     else:
         releases_features, n_failures = False, 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: not what is made from it, which kernels would refuse when it came back."""
+        kept = {name: getattr(type(self), name, None) for name in vars(self)}
+        return {name: vars(self)[name] for name, found in kept.items() if not isinstance(found, cached_property)}
 
     @abstractmethod
     def probabilities(self, values: Array) -> Array:

@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,8 @@ class FeatureTable:
         Number of ticks of each stream's episode.
     period : float
         Seconds from one tick to the next.
+    groups : ndarray of shape (n_streams,), optional
+        What streams belong together.
     """
 
     values: Array
@@ -44,6 +47,7 @@ class FeatureTable:
     features: tuple[Feature, ...]
     lengths: Integers
     period: float = 1.0
+    groups: npt.NDArray[Any] | None = None
 
     @property
     def n_ticks(self) -> int:
@@ -58,21 +62,26 @@ class FeatureTable:
     def take(self, indices: npt.ArrayLike) -> "FeatureTable":
         """Return the table of some of the streams."""
         index = np.asarray(indices, dtype=np.intp)
-        return FeatureTable(
-            self.values[index], self.labels[index], self.features, self.lengths[index], self.period
+        groups = None if self.groups is None else self.groups[index]
+        return replace(
+            self,
+            values=self.values[index],
+            labels=self.labels[index],
+            lengths=self.lengths[index],
+            groups=groups,
         )
 
     def with_features(self, indices: Sequence[int]) -> "FeatureTable":
         """Return the table of some of the features, with all streams and ticks."""
         features = tuple(self.features[i] for i in indices) if self.features else ()
-        return FeatureTable(self.values[:, :, list(indices)], self.labels, features, self.lengths, self.period)
+        return replace(self, values=self.values[:, :, list(indices)], features=features)
 
     def at(self, ticks: Integers) -> "FeatureTable":
         """Return the table of some of the ticks, ascending and counted from 1, as if there were no others."""
         if len(ticks) == self.n_ticks:  # all of them: no copy
             return self
         lengths = np.searchsorted(ticks, self.lengths, side="right")
-        return FeatureTable(self.values[:, ticks - 1], self.labels, self.features, lengths, self.period)
+        return replace(self, values=self.values[:, ticks - 1], lengths=lengths)
 
     def instances(self, time_limit: int) -> tuple[Array, Labels, Integers]:
         """Return the training instances of a classifier: one row per stream and tick up to the time limit.
@@ -209,7 +218,7 @@ def tabulate(
         lengths[rows] = np.searchsorted(kept, seen.lengths, side="right")
         found[np.arange(len(within)) >= lengths[rows, np.newaxis]] = np.nan
         values[rows, : len(within)] = found
-    return FeatureTable(values, streams.labels, tuple(features), lengths, streams.period)
+    return FeatureTable(values, streams.labels, tuple(features), lengths, streams.period, streams.groups)
 
 
 def _require_memory(n_streams: int, n_ticks: int, n_features: int) -> None:

@@ -1,6 +1,7 @@
 """Recorded, labelled streams on a common grid of ticks."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -40,6 +41,11 @@ class StreamSet:
     lengths : array_like of shape (n_streams,), optional
         Number of ticks of each stream; by default `n_ticks`. Values beyond are ignored.
 
+    Attributes
+    ----------
+    groups : ndarray of shape (n_streams,), or None
+        What streams belong together, as `grouped` was told.
+
     Raises
     ------
     DataError
@@ -51,6 +57,8 @@ class StreamSet:
     >>> streams
     StreamSet(2 streams of up to 2 ticks of 1 s, columns noise, labels busy 1, calm 1)
     """
+
+    groups: npt.NDArray[Any] | None = None
 
     def __init__(
         self,
@@ -109,6 +117,18 @@ class StreamSet:
     def __len__(self) -> int:
         return len(self.names)
 
+    def __getitem__(self, key: Any) -> "StreamSet":
+        """Return some of the streams: by an index, a slice, a mask or several indices, as scikit-learn does.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> StreamSet(np.zeros((6, 1, 1)), [*"abcabc"], ["t"])[2:4].labels.tolist()
+        ['c', 'a']
+        """
+        chosen = key[0] if isinstance(key, tuple) and key[1:] == (...,) else key
+        return self.take(np.atleast_1d(np.arange(len(self))[chosen]))
+
     def __repr__(self) -> str:
         counts = ", ".join(f"{c} {(self.labels == c).sum()}" for c in self.classes)
         return (
@@ -120,6 +140,11 @@ class StreamSet:
         from streamfs.data.notebook import stream_set_html  # noqa: PLC0415 - for notebooks alone
 
         return stream_set_html(self)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Numbers of streams, ticks and columns."""
+        return self.values.shape
 
     @property
     def n_ticks(self) -> int:
@@ -135,9 +160,38 @@ class StreamSet:
         """Return some of the streams, in the given order; `indices` may be a mask."""
         index = np.arange(len(self))[np.asarray(indices, dtype=None if np.size(indices) else np.intp)]
         names = [self.names[i] for i in index]
-        return StreamSet(
+        taken = StreamSet(
             self.values[index], self.labels[index], self.columns, self.period, names, self.lengths[index]
         )
+        return taken.grouped(None if self.groups is None else self.groups[index])
+
+    def grouped(self, groups: npt.ArrayLike | None) -> "StreamSet":
+        """Return the same streams, of which those of one group belong together.
+
+        `train` never holds out streams of a group while it trains on others of it.
+
+        Parameters
+        ----------
+        groups : array_like of shape (n_streams,), optional
+            The group of each stream, such as its node or its day; None for none.
+
+        Raises
+        ------
+        DataError
+            If there is not one group a stream.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> streams = StreamSet(np.zeros((4, 1, 1)), [*"abab"], ["t"]).grouped(["n1", "n1", "n2", "n2"])
+        >>> streams.take([0, 3]).groups.tolist()
+        ['n1', 'n2']
+        """
+        same, found = copy(self), None if groups is None else np.asarray(groups)
+        if found is not None:
+            _expect("groups", found.shape, (len(self),))
+        same.groups = found
+        return same
 
     def until(self, n_ticks: int) -> "StreamSet":
         """Return the first ticks of each stream, at most `n_ticks` of them."""
@@ -214,7 +268,8 @@ class StreamSet:
         seen = np.empty((len(self), self.n_ticks, len(channels)))
         for index, viewed in enumerate(self._viewed(Policy.seen, channels, max_silence)):
             seen[:, :, index] = viewed
-        return StreamSet(seen, self.labels, channels, self.period, self.names, self.lengths)
+        found = StreamSet(seen, self.labels, channels, self.period, self.names, self.lengths)
+        return found.grouped(self.groups)
 
     def sent_through(self, channels: Sequence[str], max_silence: float | None = None) -> Iterator[Array]:
         """Yield what nodes send of each channel at each tick, shape (n_streams, n_ticks); NaN if nothing.
@@ -263,7 +318,8 @@ class StreamSet:
         ticks, first = np.arange(self.n_ticks), _first_complete(self.values[:, :, needed], self.lengths)
         shifted = np.minimum(ticks + first[:, np.newaxis], max(self.n_ticks - 1, 0))
         moved = np.take_along_axis(self.values, shifted[:, :, np.newaxis], axis=1)
-        return StreamSet(moved, self.labels, self.columns, self.period, self.names, self.lengths - first)
+        opened = StreamSet(moved, self.labels, self.columns, self.period, self.names, self.lengths - first)
+        return opened.grouped(self.groups)
 
     def column(self, name: str) -> Array:
         """Return the readings of a column, shape (n_streams, n_ticks); NaN beyond a stream's length.

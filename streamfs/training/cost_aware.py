@@ -66,7 +66,8 @@ def train(
     Parameters
     ----------
     streams : StreamSet
-        Labelled, recorded streams.
+        Labelled, recorded streams; those of one group (`StreamSet.grouped`) are never held out and trained on at
+        once.
     features : sequence of Feature or str, optional
         Features to choose from, or their names; by default `default_features`, and on chosen channels all kinds of
         features of a column, if there are few columns, and normalised patterns.

@@ -52,6 +52,7 @@ class DecisionCosts:
             cost = getattr(self, name)
             if not 0.0 <= cost < np.inf:
                 raise ValueError(f"{name}_cost is {cost}, expected a number of at least 0")
+            object.__setattr__(self, name, float(cost))
         if self.error == 0.0:
             raise ValueError("error_cost is 0, expected more: a label that may be wrong needs no readings")
 

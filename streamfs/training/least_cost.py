@@ -187,7 +187,8 @@ class LeastCost:
             spending,
             self._learn(points, limit, n_trees),
             limit,
-            seed=self.model.seed,
+            table.groups,
+            self.model.seed,
             points=points,
             has_points_alone=self._has_points_alone,
         )

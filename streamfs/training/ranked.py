@@ -107,7 +107,7 @@ class RankedFeatures:
             require_labels("the classifier gives no stream", confidence, own)
             return _Stated(classifier, confidence)
         spending = self.pricing.spending(self.streams, table.features, table.lengths)
-        out_of_fold = OutOfFold(table, spending, validation.learn, limit, seed=validation.seed)
+        out_of_fold = OutOfFold(table, spending, validation.learn, limit, table.groups, validation.seed)
         followed = out_of_fold.follow(offered.tolist())
         reason = leaf_reason(confidence, table.labels, out_of_fold.folds) if validation.is_tree else ""
         said = followed.trajectories.confidence

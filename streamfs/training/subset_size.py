@@ -12,7 +12,7 @@ from streamfs.costs.costs import Costs
 from streamfs.data.feature_table import FeatureTable
 from streamfs.data.streams import Integers
 from streamfs.errors import TrainingError
-from streamfs.selection.folds import Fold
+from streamfs.selection.folds import Fold, make_folds
 from streamfs.training.cross_validation import N_FOLDS, CrossValidation, HeldOutStreams, Learn, stratified_folds
 from streamfs.training.unlabelled import leaf_reason, unlabelled
 
@@ -38,8 +38,12 @@ class SizeValidation:
 
     @cached_property
     def folds(self) -> tuple[Fold, ...]:
-        """Every class spread evenly."""
-        return stratified_folds(self.table.labels, N_FOLDS, self.seed)
+        """Every class spread evenly, and every group in one fold."""
+        labels, groups = self.table.labels, self.table.groups
+        if groups is None:
+            return stratified_folds(labels, N_FOLDS, self.seed)
+        n_folds = min(N_FOLDS, len(np.unique(groups)))
+        return make_folds(np.zeros((len(labels), 1)), labels, groups, n_folds, self.seed)
 
     def unlabelled(self, what: str, confidence: float) -> TrainingError:
         """Return the error that no held-out stream is given a label."""

@@ -12,6 +12,7 @@ from streamfs.classifiers import NeighborsClassifier
 from streamfs.relief.table_estimator import TableEstimator
 from streamfs.selection.criteria import SubsetCriterion
 from streamfs.selection.sequential import SequentialSelector
+from streamfs.training import StreamClassifier
 
 TRIED = [object(), "nonsense", -3, 1.5, float("nan"), [], {}, True, None, np.int64(3), "3", 10**30, b"x"]
 WHOLE = [np.int64(3)]
@@ -97,6 +98,20 @@ GOOD = {  # which of the tried values a parameter may be: of any estimator, or o
     "PrefixRelief.shortest": WHOLE,
     "PrefixRelief.longest": [None, *WHOLE],
     "PrefixRelief.random_state": WHOLE,
+    "StreamClassifier.features": [None],
+    "StreamClassifier.costs": [None],
+    "StreamClassifier.pricing": [],
+    "StreamClassifier.confidence": [None],
+    "StreamClassifier.error_cost": MORE,
+    "StreamClassifier.delay_cost": MORE,
+    "StreamClassifier.sending_cost": MORE,
+    "StreamClassifier.time_limit": [None, *WHOLE],
+    "StreamClassifier.select": [None],
+    "StreamClassifier.n_features": [None],
+    "StreamClassifier.model": [None],
+    "StreamClassifier.on_timeout": [],
+    "StreamClassifier.period": [1.5, *WHOLE],
+    "StreamClassifier.random_state": WHOLE,
     "WrapperAccuracy.estimator": [],
     "WrapperAccuracy.cv": WHOLE,
     "WrapperAccuracy.random_state": [None, *WHOLE],
@@ -124,15 +139,15 @@ def tried(estimator, name, value):
     """Fit with a value of one parameter, and what makes the others quick."""
     rng = np.random.default_rng(0)
     y = np.arange(24) // 2 % 2
-    rows = rng.integers(0, 3, size=(24, 4)) + y[:, np.newaxis] / 2
+    rows = rng.integers(0, 3, size=(24, 4)) + 4 * y[:, np.newaxis]
     quick = {"n_probes": 60, "max_tries": 20, "n_trees": 2, "n_rounds": 2, "n_repetitions": 2}
-    quick |= {"selector": SELECTOR, "neighbours": "any", "random_state": 0}
+    quick |= {"selector": SELECTOR, "neighbours": "any", "random_state": 0, "features": ["last(x0)"]}
     known = estimator._get_param_names()
     given = {key: each for key, each in quick.items() if key in known} | {name: value}
     if issubclass(estimator, SubsetCriterion):
         given = {"estimator": NeighborsClassifier(1)} | given if "estimator" in known else given
         return estimator(**given).prepare(rows, y)
-    if issubclass(estimator, TableEstimator):
+    if issubclass(estimator, (StreamClassifier, TableEstimator)):
         return estimator(**given).fit(rows[:, :, np.newaxis], y)
     return estimator(**given).fit(rows, y)
 
