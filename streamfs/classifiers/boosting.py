@@ -5,6 +5,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.ensemble import HistGradientBoostingClassifier
+from threadpoolctl import threadpool_limits
 
 from streamfs.base.estimators import (
     ProbableClassifier,
@@ -18,6 +19,9 @@ from streamfs.classifiers.boosted_trees import BoostedTrees
 
 LARGEST = np.finfo(np.float64).max
 """The threshold between known and missing values."""
+
+_MANY = 2**24
+"""Values from which scikit-learn has several threads: with fewer, on a busy machine, they wait for one another."""
 
 
 class BoostingClassifier(ProbableClassifier):
@@ -129,7 +133,7 @@ class BoostingClassifier(ProbableClassifier):
         n_classes = len(self.classes_)
         if n_classes == 1:
             return np.zeros(1), []
-        fitted = HistGradientBoostingClassifier(
+        boosting = HistGradientBoostingClassifier(
             max_iter=self.n_rounds,
             learning_rate=self.learning_rate,
             max_leaf_nodes=self.max_leaves,
@@ -137,7 +141,9 @@ class BoostingClassifier(ProbableClassifier):
             l2_regularization=self.l2,
             early_stopping=False,
             random_state=self.random_state,
-        ).fit(rows, labels, sample_weight=weights)
+        )
+        with threadpool_limits(1 if rows.size < _MANY else None, user_api="openmp"):
+            fitted = boosting.fit(rows, labels, sample_weight=weights)
         before = np.zeros(n_classes)
         first = 1 if n_classes == 2 else 0  # of two classes, the second alone has scores
         before[first:] = fitted._baseline_prediction.ravel()  # noqa: SLF001 - not offered otherwise
