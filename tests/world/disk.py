@@ -141,7 +141,8 @@ class Disk:
     def _lose_entries(self):
         """Let what was done to folders since they were synced be undone, or not: each file as a whole."""
         durable = by_inode(self._entries)
-        found = by_inode({folder: entries(folder) for folder in self._entries})
+        folders = [Path(folder) for folder, *_ in os.walk(self.root.parent)]  # also those that were never synced
+        found = by_inode({folder: entries(folder) for folder in folders})
         keeps = defaultdict(lambda: self._random.random() < 0.5)  # whether what was done to a path is kept
         undone = [
             inode
@@ -155,7 +156,7 @@ class Disk:
             if inode in durable and inode in self._contents:
                 durable[inode].write_bytes(self._contents[inode])
                 self._contents[durable[inode].stat().st_ino] = self._contents[inode]
-        self._entries = {folder: entries(folder) for folder in self._entries}
+        self._entries = {folder: entries(folder) for folder in folders}
 
     def _lose_content(self, path):
         """Let each sector that was not synced be as it was before, as it was written, or, if it is new, zero."""

@@ -46,7 +46,7 @@ class Broker:
     """Keeps the gateway's messages of quality 1 until it acknowledges them; notes all that is published."""
 
     def __init__(self, timeline, random, faults, receive_maximum):
-        self.published = []  # by the gateway
+        self.published = []  # by the gateway: the number of the connection, and what came over it
         self.retained = {}
         self.acknowledged = set()
         self._timeline, self._random, self._faults = timeline, random, faults
@@ -56,7 +56,7 @@ class Broker:
         self._unacknowledged = {}  # by number, in order
         self._concluded = deque()  # time and delivery, of the last second
         self._connection = None
-        self._n_sent = 0
+        self._n_sent = self._n_connections = 0
 
     def publish(self, delivery):
         """Take a node's message."""
@@ -67,6 +67,7 @@ class Broker:
     def accept(self, connection):
         """Accept a connection; a session that was there goes on."""
         self._connection = connection
+        self._n_connections += 1
         has_session, self._has_session = self._has_session, True
         connection.link.send("down", lambda: connection.accepted(has_session=has_session))
         for delivery in self._unacknowledged.values():
@@ -89,7 +90,7 @@ class Broker:
         if self._faults.refuses(publication.topic, self._timeline.now):
             connection.link.send("down", lambda: connection.refuse(token))
             return
-        self.published.append((self._timeline.now, publication))
+        self.published.append((self._n_connections, publication))
         if publication.retain:
             self.retained[publication.topic] = publication.payload
         connection.link.send("down", lambda: connection.confirm(token))

@@ -52,6 +52,8 @@ KIND, VERSION = "gateway", 9
 
 COUNTERS = ("evicted", "expired", "reopened", "models", "commands", "unknown_commands", "unbound_streams")
 
+_SMALL = 100_000  # bytes of arrays that are not compressed, which takes longer than to write them
+
 FED_AT_ONCE = 250_000
 """Samples that are unpacked together, and those of one more message."""
 
@@ -259,6 +261,7 @@ class Core:
         classifiers = [model.procedure.classifier for model in self.roster.models]
         sealed = {f"river{i}": kept for i, c in enumerate(classifiers) if (kept := c.dump()) is not None}
         sealed |= self.feedback.to_state()
+        compress = compress and sum(array.nbytes for array in arrays.values()) > _SMALL
         return lambda: container.pack(KIND, VERSION, header, arrays, compress=compress, **sealed)
 
     @classmethod
