@@ -28,11 +28,16 @@ NAME = "simulated_worlds"
 FAULTS = {
     "die": ("the process is killed", "counter `replayed`"),
     "power": ("the power fails: torn, reordered and missing writes", "counters `replayed`, `torn_bytes`"),
+    "burn": (
+        "the process is killed and its disk is gone; a standby goes on with the mirror",
+        "counter `replayed`",
+    ),
     "full": ("the disk is full", "`/readyz`: not storing; `commit_failures`"),
     "slow": ("the disk takes up to a second for each write", "gauge `lag_seconds`, `fsync_seconds`"),
     "error": ("a sync fails", "`/readyz`: not storing; `commit_failures`"),
     "lie": ("syncs do nothing", "the next start refuses the state, unless all fits"),
     "cut": ("the connection is lost", "`lost_connections`, `redelivered`"),
+    "hang_up": ("the broker hangs up as it takes a publication", "`lost_connections`"),
     "lag": ("each packet takes up to five seconds more", "nowhere: decisions wait for what is on its way"),
     "stall": ("half-open connection: nothing gets through", "`lost_connections`"),
     "stop": ("the gateway is stopped for a while", "`/healthz` while it is"),

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import stat
 from collections import defaultdict
 from pathlib import Path
@@ -22,8 +23,8 @@ class Disk:
     their inodes, which the file system must not use again soon: tmpfs does not.
     """
 
-    def __init__(self, root, timeline, process, random, faults):
-        self.root = root
+    def __init__(self, root, spool, timeline, process, random, faults):
+        self.root, self._spool = root, spool
         self._journal, self._wal, self._shared = (root / f"journal.sqlite{end}" for end in ("", "-wal", "-shm"))
         self._timeline, self._process, self._random, self._faults = timeline, process, random, faults
         process.on_death = self.photograph
@@ -120,6 +121,15 @@ class Disk:
                     self._lose_content(path)
         self._journal_before = None
 
+    def replace(self, root):
+        """Let the disk be gone, and the files of another one, all of them durable, be in its place."""
+        shutil.rmtree(self.root)
+        root.rename(self.root)
+        files = [path for path in self.root.rglob("*") if path.is_file() and not is_database(path.name)]
+        self._contents |= {path.stat().st_ino: path.read_bytes() for path in files}
+        folders = [Path(folder) for folder, *_ in os.walk(self.root)]
+        self._entries |= {folder: entries(folder) for folder in folders}
+
     def _database(self):
         return {path: path.read_bytes() if path.exists() else None for path in (self._journal, self._wal)}
 
@@ -140,8 +150,9 @@ class Disk:
 
     def _lose_entries(self):
         """Let what was done to folders since they were synced be undone, or not: each file as a whole."""
-        durable = by_inode(self._entries)
-        folders = [Path(folder) for folder, *_ in os.walk(self.root.parent)]  # also those that were never synced
+        roots = self.root, self._spool
+        folders = [Path(folder) for root in roots for folder, *_ in os.walk(root)]
+        durable = by_inode({folder: self._entries.get(folder, {}) for folder in folders})
         found = by_inode({folder: entries(folder) for folder in folders})
         keeps = defaultdict(lambda: self._random.random() < 0.5)  # whether what was done to a path is kept
         undone = [

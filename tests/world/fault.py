@@ -2,12 +2,15 @@
 
 from typing import NamedTuple
 
+DEATHS = ("die", "power")
 STALLS = ("stall", "stop")
 REFUSED = ("/control/", "/decision/")
 HARMLESS = (
     "die",
     "power",
+    "burn",
     "cut",
+    "hang_up",
     "lag",
     "stall",
     "stop",
@@ -26,8 +29,10 @@ class Fault(NamedTuple):
     """A fault: from a time, or a dealing, to another; what the value is depends on the kind.
 
     - ``die``, ``power``: the process dies at its dealing ``begin``; with the second, the power fails too
+    - ``burn``: the process dies at a time, its disk is gone, and a standby goes on with the mirror
     - ``cut``: the connection is lost at a time
     - ``crash``, ``forget``: the broker restarts without the last second; without session and retained messages
+    - ``hang_up``: the broker cuts the connection at publication number ``begin``, which it has if the value is 1
     - ``stall``: nothing gets through; then the connection is cut if the value is 1
     - ``lag``: what is sent in either direction takes as many seconds more as the value
     - ``stop``: the gateway's process is stopped
@@ -52,8 +57,9 @@ class Faults:
         self._of = {}
         for fault in faults:
             self._of.setdefault(fault.kind, []).append(fault)
-        self.deaths = {int(each.begin): kind == "power" for kind in ("die", "power") for each in self.of(kind)}
+        self.deaths = {int(each.begin): kind for kind in DEATHS for each in self.of(kind)}
         self.failing_syncs = {int(each.begin) for each in self.of("error")}
+        self.hang_ups = {int(each.begin): bool(each.value) for each in self.of("hang_up")}
         self.doubled = {int(each.begin) for each in self.of("double")}
         self._stalls = sorted((each.begin, each.end) for kind in STALLS for each in self.of(kind))
         self._stops = sorted((each.begin, each.end) for each in self.of("stop"))

@@ -71,6 +71,24 @@ BUGS = (
         "",
     ),
     Bug(
+        "what is acknowledged is not in the mirror",
+        "storage/committer.py",
+        "            self._attempt(lambda: mirror.append(commit.records))\n",
+        "",
+    ),
+    Bug(
+        "a mirror lacks new models",
+        "storage/mirror.py",
+        "        if any(record.kind in (MODEL, SETTINGS, START) for record in records):\n",
+        "        if False:\n",
+    ),
+    Bug(
+        "a mirror lets go of what its journal needs",
+        "storage/mirror.py",
+        "            journal.copy_to(partial)\n            partial.replace(path)\n",
+        "",
+    ),
+    Bug(
         "a model has a name before it is durable", "../base/container.py", "        os.fsync(file.fileno())\n", ""
     ),
     Bug(

@@ -12,14 +12,14 @@ class Killed(BaseException):
 class Process:
     """Counts the dealings of all gateways of a simulation with disk and network, and dies at some of them.
 
-    `deaths` says whether the power fails, by the number of the dealing at which the gateway dies.
+    `deaths` says how, by the number of the dealing at which it does, `doom` how at the next; `death` is the last.
     """
 
     def __init__(self, deaths):
         self.n_dealings = 0
         self.on_death = None  # called at the moment of death
         self.is_dead = False
-        self.power_failed = False
+        self.death = self.doom = None
         self._deaths = deaths
 
     def begin(self):
@@ -31,8 +31,9 @@ class Process:
         if self.is_dead:
             raise Killed
         self.n_dealings += 1
-        if self.n_dealings in self._deaths:
-            self.power_failed = self._deaths[self.n_dealings]
+        doom, self.doom = self.doom or self._deaths.get(self.n_dealings), None
+        if doom is not None:
+            self.death = doom
             self.is_dead = True
             self.on_death()
             raise Killed

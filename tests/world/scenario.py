@@ -5,7 +5,7 @@ from random import Random
 from typing import NamedTuple
 
 import orjson
-from fault import Fault
+from fault import DEATHS, Fault
 from helpers.procedures import channels_procedure
 from helpers.records import Models, make_options
 
@@ -52,6 +52,8 @@ class Scenario(NamedTuple):
         What the nodes send.
     faults : tuple of Fault
         What goes wrong.
+    is_mirrored : bool
+        Whether the state has a mirror.
     """
 
     seed: int
@@ -61,6 +63,7 @@ class Scenario(NamedTuple):
     receive_maximum: int
     messages: tuple[Sent, ...]
     faults: tuple[Fault, ...]
+    is_mirrored: bool
 
     @property
     def end(self):
@@ -70,7 +73,7 @@ class Scenario(NamedTuple):
         return max([0.0, *spoken, *timed]) + REST
 
 
-COUNTED = ("die", "power", "error", "double")
+COUNTED = (*DEATHS, "error", "double", "hang_up")
 """Faults whose begin is no time, but a number."""
 
 
@@ -122,14 +125,18 @@ def draw(seed):
     }
     n_ticks = random.choice([3, 6, 10])
     messages = [*readings(random, n_ticks), *disturbances(random, n_ticks)]
+    receive_maximum = random.choice([1, 3, 20])
+    faults = draw_faults(random, FIRST + n_ticks)
+    is_mirrored = random.random() < 0.1
     return Scenario(
         seed,
         kind,
         options,
         commits,
-        random.choice([1, 3, 20]),
+        receive_maximum,
         tuple(sorted(messages)),
-        tuple(draw_faults(random, FIRST + n_ticks)),
+        tuple([*faults, *burning(random, FIRST + n_ticks)] if is_mirrored else faults),
+        is_mirrored,
     )
 
 
@@ -187,6 +194,11 @@ def deaths(random):
         yield Fault(random.choice(("die", "power")), float(at))
 
 
+def burning(random, end):
+    """Return when the disk of a gateway that has a mirror is gone."""
+    return [Fault("burn", random.uniform(0.0, end)) for _ in range(random.choice([1, 1, 3]))]
+
+
 def span(kind, longest, values=(0.0,)):
     def draw_span(random, end):
         begin = random.uniform(0.0, end)
@@ -199,14 +211,15 @@ def moment(kind, values=(0.0,)):
     return lambda random, end: Fault(kind, random.uniform(0.0, end), 0.0, random.choice(values))
 
 
-def number(kind, most):
-    return lambda random, _: Fault(kind, float(random.randint(1, most)))
+def number(kind, most, values=(0.0,)):
+    return lambda random, _: Fault(kind, float(random.randint(1, most)), 0.0, random.choice(values))
 
 
 FAULTS = {
     "cut": (3, moment("cut")),
     "crash": (2, moment("crash")),
     "forget": (1, moment("forget")),
+    "hang_up": (3, number("hang_up", 40, (0.0, 1.0))),
     "lag": (3, span("lag", 10.0, (0.2, 2.0, 5.0))),
     "stall": (3, span("stall", 20.0, (0.0, 1.0))),
     "stop": (2, span("stop", 20.0)),

@@ -56,7 +56,7 @@ class Broker:
         self._unacknowledged = {}  # by number, in order
         self._concluded = deque()  # time and delivery, of the last second
         self._connection = None
-        self._n_sent = self._n_connections = 0
+        self._n_sent = self._n_taken = self._n_connections = 0
 
     def publish(self, delivery):
         """Take a node's message."""
@@ -90,10 +90,19 @@ class Broker:
         if self._faults.refuses(publication.topic, self._timeline.now):
             connection.link.send("down", lambda: connection.refuse(token))
             return
+        self._n_taken += 1
+        keeps = self._faults.hang_ups.get(self._n_taken)
+        if keeps is not False:
+            self._keep(publication)
+        if keeps is not None:
+            self.cut()
+            return
+        connection.link.send("down", lambda: connection.confirm(token))
+
+    def _keep(self, publication):
         self.published.append((self._n_connections, publication))
         if publication.retain:
             self.retained[publication.topic] = publication.payload
-        connection.link.send("down", lambda: connection.confirm(token))
 
     @property
     def n_waiting(self):

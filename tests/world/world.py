@@ -28,6 +28,7 @@ from streamfs.gateway.service import Gateway
 from streamfs.gateway.storage import committer
 from streamfs.gateway.storage.journal import Journal
 from streamfs.gateway.storage.log_reader import read_log
+from streamfs.gateway.storage.mirror import Mirror
 from streamfs.gateway.storage.segment import Segment, first_position, segments
 from streamfs.gateway.storage.state import State, journal_path, log_folder
 
@@ -62,12 +63,14 @@ class World:
         self._random = Random(scenario.seed)  # noqa: S311 - no secret
         self._faults = Faults(scenario.faults)
         self.process = Process(self._faults.deaths)
-        self.disk = Disk(folder / "state", self.timeline, self.process, self._random, self._faults)
+        seams = self.timeline, self.process, self._random, self._faults
+        self.disk = Disk(folder / "state", folder / "spool", *seams)
+        self._burnt = {}  # records that were on disks that are gone, by their ends
         self._broker = Broker(self.timeline, self._random, self._faults, scenario.receive_maximum)
         self._wall_step = 0.0
         self._model = models(scenario.kind).first
         self._options = options_of(scenario)
-        self._gateway = None
+        self._gateway = self._mirror = None
         self._stop = Event()
         self._born = 0.0
         self._schedule()
@@ -102,6 +105,7 @@ class World:
             "step": self._step_wall,
             "reload": self._reload,
             "lie": lambda _: self.disk.begin_to_lie(),
+            "burn": self._burn,
         }
         for fault in self._scenario.faults:
             if fault.kind in acts:
@@ -120,6 +124,9 @@ class World:
     def _step_wall(self, seconds):
         self._wall_step += seconds
 
+    def _burn(self, _):
+        self.process.doom = "burn"
+
     def _reload(self, number):
         known = models(self._scenario.kind)
         self._model = known([*known][int(number)])
@@ -130,10 +137,12 @@ class World:
         self.process.begin()
         self._born = self.timeline.now
         kind, commits = self._scenario.kind, self._scenario.commits
-        self._state = self._transport = self._gateway = None
-        self._state = State(
-            self._folder / "state", segment_bytes=commits["segment_bytes"], spool=self._folder / "spool"
-        )
+        self._state = self._transport = self._gateway = self._mirror = None
+        folder, size = self._folder / "state", commits["segment_bytes"]
+        self._state = State(folder, segment_bytes=size, spool=self._folder / "spool")
+        if self._scenario.is_mirrored:
+            self._mirror = Mirror(folder, self._folder / "mirror", self._state.log, size)
+            self._state.mirror = self._mirror
         model_file = ModelFile(lambda: self._model)
         self._transport = SimulatedTransport(
             self._broker, self.timeline, self.process, self._random, self._faults, self.wall
@@ -156,13 +165,23 @@ class World:
         if self._transport is not None:
             self._transport.close()
         self.threads.kill()
-        if self._state is not None:
-            self._state.close()
-        self.disk.restart(power_failed=self.process.power_failed)
+        for each in (self._mirror, self._state):
+            if each is not None:
+                each.close()
+        self.disk.restart(power_failed=self.process.death == "power")
+        if self.process.death == "burn" and journal_path(self._folder / "mirror").exists():
+            self._stand_in()
         if self._stop.is_set():  # it died at the end
             self._stop.clear()
             self.timeline.at(self.timeline.now + REST, self._end)
         self.timeline.run(self.timeline.now + self._random.choice(DOWNTIME))
+
+    def _stand_in(self):
+        """Let a standby go on with the mirror."""
+        known = self._burnt | self._found()
+        self.disk.replace(self._folder / "mirror")
+        last = max(records_in(log_folder(self._folder / "state")), default=0)
+        self._burnt = {end: record for end, record in known.items() if end <= last}
 
     def _outcome(self, n_lives, refusal):
         """Return what is left; of a gateway that refused to start, only what it has published."""
@@ -186,18 +205,26 @@ class World:
                 refusal,
             )
         finally:
-            if state is not None:
-                state.close()
+            for each in (self._mirror, state):
+                if each is not None:
+                    each.close()
 
     def _records(self):
         """Return all records there were, if the disk has not lied about them."""
         if self._faults.of("lie") and self._faults.of("power"):
             return []
-        records = []
-        for folder in (self._folder / "spool", log_folder(self._folder / "state")):
-            if folder.exists() and (paths := segments(folder)):
-                records += [record for _, record in read_log(folder, first_position(paths[0]))]
-        return records
+        records = self._burnt | self._found()
+        return [records[end] for end in sorted(records)]
+
+    def _found(self):
+        """Return the records in spool and log, by their ends."""
+        return records_in(self._folder / "spool") | records_in(log_folder(self._folder / "state"))
+
+
+def records_in(folder):
+    """Return the records in a folder of segments, by their ends."""
+    paths = segments(folder) if folder.exists() else []
+    return dict(read_log(folder, first_position(paths[0]))) if paths else {}
 
 
 def duplicates(core):
