@@ -60,10 +60,11 @@ fuzz: $(VENV)/fuzz
 	done
 
 # Run the gateway in simulated worlds for SECONDS, and shrink those in which something is wrong; with fresh seeds, or
-# those from FIRST on.
+# those from FIRST on, or those after the ones that are noted in the file LEDGER.
 SECONDS ?= 60
 simulate: $(VENV)/dev
-	PYTHONPATH=.:tests $(BIN)/python tests/world/simulate.py --seconds $(SECONDS) $(if $(FIRST),--first $(FIRST))
+	PYTHONPATH=.:tests $(BIN)/python tests/world/simulate.py --seconds $(SECONDS) $(if $(FIRST),--first $(FIRST)) \
+		$(if $(LEDGER),--ledger $(LEDGER))
 
 docs: $(VENV)/docs
 	$(BIN)/mkdocs build

@@ -28,11 +28,12 @@ Attempt = Callable[[Scenario], tuple[int, list[str]]]
 
 
 class Report(NamedTuple):
-    """What came of some worlds: how often each fault was tried, recoveries from crashes, a processor's seconds.
+    """What came of the worlds of some seeds: how often each fault was tried, recoveries, a processor's seconds.
 
     What is wrong is by seed, with the faults of its world.
     """
 
+    first: int
     n_worlds: int
     tried: Counter[str]
     n_recoveries: int
@@ -80,7 +81,7 @@ def run_seeds(seeds: range) -> Report:
             tried.update(troubles(scenario))
             if problems:
                 wrong.append((seed, set(troubles(scenario)), problems))
-    return Report(len(seeds), tried, n_recoveries, time.process_time() - begun, wrong)
+    return Report(seeds.start, len(seeds), tried, n_recoveries, time.process_time() - begun, wrong)
 
 
 def troubles(scenario: Scenario) -> list[str]:

@@ -1,9 +1,11 @@
 """Simulated worlds: what nothing may go wrong in, and that what does is noticed and made small."""
 
 import ast
+from collections import Counter
 
 import pytest
-from campaign import campaign, simulator, smallest
+from campaign import Report, campaign, simulator, smallest
+from ledger import next_seed, note, noted
 from planted import BUGS, ROOT
 from planted import GATEWAY as FILES
 from scenario import draw
@@ -40,6 +42,16 @@ def test_a_world_that_goes_wrong_is_made_small(monkeypatch):
     assert problems
     assert "power" in {fault.kind for fault in scenario.faults}
     assert len(scenario.messages) < len(draw(seed).messages)
+
+
+def test_a_campaign_goes_on_where_its_ledger_ends(tmp_path):
+    ledger, wrong = tmp_path / "worlds.jsonl", [(7, {"die", "cut"}, ["lost: a message"])]
+    assert next_seed(ledger) == 0
+    reports = [Report(0, 5, Counter(die=3), 2, 0.25, []), Report(5, 5, Counter(cut=1, die=2), 1, 0.5, wrong)]
+    for report in reports:
+        note(ledger, "these", report)
+    assert [*noted(ledger)] == [("these", report) for report in reports]
+    assert next_seed(ledger) == 10
 
 
 def test_every_clock_of_the_gateway_is_simulated():
