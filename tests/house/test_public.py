@@ -1,13 +1,29 @@
 """What a public project promises: one version, one list of public names, pages that are found."""
 
 import ast
+import inspect
 import re
+import sqlite3
 import tomllib
+from contextlib import closing
+from importlib import import_module
+from os.path import normpath
 from pathlib import Path
 
 import pytest
 
+from docs import reference_pages
+from streamfs.cli.app import COMMANDS
+from streamfs.gateway.core.option_declaration import declared
+from streamfs.gateway.operations.health import Health
+from streamfs.gateway.operations.metrics import GAUGES, HELP, _of_health
+from streamfs.gateway.service import Gateway
+from streamfs.gateway.storage.journal_schema import migrate
+from streamfs.gateway.storage.store import Disk
+
 ROOT = Path(__file__).parents[2]
+PAGES = {page.relative_to(ROOT / "docs").as_posix(): page for page in (ROOT / "docs").rglob("*.md")}
+GENERATED = reference_pages.pages()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
@@ -26,22 +42,63 @@ def test_citation_and_changelog_have_the_version():
 )
 def test_every_public_name_is_in_the_reference(stub):
     """Those of `streamfs` itself are there under their room."""
-    reference = re.findall(r"^::: (\S+)$", read("docs/reference.md"), re.MULTILINE)
+    reference = re.findall(r"^::: (\S+)$", "".join(GENERATED.values()), re.MULTILINE)
     names = [alias.name for node in ast.parse(stub.read_text(encoding="utf-8")).body for alias in node.names]
     assert {name for name in names if not name.startswith("_")} <= {each.rpartition(".")[2] for each in reference}
 
 
+def test_every_name_in_the_reference_is_there():
+    for name in re.findall(r"^::: (\S+)$", "".join(GENERATED.values()), re.MULTILINE):
+        module, _, last = name.rpartition(".")
+        assert hasattr(import_module(module), last) or import_module(name)
+
+
+def test_every_command_setting_and_metric_is_in_the_reference():
+    for name in COMMANDS:
+        assert f"### streamfs {name}\n" in GENERATED["reference/commands.md"]
+    keys = {key for section in reference_pages.SECTIONS.values() for key in declared(section)}
+    assert set(re.findall(r"^\| `(\w+)`", GENERATED["reference/settings.md"], re.MULTILINE)) == keys
+    metrics = re.findall(r"^\| `streamfs_(\w+)", GENERATED["reference/metrics.md"], re.MULTILINE)
+    assert {name.removesuffix("_total") for name in metrics} > set(HELP)
+
+
+def test_gauges_are_those_that_a_gateway_exports_as_such():
+    source = inspect.getsource(Gateway._new_statistics).partition("gauges={")[2].partition("}")[0]
+    source += inspect.getsource(Disk.gauges.fget)
+    health = Health(connected=True, subscribed=True, storing=True, loop_age=0.0, lag=0.0)
+    assert {*re.findall(r'"(\w+)": ', source), *_of_health(health)} == GAUGES
+
+
+def test_every_topic_is_in_the_reference():
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "streamfs" / "gateway").rglob("*.py")]
+    found = {word for text in texts for word in re.findall(r"prefix\}/([\w-]+)/", text)}
+    assert {topic.partition("/")[0] for topic in reference_pages.TOPICS} == found
+
+
+def test_every_table_is_in_the_reference():
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as journal:
+        migrate(journal, Path("journal.sqlite"))
+        tables = {name for (name,) in journal.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    assert tables - {"sqlite_sequence"} == set(reference_pages.TABLES)
+
+
 def test_every_page_is_in_the_navigation():
-    listed = set(re.findall(r"^ +- .+: (\w+\.md)$", read("mkdocs.yml"), re.MULTILINE))
-    assert listed == {page.name for page in (ROOT / "docs").glob("*.md")}
+    listed = re.findall(r"^ +- .+: ([\w/]+\.md)$", read("mkdocs.yml"), re.MULTILINE)
+    assert sorted(listed) == sorted({*PAGES, *GENERATED})
 
 
 def test_pages_link_to_pages():
     """What is outside of docs/ is not built."""
-    pages = {page.name: page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md")}
-    links = {target for text in pages.values() for target in re.findall(r"\]\(([^)#:]+)[^):]*\)", text)}
+    texts = {name: page.read_text(encoding="utf-8") for name, page in PAGES.items()} | GENERATED
+    links = {
+        normpath(Path(name).parent / target)
+        for name, text in texts.items()
+        for target in re.findall(r"\]\(([^)#:\s]+)[^):]*\)", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+    }
     assert links
-    assert links - set(pages) == set()
+    there = {normpath(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.*")}
+    assert {link for link in links if not link.startswith("..")} - there - {*GENERATED, *reference_pages.PICTURES} == set()
+    assert [link for link in links if link.startswith("..")] == []
 
 
 def test_places_of_the_project_are_in_one_file():

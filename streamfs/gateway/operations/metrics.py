@@ -114,6 +114,27 @@ HELP: Mapping[str, str] = {
 }
 """Help texts of counters and gauges; those that are missing here are exported with a generic text."""
 
+GAUGES = frozenset(
+    (
+        "connected",
+        "devices_offline",
+        "lag_seconds",
+        "log_bytes",
+        "log_position",
+        "log_segments",
+        "loop_age_seconds",
+        "model_refused",
+        "outbox",
+        "pending_readings",
+        "queue",
+        "storing",
+        "streams_known",
+        "streams_undecided",
+        "subscribed",
+    )
+)
+"""What of these is not a counter."""
+
 
 class Metrics:
     """The metrics, read from the gateway at each scrape, by the thread that scrapes.
@@ -126,6 +147,10 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._registry.register(_Gateway(statistics, health))
         ProcessCollector(registry=self._registry)
+
+    def families(self) -> Iterator[Metric]:
+        """Yield the metrics as they are now, with the process's own."""
+        yield from self._registry.collect()
 
     def page(self, accepted: str = "") -> tuple[bytes, str]:
         """Return the page and its content type: plain text unless the Accept header asks for OpenMetrics."""
