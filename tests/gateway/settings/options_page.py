@@ -3,28 +3,11 @@
 import inspect
 from dataclasses import MISSING
 
+from docs.reference_pages import SECTIONS as ALL
 from streamfs.gateway.core.option_declaration import declared
-from streamfs.gateway.core.options import AfterWithdrawal, Commits, DeviceReturn, Drift, Limits, Time
-from streamfs.gateway.settings.broker import Broker
-from streamfs.gateway.settings.sections import HomeAssistant, Http, Logging, TopLevel, ViewTimes
 from streamfs.gateway.settings.sources import InputSource
-from streamfs.gateway.settings.streams import Streams
 
-SECTIONS = {
-    "": TopLevel,
-    "broker": Broker,
-    "time": Time,
-    "streams": Streams,
-    "limits": Limits,
-    "commit": Commits,
-    "http": Http,
-    "view": ViewTimes,
-    "log": Logging,
-    "homeassistant": HomeAssistant,
-    "promise": AfterWithdrawal,
-    "drift": Drift,
-    "devices": DeviceReturn,
-}
+SECTIONS = {name.strip("[]"): section for name, section in ALL.items() if section is not InputSource}
 FIRST = ("model", "name")
 """Keys that come first, before the others in the order of their declaration."""
 
