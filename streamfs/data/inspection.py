@@ -44,6 +44,7 @@ _WORDS = re.compile(r"[a-z]+")
 _ONE_WAY = 0.98  # share of changes in one direction of a column that only rises or falls
 _FEW = 20  # streams of a class
 _SHOWN = 3
+_MOST_STATES = 10  # values of a column that may be a label
 
 
 @dataclass(frozen=True)
@@ -143,8 +144,20 @@ class Inspection:
                 yield f"class {label} has {count} streams: little can be shown with fewer than {_FEW}"
         if not any(self.classes):
             yield "streams have no labels: name their column by --label, or a file or the folders by --labels"
+            for column, n_values in self._states().items():
+                yield f"{column} has {n_values} values: if they are the labels, --label {column} --labels runs"
         elif len(self.classes) == 1:
             yield f"all streams have the label {next(iter(self.classes))!r}: there is nothing to tell apart"
+
+    def _states(self) -> dict[str, int]:
+        """Return the columns of few whole values that change within streams, and their number of values."""
+        found = {}
+        for report in self.columns:
+            values = self.streams.column(report.column)
+            known = np.unique(values[~np.isnan(values)])
+            if 1 < len(known) <= _MOST_STATES and not report.is_still and (known == np.round(known)).all():
+                found[report.column] = len(known)
+        return found
 
     @property
     def classes(self) -> dict[str, int]:

@@ -16,7 +16,7 @@ from streamfs.data.recordings.frames import frame_table
 from streamfs.data.recordings.grid import Steps, count_times
 from streamfs.data.recordings.labels import label
 from streamfs.data.recordings.layout import FOLDER, LABEL, RUNS, STREAM, TIME, Layout
-from streamfs.data.recordings.proposals import guess
+from streamfs.data.recordings.proposals import guess, recorded
 from streamfs.data.recordings.rows import read_rows
 from streamfs.data.recordings.sources import open_tables
 from streamfs.data.recordings.tables import BATCH, Table
@@ -105,6 +105,7 @@ def _proposal(
 
 
 def _read(tables: Sequence[Table], layout: Layout, *, count: bool = False) -> ReadStreams:
+    tables = recorded(tables, layout)
     if layout.decimal is not None:
         tables = [table._replace(decimal=layout.decimal) for table in tables]
     rows = read_rows(tables, layout)

@@ -99,4 +99,17 @@ def test_streams_without_labels_are_inspected(command, folder):
     assert (
         "note: streams have no labels: name their column by --label, or a file or the folders by --labels" in told
     )
-    assert told[-1] == "next: streamfs train bare.csv --time when -o MODEL"
+    assert told[-1] == "next: streamfs train bare.csv --time when --labels LABELS -o MODEL"
+
+
+def test_a_column_of_states_may_be_the_labels(command, folder):
+    rows = "".join(f"{i},{i / 3},{i // 5}\n" for i in range(20))
+    (folder / "states.csv").write_text(f"time,x,door\n{rows}", encoding="utf-8")
+    told = command("streamfs inspect states.csv").err.splitlines()
+    assert [line for line in told if "if they are the labels" in line] == [
+        "note: door has 4 values: if they are the labels, --label door --labels runs"
+    ]
+    found = command("streamfs inspect states.csv --label door --labels runs").out
+    assert [line.split() for line in found.splitlines()[2:6]] == [
+        [f"{i}.0", "1"] for i in range(4)
+    ] or "0" in found

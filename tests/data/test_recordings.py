@@ -365,6 +365,12 @@ def test_what_is_proposed_for_jittered_times_is_accepted(tmp_path_factory, perio
         ("time,seq,x\n0,1,5\n1,1,6\n0,2,7\n1,2,8\n", {"stream": "seq"}),
         ("x,abs_ms\n1,1790000000000\n2,1790000001000\n", {"time": "abs_ms"}),
         ("x,y\n0,1\n", {}),
+        ("x,row\n" + "".join(f"1,{i}\n" for i in range(12)), {"time": "row"}),
+        ("x,row\n" + "".join(f"1,{i}\n" for i in range(9)), {}),
+        (
+            "mote,row,x\n" + "".join(f"{mote},{i},1\n" for mote in "ab" for i in range(6)),
+            {"stream": "mote", "time": "row"},
+        ),
         ("x,T_out\n0,1\n", {}),
         ("time,door\n0,open\n1,closed\n2,open\n", {"values": {"closed": 0, "open": 1}}),
         (
@@ -414,6 +420,18 @@ def test_the_reader_accepts_what_it_proposes(files, text, proposal):
     if proposal:
         assert "; try " in str(refused.value)
         assert len(StreamSet.read(path, labelled=False, **proposal)) >= 1
+
+
+@pytest.mark.parametrize("label", ["label", "activity"])
+def test_a_file_of_labels_is_found_in_a_folder(files, label):
+    readings = "".join(f"{seq},{i},{seq + i}\n" for seq in (1, 2, 3) for i in range(4))
+    folder = files(a_labels=f"seq,{label},place\n1,on,x\n2,off,x\n3,on,y\n", rss=f"seq,t,v\n{readings}")
+    with pytest.raises(LayoutError, match=r"a_labels.csv has no column 'time'") as refused:
+        StreamSet.read(folder)
+    proposal = refused.value.proposal
+    named = {} if label == "label" else {"label": label}
+    assert proposal == {"labels": str(folder / "a_labels.csv"), **named, "stream": "seq", "time": "t"}
+    assert StreamSet.read(folder, **proposal).labels.tolist() == ["on", "off", "on"]
 
 
 def test_a_column_that_was_named_is_not_exchanged_for_another(files):

@@ -79,8 +79,10 @@ def _inspected(streams: Recordings, groups: Path | None) -> "tuple[Recordings, I
 
 
 def _next(streams: Recordings, found: "Inspection", groups: Path | None) -> str:
-    """Return the command to type next: train, without the columns that have a fault."""
+    """Return the command to type next: train, without the columns that have a fault, and with labels."""
     layout = dict(streams.layout)
+    if not any(found.classes):
+        layout.setdefault("labels", "LABELS")
     sound = found.sound_columns
     if sound and len(sound) < len(found.columns):
         layout["columns"] = tuple(sound)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from feature_extractors.base import Array
 from streamfs.data.recordings.cells import MixedStreamsError
 from streamfs.data.recordings.date_forms import date_forms
 from streamfs.data.recordings.grid import MANY
@@ -54,6 +55,7 @@ LABELS = (LABEL, "class", "activity", "target", "category", "annotation", "condi
 
 _SEEN = 1000  # rows
 _RISING = 0.7  # share of steps of a time that do not lead back, which is where streams end
+_COUNTED = 10  # least rows that are counted
 _COMMA = r"^[+-]?\d*,\d+$"
 _THOUSANDS = r"^[+-]?\d{1,3},\d{3}$"
 
@@ -63,6 +65,9 @@ def guess(tables: Sequence[Table], layout: Layout, error: LayoutError) -> Iterat
     if error.proposal:
         yield error.proposal
         return
+    tables = recorded(tables, layout)
+    if (labels := _label_file(tables, layout)) is not None:
+        yield labels
     guessed = _columns(tables[0], layout)
     fields = {name: value for name, value in guessed.items() if getattr(layout, name) != value}
     without = {name: value for name, value in fields.items() if name != "stream"}
@@ -74,6 +79,25 @@ def guess(tables: Sequence[Table], layout: Layout, error: LayoutError) -> Iterat
         yield error.resampling
     elif layout.values is None:
         yield from _texts(tables, layout)
+
+
+def recorded(tables: Sequence[Table], layout: Layout) -> list[Table]:
+    """Return the tables of readings: all but that of the labels."""
+    return [table for table in tables if table.source != str(layout.labels)]
+
+
+def _label_file(tables: Sequence[Table], layout: Layout) -> dict[str, Any] | None:
+    """Return the fields for the one table of several that has labels and no times, if there is one."""
+    if layout.labels is not None or len(tables) == 1:
+        return None
+    found = []
+    for table in tables:
+        cells = next((batch.head(_SEEN) for _, batch in table.batches()), None)
+        if cells is not None:
+            label = _Guess(table, layout, cells).label_without_times()
+            named = {} if label in (None, LABEL) else {"label": label}
+            found += [] if label is None else [{"labels": table.source, **named}]
+    return found[0] if len(found) == 1 else None
 
 
 def _texts(tables: Sequence[Table], layout: Layout) -> Iterator[dict[str, Any]]:
@@ -116,7 +140,7 @@ class _Guess:
 
     def fields(self) -> dict[str, Any]:
         """Return fields of a layout; none if no column may be the time."""
-        found = self._times()
+        found = self._dated() or self._counter()
         if found is None:
             return {}
         times, form = found
@@ -143,7 +167,11 @@ class _Guess:
             **({"columns": tuple(readings)} if left_out and readings else {}),
         }
 
-    def _times(self) -> tuple[tuple[str, ...], str | None] | None:
+    def label_without_times(self) -> str | None:
+        """Return the column of labels, if there is one, and none of times."""
+        return self._named(LABELS) if self._dated() is None else None
+
+    def _dated(self) -> tuple[tuple[str, ...], str | None] | None:
         """Take the columns of times, and return them with the form of their dates, if that must be said."""
         if self.layout.time_columns != (TIME,):
             return self._said(self.layout.time_columns)
@@ -174,6 +202,12 @@ class _Guess:
         named = [plain.get(part) for part in DATE_PARTS]
         parts = tuple(part for part in takewhile(lambda part: part is not None, named) if part is not None)
         return self._said(parts) if len(parts) > 2 else None
+
+    def _counter(self) -> tuple[tuple[str, ...], None] | None:
+        """Take a column that counts the rows, or those of each part; its unit is not known."""
+        counter = next((column for column in self.free if self._counts(self.cells[column])), None)
+        self.free = [column for column in self.free if column != counter]
+        return None if counter is None else ((counter,), None)
 
     def _date_and_hour(self, date: str | None) -> tuple[tuple[str, ...], str | None] | None:
         """Take a column of dates and one of times of day."""
@@ -225,8 +259,10 @@ class _Guess:
         return next((column for column in exact + longer if fits(self.cells[column])), None)
 
     def _is_time(self, column: pl.Series) -> bool:
-        decimal = self.layout.decimal or self.table.decimal
-        return _reads(lambda: times_of(column, self.layout, self.table.source, 0, decimal))
+        return _reads(lambda: self._seconds(column))
+
+    def _seconds(self, column: pl.Series) -> Array:
+        return times_of(column, self.layout, self.table.source, 0, self.layout.decimal or self.table.decimal)
 
     def _passes(self, column: pl.Series) -> bool:
         """Return whether a column has dates, or numbers that mostly rise."""
@@ -234,16 +270,21 @@ class _Guess:
             return False
         if not self._is_number(column):
             return True
-        decimal = self.layout.decimal or self.table.decimal
-        steps = np.diff(times_of(column, self.layout, self.table.source, 0, decimal))
+        steps = np.diff(self._seconds(column))
         return not len(steps) or bool((steps >= 0).mean() >= _RISING and (steps > 0).any())
+
+    def _counts(self, column: pl.Series) -> bool:
+        """Return whether a column mostly rises by one, and begins anew otherwise."""
+        if not self._passes(column):
+            return False
+        steps = np.diff(self._seconds(column))
+        is_counted = len(column) >= _COUNTED and ((steps == 1.0) | (steps < 0.0)).all()
+        return bool(is_counted and (steps == 1.0).mean() >= _RISING)
 
     def _is_moment(self, column: pl.Series) -> bool:
         if not self._is_time(column):
             return False
-        decimal = self.layout.decimal or self.table.decimal
-        times = times_of(column, self.layout, self.table.source, 0, decimal)
-        return not self._is_number(column) or is_epoch(times)
+        return not self._is_number(column) or is_epoch(self._seconds(column))
 
     def _is_day(self, column: pl.Series) -> bool:
         """Return whether a column has dates without a time of day, beside a column that has it."""
