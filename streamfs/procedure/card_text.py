@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
+from feature_extractors.report import split_opening
 from streamfs.procedure.card_schema import (
     DutyFacts,
     EarlierFacts,
@@ -312,6 +313,10 @@ def _channels(facts: Facts) -> Iterable[str]:
             for each in facts["channels"]
         ],
     )
+    later = {tick for each in facts["channels"] if (tick := split_opening(each["channel"])[1]) > 1}
+    if later:
+        ticks = listed([str(tick) for tick in sorted(later)])
+        yield f"Channels that end in `@from` are asked for from tick {ticks} on, of streams that are undecided."
     if traffic is not None:
         yield f"An episode takes {traffic['ticks']:.3g} ticks on average{_paid(facts)}.{_priced(facts['prices'])}"
 

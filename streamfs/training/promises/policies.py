@@ -1,9 +1,9 @@
 """The same features over cheaper channels: sent less often, on change only, or as a flag."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from feature_extractors.base import Feature
-from feature_extractors.report import Policy, channel_name, split_channel
+from feature_extractors.report import Policy, channel_name, quantity_of, split_channel, split_opening
 from streamfs.data.default_features import delta_policies, flag_policies, readings_of_quantity
 from streamfs.data.streams import StreamSet
 
@@ -72,7 +72,24 @@ def _over(feature: Feature, *policies: Policy) -> Feature:
     """Return the same feature with other policies on its columns, one for all or one each."""
     each = policies * len(feature.columns) if len(policies) == 1 else policies
     columns = tuple(
-        channel_name(split_channel(channel)[0], policy)
+        channel_name(split_channel(channel)[0], policy, split_opening(channel)[1])
         for channel, policy in zip(feature.columns, each, strict=True)
     )
     return Feature(feature.kind, columns, feature.params)
+
+
+def opening_at(feature: Feature, ticks: Mapping[str, int]) -> Feature:
+    """Return the same feature over channels that open at the ticks of their quantities."""
+    columns = (split_channel(channel) for channel in feature.columns)
+    opening = tuple(channel_name(column, policy, ticks[quantity_of(column)]) for column, policy in columns)
+    return Feature(feature.kind, opening, feature.params)
+
+
+def opens_at_once(feature: Feature) -> bool:
+    """Return whether a feature reads columns, all of which are open at tick 1."""
+    return bool(feature.columns) and all(split_opening(channel)[1] == 1 for channel in feature.columns)
+
+
+def quantities_of(feature: Feature) -> frozenset[str]:
+    """Return the quantities that a feature reads."""
+    return frozenset(quantity_of(split_channel(channel)[0]) for channel in feature.columns)

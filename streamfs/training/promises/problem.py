@@ -28,6 +28,7 @@ from streamfs.training.promises.certificate import Certificate
 from streamfs.training.promises.channel_groups import FEW
 from streamfs.training.promises.groups import worst_group
 from streamfs.training.promises.held_out import HeldOut
+from streamfs.training.promises.openings import opened_later
 from streamfs.training.promises.promise import Promise
 from streamfs.training.promises.proposals import propose
 from streamfs.training.promises.search_and_certify import FittedModel, PromiseTrainer
@@ -59,8 +60,8 @@ class SearchSettings:
     strategy : {"floating", "exhaustive"}
         Exhaustively of at most ten features, as they are offered.
     vary : bool
-        Whether the same features over cheaper channels are searched, too. Costs of your own say nothing of these,
-        which then are not.
+        Whether the same features over cheaper channels, and over channels that open later, are searched, too.
+        Costs of your own say nothing of these, which then are not.
     seconds : float, optional
         Time for the search, after which the best subset so far is taken.
     resume : path, optional
@@ -167,6 +168,9 @@ class PromiseProblem:
         log = None if settings.resume is None else SearchLog(settings.resume, self._digest())
         scorer = trainer.scorer(self.promise, settings.seconds, log, progress=progress)
         found = trainer.search(scorer, settings.strategy)
+        if settings.vary and settings.strategy == "floating":
+            with step(progress, "searching when channels open"):
+                trainer, found = opened_later(trainer, scorer, found)
         with step(progress, "building the classifier"):
             model = trainer.giving_up(trainer.fit(found.subset, self.promise, found.start), self.promise)
         certificate = trainer.certify(model, self.promise)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from streamfs.training.promises.certificate import Certificate, certify, walk
 from streamfs.training.promises.curve import Curve
 from streamfs.training.promises.giving_up import Patience, cheapest_patience
 from streamfs.training.promises.held_out import Curves, HeldOut, accuracy_where, curve_of
+from streamfs.training.promises.policies import opens_at_once
 from streamfs.training.promises.promise import Promise
 from streamfs.training.promises.refusal import refusal, too_dear
 from streamfs.training.promises.search_log import SearchLog
@@ -126,6 +127,16 @@ class PromiseTrainer:
         scorer.progress(SEARCHING, len(scorer.scores), len(scorer.scores))
         return scorer.best
 
+    def with_features(self, features: Sequence[Feature]) -> Self:
+        """Return the same trainer with these features, and the free ones, as its only candidates."""
+        free = tuple(self.candidates.features[place] for place in self.candidates.free)
+        every, train, pricing = (*free, *features), self.split.train, self.pricing
+        table = tabulate(train, every, pricing.max_silence)
+        scouted = replace(self.scouted, table=table, spending=pricing.spending(train, every, table.lengths))
+        n_free = len(free)
+        candidates = Candidates(every, tuple(range(n_free)), tuple(range(n_free, len(every))), ())
+        return replace(self, candidates=candidates, scouted=scouted)
+
     def fit(self, subset: Subset, promise: Promise, start: int = 1) -> FittedModel:
         """Fit the classifier to all training streams from a tick on, and calibrate it."""
         chosen = [*self.candidates.free, *subset]
@@ -136,8 +147,10 @@ class PromiseTrainer:
         records = followed.records()
         calibration = Calibration.fit(records.confidence, records.is_right, records.weights)
         features = [self.candidates.features[i] for i in chosen]
+        first = next((place for place, feature in enumerate(features) if opens_at_once(feature)), -1)
+        kept = -1 if all(map(opens_at_once, features)) else first  # an episode needs a channel to open
         tested, fitted, _ = fit_until_all_tested(
-            self._learner(name, start), self.split.train, features, self.pricing.max_silence
+            self._learner(name, start), self.split.train, features, self.pricing.max_silence, kept
         )
         classifier = cast("Tree | Forest", fitted.calibrated(calibration))
         said = followed.calibrated(calibration, classifier.n_classes)

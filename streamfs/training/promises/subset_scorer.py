@@ -48,11 +48,15 @@ class SubsetScorer:
         """Score a subset, once; raise `OutOfTimeError` if it has no score yet and the time is over."""
         key = tuple(sorted(subset))
         if key not in self.scores:
-            if time.monotonic() > self._until:
-                raise OutOfTimeError
+            self.require_time()
             self.scores[key] = self._score(key)
             self.progress(SEARCHING, len(self.scores), 0)
         return self.scores[key]
+
+    def require_time(self) -> None:
+        """Raise `OutOfTimeError` if the time is over."""
+        if time.monotonic() > self._until:
+            raise OutOfTimeError
 
     def _score(self, key: Subset) -> SubsetScore:
         names = [self.held_out.table.features[feature].name for feature in key]
