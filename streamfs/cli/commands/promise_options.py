@@ -40,7 +40,7 @@ OPTIONS = (
         type=click.Choice(["floating", "exhaustive"]),
         help="Search of subsets: floating (the default), or exhaustive, with at most ten features.",
     ),
-    click.option("--as-offered", is_flag=True, help="Do not try the features over cheaper channels."),
+    click.option("--as-offered", is_flag=True, help="Do not try cheaper channels, or such that open later."),
     click.option(
         "--seconds", type=POSITIVE, help="Time limit of the search, which then returns the best subset so far."
     ),
