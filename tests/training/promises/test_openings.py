@@ -78,7 +78,7 @@ def test_what_was_certified_is_what_an_engine_does(streams, procedure, tmp_path)
     assert Procedure.load(tmp_path / "model.streamfs").openings == procedure.openings
 
 
-def test_the_card_tells_from_which_tick_on_a_channel_is_asked_for(procedure):
+def test_the_card_says_from_which_tick_on_a_channel_is_asked_for(procedure):
     last = max(procedure.openings)
     assert f"{last} on, of streams that are undecided." in markdown(procedure)
 
