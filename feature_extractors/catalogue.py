@@ -11,6 +11,7 @@ from itertools import combinations
 from feature_extractors import moments, normalised, order, pair, pair_window, pattern, shape, spectral, trend
 from feature_extractors._window import WINDOW
 from feature_extractors.base import Feature, Kind
+from feature_extractors.own_parts import own_part
 from feature_extractors.report import channel_name, quantity_of, split_channel, split_opening
 from feature_extractors.spelling import nearest
 
@@ -110,7 +111,9 @@ def get(name: str, kinds: Sequence[Kind] = KINDS) -> Feature:
     name : str
         A name such as ``correlation(a.light, b.light)`` or ``mean(a.light@delta:0.5; window=32)``.
     kinds : sequence of Kind, optional
-        The kinds to choose from, such as `KINDS` plus those of `python_feature`.
+        The kinds to choose from, such as `KINDS` plus those of `python_feature`. Known besides are those that
+        installed packages bring as entry points of ``streamfs.features``: kinds, or features, whose parameters are
+        the defaults.
 
     Returns
     -------
@@ -143,8 +146,11 @@ def get(name: str, kinds: Sequence[Kind] = KINDS) -> Feature:
         except ValueError:
             raise ValueError(f"{assignment[1]} is {assignment[2]!r} in {name!r}, expected a number") from None
     columns = tuple(canonical(channel) for channel in re.findall(_CHANNEL, columns_text or ""))
+    own = own_part("streamfs.features", word) if all(kind.name != word for kind in kinds) else None
     try:
-        return Feature(_kind(word, params, kinds), columns, params)
+        if isinstance(own, Feature):
+            return Feature(own.kind, columns, {**own.params, **params})
+        return Feature(own or _kind(word, params, kinds), columns, params)
     except ValueError as error:
         raise ValueError(f"{name!r}: {error}") from None
 

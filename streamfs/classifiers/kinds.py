@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+from feature_extractors.own_parts import own_part
 from streamfs.classifiers.classifier import Classifier, HeaderFields
 from streamfs.errors import ModelError
 
@@ -39,7 +40,7 @@ def register(kind: type[Classifier]) -> None:
 
 def kind_of(word: str) -> type[Classifier] | None:
     """Return the kind that a header names, imported if necessary, or None."""
-    kind = _KINDS.get(word)
+    kind = _KINDS.get(word) or own_part("streamfs.classifiers", word)
     if isinstance(kind, str):
         module, _, name = kind.partition(":")
         kind = _KINDS[word] = getattr(import_module(module), name)

@@ -1,6 +1,6 @@
 """Types and options of the command line; a wrong argument is reported before any work is done."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from importlib import import_module
 from math import floor, isfinite
@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from feature_extractors.own_parts import own_names
 from streamfs.costs.radio_profiles import PROFILES
 from streamfs.gateway.core.option_declaration import OptionSection, declared
 
@@ -33,6 +34,20 @@ SELECTIONS = (
     "active",
 )
 LAZY = ("qsfs1", "qsfs2")
+
+
+class Named(click.Choice[str]):
+    """One of our names, or of those that installed packages bring as entry points of a group."""
+
+    def __init__(self, choices: Iterable[str], group: str) -> None:
+        super().__init__([*choices])
+        self._group = group
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name."""
+        if value not in self.choices and value in own_names(self._group):
+            return str(value)
+        return super().convert(value, param, ctx)
 
 
 class Parsed(click.ParamType[Any]):
@@ -300,7 +315,7 @@ def profile_option(default: str) -> Callable[[Callable[..., Any]], Callable[...,
         default=default,
         show_default=True,
         metavar="RADIO",
-        type=click.Choice(list(PROFILES)),
+        type=Named(PROFILES, "streamfs.radios"),
         help=f"Radio whose energy is counted: {', '.join(PROFILES)}.",
     )
 

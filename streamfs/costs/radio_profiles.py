@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from math import sqrt
 from types import MappingProxyType
 
+from feature_extractors.own_parts import own_part
 from streamfs.costs.energy import LoRaProfile, Profile
 
 _BITS = 8  # in a byte
@@ -111,6 +112,7 @@ def profile(name: str) -> Profile:
     ValueError
         If the name is unknown, listing the known ones.
     """
-    if name not in PROFILES:
+    found: Profile | None = PROFILES.get(name) or own_part("streamfs.radios", name)
+    if found is None:
         raise ValueError(f"profile is {name!r}, expected one of {', '.join(PROFILES)}")
-    return PROFILES[name]
+    return found

@@ -10,6 +10,7 @@ import numpy as np
 
 import feature_extractors as fx
 from feature_extractors.base import Array, Feature, Kind, channels_of
+from feature_extractors.own_parts import own_names
 from feature_extractors.report import silent_ticks, split_opening
 from streamfs.base import container
 from streamfs.classifiers.classifier import Classifier, FileParts
@@ -331,9 +332,10 @@ class Procedure:
 
 def _feature(name: str, kinds: Sequence[Kind], path: str | Path) -> Feature:
     word = name.partition("(")[0]
-    if all(kind.name != word for kind in kinds):
+    if all(kind.name != word for kind in kinds) and word not in own_names("streamfs.features"):
         raise ModelError(
-            f"{path} reads {name}, and {word} is not a kind of the catalogue: pass your own kinds by kinds="
+            f"{path} reads {name}, and {word} is not a kind of the catalogue: pass your own kinds by kinds=, or "
+            "install the package that brings it"
         )
     return fx.get(name, kinds)
 

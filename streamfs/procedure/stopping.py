@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
+from feature_extractors.own_parts import own_part
 from streamfs.errors import ModelError
 
 Integers = npt.NDArray[np.int64]
@@ -283,7 +284,7 @@ def read_rule(rule: Any, what: str = "stopping") -> StoppingRule:
     if not isinstance(rule, dict):
         raise ModelError(f"{what} is {rule!r}, expected an object")
     word = rule.get("rule")
-    kind = _RULES.get(word) if isinstance(word, str) else None
+    kind = _RULES.get(word) or own_part("streamfs.stopping", word) if isinstance(word, str) else None
     if kind is None:
         known = ", ".join(_RULES)
         raise ModelError(f"{what}.rule is {word!r}, expected {known}, or one of your own given to register_rule")

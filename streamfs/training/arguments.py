@@ -7,6 +7,7 @@ import numpy as np
 
 import feature_extractors as fx
 from feature_extractors.base import Feature, channels_of
+from feature_extractors.own_parts import own_part
 from feature_extractors.report import split_channel
 from streamfs.costs.costs import Costs
 from streamfs.costs.pricing import Pricing
@@ -97,9 +98,9 @@ def selector_of(select: str | MakeSelector | None, *others: str) -> MakeSelector
         return None
     names = ", ".join([*others, *SELECTORS])
     if isinstance(select, str):
-        if select not in SELECTORS:
-            raise ValueError(f"select is {select!r}, expected one of {names}, or None")
-        return SELECTORS[select]
+        select = SELECTORS.get(name := select) or own_part("streamfs.selectors", select)
+        if select is None:
+            raise ValueError(f"select is {name!r}, expected one of {names}, or None")
     if select is not None and not callable(select):
         raise TypeError(f"select is {select!r}, expected one of {names}, a class, or None")
     return select

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from feature_extractors.own_parts import own_part
 from streamfs.classifiers.estimator import EstimatorClassifier
 from streamfs.data.streams import Integers
 from streamfs.relief import position_grid
@@ -54,7 +55,9 @@ class TrainingModel:
 
     def learner(self, n_classes: int, points: Integers, time_limit: int) -> Learn:
         """Return the function that fits it to streams, mostly at the ticks `points`."""
-        model = OWN_LEARNERS.get(self.model, self.model) if isinstance(self.model, str) else self.model
+        model = self.model
+        if isinstance(model, str) and model not in MODELS:
+            model = OWN_LEARNERS.get(model) or own_part("streamfs.learners", model) or model
         if isinstance(model, str) and model not in MODELS:
             raise ValueError(f"model is {model!r}, expected one of {', '.join(MODELS)}, or a classifier")
         if isinstance(model, type):

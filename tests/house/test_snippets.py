@@ -15,7 +15,11 @@ PAGES = {
     page.relative_to(ROOT).as_posix(): page
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 }
-ELSEWHERE = {"docs/tutorial.md": "tests/cli/test_inspect.py", "docs/gateway.md": "tests/gateway/settings"}
+ELSEWHERE = {
+    "docs/ecosystem.md": "tests/house/test_ecosystem.py",
+    "docs/gateway.md": "tests/gateway/settings",
+    "docs/tutorial.md": "tests/cli/test_inspect.py",
+}
 """Pages with tests of their own."""
 
 

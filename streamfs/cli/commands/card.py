@@ -5,8 +5,19 @@ from pathlib import Path
 import click
 
 from streamfs.cli import parameters
-from streamfs.cli.parameters import BATTERY, JSON, MODEL, NEW_FILE, NOT_NEGATIVE, REOPEN_AFTER, TRUST, example_text
+from streamfs.cli.parameters import (
+    BATTERY,
+    JSON,
+    MODEL,
+    NEW_FILE,
+    NOT_NEGATIVE,
+    REOPEN_AFTER,
+    TRUST,
+    Named,
+    example_text,
+)
 from streamfs.costs.radio_profiles import PROFILES
+from streamfs.costs.radio_profiles import profile as radio
 
 
 @click.command(
@@ -20,7 +31,7 @@ from streamfs.costs.radio_profiles import PROFILES
 @click.option(
     "--profile",
     metavar="RADIO",
-    type=click.Choice(list(PROFILES)),
+    type=Named(PROFILES, "streamfs.radios"),
     help=f"Radio of the nodes; by default that of training: {', '.join(PROFILES)}.",
 )
 @REOPEN_AFTER
@@ -58,7 +69,7 @@ def card(
 
     duty = Duty(reopen_after, awake, TWO_AA_CELLS if battery is None else battery)
     procedure = Procedure.load(model, trust=trust)
-    known = facts(procedure, None if profile is None else PROFILES[profile], duty)
+    known = facts(procedure, None if profile is None else radio(profile), duty)
     text = card_text.markdown(known)
     if out is not None:
         out.write_text(text, encoding="utf-8")

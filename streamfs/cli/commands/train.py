@@ -19,6 +19,7 @@ from streamfs.cli.parameters import (
     POSITIVE,
     SEED,
     ConfidenceOrWord,
+    Named,
     Parsed,
     example_text,
     profile_option,
@@ -97,7 +98,7 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
 )
 @click.option(
     "--select",
-    type=click.Choice(["channels", *parameters.SELECTIONS, "none"]),
+    type=Named(["channels", *parameters.SELECTIONS, "none"], "streamfs.selectors"),
     metavar="SELECTION",
     help="How to select features: channels (all features of those worth reading, the default); streamrelief (the "
     "default of promises); literal (StreamRelief as printed); without costs "
@@ -130,7 +131,7 @@ DECISION_COSTS = ("error_cost", "delay_cost", "sending_cost")
 )
 @click.option(
     "--classifier",
-    type=click.Choice(["c45", "extra-trees", "boosting", *parameters.LAZY]),
+    type=Named(["c45", "extra-trees", "boosting", *parameters.LAZY], "streamfs.learners"),
     help="Extra trees (the default on chosen channels), C4.5 (the default on ranked features), gradient boosting, "
     "or nearest neighbours that request some channels only while a stream is unusual. By default a promise takes "
     "the cheaper of the first two.",
@@ -290,11 +291,12 @@ def _pricing(
 
 
 def _selector(select: str, extrapolation: str | None) -> "str | MakeSelector | None":
-    from streamfs.selection.by_name import SELECTORS
+    from streamfs.training.arguments import selector_of
 
     if select in ("channels", "none"):
         return None if select == "none" else select
-    return partial(SELECTORS[select], extrapolation=extrapolation) if extrapolation else SELECTORS[select]
+    found = selector_of(select)
+    return partial(found, extrapolation=extrapolation) if extrapolation and found else found
 
 
 def _offered(

@@ -6,6 +6,8 @@ from math import inf
 from types import NoneType
 from typing import Any, NamedTuple, get_args, get_origin
 
+from feature_extractors.own_parts import own_names
+
 MAX_WHOLE = 2**53
 """Largest whole number that an option may have."""
 
@@ -21,7 +23,7 @@ class Option:
 
     `sentence` is its help; ``above`` is excluded; `check` raises ValueError for a text that is not allowed;
     `example` is shown in place of the default; the value of a secret is never shown. The values of a table are of
-    the kinds in `values`.
+    the kinds in `values`. Besides its `choices`, names of `own`, a group of entry points, may be chosen.
     """
 
     sentence: str
@@ -29,6 +31,7 @@ class Option:
     above: float = -inf
     most: float | None = None
     choices: tuple[str, ...] = ()
+    own: str = ""
     check: Callable[[str], object] | None = None
     example: object = None
     is_secret: bool = False
@@ -37,7 +40,7 @@ class Option:
     def fault(self, key: str, value: Any) -> str:
         """Return what is wrong with a value of the right type, without the key; empty if nothing is."""
         if self.choices:
-            fits = value in self.choices
+            fits = value in self.choices or (bool(self.own) and value in own_names(self.own))
             return "" if fits else f"is {shown(value)}, expected one of {', '.join(self.choices)}"
         if isinstance(value, str | tuple):
             return self._fault_of_texts(key, value)

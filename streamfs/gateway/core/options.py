@@ -213,9 +213,10 @@ class Options(OptionSection):
     prefix: Annotated[
         str, Option("First part of the topics published to", check=partial(check_topic, "prefix"))
     ] = "streamfs"
-    profile: Annotated[str, Option("Radio of the nodes, for the energy account", choices=tuple(PROFILES))] = (
-        "transmissions"
-    )
+    profile: Annotated[
+        str,
+        Option("Radio of the nodes, for the energy account", choices=tuple(PROFILES), own="streamfs.radios"),
+    ] = "transmissions"
     time: Time = field(default_factory=Time)
     streams: StreamTimes = field(default_factory=StreamTimes)
     limits: Limits = field(default_factory=Limits)

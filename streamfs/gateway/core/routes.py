@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 import orjson
 
 from feature_extractors.report import split_channel
-from streamfs.gateway.messages.codecs import Codec, codec_for
+from streamfs.gateway.messages.codecs import FORMATS, Codec, codec_for, own_codec
 from streamfs.gateway.messages.codecs.units import Conversion, ConvertedCodec, StatedUnit, conversion_of
 from streamfs.gateway.messages.topics import Template
 
@@ -82,7 +82,7 @@ class Route(NamedTuple):
         conversions = {name: conversion_of(text) for name, text in (units or {}).items()}
         if name not in _JSON and any(isinstance(each, StatedUnit) for each in conversions.values()):
             raise ValueError(f"units are stated by JSON payloads, and format is {name!r}")
-        codec = codec_for(name, **options)
+        codec = codec_for(name, **options) if name in FORMATS else own_codec(name, options)
         if conversions and not (channel or template.has_channel):
             codec = ConvertedCodec(codec, conversions)
         ignored = tuple(Template(text) for text in ignore)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+from feature_extractors.own_parts import own_part
 from feature_extractors.spelling import nearest
 from streamfs.errors import SettingsError
 from streamfs.gateway.core.device_profile import Answer, Availability, Birth, DeviceProfile, Reach, Report
@@ -48,9 +49,10 @@ def load_profile(
     Raise a SettingsError if there is none, or with all that is wrong with it.
     """
     files = profile_files(folder)
-    if name not in files:
+    own = own_part("streamfs.devices", name) if name not in files else files[name]
+    if own is None:
         raise SettingsError(f"device is {name!r}, expected one of {', '.join(files)}{nearest(name, [*files])}")
-    return read_profile(files[name], parameters)
+    return read_profile(own, parameters)
 
 
 def read_profile(path: Path, parameters: Mapping[str, str] | None = None) -> DeviceProfile:

@@ -43,7 +43,7 @@ class InputSource(OptionSection):
     ignore: Annotated[
         tuple[str, ...], Option("Topics among these that have no readings, written likewise", check=Template)
     ] = ()
-    format: Annotated[str, Option("One of the formats below", choices=FORMATS)] = "auto"
+    format: Annotated[str, Option("One of the formats below", choices=FORMATS, own="streamfs.codecs")] = "auto"
     channel: Annotated[
         str | None, Option("The channel, if neither topic nor payload names it", check=check_channel)
     ] = None

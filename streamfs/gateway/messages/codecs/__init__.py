@@ -3,7 +3,7 @@
 from streamfs.gateway.messages.codecs.array import ArrayCodec, encode_array
 from streamfs.gateway.messages.codecs.chirpstack import ChirpStackCodec
 from streamfs.gateway.messages.codecs.decisions import encode_decision
-from streamfs.gateway.messages.codecs.named import FORMATS, AutoCodec, codec_for, codec_of_content_type
+from streamfs.gateway.messages.codecs.named import FORMATS, AutoCodec, codec_for, codec_of_content_type, own_codec
 from streamfs.gateway.messages.codecs.plain import FieldsCodec, PlainCodec
 from streamfs.gateway.messages.codecs.reading import (
     Codec,
@@ -35,6 +35,7 @@ __all__ = [
     "encode_array",
     "encode_decision",
     "encode_senml",
+    "own_codec",
 ]
 
 decode = PlainCodec().decode

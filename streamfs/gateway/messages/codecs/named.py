@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from feature_extractors.own_parts import own_part
 from streamfs.errors import MissingExtraError, PayloadError
 from streamfs.gateway.messages.codecs.array import ArrayCodec
 from streamfs.gateway.messages.codecs.checks import shown
@@ -130,6 +131,18 @@ def codec_for(
         case "json":
             return PlainCodec(value, time, time_unit, sequence, max_samples, time_zone, words)
     return SenmlCodec(fields, is_binary=name == "senml+cbor", max_samples=max_samples)
+
+
+def own_codec(name: str, options: Mapping[str, Any]) -> Codec:
+    """Return the codec of a format that an installed package brings; it is made of the option `fields` alone."""
+    make = own_part("streamfs.codecs", name)
+    if make is None:
+        raise ValueError(f"format is {name!r}, expected one of {', '.join(FORMATS)}")
+    for option in ("value", "time", "sequence", "time_zone", "values"):
+        if options.get(option):
+            raise ValueError(f"format {name!r} takes no {option}: it is a part of your own")
+    codec: Codec = make(options.get("fields"))
+    return codec
 
 
 def _fault_of_values(name: str, values: Mapping[str, Any] | None) -> str:
