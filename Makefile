@@ -7,7 +7,7 @@ INSTALL ?= $(BIN)/python -m pip install --quiet
 QUICK := classifiers costs data engine evaluation feature_extractors gateway/core gateway/messages gateway/settings \
 	oracles procedure relief selection sensors_sim
 
-.PHONY: demo demo-devices demo-node test collected quick check kernels mutants fuzz simulate docs lock release-check wheels matrix \
+.PHONY: demo demo-devices demo-node test collected quick check kernels mutants fuzz simulate docs lock screenshots release-check wheels matrix \
 	bench soak device-kills standby-kills clean
 
 demo: $(VENV)/demo
@@ -25,6 +25,7 @@ demo-node: $(VENV)/dev
 
 test: $(VENV)/dev
 	@sh tests/install_broker.sh
+	@sh tests/install_chromium.sh
 	@$(MAKE) --jobs 2 check collected
 	$(BIN)/pytest --numprocesses 4 --dist worksteal
 
@@ -68,6 +69,11 @@ simulate: $(VENV)/dev
 
 docs: $(VENV)/docs
 	$(BIN)/mkdocs build
+
+# Take the pictures of the page anew, in Chromium.
+screenshots: $(VENV)/dev
+	@sh tests/install_chromium.sh
+	STREAMFS_SCREENSHOTS=docs/images $(BIN)/pytest --quiet tests/page/test_browser.py -k "themes"
 
 # Pin what the image installs, to the newest versions that fit, with the hashes of all their files.
 lock: $(VENV)/python

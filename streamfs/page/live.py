@@ -40,11 +40,12 @@ async def changes(render: Callable[[], dict[str, str]], moved: Callable[[], Hash
             yield _event("time", time())
         stamp = await run_sync(moved)
         if stamp != last:
-            last = stamp
+            last, before = stamp, ""
             for name, html in (await run_sync(render)).items():
                 if known.get(name) != print_of(html):
                     known[name] = print_of(html)
-                    yield _event("part", {"name": name, "html": html})
+                    yield _event("part", {"name": name, "after": before, "html": html})
+                before = name
             await anyio.sleep(_LEAST - _PAUSE)
         await anyio.sleep(_PAUSE)
 

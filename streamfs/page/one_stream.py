@@ -13,32 +13,46 @@ from streamfs.page.watched import Watched
 from streamfs.page.why import threshold, why
 from streamfs.page.words import visible
 
+FORM = "form"
+"""The name of what is no part of a page, but words for its form."""
+
 MOST_CLASSES, MOST_DECISIONS, MOST_VALUES = 5, 20, 12
 """Classes that are drawn, decisions that are listed, and features whose values are."""
 
 
 def parts(gateway: Watched, query: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """Return what the page of a stream shows, by template; raise a LookupError if there is no such stream."""
-    rows, name = gateway.rows(), query.get("name", "")
-    table, row = rows.streams, rows.streams.row(query.get("name", ""))
-    if row is None:
-        raise LookupError(f"there is no stream {visible(name)!r}")
-    stream, model = table.names[row], table.models[int(table.model[row])]
-    of = {word: column[row].item() for word, column in table.columns.items()}
+    table, name = gateway.rows().streams, query.get("name", "")
+    row = table.row(name)
+    stream = name if row is None else table.names[row]
     decisions = gateway.decisions([stream], MOST_DECISIONS).get(stream, [])
-    is_decided = of["status"] == DECIDED
-    last = decisions[0] if decisions and is_decided and decisions[0]["episode"] == of["episode"] else None
-    readings = table.readings(row)
+    form = {"stream": stream, "title": stream, "classes": []}
+    history = {"stream": stream, "decisions": decisions}
+    if row is not None:
+        model = table.models[int(table.model[row])]
+        form["classes"] = model["classes"]
+        return {FORM: form, **_now(gateway, stream, row, model, decisions), "history": history}
+    if not decisions:
+        raise LookupError(f"there is no stream {visible(name)!r}")
+    return {FORM: form, "verdict": {"status": "decided", "decision": decisions[0]}, "history": history}
+
+
+def _now(
+    gateway: Watched, stream: str, row: int, model: Mapping[str, Any], decisions: Sequence[Mapping[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """Return what is shown of a stream as it is now."""
+    rows = gateway.rows()
+    table, readings = rows.streams, rows.streams.readings(row)
+    of = {word: column[row].item() for word, column in table.columns.items()}
+    is_decided = of["status"] == DECIDED and decisions and decisions[0]["episode"] == of["episode"]
+    last = decisions[0] if is_decided else None
     course = _newest(gateway.courses(stream), of["episode"])
     return {
-        "form": {"stream": stream, "classes": model["classes"], "title": stream},
         "verdict": {
-            "stream": stream,
             "of": of,
             "status": STATUSES[of["status"]],
             "decision": last,
             "reasons": why(model, of["status"], of["tick"], of["confidence"], readings),
-            "unit_cost": None if last is None else last["cost"],
         },
         "course": {
             "chart": None if course is None else course_chart(course, model, last),
@@ -46,7 +60,6 @@ def parts(gateway: Watched, query: Mapping[str, str]) -> dict[str, dict[str, Any
             "values": [] if course is None else _values(course),
         },
         "readings": {"readings": readings, "period": model["period"], "nodes": _nodes(rows.nodes, readings)},
-        "history": {"stream": stream, "decisions": decisions},
     }
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, PackageLoader
 
 from streamfs.page import model_page, node_list, one_stream, overview, stream_list, trouble
+from streamfs.page.one_stream import FORM
 from streamfs.page.tables import CONDUCTS
 from streamfs.page.watched import Watched
 from streamfs.page.words import FILTERS, ago, visible
@@ -38,9 +39,6 @@ PAGES: Mapping[str, PageKind] = {
     "stream": PageKind("Stream", one_stream.parts, "token"),
 }
 """By the last part of their address."""
-
-FORM = "form"
-"""The name of what is no part, but words for the form."""
 
 TABS = ("", "streams", "nodes", "trouble", "model")
 

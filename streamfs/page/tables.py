@@ -23,7 +23,7 @@ NEVER, SENDS, SILENT, STILL, MISSING, UNTOLD = (
     "silent as told",
     "still sending",
     "asked, but silent",
-    "not told yet",
+    "not known yet",
 )
 CONDUCTS = (MISSING, STILL, NEVER, SENDS, SILENT, UNTOLD)
 """What a node does beside what it was told, what needs attention first."""
@@ -202,7 +202,7 @@ class SeenNodes(NamedRows):
         heard, told_at, is_told = of["heard"], of["told_at"], self.told.any(axis=1)
         silent_for = self._written - np.fmax(heard, told_at)
         cases = {
-            UNTOLD: np.isnan(told_at),
+            UNTOLD: ~np.isfinite(told_at),
             NEVER: np.isnan(heard) & ~is_told,
             MISSING: is_told & ~(silent_for <= patience),
             SENDS: is_told,

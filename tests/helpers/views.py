@@ -19,6 +19,18 @@ MODEL = {
     "thresholds": [[1], [0.9]],
 }
 
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(2)>',
+    "'; DROP TABLE",
+    "\u202egnp.exe",
+    "a\x00b\x1b[2J\n",
+    "/../../etc/passwd?x=1&y#z",
+    "{{ 7 * 7 }}{% raw %}",
+    "x" * 65_000,
+]
+"""Names that somebody may send."""
+
 
 def now_facts(**changed):
     """What a gateway says that works and has nothing to report."""
@@ -65,7 +77,7 @@ def rows_of(names, nodes, seed=0, written=None):
     """Facts and arrays of streams in all states, each fed by the two channels of a node."""
     rng = np.random.default_rng(seed)
     n, n_nodes = len(names), len(nodes)
-    status = np.arange(n, dtype=np.int8) % 3 + 1
+    status = (np.arange(n) % 3 + 1).astype(np.int8)
     written = time() if written is None else written
     slots = 2 * (np.arange(n) % n_nodes)[:, np.newaxis] + np.arange(2)
     arrays = {

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import orjson
 import pytest
 from helpers.asgi import ask
-from helpers.views import decision, now_facts, rows_of, write_view
+from helpers.views import HOSTILE, decision, now_facts, rows_of, write_view
 
 from streamfs.errors import StreamfsError
 from streamfs.gateway.operations.actions import Actions
@@ -23,16 +23,6 @@ from streamfs.page.sources import GatewayFolder
 from streamfs.page.watched import Watched
 from streamfs.page.words import linked
 
-HOSTILE = [
-    "<script>alert(1)</script>",
-    '"><img src=x onerror=alert(2)>',
-    "'; DROP TABLE",
-    "\u202egnp.exe",
-    "a\x00b\x1b[2J\n",
-    "/../../etc/passwd?x=1&y#z",
-    "{{ 7 * 7 }}{% raw %}",
-    "x" * 65_000,
-]
 TOKEN = "a token that nobody guesses"  # noqa: S105 - of the test
 
 

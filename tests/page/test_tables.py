@@ -60,7 +60,8 @@ def test_streams_know_their_readings_and_their_status():
         (True, 50.0, np.nan, "asked, but silent"),
         (False, 50.0, 51.0, "silent as told"),
         (False, 50.0, 99.0, "still sending"),
-        (False, np.nan, 99.0, "not told yet"),
+        (False, np.nan, 99.0, "not known yet"),
+        (False, -np.inf, 99.0, "not known yet"),
         (False, 50.0, np.nan, "never heard"),
     ],
 )

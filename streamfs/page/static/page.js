@@ -85,6 +85,17 @@ function found() {
   }
 }
 
+/** Make room for a part that the page did not have before. */
+function added(name, after) {
+  const part = document.createElement("section");
+  part.id = `part-${name}`;
+  part.dataset.part = "";
+  const before = document.getElementById(`part-${after}`);
+  if (before && after !== "status") before.after(part);
+  else document.getElementById("main").append(part);
+  return part;
+}
+
 function follow() {
   events?.close();
   heard = performance.now();
@@ -96,9 +107,8 @@ function follow() {
   });
   events.addEventListener("part", (event) => {
     found();
-    const { name, html } = JSON.parse(event.data);
-    let part = document.getElementById(`part-${name}`);
-    if (!part) return location.reload();
+    const { name, after, html } = JSON.parse(event.data);
+    const part = document.getElementById(`part-${name}`) || added(name, after);
     const fresh = part.cloneNode(false);
     fresh.append(...parsed(html).body.childNodes);
     morph(part, fresh);
@@ -150,7 +160,7 @@ document.addEventListener("submit", async (event) => {
     const said = form.querySelector(".said");
     said.textContent = "asking …";
     try {
-      const answer = await fetch(form.action, { method: "POST", body: words, headers: { Accept: "application/json" } });
+      const answer = await fetch(form.getAttribute("action"), { method: "POST", body: words, headers: { Accept: "application/json" } });
       const { ok, text } = await answer.json();
       said.textContent = `${ok ? "done" : "not done"}: ${text}`;
     } catch (error) {
