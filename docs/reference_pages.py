@@ -3,7 +3,7 @@
 import ast
 import inspect
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING
 from importlib import import_module
 from pathlib import Path
@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import feature_extractors
+from streamfs import Pricing, Promise, SearchSettings, train, train_promised
 from streamfs.cli.app import TOPICS as COMMAND_TOPICS
 from streamfs.cli.app import cli
+from streamfs.data.recordings.layout import Layout
 from streamfs.gateway.core.option_declaration import Option, declared
 from streamfs.gateway.core.options import AfterWithdrawal, Commits, DeviceReturn, Drift, Limits, Time
 from streamfs.gateway.operations.health import Health, Statistics
@@ -23,6 +25,7 @@ from streamfs.gateway.settings.sections import HomeAssistant, Http, Logging, Top
 from streamfs.gateway.settings.sources import InputSource
 from streamfs.gateway.settings.streams import Streams
 from streamfs.gateway.storage.journal_schema import migrate
+from streamfs.training import NodeLimits
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -76,6 +79,41 @@ SECTIONS: Mapping[str, type] = {
     "[[source]]": InputSource,
 }
 
+PYTHON: Mapping[str, Callable[..., object]] = {
+    "train": train,
+    "train_promised": train_promised,
+    "Promise": Promise,
+    "SearchSettings": SearchSettings,
+    "Pricing": Pricing,
+    "NodeLimits": NodeLimits,
+    "Layout": Layout,
+}
+"""Where options of `streamfs train` are in Python."""
+
+OTHERWISE: Mapping[str, str] = {
+    "--feature": "`train(features=)`, all of them",
+    "--channel": "`train(features=fx.catalogue(channels))`",
+    "--catalogue": "`fx.ESSENTIAL`, `fx.KINDS`",
+    "--extrapolation": "`StreamRelief(extrapolation=)`",
+    "--classifier": "`train(model=)`",
+    "--river": "`train(model=)`, the classifier itself",
+    "--sklearn": "`train(model=)`, the estimator itself",
+    "--price": "`Pricing(prices=)`, all of them",
+    "--promise": "`Promise(accuracy=)`",
+    "--search": "`SearchSettings(strategy=)`",
+    "--as-offered": "`SearchSettings(vary=False)`",
+    "--explore": "`explore(streams)`, and `Front.write`",
+    "--point": "`Front.procedure`, which counts from 0",
+    "--out": "`Procedure.save`",
+    "--png": "`streamfs.experiments.plots`",
+}
+"""What is called otherwise there, for a reason: an option that may be repeated is one, a file is a value."""
+
+OF_THE_COMMAND = ("--devices", "--json")
+
+SAME_KEYS = ("profile",)
+"""What of `gateway.toml` means the same."""
+
 TOPICS: Mapping[str, tuple[str, str]] = {
     "decision/{stream}": ("yes", "a decision, of a stream's newest episode: [the gateway](../gateway.md)"),
     "control/{node}": ("yes", "what a node sends from now on: [control messages](../gateway.md#control-messages)"),
@@ -117,6 +155,7 @@ def pages() -> dict[str, str]:
     return rooms | {
         "reference/features.md": _names("Features: `feature_extractors`", _features()),
         "reference/commands.md": _commands(),
+        "reference/names.md": _one_name(),
         "reference/settings.md": _settings(),
         "reference/metrics.md": _metrics(),
         "reference/topics.md": _topics(),
@@ -183,6 +222,35 @@ def _commands() -> str:
                 shown = click.Context(command, info_name=f"streamfs {words}", max_content_width=100)
                 lines += [f"### streamfs {words}", "", "```text", command.get_help(shown), "```", ""]
     return "\n".join(lines)
+
+
+def option_names() -> list[tuple[str, str, str]]:
+    """Return for each option of `streamfs train` its name in Python and the key in gateway.toml; "" if it has none."""
+    command = cli.get_command(click.Context(cli), "train")
+    keys = {key for section in SECTIONS.values() for key in declared(section)}
+    rows = []
+    for option in command.params if command is not None else ():
+        if isinstance(option, click.Option):
+            word = option.opts[-1].lstrip("-").replace("-", "_")
+            homes = [name for name, function in PYTHON.items() if word in inspect.signature(function).parameters]
+            python = OTHERWISE.get(option.opts[-1], f"`{homes[0]}({word}=)`" if homes else "")
+            rows.append((option.opts[-1], python, f"`{word}`" if word in keys and word in SAME_KEYS else ""))
+    return rows
+
+
+def _one_name() -> str:
+    """Return what options are called in Python and in gateway.toml."""
+    lines = [
+        "# Names",
+        "",
+        "What an option of `streamfs train` is called in Python, and in `gateway.toml` where it is there.",
+        "",
+    ]
+    lines += ["| option | Python | gateway.toml |", "|---|---|---|"]
+    lines += [
+        f"| `{option}` | {python or 'of the command alone'} | {key} |" for option, python, key in option_names()
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _with_subcommands(words: str, command: click.Command | None) -> Iterator[tuple[str, click.Command]]:

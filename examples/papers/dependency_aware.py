@@ -144,7 +144,12 @@ def draw(watch: Watch, path: Path) -> None:
     from streamfs.experiments.plots import save  # noqa: PLC0415 - matplotlib is an extra
     from streamfs.experiments.selection_plots import probes_figure  # noqa: PLC0415 - the same
 
-    panels = {key: [row[key] for row in watch.rows] for key in ("accuracy", "C", "C^2")}
+    titles = {
+        "accuracy": "accuracy of the best 20 features",
+        "C": "C: mean change of a feature's place",
+        "C^2": "C²: mean change of DAF",
+    }
+    panels = {title: [row[key] for row in watch.rows] for key, title in titles.items()}
     stops = {row["stops"]: row["probes"] for row in watch.rules()}
     save(probes_figure([row["probes"] for row in watch.rows], panels, stops), path)
 

@@ -38,11 +38,12 @@ def selection_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
             left.plot(places, shares, linestyle="none", label=method, **style)
             right.plot(places, ratios, linestyle="none", label=method, **style)
         right.axhline(1.0, color=GREY, linewidth=1)
-        left.set(title=f"{kernel} kernel: features selected", ylabel="per cent", ylim=(0, 105))
-        right.set(title=f"{kernel} kernel: error after / before")
+        left.set(title=f"{kernel} kernel: how many features are selected", ylabel="per cent", ylim=(0, 105))
+        right.set(title=f"{kernel} kernel: what selection changes", ylabel="error after / error before")
         for axes in (left, right):
-            finish(axes)
+            finish(axes, legend=False)
             axes.set_xticks(range(len(sets)), sets, rotation=45, ha="right")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False)
     return figure
 
 
@@ -107,7 +108,8 @@ def query_sensitive_figure(
                 label = f"{variant}, {source}"
                 axes.plot(places + 0.2 * shift - 0.1, gains, "o", color=color, markerfacecolor=style, label=label)
         axes.axhline(0.0, color=GREY, linewidth=1)
-        axes.set(title=base, ylabel=f"points above {base} alone")
-        finish(axes)
+        axes.set(title=f"what a query's own features add to {base}", ylabel="points of accuracy, per cent")
+        finish(axes, legend=False)
         axes.set_xticks(places, list(ours), rotation=45, ha="right")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
     return figure

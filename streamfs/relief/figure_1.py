@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 BLUE, ORANGE, GREY, GREEN = "#0072b2", "#d55e00", "#7f7f7f", "#009e73"
 """Of Okabe and Ito's palette, and a grey: told apart by the colour-blind."""
 
+_LETTER, _SWATCH = 6.5, 45.0  # pixels of a legend
+
 
 def figure_1(selector: "StreamRelief", feature: int, name: str) -> Figure:
     """Draw Figure 1 of the paper: (a) weight and its lower bound, (b) probability and its extrapolation."""
@@ -50,6 +52,16 @@ def finish(axes: Axes, *, legend: bool = True) -> None:
     axes.grid(visible=True, alpha=0.25)
     axes.xaxis.set_major_locator(MaxNLocator(6))
     axes.spines[["top", "right"]].set_visible(False)
-    if legend and axes.get_legend_handles_labels()[0]:
-        below = -50.0 / axes.bbox.height
-        axes.legend(frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, below), ncols=3)
+    labels = axes.get_legend_handles_labels()[1]
+    if legend and labels:
+        below, columns = (
+            -50.0 / axes.bbox.height,
+            int(axes.bbox.width / (_LETTER * max(map(len, labels)) + _SWATCH)),
+        )
+        axes.legend(
+            frameon=False,
+            fontsize="small",
+            loc="upper center",
+            bbox_to_anchor=(0.5, below),
+            ncols=max(1, min(columns, len(labels))),
+        )

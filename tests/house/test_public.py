@@ -62,6 +62,12 @@ def test_every_command_setting_and_metric_is_in_the_reference():
     assert {name.removesuffix("_total") for name in metrics} > set(HELP)
 
 
+def test_an_option_is_called_as_in_python_or_is_listed_as_called_otherwise():
+    rows = reference_pages.option_names()
+    assert {option for option, python, _ in rows if not python} == set(reference_pages.OF_THE_COMMAND)
+    assert set(reference_pages.OTHERWISE) <= {option for option, _, _ in rows}
+
+
 def test_gauges_are_those_that_a_gateway_exports_as_such():
     source = inspect.getsource(Gateway._new_statistics).partition("gauges={")[2].partition("}")[0]
     source += inspect.getsource(Disk.gauges.fget)
