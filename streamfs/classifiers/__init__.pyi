@@ -7,6 +7,7 @@ from .classifier import Classifier as Classifier
 from .classifier import FileParts as FileParts
 from .estimator import EstimatorClassifier as EstimatorClassifier
 from .extra_trees import ExtraTreesClassifier as ExtraTreesClassifier
+from .for_river import PrefixClassifier as PrefixClassifier
 from .forest import Forest as Forest
 from .kernel_density import KernelDensityClassifier as KernelDensityClassifier
 from .kinds import register as register

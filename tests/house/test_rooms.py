@@ -47,6 +47,8 @@ ONLY_HERE = {
         "streamfs.data.stream_files",
     },
     "river": {
+        "feature_extractors.for_river",
+        "streamfs.classifiers.for_river",
         "streamfs.classifiers.online",
         "streamfs.gateway.core.drift",
         "streamfs.procedure.drift_detectors",
