@@ -79,7 +79,7 @@ screenshots: $(VENV)/dev
 lock: $(VENV)/python
 	$(INSTALL) uv
 	echo 'setuptools>=77' | $(BIN)/uv pip compile --quiet --upgrade --python-version 3.11 --python-platform linux \
-		--generate-hashes --no-annotate --extra train --extra gateway --extra sign --custom-compile-command "make lock" \
+		--generate-hashes --no-annotate --extra train --extra gateway --extra page --extra sign --custom-compile-command "make lock" \
 		--output-file deploy/requirements.txt pyproject.toml -
 
 # Build the wheel, install it into an empty environment as a stranger would, and run the demo from there. Install it as

@@ -4,6 +4,7 @@ import configparser
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from streamfs.cli.commands.page import page
 from streamfs.gateway.operations import web
 from streamfs.gateway.operations.health import Health, Statistics
 from streamfs.gateway.settings.settings import read_settings
@@ -50,14 +52,16 @@ def unit():
     return parser
 
 
-def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path):
+@pytest.mark.parametrize("name", ["streamfs", "streamfs@", "streamfs-page"])
+def test_systemd_finds_nothing_wrong_with_a_unit(tmp_path, name):
     analyze = shutil.which("systemd-analyze")
     if analyze is None:
         pytest.skip("systemd-analyze not found")
-    copy = tmp_path / UNIT.name
-    text = UNIT.read_text(encoding="utf-8")
+    text = UNIT.with_stem(name).read_text(encoding="utf-8")
+    copy = tmp_path / f"{name}.service"
     copy.write_text(text.replace("/opt/streamfs/bin/streamfs", shutil.which("true")), encoding="utf-8")
-    found = subprocess.run([analyze, "verify", str(copy)], capture_output=True, text=True, check=False)
+    verified = str(copy).replace("@", "@attic")
+    found = subprocess.run([analyze, "verify", verified], capture_output=True, text=True, check=False)
     complaints = [line for line in found.stderr.splitlines() if not any(key in line for key in NEW_IN_SYSTEMD)]
     assert (found.returncode, complaints) == (0, [])
 
@@ -90,6 +94,30 @@ def test_the_unit_can_write_its_state_and_its_cache_only():
     assert "NUMBA_CACHE_DIR=%C/streamfs/numba" in service["Environment"].split()
     assert "MemoryDenyWriteExecute" not in service  # numba writes code and runs it
     assert read_settings(SETTINGS).state == Path("/var/lib/streamfs")
+
+
+def test_the_unit_of_one_of_several_gateways_is_that_of_one_alone():
+    several = UNIT.with_stem("streamfs@").read_text(encoding="utf-8").partition("[Unit]")[2]
+    for own, alone in {
+        "/etc/streamfs/%i.toml": "/etc/streamfs/gateway.toml",
+        "StateDirectory=streamfs/%i\n": "StateDirectory=streamfs\n",
+        "streamfs@%i.service": "streamfs.service",
+        "gateway %i:": "gateway:",
+        "User=streamfs\n": "",
+    }.items():
+        assert own in several
+        several = several.replace(own, alone)
+    assert several == UNIT.read_text(encoding="utf-8").partition("[Unit]")[2]
+
+
+def test_the_page_runs_as_the_gateways_and_only_reads():
+    parser = configparser.ConfigParser(strict=False, interpolation=None)
+    parser.optionxform = str
+    parser.read_string(UNIT.with_stem("streamfs-page").read_text(encoding="utf-8"))
+    service = parser["Service"]
+    assert (service["User"], service["ReadOnlyPaths"]) == ("streamfs", "%S/streamfs")
+    words = shlex.split(service["ExecStart"])[1:]
+    assert page.make_context(words[0], words[1:]).params["gateways"] == ("/var/lib/streamfs",)
 
 
 # The image
@@ -137,6 +165,7 @@ def test_the_image_installs_what_is_pinned_and_that_fits_the_project():
         *project["dependencies"],
         *extras["train"],
         *extras["gateway"],
+        *extras["page"],
         *extras["sign"],
         "setuptools>=77",
     ):
