@@ -16,9 +16,8 @@ PAGES = {
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 }
 ELSEWHERE = {
-    "docs/ecosystem.md": "tests/house/test_ecosystem.py",
-    "docs/gateway.md": "tests/gateway/settings",
     "docs/tutorial.md": "tests/cli/test_inspect.py",
+    "docs/ecosystem.md": "tests/house/test_ecosystem.py",
 }
 """Pages with tests of their own."""
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from streamfs.base.progress import step
 from streamfs.cli.parameters import JSON, MODEL, POSITIVE, TRUST, NewFile, example_text
 from streamfs.cli.recordings import Recordings, recordings
 
@@ -64,12 +65,16 @@ def savings(
     }
     columns = {"columns": tuple(dict.fromkeys(split_channel(channel)[0] for channel in procedure.channels))}
     streams = replace(streams, layout={**held, **columns, **streams.layout})
-    recording = streams.recording(procedure.period, labelled=False, count=True)
-    recorded = StreamSet.of_arrays(recording.arrays)
-    require_columns(procedure, recorded, streams)
-    pause = device_savings.pause(procedure, profile, reopen_after)
-    episodes = [*evaluation.replay_episodes(procedure, recorded, pause)]
-    found = device_savings.savings(procedure, recorded, episodes, profile, recording.messages)
+    with console.progress() as report:
+        with step(report, "reading the streams"):
+            recording = streams.recording(procedure.period, labelled=False, count=True)
+            recorded = StreamSet.of_arrays(recording.arrays)
+        require_columns(procedure, recorded, streams)
+        with step(report, "deciding the streams"):
+            pause = device_savings.pause(procedure, profile, reopen_after)
+            episodes = [*evaluation.replay_episodes(procedure, recorded, pause)]
+        with step(report, "counting the messages"):
+            found = device_savings.savings(procedure, recorded, episodes, profile, recording.messages)
     rows = [row.to_json(battery_months) for row in found]
     most = max((row.decided / row.days for row in found[:-1] if row.days), default=0.0)
     if reopen_after is not None and device_savings.MESSAGES * most > profile.reach.per_day:
