@@ -11,7 +11,7 @@ import numpy.typing as npt
 from feature_extractors import scan
 from feature_extractors.base import Array, Feature, channels_of
 from feature_extractors.report import split_channel
-from streamfs.data.streams import Integers, Labels, StreamSet
+from streamfs.data.streams import Integers, Labels, StreamSet, ends_of
 from streamfs.errors import DataError
 
 MIN_OF_A_CLASS = 20
@@ -248,9 +248,3 @@ def plain_table(values: npt.ArrayLike, labels: npt.ArrayLike | None) -> FeatureT
     if not values.shape[1]:
         raise DataError("the streams have no ticks")
     return FeatureTable(values, labels, (), ends_of(values))
-
-
-def ends_of(values: Array) -> Integers:
-    """Return the ticks of each stream, of shape (n_streams, n_ticks, n_columns), up to the last with a value."""
-    known = np.asarray(~np.isnan(values).all(axis=2))
-    return np.where(known.any(axis=1), values.shape[1] - known[:, ::-1].argmax(axis=1), 0)

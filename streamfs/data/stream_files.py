@@ -139,8 +139,13 @@ def _long_table(readings: Iterable[tuple[str, float, str, float]]) -> pl.DataFra
 
 def write_streams(arrays: StreamArrays, path: Path) -> None:
     """Write a file, as `StreamSet.write` documents."""
-    values, labels, columns, period, names, lengths = arrays
     check_written(path)
+    _write(streams_frame(arrays), path)
+
+
+def streams_frame(arrays: StreamArrays) -> pl.DataFrame:
+    """Return a row for each stream and tick, as `StreamSet.to_frame` documents."""
+    values, labels, columns, period, names, lengths = arrays
     for column in columns:
         if column in (STREAM, TIME, LABEL):
             raise DataError(
@@ -149,7 +154,7 @@ def write_streams(arrays: StreamArrays, path: Path) -> None:
     n_rows = np.maximum(lengths, 1)  # a stream without ticks has one row, without a time
     stream_of, ticks = np.nonzero(np.arange(values.shape[1] + 1) < n_rows[:, np.newaxis])
     readings = np.pad(values, ((0, 0), (0, 1), (0, 0)), constant_values=np.nan)[stream_of, ticks]
-    table = pl.DataFrame(
+    return pl.DataFrame(
         {
             STREAM: pl.Series(names, dtype=pl.String).gather(stream_of),
             TIME: np.where(ticks < lengths[stream_of], ticks * period, np.nan),
@@ -157,7 +162,6 @@ def write_streams(arrays: StreamArrays, path: Path) -> None:
             **{column: readings[:, index] for index, column in enumerate(columns)},
         }
     ).with_columns(pl.selectors.float().fill_nan(None))
-    _write(table, path)
 
 
 def check_written(path: Path) -> None:

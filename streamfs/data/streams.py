@@ -12,9 +12,10 @@ import numpy.typing as npt
 from feature_extractors.base import LARGEST, Array
 from feature_extractors.report import Policy, from_ticks, silent_ticks, split_channel, split_opening
 from feature_extractors.spelling import nearest
+from streamfs.base.optional import load_optional
 from streamfs.data.recordings.layout import Layout, check_period
 from streamfs.data.recordings.tables import check_names
-from streamfs.data.stream_files import StreamArrays, read_frame, read_streams, write_streams
+from streamfs.data.stream_files import StreamArrays, read_frame, read_streams, streams_frame, write_streams
 from streamfs.errors import DataError
 
 Integers = npt.NDArray[np.int64]
@@ -414,10 +415,71 @@ class StreamSet:
         OSError
             If the file cannot be written.
         """
+        write_streams(self._arrays(), Path(path))
+
+    def to_frame(self) -> Any:
+        """Return a frame of polars with a row for each stream and tick, which `from_frame` reads.
+
+        Raises
+        ------
+        DataError
+            If a column is named ``stream``, ``time`` or ``label``.
+
+        Examples
+        --------
+        >>> StreamSet([[[1.0], [2.0]]], ["calm"], ["noise"]).to_frame().columns
+        ['stream', 'time', 'label', 'noise']
+        """
+        return streams_frame(self._arrays())
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the rows of `to_frame` as Arrow's stream, which pyarrow, pandas and others read."""
+        return self.to_frame().__arrow_c_stream__(requested_schema)
+
+    def to_xarray(self) -> Any:
+        """Return an array of xarray, of stream, time (seconds) and column, with the labels as a coordinate.
+
+        Raises
+        ------
+        MissingExtraError
+            If xarray is not installed.
+        """
+        xarray = load_optional("xarray", "xarray")
+        seconds = np.arange(self.n_ticks) * self.period
+        where = {"stream": list(self.names), "time": seconds, "column": list(self.columns)}
+        coordinates = {**where, "label": ("stream", self.labels)}
+        return xarray.DataArray(self.values, coordinates, ("stream", "time", "column"))
+
+    @classmethod
+    def from_xarray(cls, array: Any, label: str = "label") -> Self:
+        """Make streams of an array of xarray with the dimensions ``stream``, ``time`` (seconds) and ``column``.
+
+        Parameters
+        ----------
+        array : xarray.DataArray
+            With labels as a coordinate of ``stream``; a stream ends at its last tick with a value.
+        label : str
+            Name of that coordinate.
+
+        Raises
+        ------
+        DataError
+            If a dimension or the labels are missing, or times are not evenly spread.
+        """
+        for name in ("stream", "time", "column", label):
+            if name not in array.coords:
+                raise DataError(f"the array has no coordinate {name!r}, only {', '.join(map(str, array.coords))}")
+        values = array.transpose("stream", "time", "column").to_numpy()
+        steps = np.diff(array["time"].to_numpy().astype(np.float64))
+        if len(steps) and not np.allclose(steps, steps[0]):
+            raise DataError(f"times are {steps.min():g} to {steps.max():g} seconds apart, expected even ones")
+        names, columns = (list(map(str, array[name].to_numpy())) for name in ("stream", "column"))
+        period = float(steps[0]) if len(steps) else 1.0
+        return cls(values, array[label].to_numpy(), columns, period, names, ends_of(values))
+
+    def _arrays(self) -> StreamArrays:
         labels = self.labels.tolist()
-        write_streams(
-            StreamArrays(self.values, labels, self.columns, self.period, self.names, self.lengths), Path(path)
-        )
+        return StreamArrays(self.values, labels, self.columns, self.period, self.names, self.lengths)
 
 
 def _first_complete(needed: Array, lengths: Integers) -> Integers:
@@ -440,6 +502,12 @@ def _whole(lengths: npt.ArrayLike) -> Integers:
     if (whole != asked).any():
         raise DataError(f"a length is {asked[whole != asked][0]}, expected a whole number of ticks")
     return whole
+
+
+def ends_of(values: Array) -> Integers:
+    """Return the ticks of each stream, of shape (n_streams, n_ticks, n_columns), up to the last with a value."""
+    known = np.asarray(~np.isnan(values).all(axis=2))
+    return np.where(known.any(axis=1), values.shape[1] - known[:, ::-1].argmax(axis=1), 0)
 
 
 def require_streams(streams: object) -> None:

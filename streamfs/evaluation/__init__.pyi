@@ -1,4 +1,5 @@
 from .evaluation import Evaluation as Evaluation
+from .evaluation import decisions_frame as decisions_frame
 from .evaluation import evaluate as evaluate
 from .evaluation import replay as replay
 from .evaluation import sweep as sweep

@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import nan
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ import numpy as np
 
 from feature_extractors.base import Array
 from streamfs.base.progress import Progress
+from streamfs.data.frames import frame_of
 from streamfs.data.streams import Labels, StreamSet, require_streams
 from streamfs.engine.engine import Engine
 from streamfs.procedure.fits import require_classes, require_columns, require_period
@@ -95,6 +96,10 @@ class Evaluation:
 
         return evaluation_html(self)
 
+    def to_frame(self) -> Any:
+        """Return a frame of polars with a row for each stream: its decision and its true class, `truth`."""
+        return decisions_frame(self.decisions).with_columns(frame_of({"truth": self.labels})["truth"])
+
     def summary(self) -> dict[str, Any]:
         """Return the figures by name."""
         return {
@@ -106,6 +111,21 @@ class Evaluation:
             "cost": self.cost,
             "offered_cost": self.offered_cost,
         }
+
+
+def decisions_frame(decisions: Sequence[Decision]) -> Any:
+    """Return a frame of polars with a row for each decision, and a column for each of its fields.
+
+    What is not known, such as the label of a stream that has none, is null.
+
+    Examples
+    --------
+    >>> made = Decision("p1", 1, "same", 0.97, 4, 0.5, "confident", 15.0)
+    >>> decisions_frame([made]).row(0)
+    ('p1', 1, 'same', 0.97, 4, 0.5, 'confident', 15.0)
+    """
+    names = [each.name for each in fields(Decision)]
+    return frame_of({name: [getattr(made, name) for made in decisions] for name in names})
 
 
 def evaluate(procedure: Procedure, streams: StreamSet) -> Evaluation:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from helpers.procedures import labelled_streams
 
-from streamfs import StreamSet
+from streamfs import StreamSet, train
 
 PAGE = (Path(__file__).parents[2] / "docs" / "ecosystem.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
@@ -22,6 +22,7 @@ def test_a_section_runs(name, tmp_path, monkeypatch):
     columns = ["a.level", "b.level", "a.noise", "b.noise"]
     known = {"streams": StreamSet(found.values, found.labels, columns), "X": found.values, "y": found.labels}
     known["groups"] = np.arange(40) // 2
+    known["procedure"] = train(known["streams"], features=["mean(a.level)"])
     for block in BLOCKS[name]:
         exec(compile(block, f"{name} of docs/ecosystem.md", "exec"), known)  # noqa: S102 - our own page
 

@@ -36,6 +36,7 @@ ONLY_HERE = {
     },
     "polars": {
         "streamfs.data.datasets",
+        "streamfs.data.frames",
         "streamfs.data.recordings.date_forms",
         "streamfs.data.recordings.frames",
         "streamfs.data.recordings.labels",
@@ -43,6 +44,7 @@ ONLY_HERE = {
         "streamfs.data.recordings.rows",
         "streamfs.data.recordings.tables",
         "streamfs.data.recordings.times",
+        "streamfs.data.recordings.ts_files",
         "streamfs.data.recordings.words",
         "streamfs.data.stream_files",
     },

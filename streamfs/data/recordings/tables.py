@@ -14,9 +14,10 @@ import numpy as np
 import polars as pl
 
 from feature_extractors.base import Array
+from streamfs.data.recordings.ts_files import read_ts
 from streamfs.errors import DataError, LayoutError
 
-ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
+ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".ts", ".parquet")
 """Of a recording's files; text may have any of the usual separators, whatever it ends in."""
 
 TEXTS = (".txt", ".txt.gz", ".dat", ".dat.gz")
@@ -96,6 +97,9 @@ def open_table(path: Path, name: str = "") -> Table:
         if ending == ".parquet":
             columns = list(pl.read_parquet_schema(path))
             parts = partial(_parquet_parts, path)
+        elif ending == ".ts":
+            rows = read_ts(path)
+            columns, parts = rows.columns, partial(iter, [rows])
         else:
             first = next(_blocks(path), b"")
             separator = _separator(first)

@@ -1,0 +1,49 @@
+"""The .ts files of the time series archives: a line for each stream, with its label at the end."""
+
+from pathlib import Path
+
+import polars as pl
+
+from streamfs.errors import DataError
+
+COLUMNS = ("stream", "time", "label")
+"""Columns of what is read, before one for each dimension: ``x0``, ``x1`` and so on."""
+
+
+def read_ts(path: Path) -> pl.DataFrame:
+    """Read a file as rows of stream, tick, label and dimensions; streams are named by the file and their number.
+
+    `?` is missing. Files with times or numbers to predict in place of classes are refused.
+    """
+    is_labelled, streams = True, list[pl.DataFrame]()
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(map(str.strip, file), 1):
+            word, _, rest = line.lower().partition(" ")
+            if word in ("@timestamps", "@targetlabel") and rest.startswith("true"):
+                raise DataError(f"line {number} of {path} is {line!r}, expected no times, and classes")
+            if word == "@classlabel":
+                is_labelled = rest.startswith("true")
+            elif line and line[0] not in "#@":
+                name, where = f"{path.stem}-{len(streams)}", f"line {number} of {path}"
+                streams.append(_stream(name, line, where, is_labelled=is_labelled))
+    none = pl.DataFrame(schema=dict.fromkeys(COLUMNS, pl.String))
+    return pl.concat(streams, how="diagonal") if streams else none
+
+
+def _stream(name: str, line: str, where: str, is_labelled: bool) -> pl.DataFrame:
+    """Return the rows of a stream."""
+    *dimensions, last = line.split(":")
+    if not is_labelled:
+        dimensions, last = [*dimensions, last], ""
+    try:
+        read = [[None if cell.strip() == "?" else float(cell) for cell in text.split(",")] for text in dimensions]
+    except ValueError as error:
+        raise DataError(f"{where} has a cell that is no number: {error}") from None
+    if not read:
+        raise DataError(f"{where} is {line[:40]!r}, expected numbers, a colon and a label")
+    n_ticks = max(map(len, read))
+    columns = {f"x{place}": cells + [None] * (n_ticks - len(cells)) for place, cells in enumerate(read)}
+    schema = dict.fromkeys(columns, pl.Float64)
+    rows = pl.DataFrame(columns, schema=schema).with_row_index("time")
+    label = pl.lit(last.strip() or None, pl.String).alias("label")
+    return rows.select(pl.lit(name).alias("stream"), "time", label, *columns)

@@ -1,0 +1,109 @@
+"""Streams and decisions as frames, Arrow and xarray, and back; .ts files of the archives."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import xarray as xr
+from helpers.procedures import labelled_streams, mean_procedure
+from numpy.testing import assert_array_equal
+
+from streamfs import StreamSet, evaluate
+from streamfs.errors import DataError
+from streamfs.evaluation import decisions_frame
+
+NAN = float("nan")
+
+
+def ragged():
+    values = np.arange(24.0).reshape(3, 4, 2)
+    values[0, 1, 1] = NAN
+    return StreamSet(values, ["a", "b", "a"], ["x", "y"], 5.0, ["s", "t", "u"], [4, 2, 3])
+
+
+def same(one, other):
+    assert (one.names, one.columns, one.period) == (other.names, other.columns, other.period)
+    assert_array_equal(one.labels, other.labels)
+    assert_array_equal(one.lengths, other.lengths)
+    assert_array_equal(one.values, other.values)
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        StreamSet.to_frame,
+        lambda streams: streams.to_frame().to_pandas(),
+        pa.table,
+        pl.DataFrame,
+        pd.DataFrame.from_arrow,
+    ],
+)
+def test_streams_are_frames_and_frames_are_streams(convert):
+    same(StreamSet.from_frame(convert(ragged())), ragged())
+
+
+def test_streams_are_an_array_of_xarray():
+    array = ragged().to_xarray()
+    assert array.sel(stream="u", time=10.0, column="y").item() == 21.0
+    assert array.label.sel(stream="t").item() == "b"
+    same(StreamSet.from_xarray(array), ragged())
+    same(StreamSet.from_xarray(array.transpose("column", "stream", "time")), ragged())
+    with pytest.raises(DataError, match="the array has no coordinate 'kind', only stream, time, column, label"):
+        StreamSet.from_xarray(array, label="kind")
+    with pytest.raises(DataError, match="times are 5 to 10 seconds apart, expected even ones"):
+        StreamSet.from_xarray(xr.concat([array[:, :2], array[:, 3:]], "time"))
+
+
+def test_decisions_are_a_frame():
+    found = labelled_streams(8, 6)
+    labels = np.where(found.labels == "calm", "off", "on")
+    evaluation = evaluate(mean_procedure(column="a.level"), StreamSet(found.values, labels, found.columns))
+    frame = evaluation.to_frame()
+    assert frame["stream"].to_list() == [made.stream for made in evaluation.decisions]
+    assert frame["truth"].to_list() == labels.tolist()
+    assert frame["cost"].mean() == evaluation.cost
+    assert frame["label"].null_count() == round(8 * (1 - evaluation.completeness))
+    assert decisions_frame([]).columns == frame.columns[:-1]
+
+
+TS = """# a comment
+@problemName Two
+@timeStamps false
+@missing true
+@univariate false
+@classLabel true low high
+@data
+1.0,2.0,?:4,5,6:low
+7,8:9,10,11:high
+"""
+
+
+def test_a_ts_file_is_read(tmp_path):
+    (tmp_path / "Two_TRAIN.ts").write_text(TS, encoding="utf-8")
+    streams = StreamSet.read(tmp_path / "Two_TRAIN.ts")
+    assert (streams.names, streams.columns, streams.period) == (("Two_TRAIN-0", "Two_TRAIN-1"), ("x0", "x1"), 1.0)
+    assert streams.labels.tolist() == ["low", "high"]
+    found = np.stack([streams.column("x0"), streams.column("x1")], axis=2)
+    assert_array_equal(found, [[[1.0, 4.0], [2.0, 5.0], [NAN, 6.0]], [[7.0, 9.0], [8.0, 10.0], [NAN, 11.0]]])
+
+
+def test_a_ts_file_without_classes_has_no_labels(tmp_path):
+    (tmp_path / "one.ts").write_text("@classLabel false\n@data\n1,2\n3,4,5\n", encoding="utf-8")
+    streams = StreamSet.read(tmp_path / "one.ts", labelled=False)
+    assert (streams.labels.tolist(), streams.lengths.tolist()) == (["", ""], [2, 3])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("@timeStamps true\n@data\n(0,1):low\n", "line 1 of .*'@timeStamps true', expected no times"),
+        ("@targetLabel true\n@data\n1:2\n", "expected no times, and classes"),
+        ("@data\n1,two:low\n", "line 2 of .*has a cell that is no number"),
+        ("@data\nlow\n", "line 2 of .*is 'low', expected numbers, a colon and a label"),
+    ],
+)
+def test_what_is_wrong_with_a_ts_file_is_named(text, message, tmp_path):
+    (tmp_path / "wrong.ts").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        StreamSet.read(tmp_path / "wrong.ts")
