@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
+from streamfs.base.categories import categories_of, coded
 from streamfs.base.parameters import Constraints, require_parameters
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ class Estimator(BaseEstimator):
 
     def _validate_params(self) -> None:
         require_parameters(self._parameter_constraints, self.get_params(deep=False))
+
+    def _is_nominal(self, n_features: int) -> Flags:
+        """Return a mask of the features that are nominal: said to be, or categories of a frame."""
+        is_nominal = nominal_mask(self.nominal, n_features)
+        is_nominal[list(getattr(self, "categories_", ()))] = True
+        return is_nominal
 
 
 class FeatureSelector(SelectorMixin, Estimator, ABC):
@@ -71,6 +78,14 @@ class ProbableClassifier(ClassifierMixin, Estimator, ABC):
         return tags
 
 
+def noted(estimator: Estimator, X: npt.ArrayLike) -> Any:
+    """Note the categories of a frame, if the estimator knows nominal features, and return it with their codes."""
+    if not hasattr(estimator, "nominal"):
+        return X
+    estimator.categories_ = categories_of(X)
+    return coded(X, estimator.categories_)
+
+
 def training_rows(
     estimator: Estimator,
     X: npt.ArrayLike,
@@ -82,7 +97,12 @@ def training_rows(
     estimator._validate_params()  # noqa: SLF001 - as scikit-learn's own `fit` does
     finite = "allow-nan" if get_tags(estimator).input_tags.allow_nan else True
     rows, labels = validate_data(
-        estimator, X, y, dtype=np.float64, ensure_all_finite=finite, ensure_min_samples=ensure_min_samples
+        estimator,
+        noted(estimator, X),
+        y,
+        dtype=np.float64,
+        ensure_all_finite=finite,
+        ensure_min_samples=ensure_min_samples,
     )
     check_classification_targets(labels)
     check_consistent_length(rows, groups)
@@ -92,6 +112,7 @@ def training_rows(
 def query_rows(estimator: BaseEstimator, X: npt.ArrayLike) -> "Array":
     """Validate rows for a fitted estimator: floats, NaN allowed, with the features that it was fitted to."""
     check_is_fitted(estimator)
+    X = coded(X, getattr(estimator, "categories_", {}))
     rows: Array = validate_data(estimator, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
     return rows
 

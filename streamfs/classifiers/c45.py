@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from streamfs.base.estimators import ProbableClassifier, nominal_mask, query_rows, training_rows, training_weights
+from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows, training_weights
 from streamfs.base.parameters import Numbers, OneOf, RealNumber, Wholes
 from streamfs.classifiers._columns import sort_columns
 from streamfs.classifiers._evaluate import Array, Flags, Indices
@@ -122,7 +122,7 @@ class C45Classifier(ProbableClassifier):
         """
         rows, targets = training_rows(self, X, y)
         self._check_parameters()
-        nominal, costs = nominal_mask(self.nominal, self.n_features_in_), self._costs()
+        nominal, costs = self._is_nominal(self.n_features_in_), self._costs()
         weights = training_weights(sample_weight, rows)
         kept = weights > 0.0
         self.classes_, labels = np.unique(targets[kept], return_inverse=True)

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
-from streamfs.base.estimators import ProbableClassifier, nominal_mask, query_rows, training_rows
+from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows
 from streamfs.base.parameters import OneOf, RealNumber, Wholes
 from streamfs.classifiers.class_densities import KERNELS, MeasuredClasses, Smoothing
 
@@ -109,7 +109,7 @@ class KernelDensityClassifier(ProbableClassifier):
         """
         values, y = training_rows(self, X, y)
         smoothing = Smoothing(self.kernel, self.bandwidth)
-        is_nominal = nominal_mask(self.nominal, values.shape[1])
+        is_nominal = self._is_nominal(values.shape[1])
         self.classes_, codes = np.unique(y, return_inverse=True)
         measured = MeasuredClasses.measure(values, codes, is_nominal)
         self.class_prior_ = measured.sizes / len(codes)

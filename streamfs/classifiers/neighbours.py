@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from feature_extractors.base import Array
-from streamfs.base.estimators import ProbableClassifier, nominal_mask, query_rows, training_rows
+from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows
 from streamfs.base.parameters import Whole, Wholes
 from streamfs.base.processors import n_processors
 from streamfs.classifiers._neighbours import Integers, Scales, find_nearest
@@ -97,7 +97,7 @@ class NeighborsClassifier(ProbableClassifier):
         values, y = training_rows(self, X, y)
         check_neighbors(self.n_neighbors, self.power, len(values))
         self.classes_, self._codes = np.unique(y, return_inverse=True)
-        self._scales = measure(values, nominal_mask(self.nominal, values.shape[1]), is_scaled=bool(self.scale))
+        self._scales = measure(values, self._is_nominal(values.shape[1]), is_scaled=bool(self.scale))
         self._columns = np.ascontiguousarray(values.T)
         return self
 

@@ -11,7 +11,7 @@ _NUMERIC = ("numeric", "real", "integer")
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _NAME = re.compile(rf"""({_QUOTED}|[^\s{{}}'"%,][^\s{{}}]*)\s*""")
 _DECLARED = re.compile(rf"""\{{((?:{_QUOTED}|[^'"}}])*)\}}\s*(?:%.*)?$""")
-_KIND = re.compile(r"(\w+)\s*(?:%.*)?$")
+_KIND = re.compile(r"(\w+)\s*(?:\[[^\]]*\])?\s*(?:%.*)?$")  # some declare a range, which binds nobody
 _CELL = re.compile(rf"""({_QUOTED}|[^\s{{}}'"%,][^\s{{}},]*)(?:\s*,\s*(?!$)|\s+|$)""")
 
 

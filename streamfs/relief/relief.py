@@ -114,7 +114,8 @@ class Relief(FeatureSelector):
         values, labels = training_rows(self, X, y)
         classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
         require_classes(classes, counts, 1)
-        rows = make_rows(values, codes, group_numbers(groups, len(values)), self.power, self.nominal, self.ranges)
+        nominal = np.flatnonzero(self._is_nominal(values.shape[1])).tolist()
+        rows = make_rows(values, codes, group_numbers(groups, len(values)), self.power, nominal, self.ranges)
         gains = rows.mean_gains(self._voting(counts), [len(values)], self._choose(len(values)))
         self.feature_importances_ = gains[0]
         self.support_ = gains[0] > self.threshold

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import validate_data
 
-from streamfs.base.estimators import Estimator, nominal_mask, query_rows, training_rows
+from streamfs.base.estimators import Estimator, noted, query_rows, training_rows
 from streamfs.base.parameters import OneOf, Whole, Wholes
 
 if TYPE_CHECKING:
@@ -99,9 +99,9 @@ class EqualWidthDiscretiser(OneToOneFeatureMixin, TransformerMixin, Estimator):
             values, labels = training_rows(self, X, y)
             classes = np.unique(labels, return_inverse=True)[1]
         else:
-            values = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+            values = validate_data(self, noted(self, X), dtype=np.float64, ensure_all_finite="allow-nan")
             classes = np.zeros(len(values), np.int64)
-        is_nominal = nominal_mask(self.nominal, values.shape[1])
+        is_nominal = self._is_nominal(values.shape[1])
         self.n_bins_ = np.zeros(values.shape[1], np.int64)
         self.lows_, self.highs_ = np.zeros((2, values.shape[1]))
         for feature in np.flatnonzero(~is_nominal).tolist():

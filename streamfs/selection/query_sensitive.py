@@ -11,7 +11,7 @@ from sklearn.model_selection import LeaveOneGroupOut, LeaveOneOut
 from sklearn.utils.validation import has_fit_parameter
 
 from feature_extractors.base import Array
-from streamfs.base.estimators import ProbableClassifier, nominal_mask, query_rows, training_rows
+from streamfs.base.estimators import ProbableClassifier, query_rows, training_rows
 from streamfs.base.parameters import Made, OneOf, RealNumber, Whole, Wholes
 from streamfs.classifiers.lazy import LazyNeighbors, ranges_of, shares_of
 from streamfs.classifiers.neighbours import NeighborsClassifier, check_neighbors
@@ -186,14 +186,15 @@ class QuerySensitiveNeighbors(ProbableClassifier):
         """Fit a copy of the selector, with groups if it accepts them."""
         selector = self.selector
         if selector is None:
-            by = NeighborsClassifier(n_neighbors=1, nominal=self.nominal)
+            nominal = np.flatnonzero(self._is_nominal(values.shape[1])).tolist()
+            by = NeighborsClassifier(n_neighbors=1, nominal=nominal)
             selector = SequentialSelector(by, cv=LeaveOneOut() if groups is None else LeaveOneGroupOut())
         known = {"groups": groups} if groups is not None and has_fit_parameter(selector, "groups") else {}
         return clone(selector).fit(values, labels, **known)
 
     def _store(self, values: Array, codes: Integers, support: Flags) -> LazyNeighbors:
         """Store the instances, with the deviations as thresholds."""
-        is_nominal = nominal_mask(self.nominal, values.shape[1])
+        is_nominal = self._is_nominal(values.shape[1])
         shares = np.where(is_nominal, np.nan, shares_of(values, *ranges_of(values)))
         self.means_, self.deviations_ = means_and_deviations(shares)
         thresholds = np.where(self.deviations_ > 0.0, self.deviations_, np.inf)

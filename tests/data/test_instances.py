@@ -180,6 +180,12 @@ class TestArff:
         text = "@relation r\n@attribute x{a}\n@attribute y integer\n@data\na,1\n?,2\n"
         assert read(file, text, "people.arff").labels.tolist() == ["1", "2"]
 
+    def test_a_declared_range_is_left_alone(self, file):
+        text = "@relation r\n@attribute x integer [1,10]\n@attribute y real[0, 1] % c\n@attribute z {a}\n"
+        instances = read(file, text + "@data\n3,9,a\n", "people.arff")
+        assert instances.categories == (None, None)
+        assert instances.values.tolist() == [[3.0, 9.0]]
+
     def test_spaces_in_quotes_are_kept(self, file):
         text = "@relation r\n@attribute ' x ' numeric\n@attribute y {' a','a '}\n@data\n1,'a '\n2,' a'\n"
         instances = read(file, text, "people.arff")
