@@ -7,15 +7,25 @@ from tempfile import TemporaryDirectory
 
 import atheris
 
+from streamfs.gateway.core import joiner, model_streams  # noqa: F401 - first: compiled kernels cannot be measured
+
 PARSERS = (
     "streamfs.base.container",
     "streamfs.engine.snapshot_checks",
+    "streamfs.gateway.core.conduct",
+    "streamfs.gateway.core.device_answers",
+    "streamfs.gateway.core.feedback",
+    "streamfs.gateway.core.intake",
+    "streamfs.gateway.core.sparkplug_host",
+    "streamfs.gateway.core.speech",
     "streamfs.gateway.messages",
+    "streamfs.gateway.operations",
     "streamfs.gateway.settings",
+    "streamfs.gateway.statuses",
     "streamfs.gateway.storage",
     "streamfs.procedure",
 )
-"""What coverage is measured of; compiled kernels cannot be."""
+"""What coverage is measured of."""
 
 with atheris.instrument_imports(include=PARSERS):
     import fuzz_targets

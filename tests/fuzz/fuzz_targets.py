@@ -8,13 +8,20 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import orjson
+from helpers.device_yard import MODELS, begun
 from helpers.procedures import mean_procedure
 
 from streamfs import Engine, Procedure
 from streamfs.base import container
-from streamfs.errors import LogError, ModelError, PayloadError, SettingsError
+from streamfs.errors import LogError, ModelError, PayloadError, SettingsError, StateError
+from streamfs.gateway.core.core import Core
+from streamfs.gateway.core.records import MESSAGE, RETAINED, Record, clock_record
 from streamfs.gateway.messages.codecs import codec_for
+from streamfs.gateway.operations.view_file import unpack
+from streamfs.gateway.settings.moved_zones import read_moved
+from streamfs.gateway.settings.profiles import read_profile
 from streamfs.gateway.settings.settings import read_settings
+from streamfs.gateway.statuses import Status, troubles
 from streamfs.gateway.storage.log_reader import read_segment
 from streamfs.gateway.storage.segment import segment_name
 
@@ -27,7 +34,9 @@ CODECS = (
     codec_for("senml+cbor"),
     codec_for("array"),
     codec_for("chirpstack"),
+    codec_for("sparkplug"),
 )
+KINDS = ("zigbee2mqtt", "sparkplug", "shelly", "tasmota", "chirpstack")
 
 
 @cache
@@ -88,6 +97,50 @@ def read_toml(data: bytes) -> None:
     read_settings(path)
 
 
+def hear_device(data: bytes) -> None:
+    """The first bytes draw a kind of device, a topic, and whether it was retained; the others are what it says."""
+    kind, place, is_retained, payload = data[:1], data[1:2], data[2:3], data[3:]
+    snapshot, topics = device_snapshot(KINDS[int.from_bytes(kind) % len(KINDS)])
+    core = Core.from_state(snapshot, MODELS)
+    topic = topics[int.from_bytes(place) % len(topics)].replace("+", "d1").replace("#", "d1")
+    heard = Record(RETAINED if int.from_bytes(is_retained) % 2 else MESSAGE, 60.0, topic, payload)
+    core.take([heard, clock_record(120.0)])
+    core.to_state()()
+
+
+@cache
+def device_snapshot(kind: str) -> tuple[bytes, list[str]]:
+    """The state of a gateway that hears devices of a kind, and its topics."""
+    core = begun(scratch(), kind)
+    return core.to_state()(), sorted(core.topics)
+
+
+def read_device_profile(data: bytes) -> None:
+    """A profile of devices."""
+    path = scratch() / "profile.toml"
+    path.write_bytes(data)
+    read_profile(path)
+
+
+def read_zones(data: bytes) -> None:
+    """The file of zones that were moved."""
+    (scratch() / "zones.json").write_bytes(data)
+    read_moved(scratch())
+
+
+def unpack_view(data: bytes) -> None:
+    """A view of a gateway."""
+    unpack(data)
+
+
+def read_status(data: bytes) -> None:
+    """What another gateway says of itself, and what is wrong between it and one of ours."""
+    status = Status.read(data)
+    if status is not None:
+        troubles([status, Status("ours", shard="1/2", came=("a",), left=("b",))])
+        status.publication("streamfs")
+
+
 TARGETS: dict[str, tuple[Callable[[bytes], None], type[Exception] | tuple[type[Exception], ...]]] = {
     "codecs": (decode, PayloadError),
     "model": (load_model, ModelError),
@@ -95,6 +148,11 @@ TARGETS: dict[str, tuple[Callable[[bytes], None], type[Exception] | tuple[type[E
     "snapshot": (restore_snapshot, (ModelError, orjson.JSONDecodeError)),
     "segment": (read_log_segment, LogError),
     "settings": (read_toml, SettingsError),
+    "device": (hear_device, ()),
+    "profile": (read_device_profile, SettingsError),
+    "view": (unpack_view, StateError),
+    "status": (read_status, ()),
+    "zones": (read_zones, StateError),
 }
 """Each parser with what it may raise, by the name of the folder of its corpus."""
 

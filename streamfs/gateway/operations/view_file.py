@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
+from streamfs.base import container
 from streamfs.errors import StateError
 
 VERSION = 1
@@ -63,10 +64,10 @@ def unpack(packed: Packed) -> Seen:
         for name, (kind, shape) in facts.pop("arrays").items():
             count = math.prod(shape)
             if count < 0:
-                raise ValueError(f"an array has shape {shape}")  # noqa: TRY301 - as the others
+                raise ValueError(f"an array has shape {shape}")
             dtype = np.dtype(kind)
             arrays[name] = np.frombuffer(packed, dtype, count, place).reshape(shape)
             place += count * dtype.itemsize
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except container.DAMAGED as error:
         raise StateError(f"the view is damaged: {error}") from error
     return Seen(facts, arrays)

@@ -57,6 +57,12 @@ def test_values_of_all_types_are_read(values, expected):
     assert part == ("temperature", Reading(NOON / 1000, expected, None))
 
 
+@pytest.mark.parametrize("places", [{"name": b"\x80emperature", "f12": 1.5}, {"name": "t", "f15": b"\xff"}])
+def test_a_text_that_is_not_utf8_is_refused(places):
+    with pytest.raises(PayloadError, match=r"payload is .*, expected a payload of Sparkplug B"):
+        codec_for("sparkplug").decode(payload(metric(**places)), 0.0)
+
+
 def test_a_metric_has_its_own_time_or_that_of_its_payload():
     (part,) = codec_for("sparkplug").decode(payload(metric("x", f3=NOON + 500, f12=1.0)), 0.0).parts
     assert part[1].time == NOON / 1000 + 0.5

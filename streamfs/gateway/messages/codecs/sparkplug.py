@@ -53,7 +53,7 @@ class SparkplugCodec:
     def __init__(self, fields: Mapping[str, str] | None = None, words: Words | None = None) -> None:
         self._fields = None if fields is None else checked_fields(fields)
         self._as_number = number if words is None else words.number
-        self._message, self._error = _schema()
+        _schema()  # fails now rather than at the first payload
 
     def decode(self, payload: bytes, arrival: float = 0.0, content_type: str = "") -> Several:  # noqa: ARG002
         """Decode a payload; see `Codec`."""
@@ -61,13 +61,7 @@ class SparkplugCodec:
 
     def decode_named(self, payload: bytes, aliases: Aliases) -> Several:
         """Decode a payload, given the aliases of its device, to which a birth adds."""
-        message = self._message()
-        try:
-            message.ParseFromString(payload)
-        except self._error as error:
-            raise PayloadError(
-                f"payload is {shown(payload)}, expected a payload of Sparkplug B", "syntax"
-            ) from error
+        message = _parsed(payload)
         parts, refused = [], []
         for channel, name, metric in self._wanted(message, aliases):
             try:
@@ -112,12 +106,7 @@ class Metric(NamedTuple):
 
 def read_metrics(payload: bytes) -> tuple[int | None, list[Metric]]:
     """Return sequence number, None without, and the metrics of a payload; raise a PayloadError if it is none."""
-    message_class, failure = _schema()
-    message = message_class()
-    try:
-        message.ParseFromString(payload)
-    except failure as error:
-        raise PayloadError(f"payload is {shown(payload)}, expected a payload of Sparkplug B", "syntax") from error
+    message = _parsed(payload)
     metrics = [
         Metric(
             metric.name,
@@ -154,6 +143,22 @@ def encode_metrics(metrics: Iterable[Metric], now: float) -> bytes:
             added.alias = alias
         setattr(added, field, kind(value) % (1 << bits) if bits else kind(value))
     return bytes(message.SerializeToString())
+
+
+def _parsed(payload: bytes) -> Any:
+    """Parse a payload; raise a PayloadError if it is none, or has a text that is not UTF-8."""
+    message_class, failure = _schema()
+    message = message_class()
+    try:
+        message.ParseFromString(payload)
+        is_whole = not any(
+            isinstance(text, bytes) for each in message.metrics for text in (each.name, each.string_value)
+        )
+    except (failure, UnicodeDecodeError):
+        is_whole = False
+    if not is_whole:
+        raise PayloadError(f"payload is {shown(payload)}, expected a payload of Sparkplug B", "syntax")
+    return message
 
 
 def _value(metric: Any) -> Any:
