@@ -157,7 +157,9 @@ class Disk:
         keeps = defaultdict(lambda: self._random.random() < 0.5)  # whether what was done to a path is kept
         undone = [
             inode
-            for inode in sorted(durable.keys() | found.keys())
+            for inode in sorted(
+                durable.keys() | found.keys(), key=lambda inode: durable.get(inode) or found[inode]
+            )
             if durable.get(inode) != found.get(inode) and not keeps[durable.get(inode) or found.get(inode)]
         ]
         for inode in undone:

@@ -1,6 +1,7 @@
 """A simulated broker with the session of one gateway, and a simulated network between the two."""
 
 from collections import Counter, deque
+from math import inf
 from typing import NamedTuple
 
 from streamfs.gateway.messages.message import Message
@@ -23,6 +24,12 @@ class Delivery(NamedTuple):
     topic: str
     payload: bytes
     qos: int
+    copy: int = 0
+
+    @property
+    def packet(self):
+        """Number of the packet: a copy has another."""
+        return self.number + (self.copy << 32)
 
 
 class Link:
@@ -51,9 +58,11 @@ class Broker:
         self.acknowledged = set()
         self._timeline, self._random, self._faults = timeline, random, faults
         self.receive_maximum = receive_maximum  # in either direction
+        self.hung_up = -inf  # when it last has
+        self.is_calm = False  # whether it hangs up no more
         self._has_session = False
         self._waiting = deque()
-        self._unacknowledged = {}  # by number, in order
+        self._unacknowledged = {}  # by packet, in order
         self._concluded = deque()  # time and delivery, of the last second
         self._connection = None
         self._n_sent = self._n_taken = self._n_connections = 0
@@ -79,7 +88,7 @@ class Broker:
         for number in numbers:
             delivery = self._unacknowledged.pop(number, None)
             if delivery is not None:
-                self.acknowledged.add(number)
+                self.acknowledged.add(delivery.number)
                 self._concluded.append((self._timeline.now, delivery))
         while self._concluded and self._concluded[0][0] < self._timeline.now - FORGOTTEN:
             self._concluded.popleft()
@@ -91,10 +100,11 @@ class Broker:
             connection.link.send("down", lambda: connection.refuse(token))
             return
         self._n_taken += 1
-        keeps = self._faults.hang_ups.get(self._n_taken)
+        keeps = None if self.is_calm else self._faults.hang_ups.get(self._n_taken)
         if keeps is not False:
             self._keep(publication)
         if keeps is not None:
+            self.hung_up = self._timeline.now
             self.cut()
             return
         connection.link.send("down", lambda: connection.confirm(token))
@@ -121,7 +131,7 @@ class Broker:
         """Restart without knowing of the last second."""
         self.cut()
         since = self._timeline.now - FORGOTTEN
-        again = {each.number: each for time, each in self._concluded if time > since}
+        again = {each.packet: each for time, each in self._concluded if time > since}
         self._concluded.clear()
         self._unacknowledged = dict(sorted((again | self._unacknowledged).items()))
 
@@ -137,14 +147,15 @@ class Broker:
         while self._waiting and self._connection and len(self._unacknowledged) < self.receive_maximum:
             delivery = self._waiting.popleft()
             if delivery.qos:
-                self._unacknowledged[delivery.number] = delivery
+                self._unacknowledged[delivery.packet] = delivery
             self._send(delivery)
 
     def _send(self, delivery):
         connection = self._connection
         self._n_sent += 1
-        for _ in range(1 + (self._n_sent in self._faults.doubled)):
-            connection.link.send("down", lambda: connection.receive(delivery))
+        if self._n_sent in self._faults.doubled:
+            self._waiting.appendleft(delivery._replace(copy=delivery.copy + 1))
+        connection.link.send("down", lambda: connection.receive(delivery))
 
 
 class SimulatedTransport:
@@ -240,7 +251,7 @@ class SimulatedTransport:
         self._session_lost |= not has_session
 
     def receive(self, delivery):
-        acknowledgement = delivery.number.to_bytes(ID_BYTES) if delivery.qos else b""
+        acknowledgement = delivery.packet.to_bytes(ID_BYTES) if delivery.qos else b""
         self._inbox.put(Message(delivery.topic, delivery.payload, False, self.clock.now()), acknowledgement)
         if acknowledgement:
             self._silence.received()

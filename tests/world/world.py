@@ -115,10 +115,12 @@ class World:
         at(self._scenario.end, self._end)
 
     def _end(self):
-        """End the world, unless the broker still has messages, or the gateway has just begun to live."""
-        if self._broker.n_waiting or self.timeline.now < self._born + REST / 2:
+        """End the world, unless the broker has messages or has just hung up, or the gateway just begun to live."""
+        broker = self._broker
+        if broker.n_waiting or self.timeline.now < max(self._born, broker.hung_up) + REST / 2:
             self.timeline.at(self.timeline.now + REST, self._end)
         else:
+            broker.is_calm = True
             self._stop.set()
 
     def _step_wall(self, seconds):

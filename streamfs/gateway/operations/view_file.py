@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from streamfs.base import container
 from streamfs.errors import StateError
 
 VERSION = 1
@@ -64,10 +63,10 @@ def unpack(packed: Packed) -> Seen:
         for name, (kind, shape) in facts.pop("arrays").items():
             count = math.prod(shape)
             if count < 0:
-                raise ValueError(f"an array has shape {shape}")
+                raise ValueError(f"an array has shape {shape}")  # noqa: TRY301 - as the others
             dtype = np.dtype(kind)
             arrays[name] = np.frombuffer(packed, dtype, count, place).reshape(shape)
             place += count * dtype.itemsize
-    except container.DAMAGED as error:
+    except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError) as error:
         raise StateError(f"the view is damaged: {error}") from error
     return Seen(facts, arrays)

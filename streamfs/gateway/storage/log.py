@@ -62,6 +62,7 @@ class Log:
         self._sizes: dict[int, int] = {}  # bytes of segments by first position, ascending
         self._unsynced: list[bytes] = []  # frames that are not known to be durable
         self._synced = 0  # position up to which records are durable
+        self._has_moved = False  # whether a segment was moved that is not known to be durable in the spool
         with ExitStack() as exits, storing(self._folder):
             exits.callback(self.close)
             make_folder(self._folder, OWNERS_FOLDER)
@@ -148,8 +149,9 @@ class Log:
         for first in released:
             with storing(self._spool or self._folder):
                 move(self._folder / segment_name(first), self._spool)
+            self._has_moved = True
             del self._sizes[first]
-        if released:
+        if self._has_moved:
             self._sync_folders()
 
     def close(self) -> None:
@@ -188,6 +190,7 @@ class Log:
             if folder is not None:
                 with storing(folder):
                     sync_folder(folder)
+        self._has_moved = False
 
     def _segment_for(self, n_bytes: int, arrival: float) -> Segment:
         """Return the segment to append a frame of this size and arrival to."""
@@ -205,6 +208,8 @@ class Log:
         """Begin a segment with what is not durable; replace one that starts there, which has nothing else."""
         segment = Segment(self._folder / segment_name(self._synced))
         try:
+            if self._has_moved and self._spool is not None:  # what has left the folder is in the spool first
+                sync_folder(self._spool)
             sync_folder(self._folder)
             segment.write(self._unsynced)
         except OSError:

@@ -328,6 +328,26 @@ def test_a_spool_that_fails_keeps_the_segment(tmp_path):
         assert log.start == 9
 
 
+def test_a_spool_whose_sync_failed_is_synced_before_the_folder_that_was_moved_from(tmp_path, monkeypatch):
+    synced, failing = [], [OSError(errno.EIO, "failing")]
+
+    def sync(folder):
+        if folder.name == "spool" and failing:
+            raise failing.pop()
+        synced.append(folder.name)
+
+    filled(tmp_path / "log", segment_bytes=300)
+    with closing(Log(tmp_path / "log", spool=tmp_path / "spool", segment_bytes=300)) as log:
+        monkeypatch.setattr(log_module, "sync_folder", sync)
+        with pytest.raises(StorageError, match="failing"):
+            log.release(9)
+        append_each(log, [record(second) for second in range(9)])
+        assert synced[:2] == ["spool", "log"]
+        synced.clear()
+        log.release(9)
+        assert synced == ["spool", "log"]
+
+
 def test_a_second_gateway_is_refused(tmp_path):
     with closing(Log(tmp_path)):
         with pytest.raises(StateError, match=f"is in use by another gateway, process {os.getpid()}"):
