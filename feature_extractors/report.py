@@ -12,6 +12,7 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 _OPENING = "@from:"
+_LONGEST = 2**53  # ticks of silence that are counted exactly
 
 _IN_TICKS = ("every", "mean")
 _ON_CHANGE = ("flag", "delta", "quantised")
@@ -246,6 +247,8 @@ def silent_ticks(max_silence: float | None, period: float) -> int | None:
         return None
     if not max_silence >= period:
         raise ValueError(f"max_silence is {max_silence:g} s, expected at least a tick of {period:g} s")
+    if max_silence > _LONGEST * period:
+        raise ValueError(f"max_silence is {max_silence:g} s, expected at most {_LONGEST * period:g} s, or None")
     return int(max_silence / period + 1e-9)
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.procedures import labelled_streams, mean_procedure
+from helpers.procedures import channels_procedure, labelled_streams, mean_procedure
 from hypothesis import given
 from hypothesis import strategies as st
 from river.naive_bayes import GaussianNB
@@ -209,6 +209,11 @@ def test_other_files_are_refused(tmp_path, tree):
             Procedure.load(tmp_path / name)
     with pytest.raises(StreamfsError, match="cannot be read"):
         Procedure.load(tmp_path / "nothing")
+
+
+def test_a_silence_that_cannot_be_counted_is_refused():
+    with pytest.raises(ValueError, match=r"max_silence is 1e\+19 s, expected at most 9\.0072e\+15 s"):
+        channels_procedure("x", max_silence=1e19)
 
 
 @pytest.mark.parametrize(
