@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from feature_extractors.own_parts import own_names
 from streamfs.costs.radio_profiles import PROFILES
 from streamfs.gateway.core.option_declaration import OptionSection, declared
 
@@ -45,6 +44,8 @@ class Named(click.Choice[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name."""
+        from feature_extractors.own_parts import own_names  # noqa: PLC0415 - loads numpy
+
         if value not in self.choices and value in own_names(self._group):
             return str(value)
         return super().convert(value, param, ctx)

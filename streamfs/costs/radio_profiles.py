@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from math import sqrt
 from types import MappingProxyType
 
-from feature_extractors.own_parts import own_part
 from streamfs.costs.energy import LoRaProfile, Profile
 
 _BITS = 8  # in a byte
@@ -112,7 +111,11 @@ def profile(name: str) -> Profile:
     ValueError
         If the name is unknown, listing the known ones.
     """
-    found: Profile | None = PROFILES.get(name) or own_part("streamfs.radios", name)
+    if name in PROFILES:
+        return PROFILES[name]
+    from feature_extractors.own_parts import own_part  # noqa: PLC0415 - loads numpy
+
+    found: Profile | None = own_part("streamfs.radios", name)
     if found is None:
         raise ValueError(f"profile is {name!r}, expected one of {', '.join(PROFILES)}")
     return found

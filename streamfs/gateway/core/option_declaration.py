@@ -6,8 +6,6 @@ from math import inf
 from types import NoneType
 from typing import Any, NamedTuple, get_args, get_origin
 
-from feature_extractors.own_parts import own_names
-
 MAX_WHOLE = 2**53
 """Largest whole number that an option may have."""
 
@@ -40,13 +38,19 @@ class Option:
     def fault(self, key: str, value: Any) -> str:
         """Return what is wrong with a value of the right type, without the key; empty if nothing is."""
         if self.choices:
-            fits = value in self.choices or (bool(self.own) and value in own_names(self.own))
+            fits = value in self.choices or self._is_own(value)
             return "" if fits else f"is {shown(value)}, expected one of {', '.join(self.choices)}"
         if isinstance(value, str | tuple):
             return self._fault_of_texts(key, value)
         if isinstance(value, bool) or not isinstance(value, int | float):
             return ""
         return self._fault_of_number(value)
+
+    def _is_own(self, value: object) -> bool:
+        """Return whether an installed package brings a part of that name."""
+        from feature_extractors.own_parts import own_names  # noqa: PLC0415 - loads numpy
+
+        return bool(self.own) and value in own_names(self.own)
 
     def _fault_of_number(self, value: float) -> str:
         is_whole = isinstance(value, int)
