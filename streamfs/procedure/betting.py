@@ -181,4 +181,4 @@ class RankTests:
         self.n[:] = state["n"]
         for row, counts in zip(self._seen, state["seen"], strict=True):
             row[: len(counts)] = counts
-        self._wealths[:] = state["bets"]
+        self._wealths[:] = np.reshape(state["bets"], self._wealths.shape)

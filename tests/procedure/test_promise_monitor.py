@@ -1,5 +1,6 @@
 """A promise that is monitored: kept, in doubt, withdrawn."""
 
+import json
 from dataclasses import replace
 from itertools import count
 
@@ -206,7 +207,9 @@ def test_it_goes_on_from_its_state(n, seed):
 def test_only_a_promise_for_its_own_threshold_is_monitored():
     assert monitor_of(PLAIN) is None
     assert monitor_of(replace(promised(), confidence=0.8)) is None
-    assert monitor_of(replace(promised(), confidence=0.95)).to_json()["promised"] == {"accuracy": 0.8}
+    higher = monitor_of(replace(promised(), confidence=0.95))
+    assert higher.to_json()["promised"] == {"accuracy": 0.8}
+    higher.restore(json.loads(json.dumps(higher.to_state())))  # labels alone are tested
     begun_late = TickThresholds((3,), (0.9,))
     assert monitor_of(replace(promised(), stopping=begun_late)) is None
     assert monitor_of(replace(promised({**PROMISE, "start": 3}), stopping=begun_late)) is not None
